@@ -1,0 +1,85 @@
+// Package request holds what is known of a request. One Info travels in the request's context; filters fill it in
+// as they learn, everything behind them reads it.
+//
+// An Info belongs to the goroutine that serves the request. Read: info.go, then parse.go.
+package request
+
+import (
+	"context"
+	"time"
+)
+
+// Info is everything the server knows about one request.
+type Info struct {
+	// The path, parsed once (parse.go).
+
+	IsResource  bool   // the path names an API resource; else only Path and Verb are set
+	Path        string // as sent, without query
+	Verb        string // get, list, watch, create, update, patch, delete, deletecollection; else the method in lower case
+	APIPrefix   string // "api" or "apis"
+	APIGroup    string
+	APIVersion  string
+	Namespace   string
+	Resource    string // plural
+	Subresource string
+	Name        string
+	Parts       []string // path segments behind the version, namespace ones left out: resource, name, subresource, ...
+
+	// Selectors as sent, for list, watch and deletecollection.
+
+	FieldSelector string
+	LabelSelector string
+
+	// Filled in by filters.
+
+	AuditID   string
+	Received  time.Time
+	User      *User // nil until authenticated
+	UserAgent string
+	// Warnings are sent as Warning headers, in order, without repetition.
+	Warnings []string
+	// Status, Written (bytes) and Latency are filled in when the response has begun or ended.
+	Status  int
+	Written int64
+}
+
+// User is the authenticated subject of a request.
+type User struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// InGroup reports whether the user is a member of group.
+func (u *User) InGroup(group string) bool {
+	for _, g := range u.Groups {
+		if g == group {
+			return true
+		}
+	}
+	return false
+}
+
+// Warn adds a warning for the client (an HTTP Warning header with code 299). Repeated texts are sent once.
+func (i *Info) Warn(text string) {
+	for _, w := range i.Warnings {
+		if w == text {
+			return
+		}
+	}
+	i.Warnings = append(i.Warnings, text)
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries info.
+func NewContext(ctx context.Context, info *Info) context.Context {
+	return context.WithValue(ctx, contextKey{}, info)
+}
+
+// From returns the request's Info, or nil where there is none (controllers have their own).
+func From(ctx context.Context) *Info {
+	info, _ := ctx.Value(contextKey{}).(*Info)
+	return info
+}

@@ -1,0 +1,115 @@
+// Package typeinfo compiles the struct tags of API types, once, into descriptors.
+//
+// A descriptor is the single source of everything that Kubernetes generates code for: JSON field checking,
+// protobuf encoding, deep copy, declarative defaults and checks, conversion between versions, OpenAPI,
+// strategic-merge keys and server-side-apply typing.
+//
+// Tags of a field (all but json optional):
+//
+//	json:"name,omitempty"   JSON name; json:",inline" on an embedded struct lifts its fields
+//	pb:"3"                  protobuf field number; fields without one are not in the message
+//	default:"TCP"           value set where the field is empty (zero, or a nil pointer)
+//	enum:"TCP,UDP"          allowed values, for OpenAPI and for check:"enum"
+//	itemEnum:"A,B"          the same for list elements
+//	check:"required,min=1"  declarative checks, comma separated: required, optional, enum, min=, max=, minLength=,
+//	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas)
+//	list:"map,key=a,key=b"  list type: atomic, set or map with its keys
+//	map:"atomic"            map type; struct:"atomic" the same for structs
+//	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys) and merge key
+//
+// A field is required in OpenAPI if it has no omitempty, unless check says otherwise.
+package typeinfo
+
+import "reflect"
+
+// Kind is the shape of a value in the API.
+type Kind uint8
+
+// The kinds. Custom types have their own JSON form (they implement json.Marshaler) and a Format.
+const (
+	Struct Kind = iota + 1
+	List        // Go slice, other than []byte
+	Map         // Go map with string keys
+	String      // also named string types
+	Bool
+	Int32
+	Int64
+	Float64
+	Bytes  // []byte, base64 in JSON
+	Any    // interface{}: any JSON value
+	Custom // Time, MicroTime, Duration, Quantity, IntOrString, RawExtension, FieldsV1 and the like
+)
+
+// Type describes one Go type. It is immutable and shared; there is one Type for each Go type. A pointer type
+// has no Type of its own: Field.Pointer or Type.ElemPointer says so.
+type Type struct {
+	Go   reflect.Type // never a pointer type
+	Kind Kind
+	// Name is the OpenAPI model name of a struct or custom type, such as "io.k8s.api.core.v1.Pod".
+	Name string
+
+	// Fields are the fields of a Struct as JSON sees them: inlined structs are flattened into their parent,
+	// in declaration order.
+	Fields []*Field
+	// Members are the fields of a Struct as Go and protobuf see them: an inlined struct is one member.
+	Members []*Field
+
+	Elem        *Type // of a List or Map; else nil
+	ElemPointer bool  // the elements are pointers
+	Key         reflect.Type
+
+	// Proto is the message form of a Custom type that is not a plain struct of pb-tagged fields.
+	Proto ProtoMessage
+
+	byName map[string]*Field
+}
+
+// ProtoMessage marks the custom types that read and write their own protobuf message, without tag or length.
+type ProtoMessage interface {
+	AppendProto([]byte) []byte
+	ParseProto([]byte) error
+}
+
+// Field describes one field of a struct.
+type Field struct {
+	Name   string // in JSON; empty for an inline member
+	GoName string
+	// Index is the path for reflect.Value.FieldByIndex from the Type that lists the field.
+	Index []int
+	// Offset is that path as a byte offset: inlined structs are never pointers.
+	Offset  uintptr
+	Type    *Type
+	Pointer bool // the Go field is a pointer to Type
+	Inline  bool // an embedded struct whose fields are lifted in JSON (only in Members)
+	// Owner is the Go struct type that declares the field; JSON type errors name it.
+	Owner reflect.Type
+
+	OmitEmpty bool
+	Required  bool
+	Number    int32 // protobuf field number, 0 if none
+	// Default is the default as the tag spells it; HasDefault tells an empty one from none.
+	Default    string
+	HasDefault bool
+	Enum       []string
+	ItemEnum   []string
+	Checks     []Check
+
+	ListType string // "", atomic, set, map
+	ListKeys []string
+	MapType  string // "", atomic, granular
+	Atomic   bool   // struct:"atomic"
+
+	PatchMerge      bool
+	PatchReplace    bool
+	PatchRetainKeys bool
+	PatchKey        string // merge key
+}
+
+// Check is one declarative check: a name such as "min" and its argument.
+type Check struct {
+	Name string
+	Arg  string
+}
+
+// Field returns the JSON field called name, matched case-sensitively, or nil.
+func (t *Type) Field(name string) *Field { return t.byName[name] }

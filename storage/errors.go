@@ -1,0 +1,66 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says what a caller can do about an error. The set is closed. A Kind is itself an error, so that
+// errors.Is(err, storage.Conflict) works.
+type Kind uint8
+
+// The kinds of error.
+const (
+	NotFound    Kind = iota + 1 // no such key
+	Exists                      // the key exists and must not
+	Conflict                    // the key is at another revision; Error.Rev is the winner
+	Compacted                   // the revision is no longer in the history; Error.Rev is the oldest that is, 0 if unknown
+	Future                      // the revision has not been reached; Error.Rev is the current one
+	InDoubt                     // the write may have been applied: read before retrying
+	TooLarge                    // the engine refuses a value of this size
+	Unavailable                 // the engine cannot be reached; nothing was written
+	Corrupt                     // the stored bytes cannot be read (decryption, checksum)
+	Closed                      // the store or cursor has been closed
+)
+
+var kindNames = [...]string{"", "not found", "already exists", "conflict", "compacted", "not reached yet",
+	"outcome unknown", "value too large", "unavailable", "corrupt", "closed"}
+
+// Error returns the kind in words.
+func (k Kind) Error() string { return kindNames[k] }
+
+// Error is the one error type of the room.
+type Error struct {
+	Op   string // method, lower case
+	Key  string
+	Kind Kind
+	Rev  Revision // the revision Kind speaks of; 0 if none
+	Err  error    // cause, may be nil
+}
+
+// Error returns operation, key, kind and cause.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("storage: %s %q: %s", e.Op, e.Key, e.Kind.Error())
+	if e.Rev != 0 {
+		s += fmt.Sprintf(" (revision %d)", e.Rev)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Is makes errors.Is(err, kind) true for the error's kind.
+func (e *Error) Is(target error) bool { return target == e.Kind }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of err, or 0 if it is no storage error.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return 0
+}

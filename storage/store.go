@@ -1,0 +1,124 @@
+// Package storage keeps encoded objects and their recent history. It knows no types.
+//
+// A revision counts commits over the whole store, from 1; every change has its own.
+//
+// Laws, each a subtest of storagetest.Run:
+//   - Revisions only grow; reading raises none. A write whose precondition fails changes nothing.
+//   - A read at revision r sees exactly the commits up to r, or fails with Compacted.
+//   - Get, Range and Revision without a revision see every write acknowledged before they began.
+//   - A cursor yields every later change once, in order, or ends with Compacted.
+//   - An acknowledged write survives kill -9 and a restart (the memory engine apart).
+//
+// Bytes passed in or out are shared and read-only from then on. All methods may be called at once.
+// Not here: JSON, defaulting, validation (registry); who may write (filters).
+// Read: store.go, errors.go, memory.go, then cache/.
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// Revision is a commit number of the store. The API shows it as resourceVersion.
+type Revision uint64
+
+// Entry is one key with its value and the revision that wrote it.
+type Entry struct {
+	Key   string
+	Value []byte
+	Rev   Revision
+}
+
+// LeaseID names a lease; 0 is none. Keys put with a lease are deleted when it ends.
+type LeaseID int64
+
+// Pre is a precondition on the current state of a key. The zero Pre always holds.
+type Pre struct {
+	Absent bool     // the key must not exist
+	Rev    Revision // if not 0: the key must exist and have been written at this revision
+}
+
+// RangeRequest asks for the entries under Prefix, in key order.
+type RangeRequest struct {
+	Prefix string   // ends in "/"
+	After  string   // only keys greater than this; "" means from the start
+	Rev    Revision // state to read; 0 means the current one
+	Limit  int      // at most so many entries; 0 means all
+	// CountOnly leaves Entries empty and fills Count.
+	CountOnly bool
+}
+
+// RangeResult is one answer to a RangeRequest.
+type RangeResult struct {
+	Rev     Revision // the revision that was read
+	Entries []Entry
+	More    bool  // there are entries behind the last one
+	Count   int64 // entries from After on, those beyond Limit included
+}
+
+// Event is one change of one key.
+type Event struct {
+	Key   string
+	Value []byte // nil if Deleted
+	Rev   Revision
+	// Deleted is true if the key was deleted or its lease ended.
+	Deleted bool
+	// Created is true if the key did not exist before.
+	Created bool
+	// Prev is the value before the change; filled only if the watch asked for it. nil if Created.
+	Prev    []byte
+	PrevRev Revision
+}
+
+// WatchRequest asks for all changes under Prefix after revision After.
+type WatchRequest struct {
+	Prefix string
+	After  Revision // 0 means after the current revision
+	Prev   bool     // fill Event.Prev
+}
+
+// Batch is what a cursor yields: changes in order, and the revision up to which nothing is missing.
+// A batch without events is a progress report.
+type Batch struct {
+	Events []Event
+	Rev    Revision
+}
+
+// Cursor is a position in the store's history. It is used by one goroutine at a time, except Close and Progress.
+type Cursor interface {
+	// Next blocks until there is a change, a progress report or the end of ctx, and returns all changes so far.
+	// Errors: Compacted (the position is no longer in the history), Closed, or that of ctx.
+	Next(ctx context.Context) (Batch, error)
+	// Progress asks the store to report how far it is, so that Next returns soon even without changes. It does
+	// not block.
+	Progress()
+	// Close releases the cursor and ends a blocked Next with Closed.
+	Close()
+}
+
+// Store is the seam between Coracle and its engines. Derived operations (retrying updates, counting, periodic
+// compaction, encryption) are functions or wrappers over it, written once for all engines.
+type Store interface {
+	// Get returns the current entry of key. Errors: NotFound (Error.Rev is the store's revision).
+	Get(ctx context.Context, key string) (Entry, error)
+	// Range lists entries under a prefix. Errors: Compacted, Future (a revision not reached yet).
+	Range(ctx context.Context, req RangeRequest) (RangeResult, error)
+	// Put writes value at key if pre holds and returns the entry with its new revision.
+	// Errors: Exists, NotFound (pre names a revision of a key that is gone), Conflict (Error.Rev is the winner),
+	// TooLarge, InDoubt (it may have been applied: read before retrying).
+	Put(ctx context.Context, key string, value []byte, pre Pre, lease LeaseID) (Entry, error)
+	// Delete removes key if pre holds. The returned revision is the deletion's.
+	// Errors: NotFound, Conflict, InDoubt.
+	Delete(ctx context.Context, key string, pre Pre) (Revision, error)
+	// Watch returns a cursor. It may start goroutines of the engine's own; Cursor.Close waits for them.
+	// Errors: Compacted.
+	Watch(ctx context.Context, req WatchRequest) (Cursor, error)
+	// Compact forgets history before rev; reads and watches from before it fail with Compacted.
+	Compact(ctx context.Context, rev Revision) error
+	// Lease grants a lease that ends ttl from now (resolution: seconds). Keys are attached to it by Put.
+	Lease(ctx context.Context, ttl time.Duration) (LeaseID, error)
+	// Revision returns the current revision: at least that of every write acknowledged before the call.
+	Revision(ctx context.Context) (Revision, error)
+	// Close ends all cursors and releases the engine.
+	Close() error
+}
