@@ -1,0 +1,256 @@
+// Package field describes what is wrong with single fields of an object, in the words that Kubernetes clients know.
+//
+// A Path says where, an Error says what, and an ErrorList collects all errors of one object, so that a user learns of
+// every mistake at once. Messages are part of the API: tools and people match on them.
+//
+// Not here: which values are right (names, meta and the kinds decide that), and how a list of errors becomes an answer
+// (meta.NewInvalid).
+//
+// Read: path.go, error.go.
+package field
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrorType is the class of an error, as it stands in the causes of a Status.
+type ErrorType string
+
+// The error types.
+const (
+	ErrorTypeNotFound     ErrorType = "FieldValueNotFound"
+	ErrorTypeRequired     ErrorType = "FieldValueRequired"
+	ErrorTypeDuplicate    ErrorType = "FieldValueDuplicate"
+	ErrorTypeInvalid      ErrorType = "FieldValueInvalid"
+	ErrorTypeNotSupported ErrorType = "FieldValueNotSupported"
+	ErrorTypeForbidden    ErrorType = "FieldValueForbidden"
+	ErrorTypeTooLong      ErrorType = "FieldValueTooLong"
+	ErrorTypeTooMany      ErrorType = "FieldValueTooMany"
+	ErrorTypeInternal     ErrorType = "InternalError"
+	ErrorTypeTypeInvalid  ErrorType = "FieldValueTypeInvalid"
+)
+
+var typeText = map[ErrorType]string{
+	ErrorTypeNotFound:     "Not found",
+	ErrorTypeRequired:     "Required value",
+	ErrorTypeDuplicate:    "Duplicate value",
+	ErrorTypeInvalid:      "Invalid value",
+	ErrorTypeNotSupported: "Unsupported value",
+	ErrorTypeForbidden:    "Forbidden",
+	ErrorTypeTooLong:      "Too long",
+	ErrorTypeTooMany:      "Too many",
+	ErrorTypeInternal:     "Internal error",
+	ErrorTypeTypeInvalid:  "Invalid value",
+}
+
+// String returns the words that open a message of this type.
+func (t ErrorType) String() string {
+	if s, ok := typeText[t]; ok {
+		return s
+	}
+	return fmt.Sprintf("<unknown error %q>", string(t))
+}
+
+// Error is one thing wrong with one field.
+type Error struct {
+	Type  ErrorType
+	Field string // the path
+	// BadValue is the offending value, or Omit where the message must not show one.
+	BadValue any
+	Detail   string
+}
+
+// Omit as a BadValue leaves the value out of the message.
+type Omit struct{}
+
+// Error returns path and message.
+func (e *Error) Error() string { return e.Field + ": " + e.Body() }
+
+// Body returns the message without the path; it is what a cause in a Status carries.
+func (e *Error) Body() string {
+	var b strings.Builder
+	b.WriteString(e.Type.String())
+	switch e.Type {
+	case ErrorTypeRequired, ErrorTypeForbidden, ErrorTypeTooLong, ErrorTypeInternal:
+		// These never show the value.
+	default:
+		if _, omit := e.BadValue.(Omit); !omit {
+			b.WriteString(": ")
+			b.WriteString(valueText(e.BadValue))
+		}
+	}
+	if e.Detail != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Detail)
+	}
+	return b.String()
+}
+
+// valueText prints a value for a message: strings quoted, numbers and booleans plain, what has a String method by it,
+// all else as JSON.
+func valueText(v any) string {
+	rv := reflect.ValueOf(v)
+	if !rv.IsValid() {
+		return "null"
+	}
+	if rv.Kind() == reflect.Pointer {
+		if rv.IsNil() {
+			return "null"
+		}
+		if _, isStringer := v.(fmt.Stringer); !isStringer || rv.Elem().Kind() != reflect.Struct {
+			v, rv = rv.Elem().Interface(), rv.Elem()
+		}
+	}
+	switch rv.Kind() {
+	case reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprint(v)
+	case reflect.String:
+		return strconv.Quote(rv.String())
+	}
+	if s, ok := v.(fmt.Stringer); ok {
+		return s.String()
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprintf("%#v", v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Required says that a field must not be empty.
+func Required(p *Path, detail string) *Error {
+	return &Error{ErrorTypeRequired, p.String(), "", detail}
+}
+
+// Invalid says that a value is malformed.
+func Invalid(p *Path, value any, detail string) *Error {
+	return &Error{ErrorTypeInvalid, p.String(), value, detail}
+}
+
+// TypeInvalid says that a value has the wrong type.
+func TypeInvalid(p *Path, value any, detail string) *Error {
+	return &Error{ErrorTypeTypeInvalid, p.String(), value, detail}
+}
+
+// NotSupported says that a value is none of a closed set. An empty set adds no detail.
+func NotSupported[T, V ~string](p *Path, value T, valid []V) *Error {
+	detail := ""
+	if len(valid) > 0 {
+		quoted := make([]string, len(valid))
+		for i, v := range valid {
+			quoted[i] = strconv.Quote(string(v))
+		}
+		slices.Sort(quoted)
+		detail = "supported values: " + strings.Join(quoted, ", ")
+	}
+	return &Error{ErrorTypeNotSupported, p.String(), value, detail}
+}
+
+// Duplicate says that a value must be unique and is not.
+func Duplicate(p *Path, value any) *Error {
+	return &Error{ErrorTypeDuplicate, p.String(), value, ""}
+}
+
+// Forbidden says that a field may not be set or changed here.
+func Forbidden(p *Path, detail string) *Error {
+	return &Error{ErrorTypeForbidden, p.String(), "", detail}
+}
+
+// TooLong says that a value has more than limit bytes; the value itself is not shown.
+func TooLong(p *Path, _ any, limit int) *Error {
+	detail := "value is too long"
+	if limit >= 0 {
+		unit := "bytes"
+		if limit == 1 {
+			unit = "byte"
+		}
+		detail = fmt.Sprintf("may not be more than %d %s", limit, unit)
+	}
+	return &Error{ErrorTypeTooLong, p.String(), "<value omitted>", detail}
+}
+
+// TooMany says that a list or map has got elements, more than limit. A negative limit or got is left out.
+func TooMany(p *Path, got, limit int) *Error {
+	detail := "has too many items"
+	if limit >= 0 {
+		unit := "items"
+		if limit == 1 {
+			unit = "item"
+		}
+		detail = fmt.Sprintf("must have at most %d %s", limit, unit)
+	}
+	var value any = Omit{}
+	if got >= 0 {
+		value = got
+	}
+	return &Error{ErrorTypeTooMany, p.String(), value, detail}
+}
+
+// NotFound says that what the value refers to does not exist.
+func NotFound(p *Path, value any) *Error {
+	return &Error{ErrorTypeNotFound, p.String(), value, ""}
+}
+
+// InternalError says that checking the field failed through no fault of the user.
+func InternalError(p *Path, err error) *Error {
+	return &Error{ErrorTypeInternal, p.String(), nil, err.Error()}
+}
+
+// ErrorList holds the errors of one object, in the order in which they were found.
+type ErrorList []*Error
+
+// ToAggregate returns the list as one error, nil if it is empty. A message occurs in it once.
+func (l ErrorList) ToAggregate() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return aggregate(l)
+}
+
+// Filter returns the errors for which drop does not report true.
+func (l ErrorList) Filter(drop func(*Error) bool) ErrorList {
+	var kept ErrorList
+	for _, e := range l {
+		if !drop(e) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+type aggregate ErrorList
+
+// Error returns the only message as it is, several in brackets.
+func (a aggregate) Error() string {
+	seen := make(map[string]bool, len(a))
+	var texts []string
+	for _, e := range a {
+		if t := e.Error(); !seen[t] {
+			seen[t] = true
+			texts = append(texts, t)
+		}
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// Unwrap returns the single errors.
+func (a aggregate) Unwrap() []error {
+	errs := make([]error, len(a))
+	for i, e := range a {
+		errs[i] = e
+	}
+	return errs
+}
