@@ -21,10 +21,11 @@ const (
 	Unavailable                 // the engine cannot be reached; nothing was written
 	Corrupt                     // the stored bytes cannot be read (decryption, checksum)
 	Closed                      // the store or cursor has been closed
+	NoLease                     // the lease named by a Put has ended; nothing was written
 )
 
 var kindNames = [...]string{"", "not found", "already exists", "conflict", "compacted", "not reached yet",
-	"outcome unknown", "value too large", "unavailable", "corrupt", "closed"}
+	"outcome unknown", "value too large", "unavailable", "corrupt", "closed", "lease has ended"}
 
 // Error returns the kind in words.
 func (k Kind) Error() string { return kindNames[k] }

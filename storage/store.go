@@ -11,7 +11,7 @@
 //
 // Bytes passed in or out are shared and read-only from then on. All methods may be called at once.
 // Not here: JSON, defaulting, validation (registry); who may write (filters).
-// Read: store.go, errors.go, memory.go, then cache/.
+// Read: store.go, errors.go, memory/, then cache/.
 package storage
 
 import (

@@ -1,0 +1,54 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// lease is guarded by Store.mu.
+type lease struct {
+	keys map[string]struct{}
+	stop func() bool
+}
+
+func (l *lease) detach(key string) {
+	if l != nil {
+		delete(l.keys, key)
+	}
+}
+
+// Lease implements storage.Store. A part of a second is rounded up.
+func (s *Store) Lease(_ context.Context, ttl time.Duration) (storage.LeaseID, error) {
+	ttl = max(1, (ttl+time.Second-1)/time.Second) * time.Second
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed {
+		return 0, fail("lease", "", storage.Closed, 0, errClosed)
+	}
+	s.mu.lastID++
+	id := s.mu.lastID
+	s.mu.leases[id] = &lease{
+		keys: map[string]struct{}{},
+		stop: s.cfg.Clock.AfterFunc(ttl, func() { s.expire(id) }),
+	}
+	return id, nil
+}
+
+// expire deletes the keys of a lease in key order, each at its own revision.
+func (s *Store) expire(id storage.LeaseID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.mu.leases[id]
+	if l == nil || s.mu.closed {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.keys)) {
+		head, _ := s.mu.heads.Get(key)
+		s.commitLocked(head, &version{key: key, deleted: true})
+	}
+	delete(s.mu.leases, id)
+}
