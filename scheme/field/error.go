@@ -10,11 +10,9 @@
 package field
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -92,39 +90,25 @@ func (e *Error) Body() string {
 	return b.String()
 }
 
-// valueText prints a value for a message: strings quoted, numbers and booleans plain, what has a String method by it,
-// all else as JSON.
+// valueText prints a value for a message: strings quoted, numbers and booleans plain, pointers as what they point to,
+// nil as null, all else as JSON. What JSON cannot express is printed as Go sees it.
 func valueText(v any) string {
 	rv := reflect.ValueOf(v)
-	if !rv.IsValid() {
-		return "null"
+	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+		v = rv.Interface()
 	}
-	if rv.Kind() == reflect.Pointer {
-		if rv.IsNil() {
-			return "null"
-		}
-		if _, isStringer := v.(fmt.Stringer); !isStringer || rv.Elem().Kind() != reflect.Struct {
-			v, rv = rv.Elem().Interface(), rv.Elem()
-		}
-	}
-	switch rv.Kind() {
-	case reflect.Bool, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case bool, int32, int64, float32, float64:
 		return fmt.Sprint(v)
-	case reflect.String:
-		return strconv.Quote(rv.String())
 	}
-	if s, ok := v.(fmt.Stringer); ok {
-		return s.String()
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := json.Marshal(v)
+	if err != nil {
 		return fmt.Sprintf("%#v", v)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }
 
 // Required says that a field must not be empty.
@@ -142,15 +126,15 @@ func TypeInvalid(p *Path, value any, detail string) *Error {
 	return &Error{ErrorTypeTypeInvalid, p.String(), value, detail}
 }
 
-// NotSupported says that a value is none of a closed set. An empty set adds no detail.
-func NotSupported[T, V ~string](p *Path, value T, valid []V) *Error {
+// NotSupported says that a value is none of a closed set. The set is printed in the order given, which by custom is
+// sorted where the rule has no order of its own. An empty set adds no detail.
+func NotSupported[V ~string](p *Path, value any, valid []V) *Error {
 	detail := ""
 	if len(valid) > 0 {
 		quoted := make([]string, len(valid))
 		for i, v := range valid {
 			quoted[i] = strconv.Quote(string(v))
 		}
-		slices.Sort(quoted)
 		detail = "supported values: " + strings.Join(quoted, ", ")
 	}
 	return &Error{ErrorTypeNotSupported, p.String(), value, detail}
@@ -203,7 +187,7 @@ func NotFound(p *Path, value any) *Error {
 
 // InternalError says that checking the field failed through no fault of the user.
 func InternalError(p *Path, err error) *Error {
-	return &Error{ErrorTypeInternal, p.String(), nil, err.Error()}
+	return &Error{ErrorTypeInternal, p.String(), err, err.Error()}
 }
 
 // ErrorList holds the errors of one object, in the order in which they were found.

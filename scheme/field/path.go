@@ -62,14 +62,13 @@ func (p *Path) String() string {
 	var b strings.Builder
 	for i := len(elems) - 1; i >= 0; i-- {
 		e := elems[i]
-		if e.index {
+		if e.index || e.name == "" { // an empty name, the object as a whole, is "[]"
 			b.WriteByte('[')
 			b.WriteString(e.name)
 			b.WriteByte(']')
 			continue
 		}
-		// An empty name adds no dot, so that a path can be extended by optional parts.
-		if e.parent != nil && e.name != "" {
+		if e.parent != nil {
 			b.WriteByte('.')
 		}
 		b.WriteString(e.name)
