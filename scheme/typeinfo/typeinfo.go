@@ -14,10 +14,25 @@
 //	check:"required,min=1"  declarative checks, comma separated: required, optional, enum, min=, max=, minLength=,
 //	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas)
 //	list:"map,key=a,key=b"  list type: atomic, set or map with its keys
-//	map:"atomic"            map type; struct:"atomic" the same for structs
+//	map:"atomic"            map type (atomic, granular)
+//	struct:"atomic"         struct type of the field (atomic, granular); on a blank field (_ struct{}) it is that of
+//	                        the declaring struct, wherever it is used
 //	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys) and merge key
 //
 // A field is required in OpenAPI if it has no omitempty, unless check says otherwise.
+//
+// Every exported field needs a json tag: a name that follows from Go's spelling alone is a mistake in an API.
+//
+// A type that has a JSON form of its own (json.Marshaler on it or on its pointer) is Custom; a struct that embeds a
+// tagged struct never is, because it would inherit the method by accident.
+//
+// Descriptors are compiled once for each Go type, are immutable, and are shared by all goroutines. Nothing here
+// panics on a bad tag: Register reports all mistakes of all reachable types at once, and Of answers nil.
+//
+// Not here: the wire formats (scheme/codec), schemas of custom resources (scheme/schema), versions (scheme).
+//
+// Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and docs.go (OpenAPI
+// names and descriptions), then what is derived: copy.go, defaults.go, check.go.
 package typeinfo
 
 import "reflect"
@@ -54,11 +69,16 @@ type Type struct {
 	// Members are the fields of a Struct as Go and protobuf see them: an inlined struct is one member.
 	Members []*Field
 
-	Elem        *Type // of a List or Map; else nil
-	ElemPointer bool  // the elements are pointers
-	Key         reflect.Type
+	// Atomic says that server-side apply treats the struct as one value (struct:"atomic" on a blank field).
+	Atomic bool
 
-	// Proto is the message form of a Custom type that is not a plain struct of pb-tagged fields.
+	Elem        *Type        // of a List or Map; else nil
+	ElemPointer bool         // the elements are pointers
+	Key         reflect.Type // of a Map, a string type; else nil
+
+	// Proto is not nil if the type reads and writes its own protobuf message, as most Custom types and the lists
+	// that are wrapped in a message do. The value is a pointer to a zero value; it only marks the capability:
+	// take reflect.NewAt(Go, p).Interface().(ProtoMessage) to use it. A Custom struct without it has Members.
 	Proto ProtoMessage
 
 	byName map[string]*Field
@@ -84,7 +104,7 @@ type Field struct {
 	// Owner is the Go struct type that declares the field; JSON type errors name it.
 	Owner reflect.Type
 
-	OmitEmpty bool
+	OmitEmpty bool // omitempty or omitzero
 	Required  bool
 	Number    int32 // protobuf field number, 0 if none
 	// Default is the default as the tag spells it; HasDefault tells an empty one from none.
@@ -97,7 +117,7 @@ type Field struct {
 	ListType string // "", atomic, set, map
 	ListKeys []string
 	MapType  string // "", atomic, granular
-	Atomic   bool   // struct:"atomic"
+	Atomic   bool   // struct:"atomic" here or on the type
 
 	PatchMerge      bool
 	PatchReplace    bool
