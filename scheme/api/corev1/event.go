@@ -1,0 +1,63 @@
+package corev1
+
+import "github.com/coracle-project/coracle/scheme/meta"
+
+// Event reports something that happened to an object. Events live a limited time and are best-effort.
+type Event struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	meta.ObjectMeta `json:"metadata" pb:"1"`
+	// The object that the event is about.
+	InvolvedObject ObjectReference `json:"involvedObject" pb:"2"`
+	// A short word, for programs, that says why the event happened.
+	Reason string `json:"reason,omitempty" pb:"3"`
+	// What happened, for people.
+	Message string `json:"message,omitempty" pb:"4"`
+	// Who reports the event.
+	Source EventSource `json:"source,omitempty" pb:"5"`
+	// When the event was first recorded.
+	FirstTimestamp meta.Time `json:"firstTimestamp,omitempty" pb:"6"`
+	// When the event last occurred.
+	LastTimestamp meta.Time `json:"lastTimestamp,omitempty" pb:"7"`
+	// How often the event has occurred.
+	Count int32 `json:"count,omitempty" pb:"8"`
+	// Normal or Warning; others may be added.
+	Type string `json:"type,omitempty" pb:"9"`
+	// When the event was first observed.
+	EventTime meta.MicroTime `json:"eventTime,omitempty" pb:"10"`
+	// Tells about repetitions, if the event stands for several.
+	Series *EventSeries `json:"series,omitempty" pb:"11"`
+	// What was done or failed with regard to the object.
+	Action string `json:"action,omitempty" pb:"12"`
+	// A second object for more complex actions.
+	Related *ObjectReference `json:"related,omitempty" pb:"13"`
+	// Name of the controller that reports the event, such as example.com/scheduler.
+	ReportingController string `json:"reportingComponent" pb:"14" check:"optional"`
+	// Id of the controller instance.
+	ReportingInstance string `json:"reportingInstance" pb:"15" check:"optional"`
+}
+
+// EventSource tells who reports an event.
+type EventSource struct {
+	// Component that reports.
+	Component string `json:"component,omitempty" pb:"1"`
+	// Node on which the event was made.
+	Host string `json:"host,omitempty" pb:"2"`
+}
+
+// EventSeries tells how often and until when an event repeated.
+type EventSeries struct {
+	// Number of occurrences up to the last heartbeat.
+	Count int32 `json:"count,omitempty" pb:"1"`
+	// Time of the last occurrence observed.
+	LastObservedTime meta.MicroTime `json:"lastObservedTime,omitempty" pb:"2"`
+}
+
+// EventList is a list of events.
+type EventList struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
+	// The objects in the list.
+	Items []Event `json:"items" pb:"2"`
+}
