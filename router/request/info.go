@@ -1,7 +1,8 @@
 // Package request holds what is known of a request. One Info travels in the request's context; filters fill it in
 // as they learn, everything behind them reads it.
 //
-// An Info belongs to the goroutine that serves the request. Read: info.go, then parse.go.
+// An Info belongs to the goroutine that serves the request. Read: info.go, then parse.go, query.go and context.go;
+// rest.go has the data that routers and registries exchange.
 package request
 
 import (
@@ -13,9 +14,10 @@ import (
 type Info struct {
 	// The path, parsed once (parse.go).
 
-	IsResource  bool   // the path names an API resource; else only Path and Verb are set
-	Path        string // as sent, without query
-	Verb        string // get, list, watch, create, update, patch, delete, deletecollection; else the method in lower case
+	IsResource bool   // the path names an API resource; else only Path and Verb are set
+	Path       string // as sent, without query
+	Verb       string // get, list, watch, create, update, patch, delete, deletecollection, proxy; "" for another method;
+	// of what is no resource, the method in lower case
 	APIPrefix   string // "api" or "apis"
 	APIGroup    string
 	APIVersion  string
@@ -24,6 +26,7 @@ type Info struct {
 	Subresource string
 	Name        string
 	Parts       []string // path segments behind the version, namespace ones left out: resource, name, subresource, ...
+	parts       [maxParts]string
 
 	// Selectors as sent, for list, watch and deletecollection.
 
