@@ -87,6 +87,8 @@ type UpdateRequest struct {
 	Name      string
 	Change    UpdateFunc
 	Options   *meta.UpdateOptions
+	// UID, if set, must be that of the current object (PUT; a patch that changes the uid is invalid instead).
+	UID meta.UID
 	// ForceCreate lets the update create what does not exist, whatever the strategy says (apply).
 	ForceCreate bool
 }

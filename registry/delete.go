@@ -1,0 +1,277 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// Finalizers that the garbage collector works on.
+const (
+	finalizerOrphan     = "orphan"
+	finalizerForeground = "foregroundDeletion"
+)
+
+// errUnchanged ends a deletion that leaves the object as it is: it is being deleted already.
+var errUnchanged = errors.New("deletion is pending")
+
+// deletion is one call of Delete.
+type deletion struct {
+	s    *Store
+	ctx  context.Context
+	name string
+	key  string
+	opts *meta.DeleteOptions // a copy of the caller's: strategies fill in the grace period
+	r    *Request
+}
+
+// Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
+func (s *Store) Delete(ctx context.Context, namespace, name string, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+	key, err := s.key(namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		own := *opts
+		d := &deletion{s: s, ctx: ctx, name: name, key: key, opts: &own, r: s.strategyRequest(ctx, namespace, opts.DryRun)}
+		res, err := d.run()
+		if errors.Is(err, storage.Conflict) { // overtaken between the decision and the write: decide again
+			continue
+		}
+		return res, s.apiError(err, name)
+	}
+}
+
+// run decides on the current state whether to mark or to delete, and does it. It fails with storage.Conflict if
+// the state changed meanwhile.
+func (d *deletion) run() (*request.DeleteResult, error) {
+	s := d.s
+	var marked, gone bool // what the current state calls for
+	var final *cache.Object
+	obj, err := s.objects.Update(d.ctx, d.key, cache.UpdateOptions{DryRun: d.r.DryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		marked, gone, final = false, false, cur
+		old, err := s.reader.object(cur.JSON())
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := d.admit(old); err != nil {
+			return nil, 0, err
+		}
+		obj, err := s.reader.object(cur.JSON())
+		if err != nil {
+			return nil, 0, err
+		}
+		marked, gone, err = d.decide(obj)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !marked {
+			return nil, 0, errUnchanged
+		}
+		return s.encode(d.ctx, obj, d.r.DryRun)
+	})
+	if errors.Is(err, errUnchanged) {
+		obj, err = final, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !gone {
+		return d.result(obj, false)
+	}
+	if d.r.DryRun {
+		return d.result(obj, true)
+	}
+	deleted, err := s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
+	if errors.Is(err, storage.NotFound) && marked { // somebody else finished what we began
+		return d.result(obj, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.result(deleted, true)
+}
+
+// decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be deleted (after
+// that).
+func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
+	if err := d.checkPreconditions(obj.GetObjectMeta()); err != nil {
+		return false, false, err
+	}
+	graceful, pending, err := d.grace(obj)
+	if err != nil || pending {
+		return false, false, err
+	}
+	m := obj.GetObjectMeta()
+	finalizers, changed := d.finalizers(m)
+	if changed {
+		m.Finalizers = finalizers
+	}
+	held := len(m.Finalizers) > 0
+	switch {
+	case graceful && (held || *d.opts.GracePeriodSeconds > 0):
+		return true, false, nil
+	case graceful: // zero grace: tell watchers, then delete
+		return true, true, nil
+	case held:
+		d.markDeleting(m)
+		return true, false, nil
+	default:
+		return false, true, nil
+	}
+}
+
+// markDeleting sets the deletion time of an object that only its finalizers hold.
+func (d *deletion) markDeleting(m *meta.ObjectMeta) {
+	if m.DeletionTimestamp == nil {
+		m.DeletionTimestamp = &meta.Time{Time: d.r.Now}
+		if m.Generation > 0 {
+			m.Generation++
+		}
+	}
+	zero := int64(0)
+	m.DeletionGracePeriodSeconds = &zero
+}
+
+// grace decides about the grace period. pending means that the deletion has begun and this one adds nothing.
+func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
+	strategy, m := &d.s.res.Strategy, obj.GetObjectMeta()
+	if strategy.Graceful == nil {
+		return false, false, nil
+	}
+	if m.DeletionTimestamp != nil {
+		if m.DeletionGracePeriodSeconds == nil {
+			return false, true, nil
+		}
+		if p := d.opts.GracePeriodSeconds; p != nil && *p < *m.DeletionGracePeriodSeconds { // only a shorter one is heard
+			begun := m.DeletionTimestamp.Add(-time.Duration(*m.DeletionGracePeriodSeconds) * time.Second)
+			m.DeletionTimestamp = &meta.Time{Time: begun.Add(time.Duration(*p) * time.Second)}
+			m.DeletionGracePeriodSeconds = p
+			return true, false, nil
+		}
+		return false, true, nil
+	}
+	if !strategy.Graceful(d.r, obj, d.opts) {
+		return false, false, nil
+	}
+	if d.opts.GracePeriodSeconds == nil {
+		return false, false, meta.NewInternalError(fmt.Errorf("options.GracePeriodSeconds should not be nil"))
+	}
+	m.DeletionTimestamp = &meta.Time{Time: d.r.Now.Add(time.Duration(*d.opts.GracePeriodSeconds) * time.Second)}
+	period := *d.opts.GracePeriodSeconds
+	m.DeletionGracePeriodSeconds = &period
+	if m.Generation > 0 {
+		m.Generation++
+	}
+	return true, false, nil
+}
+
+// finalizers returns the finalizers with those of the garbage collector as the propagation policy wants them.
+func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) {
+	strategy := &d.s.res.Strategy
+	if strategy.NoGarbageCollection {
+		return m.Finalizers, false
+	}
+	orphan, foreground := slices.Contains(m.Finalizers, finalizerOrphan), slices.Contains(m.Finalizers, finalizerForeground)
+	wantOrphan, wantForeground := orphan, foreground && !orphan
+	if !orphan && !foreground {
+		wantOrphan = strategy.OrphanByDefault
+	}
+	switch policy := d.opts.PropagationPolicy; {
+	case d.opts.OrphanDependents != nil:
+		wantOrphan, wantForeground = *d.opts.OrphanDependents, false
+	case policy == nil:
+	default:
+		wantOrphan, wantForeground = *policy == meta.DeletePropagationOrphan, *policy == meta.DeletePropagationForeground
+	}
+	if wantOrphan == orphan && wantForeground == foreground {
+		return m.Finalizers, false
+	}
+	for _, f := range m.Finalizers {
+		if f != finalizerOrphan && f != finalizerForeground {
+			list = append(list, f)
+		}
+	}
+	if wantOrphan {
+		list = append(list, finalizerOrphan)
+	}
+	if wantForeground {
+		list = append(list, finalizerForeground)
+	}
+	return list, true
+}
+
+// checkPreconditions compares the uid and resourceVersion that the client insists on.
+func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
+	p := d.opts.Preconditions
+	if p == nil {
+		return nil
+	}
+	gr := meta.GroupResource{Group: d.s.storageGVK.Group, Resource: d.s.storageGVK.Kind}
+	if p.UID != nil && *p.UID != m.UID {
+		return meta.NewConflict(gr, m.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+
+			"The object might have been deleted and then recreated", *p.UID, m.UID))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != m.ResourceVersion {
+		return meta.NewConflict(gr, m.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the "+
+			"ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, m.ResourceVersion))
+	}
+	return nil
+}
+
+// admit asks the admission plugins about deleting old.
+func (d *deletion) admit(old meta.Object) error {
+	a := d.s.attributes(d.ctx, admission.Delete, d.r.Namespace, d.name)
+	a.Old, a.Options, a.DryRun = old, d.opts, d.r.DryRun
+	if err := d.s.cfg.Admission.Mutate(d.ctx, a); err != nil {
+		return err
+	}
+	return d.s.cfg.Admission.Validate(d.ctx, a)
+}
+
+// result answers with the object, or for kinds that do not return it and are gone, a Status.
+func (d *deletion) result(obj *cache.Object, done bool) (*request.DeleteResult, error) {
+	if !done || d.s.res.ReturnsDeleted {
+		return &request.DeleteResult{Encoded: obj, Done: done}, nil
+	}
+	last, err := d.s.reader.object(obj.JSON())
+	if err != nil {
+		return nil, err
+	}
+	gr := d.s.res.GroupResource
+	status := meta.NewSuccess(&meta.StatusDetails{
+		Name: d.name, Group: gr.Group, Kind: gr.Resource, UID: last.GetObjectMeta().UID,
+	})
+	return &request.DeleteResult{Status: status, Done: true}, nil
+}
+
+// DeleteCollection deletes what req selects, one by one, and returns the objects as they were listed. What somebody
+// else deletes meanwhile is no error. See router.CollectionDeleter.
+func (s *Store) DeleteCollection(ctx context.Context, req *request.ListRequest, opts *meta.DeleteOptions) (*request.List, error) {
+	list, err := s.List(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for item := range list.Items {
+		obj, err := s.Decode(item)
+		if err != nil {
+			return nil, err
+		}
+		m := obj.GetObjectMeta()
+		if _, err := s.Delete(ctx, m.Namespace, m.Name, opts); err != nil && !meta.IsNotFound(err) {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

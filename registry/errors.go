@@ -1,0 +1,84 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// staleMessage is what a client is told whose resourceVersion has been overtaken.
+var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// apiError maps a storage error to the Status that kube-apiserver gives, once, for all verbs. Errors that are
+// a Status already, or belong to the context, pass unchanged.
+func (s *Store) apiError(err error, name string) error {
+	var status *meta.StatusError
+	if err == nil || errors.As(err, &status) {
+		return err
+	}
+	var e *storage.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return err
+		}
+		return meta.NewInternalError(err)
+	}
+	gr := s.res.GroupResource
+	switch e.Kind {
+	case storage.NotFound:
+		return meta.NewNotFound(gr, name)
+	case storage.Exists:
+		return meta.NewAlreadyExists(gr, name)
+	case storage.Conflict:
+		return meta.NewConflict(gr, name, errStale)
+	case storage.Compacted:
+		return meta.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	case storage.TooLarge:
+		return meta.NewRequestEntityTooLarge("etcdserver: request is too large")
+	case storage.InDoubt:
+		return meta.NewServerTimeout(gr, e.Op, 0)
+	case storage.Unavailable, storage.Closed:
+		return meta.NewServiceUnavailable("the store is not available")
+	default:
+		return meta.NewInternalError(err)
+	}
+}
+
+// futureError is the answer to a read at a revision that the store has not reached within the wait.
+func futureError(want, current storage.Revision) error {
+	err := meta.NewTimeout(fmt.Sprintf("Too large resource version: %d, current: %d", want, current), 1)
+	err.Status.Details.Causes = []meta.StatusCause{{
+		Type: "ResourceVersionTooLarge", Message: "Too large resource version",
+	}}
+	return err
+}
+
+// parseRevision reads a resourceVersion. "" and "0" are 0.
+func parseRevision(rv string) (storage.Revision, error) {
+	if rv == "" || rv == "0" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(rv, 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	return storage.Revision(n), nil
+}
+
+// badRevision is what kube-apiserver says of a resourceVersion that is no number, with the 400 it deserves.
+func badRevision(rv string, err error) error {
+	return meta.NewBadRequest(field.Invalid(field.NewPath("resourceVersion"), rv, err.Error()).Error())
+}
+
+func formatRevision(r storage.Revision) string { return strconv.FormatUint(uint64(r), 10) }
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// joinAnd lists several complaints about one name.
+func joinAnd(list []string) string { return strings.Join(list, ", ") }

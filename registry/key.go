@@ -1,0 +1,32 @@
+package registry
+
+import (
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// prefix returns the key prefix of all objects in a namespace, of all objects if it is "".
+func (s *Store) prefix(namespace string) string {
+	if namespace == "" || !s.res.Namespaced {
+		return s.root
+	}
+	return s.root + namespace + "/"
+}
+
+// key returns where an object is stored. Names that would leave the prefix are refused, in the words that
+// kube-apiserver uses for them.
+func (s *Store) key(namespace, name string) (string, error) {
+	if name == "" {
+		return "", meta.NewBadRequest("Name parameter required.")
+	}
+	if bad := names.IsPathSegmentName(name, false); len(bad) > 0 {
+		return "", meta.NewBadRequest("Name parameter invalid: " + quote(name) + ": " + joinAnd(bad))
+	}
+	if !s.res.Namespaced {
+		return s.root + name, nil
+	}
+	if namespace == "" {
+		return "", meta.NewBadRequest("Namespace parameter required.")
+	}
+	return s.root + namespace + "/" + name, nil
+}

@@ -1,0 +1,206 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+func asStorage(err error, target **storage.Error) bool { return errors.As(err, target) }
+
+// List returns one page of objects. See router.Lister.
+func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
+	opts, err := s.listOptions(req)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.objects.List(ctx, *opts)
+	if err != nil {
+		if req.Continue != "" && errors.Is(err, storage.Compacted) {
+			return nil, s.expiredContinue(ctx, opts.After)
+		}
+		return nil, s.readError(err, "", opts.Want.Rev)
+	}
+	out := &request.List{ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects)}
+	if list.More && len(list.Objects) > 0 {
+		last := list.Objects[len(list.Objects)-1].Key
+		out.Continue = cache.EncodeContinue(list.Rev, last[len(opts.Prefix):])
+		if list.Remaining > 0 {
+			out.Remaining = &list.Remaining
+		}
+	}
+	return out, nil
+}
+
+// items yields objects as the router sees them, without building a second slice.
+func items(objects []*cache.Object) iter.Seq[request.Encoded] {
+	return func(yield func(request.Encoded) bool) {
+		for _, o := range objects {
+			if !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) listOptions(req *request.ListRequest) (*cache.ListOptions, error) {
+	match, name, err := s.matcher(req)
+	if err != nil {
+		return nil, err
+	}
+	opts := &cache.ListOptions{Prefix: s.prefix(req.Namespace), Match: match}
+	if req.Limit > 0 {
+		opts.Limit = int(min(req.Limit, 1<<31-1))
+	}
+	if name != "" && (req.Namespace != "" || !s.res.Namespaced) {
+		opts.Only = opts.Prefix + name
+	}
+	if req.Continue != "" {
+		if req.ResourceVersion != "" && req.ResourceVersion != "0" {
+			return nil, meta.NewBadRequest("specifying resource version is not allowed when using continue")
+		}
+		rev, after, err := cache.DecodeContinue(req.Continue, opts.Prefix)
+		if err != nil {
+			return nil, meta.NewBadRequest("invalid continue token: " + err.Error())
+		}
+		opts.After, opts.Want = after, cache.Want{Rev: rev, Match: cache.Exact}
+		if rev == 0 { // an inconsistent continue: go on at the present state
+			opts.Want = cache.Want{Match: cache.Consistent}
+		}
+		return opts, nil
+	}
+	rev, err := parseRevision(req.ResourceVersion)
+	if err != nil {
+		return nil, meta.NewBadRequest("invalid resource version: " +
+			field.Invalid(field.NewPath("resourceVersion"), req.ResourceVersion, err.Error()).Error())
+	}
+	opts.Want = want(req, rev)
+	return opts, nil
+}
+
+// want turns resourceVersion and resourceVersionMatch into what the cache understands. Without a match, a limit
+// makes a revision exact, as it always has.
+func want(req *request.ListRequest, rev storage.Revision) cache.Want {
+	switch {
+	case req.ResourceVersion == "":
+		return cache.Want{Match: cache.Consistent}
+	case rev == 0:
+		return cache.Want{Match: cache.Any}
+	case req.ResourceVersionMatch == meta.ResourceVersionMatchExact,
+		req.ResourceVersionMatch == "" && req.Limit > 0:
+		return cache.Want{Rev: rev, Match: cache.Exact}
+	default:
+		return cache.Want{Rev: rev, Match: cache.NotOlderThan}
+	}
+}
+
+// expiredContinue is the 410 for a continue token whose revision is gone. It carries a token that goes on at the
+// present state.
+func (s *Store) expiredContinue(ctx context.Context, after string) error {
+	err := meta.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
+		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +
+		"the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that " +
+		"were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.")
+	err.Status.Continue = cache.EncodeContinue(0, after[len(s.root):])
+	return err
+}
+
+// matcher compiles the selectors. name is the one metadata.name that can match, or "".
+func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) bool, name string, err error) {
+	for i := range req.Fields {
+		if label := req.Fields[i].Field; !s.reader.selectable(label) {
+			return nil, "", meta.NewBadRequest("field label not supported: " + label)
+		}
+	}
+	name, _ = req.Fields.RequiresExact("metadata.name")
+	labels, fields := req.Labels, req.Fields
+	switch {
+	case labels.Empty() && fields.Empty():
+		return nil, name, nil
+	case fields.Empty():
+		return func(o *cache.Object) bool { return labels.Matches(o.Labels) }, name, nil
+	default:
+		return func(o *cache.Object) bool { return labels.Matches(o.Labels) && fields.Matches(o.Fields) }, name, nil
+	}
+}
+
+// Watch returns a cursor over the changes that req selects. See router.Watcher.
+func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error) {
+	match, name, err := s.matcher(req)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := parseRevision(req.ResourceVersion)
+	if err != nil {
+		return nil, badRevision(req.ResourceVersion, err)
+	}
+	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: match, Bookmarks: req.Bookmarks}
+	if name != "" && (req.Namespace != "" || !s.res.Namespaced) {
+		opts.Key = opts.Prefix + name
+	}
+	switch {
+	case req.SendInitialEvents != nil && *req.SendInitialEvents:
+		opts.Initial, opts.InitialEnd = true, true
+		opts.Want = cache.Want{Rev: rev, Match: cache.NotOlderThan}
+		if req.ResourceVersion == "" {
+			opts.Want.Match = cache.Consistent
+		}
+	case rev != 0:
+		opts.After = rev
+	case req.SendInitialEvents != nil: // false: from now on
+		opts.Want = cache.Want{Match: cache.Consistent}
+	default:
+		opts.Initial = true
+		opts.Want = cache.Want{Match: cache.Any}
+		if req.ResourceVersion == "" {
+			opts.Want.Match = cache.Consistent
+		}
+	}
+	w, err := s.objects.Watch(ctx, opts)
+	if err != nil {
+		return nil, s.readError(err, "", rev)
+	}
+	return &eventCursor{w: w, s: s}, nil
+}
+
+// eventCursor shows a cache.Watcher to the router.
+type eventCursor struct {
+	w   *cache.Watcher
+	s   *Store
+	buf []request.Event // reused by every Next
+}
+
+var eventTypes = [...]request.EventType{
+	cache.Added: request.Added, cache.Modified: request.Modified, cache.Deleted: request.Deleted, cache.Bookmark: request.Bookmark,
+}
+
+// Next returns all events so far, or waits for one.
+func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
+	events, err := c.w.Next(ctx)
+	if err != nil {
+		if errors.Is(err, storage.Compacted) {
+			return nil, meta.NewResourceExpired("too old resource version")
+		}
+		return nil, c.s.apiError(err, "")
+	}
+	c.buf = c.buf[:0]
+	for i := range events {
+		e := request.Event{Type: eventTypes[events[i].Type], InitialEnd: events[i].InitialEnd}
+		if events[i].Type == cache.Bookmark {
+			e.ResourceVersion = formatRevision(events[i].Rev)
+		} else {
+			e.Object = events[i].Object
+		}
+		c.buf = append(c.buf, e)
+	}
+	return c.buf, nil
+}
+
+// Close releases the position.
+func (c *eventCursor) Close() { c.w.Close() }

@@ -1,0 +1,173 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// Config is what all stores of a server share.
+type Config struct {
+	Scheme *scheme.Scheme
+	Codecs *codec.Factory
+	Cache  *cache.Cache
+	// Leases grants the leases of objects with a TTL.
+	Leases Leaser
+	// Admission is asked about every write.
+	Admission admission.Chain
+	// Prefix is where all resources are stored; "" means "/registry/". It ends in "/".
+	Prefix string
+	// Protobuf stores built-in kinds as protobuf instead of JSON. Both are always readable.
+	Protobuf bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Leaser grants leases for objects with a TTL; storage.Leases does.
+type Leaser interface {
+	Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error)
+}
+
+// Store serves one resource, or one subresource of it, over the cache.
+type Store struct {
+	cfg *Config
+	res Resource
+	// subresource is "" or "status".
+	subresource string
+	strategy    *Strategy
+	root        string // key prefix, ends in "/"
+	storageGVK  meta.GroupVersionKind
+	objects     *cache.Resource
+	reader      *reader
+}
+
+// New makes the Store of a resource. The kind must be registered in the scheme.
+func New(cfg *Config, res Resource) (*Store, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	prefix := cfg.Prefix
+	if prefix == "" {
+		prefix = "/registry/"
+	}
+	if res.KeyPrefix == "" {
+		res.KeyPrefix = res.GroupResource.Resource
+	}
+	if res.StorageVersion == "" {
+		versions := cfg.Scheme.VersionsOf(res.GroupResource.Group)
+		if len(versions) == 0 {
+			return nil, fmt.Errorf("registry: group %q of %s has no versions", res.GroupResource.Group, res.GroupResource)
+		}
+		res.StorageVersion = versions[0].Version
+	}
+	if res.Strategy.ValidateName == nil {
+		res.Strategy.ValidateName = names.IsDNS1123SubdomainPrefix
+	}
+	s := &Store{
+		cfg:        cfg,
+		res:        res,
+		root:       prefix + res.KeyPrefix + "/",
+		storageGVK: meta.GroupVersionKind{Group: res.GroupResource.Group, Version: res.StorageVersion, Kind: res.Kind},
+	}
+	s.strategy = &s.res.Strategy
+	if !cfg.Scheme.Recognizes(s.storageGVK) {
+		return nil, fmt.Errorf("registry: %v is not registered", s.storageGVK)
+	}
+	reader, err := newReader(cfg, s.storageGVK, res)
+	if err != nil {
+		return nil, err
+	}
+	s.reader = reader
+	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
+		Name:   res.GroupResource.String(),
+		Prefix: s.root,
+		Decode: reader.decode,
+	})
+	return s, nil
+}
+
+// Status returns the Store of the status subresource, which shares the objects, or nil if the resource has none.
+func (s *Store) Status() *Store {
+	if s.res.Status == nil {
+		return nil
+	}
+	sub := *s
+	sub.subresource, sub.strategy = "status", s.res.Status
+	return &sub
+}
+
+// Resource returns the declaration of the store.
+func (s *Store) Resource() *Resource { return &s.res }
+
+// StorageVersion is the version that JSON of the objects is in.
+func (s *Store) StorageVersion() meta.GroupVersion { return s.storageGVK.GroupVersion() }
+
+// Objects is the cached state, for controllers and debug pages.
+func (s *Store) Objects() *cache.Resource { return s.objects }
+
+// New returns an empty object of the hub version.
+func (s *Store) New() meta.Object {
+	obj, err := s.cfg.Scheme.NewHub(s.storageGVK.GroupKind())
+	if err != nil { // New has checked that the kind is registered
+		panic(err)
+	}
+	return obj
+}
+
+// Get returns one object. See router.Getter.
+func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string) (request.Encoded, error) {
+	key, err := s.key(namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	want := cache.Want{Match: cache.Consistent}
+	switch resourceVersion {
+	case "":
+	case "0":
+		want.Match = cache.Any
+	default:
+		if want.Rev, err = parseRevision(resourceVersion); err != nil {
+			return nil, badRevision(resourceVersion, err)
+		}
+		want.Match = cache.NotOlderThan
+	}
+	obj, err := s.objects.Get(ctx, key, want)
+	if err != nil {
+		return nil, s.readError(err, name, want.Rev)
+	}
+	return obj, nil
+}
+
+// readError is apiError with the answer for revisions in the future.
+func (s *Store) readError(err error, name string, want storage.Revision) error {
+	if e := (*storage.Error)(nil); asStorage(err, &e) && e.Kind == storage.Future {
+		return futureError(want, e.Rev)
+	}
+	return s.apiError(err, name)
+}
+
+// Decode returns the object behind enc in the hub version. The caller owns it.
+func (s *Store) Decode(enc request.Encoded) (meta.Object, error) {
+	return s.reader.object(enc.JSON())
+}
+
+// now is the time that this request's writes carry.
+func (s *Store) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Second) }
+
+// strategyRequest gathers what strategies may know.
+func (s *Store) strategyRequest(ctx context.Context, namespace string, dryRun []string) *Request {
+	r := &Request{Now: s.now(), Namespace: namespace, DryRun: len(dryRun) > 0}
+	if info := request.From(ctx); info != nil {
+		r.User = info.User
+	}
+	return r
+}
