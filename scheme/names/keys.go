@@ -1,0 +1,202 @@
+package names
+
+import (
+	"math"
+	"strings"
+)
+
+var (
+	cIdentifierMessage = PatternError("a valid C identifier must start with alphabetic character or '_', followed by a string of "+
+		"alphanumeric characters or '_'", `[A-Za-z_][A-Za-z0-9_]*`, "my_name", "MY_NAME", "MyName")
+	envVarMessage = PatternError("a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "+
+		"and must not start with a digit", `[-._a-zA-Z][-._a-zA-Z0-9]*`, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
+	configKeyMessage = PatternError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+		`[-._a-zA-Z0-9]+`, "key.name", "KEY_NAME", "key-name")
+	headerMessage = PatternError("a valid HTTP header must consist of alphanumeric characters or '-'",
+		`[-A-Za-z0-9]+`, "X-Header-Name")
+	percentMessage = PatternError("a valid percent string must be a numeric string followed by an ending '%'",
+		`[0-9]+%`, "1%", "93%")
+)
+
+// IsCIdentifier checks a letter or underscore followed by letters, digits and underscores.
+func IsCIdentifier(value string) []string {
+	word := func(c byte) bool { return isAlphaNum(c) || c == '_' }
+	if !all(value, word) || isDigit(value[0]) {
+		return []string{cIdentifierMessage}
+	}
+	return nil
+}
+
+// IsEnvVarName checks the name of an environment variable, by the strict rule for names taken from config maps.
+func IsEnvVarName(value string) []string {
+	var errs []string
+	if !all(value, isKeyByte) || isDigit(value[0]) {
+		errs = append(errs, envVarMessage)
+	}
+	return append(errs, dotDotErrors(value)...)
+}
+
+// IsRelaxedEnvVarName checks the name of an environment variable by the rule for names in a pod spec:
+// printable ASCII other than '='.
+func IsRelaxedEnvVarName(value string) []string {
+	if value == "" {
+		return []string{"environment variable name " + EmptyError()}
+	}
+	for _, r := range value {
+		if r < ' ' || r > '~' || r == '=' {
+			return []string{"a valid environment variable name must consist only of printable ASCII characters other than '='"}
+		}
+	}
+	return nil
+}
+
+// IsConfigMapKey checks a key of a config map or secret, which becomes a file name.
+func IsConfigMapKey(value string) []string {
+	errs := check(value, DNS1123SubdomainMaxLength, func(s string) bool { return all(s, isKeyByte) }, configKeyMessage)
+	return append(errs, dotDotErrors(value)...)
+}
+
+// IsHTTPHeaderName checks the name of a header.
+func IsHTTPHeaderName(value string) []string {
+	if !all(value, func(c byte) bool { return isAlphaNum(c) || c == '-' }) {
+		return []string{headerMessage}
+	}
+	return nil
+}
+
+// IsValidPercent checks digits followed by a percent sign.
+func IsValidPercent(value string) []string {
+	if digits, ok := strings.CutSuffix(value, "%"); !ok || !all(digits, isDigit) {
+		return []string{percentMessage}
+	}
+	return nil
+}
+
+// IsDecimalInteger checks an integer without plus sign and leading zeros.
+func IsDecimalInteger(value string) []string {
+	if value == "" {
+		return []string{EmptyError()}
+	}
+	digits := strings.TrimPrefix(value, "-")
+	if !all(digits, isDigit) || (digits[0] == '0' && value != "0") {
+		return []string{"must be a valid decimal integer in canonical form"}
+	}
+	return nil
+}
+
+// IsInRange checks that value lies between low and high, both allowed.
+func IsInRange(value, low, high int) []string {
+	if value < low || value > high {
+		return []string{RangeError(low, high)}
+	}
+	return nil
+}
+
+// IsValidPortNum checks a port number, 1 to 65535.
+func IsValidPortNum(port int) []string { return IsInRange(port, 1, 65535) }
+
+// IsValidPortName checks the name of a port, as IANA defines service names.
+func IsValidPortName(port string) []string {
+	var errs []string
+	if len(port) > 15 {
+		errs = append(errs, MaxLenError(15))
+	}
+	if !all(port, func(c byte) bool { return isLowerNum(c) || c == '-' }) {
+		errs = append(errs, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+	}
+	if !strings.ContainsFunc(port, func(r rune) bool { return 'a' <= r && r <= 'z' }) {
+		errs = append(errs, "must contain at least one letter (a-z)")
+	}
+	if strings.Contains(port, "--") {
+		errs = append(errs, "must not contain consecutive hyphens")
+	}
+	if port != "" && (port[0] == '-' || port[len(port)-1] == '-') {
+		errs = append(errs, "must not begin or end with a hyphen")
+	}
+	return errs
+}
+
+// IsValidUserID checks a numeric user, 0 to 2147483647.
+func IsValidUserID(uid int64) []string { return isValidID(uid) }
+
+// IsValidGroupID checks a numeric group, 0 to 2147483647.
+func IsValidGroupID(gid int64) []string { return isValidID(gid) }
+
+func isValidID(id int64) []string {
+	if id < 0 || id > math.MaxInt32 {
+		return []string{RangeError(0, math.MaxInt32)}
+	}
+	return nil
+}
+
+// IsPathSegmentName checks a name that only has to fit into a URL path; it is the rule for RBAC objects.
+func IsPathSegmentName(name string) []string {
+	if name == "." || name == ".." {
+		return []string{"may not be '" + name + "'"}
+	}
+	return IsPathSegmentPrefix(name)
+}
+
+// IsPathSegmentPrefix checks what will be followed by more to make a path segment, such as a generateName.
+func IsPathSegmentPrefix(name string) []string {
+	var errs []string
+	for _, bad := range []string{"/", "%"} {
+		if strings.Contains(name, bad) {
+			errs = append(errs, "may not contain '"+bad+"'")
+		}
+	}
+	return errs
+}
+
+// MaskTrailingDash replaces a dash at the end by a letter: a generateName may end in a dash, as a suffix follows.
+func MaskTrailingDash(name string) string {
+	if len(name) > 1 && strings.HasSuffix(name, "-") {
+		return name[:len(name)-2] + "a"
+	}
+	return name
+}
+
+// DNSSubdomainName is the rule for names of most kinds. With prefix set, name is a generateName.
+func DNSSubdomainName(name string, prefix bool) []string {
+	if prefix {
+		name = MaskTrailingDash(name)
+	}
+	return IsDNS1123Subdomain(name)
+}
+
+// DNSLabelName is the rule for names of namespaces and their like. With prefix set, name is a generateName.
+func DNSLabelName(name string, prefix bool) []string {
+	if prefix {
+		name = MaskTrailingDash(name)
+	}
+	return IsDNS1123Label(name)
+}
+
+// DNS1035LabelName is the rule for names that must start with a letter. With prefix set, name is a generateName.
+func DNS1035LabelName(name string, prefix bool) []string {
+	if prefix {
+		name = MaskTrailingDash(name)
+	}
+	return IsDNS1035Label(name)
+}
+
+// PathSegmentName is the rule for names of RBAC objects. With prefix set, name is a generateName.
+func PathSegmentName(name string, prefix bool) []string {
+	if prefix {
+		return IsPathSegmentPrefix(name)
+	}
+	return IsPathSegmentName(name)
+}
+
+func isKeyByte(c byte) bool { return isAlphaNum(c) || c == '-' || c == '_' || c == '.' }
+
+// dotDotErrors rejects what would climb out of a directory.
+func dotDotErrors(value string) []string {
+	switch {
+	case value == "." || value == "..":
+		return []string{"must not be '" + value + "'"}
+	case strings.HasPrefix(value, ".."):
+		return []string{"must not start with '..'"}
+	}
+	return nil
+}
