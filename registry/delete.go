@@ -261,12 +261,8 @@ func (s *Store) DeleteCollection(ctx context.Context, req *request.ListRequest, 
 		return nil, err
 	}
 	for item := range list.Items {
-		obj, err := s.Decode(item)
-		if err != nil {
-			return nil, err
-		}
-		m := obj.GetObjectMeta()
-		if _, err := s.Delete(ctx, m.Namespace, m.Name, opts); err != nil && !meta.IsNotFound(err) {
+		namespace, name := s.split(item.(*cache.Object).Key)
+		if _, err := s.Delete(ctx, namespace, name, opts); err != nil && !meta.IsNotFound(err) {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {

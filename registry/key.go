@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"strings"
+
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
@@ -29,4 +31,14 @@ func (s *Store) key(namespace, name string) (string, error) {
 		return "", meta.NewBadRequest("Namespace parameter required.")
 	}
 	return s.root + namespace + "/" + name, nil
+}
+
+// split is the inverse of key.
+func (s *Store) split(key string) (namespace, name string) {
+	rest := key[len(s.root):]
+	if !s.res.Namespaced {
+		return "", rest
+	}
+	namespace, name, _ = strings.Cut(rest, "/")
+	return namespace, name
 }

@@ -114,8 +114,8 @@ func (s *Store) expiredContinue(ctx context.Context, after string) error {
 // matcher compiles the selectors. name is the one metadata.name that can match, or "".
 func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) bool, name string, err error) {
 	for i := range req.Fields {
-		if label := req.Fields[i].Field; !s.reader.selectable(label) {
-			return nil, "", meta.NewBadRequest("field label not supported: " + label)
+		if label := req.Fields[i].Field; !s.reader.knownField(label) {
+			return nil, "", s.unknownField(label)
 		}
 	}
 	name, _ = req.Fields.RequiresExact("metadata.name")
@@ -128,6 +128,15 @@ func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) boo
 	default:
 		return func(o *cache.Object) bool { return labels.Matches(o.Labels) && fields.Matches(o.Fields) }, name, nil
 	}
+}
+
+// unknownField is the answer to a selector on a field that the kind does not offer. Kinds with no fields of their
+// own list what there is.
+func (s *Store) unknownField(label string) error {
+	if len(s.res.Fields) > 0 {
+		return meta.NewBadRequest("field label not supported: " + label)
+	}
+	return meta.NewBadRequest(quote(label) + ` is not a known field selector: only "metadata.name", "metadata.namespace"`)
 }
 
 // Watch returns a cursor over the changes that req selects. See router.Watcher.

@@ -82,15 +82,11 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	if !cfg.Scheme.Recognizes(s.storageGVK) {
 		return nil, fmt.Errorf("registry: %v is not registered", s.storageGVK)
 	}
-	reader, err := newReader(cfg, s.storageGVK, res)
-	if err != nil {
-		return nil, err
-	}
-	s.reader = reader
+	s.reader = newReader(cfg, s.storageGVK, s.root, res.Fields)
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
 		Name:   res.GroupResource.String(),
 		Prefix: s.root,
-		Decode: reader.decode,
+		Decode: s.reader.decode,
 	})
 	return s, nil
 }

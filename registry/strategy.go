@@ -58,8 +58,8 @@ type Strategy struct {
 type FieldValue struct {
 	// Label is the name in a field selector, such as "spec.nodeName".
 	Label string
-	// Path is where the value stands, such as {"spec", "nodeName"}.
-	Path []string
+	// Path is where the value stands, such as "spec.nodeName".
+	Path string
 	// Default is the value of an object that lacks the field: "" for strings, "false" for booleans.
 	Default string
 }

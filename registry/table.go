@@ -1,0 +1,43 @@
+package registry
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Columns returns the columns of the kind's Table.
+func (s *Store) Columns() []meta.TableColumnDefinition {
+	if s.res.Table == nil {
+		return defaultColumns
+	}
+	return s.res.Table.Columns
+}
+
+// Row returns the cells of an object's row, one for each column, and the row's conditions.
+func (s *Store) Row(enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+	obj, err := s.Decode(enc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.res.Table == nil {
+		m := obj.GetObjectMeta()
+		created := ""
+		if m.CreationTimestamp != nil {
+			created = m.CreationTimestamp.UTC().Format(time.RFC3339)
+		}
+		return []any{m.Name, created}, nil, nil
+	}
+	var conditions []meta.TableRowCondition
+	if s.res.Table.Conditions != nil {
+		conditions = s.res.Table.Conditions(obj)
+	}
+	return s.res.Table.Cells(obj, now), conditions, nil
+}
+
+// defaultColumns are for kinds that declare none.
+var defaultColumns = []meta.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "Name of the object, unique among those of its kind in its namespace."},
+	{Name: "Created At", Type: "date", Description: "When the object was created."},
+}
