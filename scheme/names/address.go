@@ -83,19 +83,34 @@ func ParseCIDR(value string, strict bool) (netip.Prefix, []string) {
 	return p, nil
 }
 
-// trimZeros drops leading zeros from the numbers of an IPv4 address, alone or at the end of an IPv6 address. They have
-// long been read as decimal here, and stored objects have them; netip refuses them.
+// trimZeros drops leading zeros from the numbers of an IPv4 address, alone or at the end of an IPv6 address, and from
+// IPv6 groups of more than four digits. Both have long been accepted here, and stored objects have them; netip refuses
+// them.
 func trimZeros(s string) string {
 	start := strings.LastIndexByte(s, ':') + 1
-	if !strings.Contains(s[start:], ".") || !strings.Contains(s[start:], "0") {
+	if strings.Contains(s[start:], ".") {
+		s = s[:start] + trimEach(s[start:], ".", 1)
+		start--
+	} else {
+		start = len(s)
+	}
+	if start <= 4 {
 		return s
 	}
-	parts := strings.Split(s[start:], ".")
+	return trimEach(s[:start], ":", 4) + s[start:]
+}
+
+// trimEach drops leading zeros from each part of s that has more than width digits.
+func trimEach(s, sep string, width int) string {
+	if !strings.Contains(s, "0") {
+		return s
+	}
+	parts := strings.Split(s, sep)
 	for i, p := range parts {
-		for len(p) > 1 && p[0] == '0' {
+		for len(p) > width && p[0] == '0' {
 			p = p[1:]
 		}
 		parts[i] = p
 	}
-	return s[:start] + strings.Join(parts, ".")
+	return strings.Join(parts, sep)
 }

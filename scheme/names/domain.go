@@ -10,18 +10,21 @@ var pathMessage = PatternError("Invalid path", `[A-Za-z0-9/\-._~%!$&'()*+,;=:]+`
 
 // ValidateFullyQualifiedName checks a DNS subdomain of at least three labels, such as the name of a signer.
 func ValidateFullyQualifiedName(p *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
 	return qualified(p, name, 3, "should be a domain with at least three segments separated by dots")
 }
 
 // ValidateFullyQualifiedDomainName checks a DNS subdomain of at least two labels; a dot at its end is allowed.
 func ValidateFullyQualifiedDomainName(p *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
 	return qualified(p, strings.TrimSuffix(name, "."), 2, "should be a domain with at least two segments separated by dots")
 }
 
 func qualified(p *field.Path, name string, labels int, tooFew string) field.ErrorList {
-	if name == "" {
-		return field.ErrorList{field.Required(p, "")}
-	}
 	if errs := IsDNS1123Subdomain(name); len(errs) > 0 {
 		return field.ErrorList{field.Invalid(p, name, strings.Join(errs, ","))}
 	}
