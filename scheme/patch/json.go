@@ -1,0 +1,389 @@
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// JSON applies a JSON patch, a list of operations. The error is an *Error of kind Malformed, TooLarge or Inapplicable.
+func JSON(doc, patch []byte) ([]byte, error) {
+	ops, err := operations(patch)
+	if err != nil {
+		return nil, err
+	}
+	if len(ops) > maxOperations {
+		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(ops))}
+	}
+	root := &node{raw: trim(doc)}
+	if !root.open() {
+		return nil, inapplicable("Invalid JSON Document")
+	}
+	e := editor{root: root}
+	for i := range ops {
+		if err := e.apply(&ops[i]); err != nil {
+			return nil, err
+		}
+	}
+	return e.root.append(make([]byte, 0, len(doc)+len(patch))), nil
+}
+
+// operation is one step. A nil field is absent or null.
+type operation struct {
+	op, path, from []byte
+	value          []byte // as written, null included; nil if absent
+}
+
+// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp.
+func operations(patch []byte) ([]operation, error) {
+	refuse := func(value []byte, into string) error {
+		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
+	}
+	if err := check(patch); err != nil {
+		return nil, malformed("error decoding patch: " + err.Error())
+	}
+	patch = trim(patch)
+	if isNull(patch) {
+		return nil, nil
+	}
+	items, ok := elements(patch, 0, nil)
+	if !ok {
+		return nil, refuse(patch, "value of type []handlers.jsonPatchOp")
+	}
+	ops := make([]operation, len(items))
+	var space [inline]member
+	for i, item := range items {
+		if isNull(item) {
+			continue
+		}
+		ms, ok := fields(item, 1, space[:0])
+		if !ok {
+			return nil, refuse(item, "value of type handlers.jsonPatchOp")
+		}
+		for _, m := range ms {
+			var target *[]byte
+			switch string(m.key) {
+			case "op":
+				target = &ops[i].op
+			case "path":
+				target = &ops[i].path
+			case "from":
+				target = &ops[i].from
+			case "value":
+				ops[i].value = m.value
+				continue
+			default:
+				continue
+			}
+			switch {
+			case m.value[0] == '"':
+				*target = unquote(m.value)
+			case isNull(m.value):
+				*target = nil
+			default:
+				return nil, refuse(m.value, "struct field jsonPatchOp."+string(m.key)+" of type string")
+			}
+		}
+	}
+	return ops, nil
+}
+
+// node is a value of the document. It stays raw until an operation looks into it; then it is a map or a list whose
+// elements are nodes. A nil *node is a null.
+type node struct {
+	raw  []byte // compact or not; nil once opened
+	keys map[string]*node
+	list []*node
+	kind byte // 0 raw, '{' or '['
+}
+
+// open turns a raw object or array into its members and reports whether the node is one.
+func (n *node) open() bool {
+	if n.kind != 0 {
+		return true
+	}
+	if len(n.raw) == 0 {
+		return false
+	}
+	switch n.raw[0] {
+	case '{':
+		var space [inline]member
+		ms, ok := fields(n.raw, 0, space[:0])
+		if !ok {
+			return false
+		}
+		n.keys = make(map[string]*node, len(ms))
+		for _, m := range ms {
+			n.keys[string(m.key)] = newNode(m.value)
+		}
+	case '[':
+		es, ok := elements(n.raw, 0, nil)
+		if !ok {
+			return false
+		}
+		n.list = make([]*node, len(es))
+		for i, e := range es {
+			n.list[i] = newNode(e)
+		}
+	default:
+		return false
+	}
+	n.kind, n.raw = n.raw[0], nil
+	return true
+}
+
+func newNode(raw []byte) *node {
+	if raw == nil || isNull(raw) {
+		return nil
+	}
+	return &node{raw: raw}
+}
+
+// append writes the node: keys sorted where it was opened, else as it was.
+func (n *node) append(dst []byte) []byte {
+	switch {
+	case n == nil:
+		return append(dst, "null"...)
+	case n.kind == '{':
+		keys := make([]string, 0, len(n.keys))
+		for k := range n.keys {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		dst = append(dst, '{')
+		for i, k := range keys {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(appendQuoted(dst, []byte(k)), ':')
+			dst = n.keys[k].append(dst)
+		}
+		return append(dst, '}')
+	case n.kind == '[':
+		dst = append(dst, '[')
+		for i, e := range n.list {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = e.append(dst)
+		}
+		return append(dst, ']')
+	}
+	return appendValue(dst, n.raw, spaced|escaped)
+}
+
+// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text. It opens what
+// it compares.
+func (n *node) equal(o *node) bool {
+	if n == nil || o == nil {
+		return n == o
+	}
+	if !n.open() {
+		return o.kind == 0 && bytes.Equal(n.raw, o.raw)
+	}
+	if !o.open() || n.kind != o.kind {
+		return false
+	}
+	if n.kind == '[' {
+		return slices.EqualFunc(n.list, o.list, (*node).equal)
+	}
+	if len(n.keys) != len(o.keys) {
+		return false
+	}
+	for k, v := range n.keys {
+		if other, ok := o.keys[k]; !ok || !v.equal(other) {
+			return false
+		}
+	}
+	return true
+}
+
+// index parses an array index; negative ones count from size.
+func index(key string, size int) (int, error) {
+	i, err := strconv.Atoi(key)
+	if err != nil {
+		return 0, inapplicable(fmt.Sprintf("value was not a proper array index: '%s'", key))
+	}
+	if i < 0 {
+		i += size
+	}
+	if i < 0 || i >= size {
+		return 0, inapplicable(fmt.Sprintf("Unable to access invalid index: %s", key))
+	}
+	return i, nil
+}
+
+// get returns what an opened node holds at key. A missing key of an object reads as null.
+func (n *node) get(key string) (*node, error) {
+	if n.kind == '{' {
+		return n.keys[key], nil
+	}
+	i, err := index(key, len(n.list))
+	if err != nil {
+		return nil, err
+	}
+	return n.list[i], nil
+}
+
+func (n *node) set(key string, v *node) error {
+	if n.kind == '{' {
+		n.keys[key] = v
+		return nil
+	}
+	i, err := index(key, len(n.list))
+	if err != nil {
+		return err
+	}
+	n.list[i] = v
+	return nil
+}
+
+func (n *node) add(key string, v *node) error {
+	if n.kind == '{' {
+		n.keys[key] = v
+		return nil
+	}
+	if key == "-" {
+		n.list = append(n.list, v)
+		return nil
+	}
+	i, err := index(key, len(n.list)+1)
+	if err != nil {
+		return err
+	}
+	n.list = slices.Insert(n.list, i, v)
+	return nil
+}
+
+func (n *node) remove(key string) error {
+	if n.kind == '{' {
+		if _, ok := n.keys[key]; !ok {
+			return inapplicable("Unable to remove nonexistent key: " + key)
+		}
+		delete(n.keys, key)
+		return nil
+	}
+	i, err := index(key, len(n.list))
+	if err != nil {
+		return err
+	}
+	n.list = slices.Delete(n.list, i, i+1)
+	return nil
+}
+
+// editor applies operations to a document.
+type editor struct {
+	root   *node
+	copied int // bytes that copies have added
+}
+
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+// find returns the container that a pointer leads to, and the last key. What stands before the first slash of a
+// pointer is ignored.
+func (e *editor) find(what string, pointer []byte) (*node, string, error) {
+	at := e.root
+	_, rest, ok := strings.Cut(string(pointer), "/")
+	for ok {
+		var part string
+		part, rest, ok = strings.Cut(rest, "/")
+		if strings.IndexByte(part, '~') >= 0 {
+			part = pointerEscapes.Replace(part)
+		}
+		if !ok {
+			return at, part, nil
+		}
+		child, err := at.get(part)
+		if err != nil || child == nil || !child.open() {
+			break
+		}
+		at = child
+	}
+	return nil, "", inapplicable(fmt.Sprintf("%s operation does not apply: doc is missing path: %s", what, pointer))
+}
+
+func (e *editor) apply(op *operation) error {
+	kind := string(op.op)
+	switch kind {
+	case "add", "remove", "replace", "test":
+	case "move", "copy":
+		if op.from == nil {
+			return inapplicable(kind + " operation, missing from field")
+		}
+	default:
+		return inapplicable("Unexpected kind: " + kind)
+	}
+	if op.path == nil {
+		return inapplicable(kind + " operation missing path field")
+	}
+	if len(op.path) == 0 && (kind == "replace" || kind == "test") {
+		return e.applyRoot(kind, newNode(op.value))
+	}
+	if kind == "move" || kind == "copy" {
+		return e.transfer(kind, op)
+	}
+	at, key, err := e.find(kind, op.path)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "add":
+		return at.add(key, newNode(op.value))
+	case "remove":
+		return at.remove(key)
+	case "replace":
+		return at.set(key, newNode(op.value))
+	}
+	found, err := at.get(key)
+	if err != nil {
+		return err
+	}
+	if !found.equal(newNode(op.value)) {
+		return inapplicable("testing value " + string(op.path) + " failed")
+	}
+	return nil
+}
+
+// applyRoot replaces or tests the whole document.
+func (e *editor) applyRoot(kind string, value *node) error {
+	switch {
+	case kind == "test" && !e.root.equal(value):
+		return inapplicable("testing value  failed")
+	case kind == "replace" && (value == nil || !value.open()):
+		return inapplicable("replace operation value must be object or array")
+	case kind == "replace":
+		e.root = value
+	}
+	return nil
+}
+
+// transfer moves or copies. A copy is taken from the encoded form, so that the two never share a node.
+func (e *editor) transfer(kind string, op *operation) error {
+	from, key, err := e.find(kind, op.from)
+	if err != nil {
+		return err
+	}
+	value, err := from.get(key)
+	if err != nil {
+		return err
+	}
+	if kind == "move" {
+		if err := from.remove(key); err != nil {
+			return err
+		}
+	}
+	to, toKey, err := e.find(kind, op.path)
+	if err != nil {
+		return err
+	}
+	if kind == "copy" && value != nil {
+		raw := value.append(nil)
+		if e.copied += len(raw); e.copied > maxCopyBytes {
+			return inapplicable(fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", e.copied, maxCopyBytes))
+		}
+		value = &node{raw: raw}
+	}
+	return to.add(toKey, value)
+}

@@ -1,0 +1,281 @@
+package patch
+
+import (
+	"sort"
+	"strings"
+)
+
+// ordering is what decides on the order of a merged list.
+type ordering struct {
+	patch  list // the order that the patch asks for
+	server list // the order of the list before the merge
+	key    string
+	kind   string // shape of the elements
+}
+
+// mergeOrdered merges the lists for which the patch gives an order with $setElementOrder, and takes them out of the
+// patch.
+func mergeOrdered(into, patch object, s shape) error {
+	for _, key := range sortedKeys(patch) {
+		if !strings.HasPrefix(key, elementOrder) {
+			continue
+		}
+		want := patch[key]
+		delete(patch, key)
+		wanted, ok := want.(list)
+		if !ok {
+			return wrongShape(listShape, want)
+		}
+		prefix, name, ok := strings.Cut(key, "/")
+		if !ok || prefix != elementOrder {
+			return errElementOrder
+		}
+		if err := mergeOrderedList(into, patch, name, wanted, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mergeOrderedList(into, patch object, name string, wanted list, s shape) error {
+	old, hasOld, err := listAt(into, name)
+	if err != nil {
+		return err
+	}
+	changes, hasChanges, err := listAt(patch, name)
+	if err != nil {
+		return err
+	}
+	sub, f, err := s.listField(name)
+	if err != nil {
+		return err
+	}
+	if err := checkOrder(changes, wanted, f.PatchKey); err != nil {
+		return err
+	}
+	var merged list
+	switch {
+	case !hasOld && !hasChanges:
+		return nil
+	case !hasChanges:
+		merged = old
+	case !hasOld:
+		kept, _ := withoutDirectives(changes)
+		merged = kept.(list)
+	case f.PatchMerge:
+		if merged, err = mergeList(old, changes, listRules{element: sub, key: f.PatchKey}); err != nil {
+			return err
+		}
+	default:
+		merged = changes
+	}
+	patched, others, err := partition(merged, wanted, f.PatchKey)
+	if err != nil {
+		return err
+	}
+	kind, err := elementShape(old, changes)
+	if err != nil {
+		return err
+	}
+	ordered, err := order(patched, others, ordering{wanted, old, f.PatchKey, kind})
+	if err != nil {
+		return err
+	}
+	into[name] = ordered
+	delete(patch, name)
+	return nil
+}
+
+// listAt returns the list at a key and whether there is one.
+func listAt(o object, key string) (list, bool, error) {
+	v, ok := lookup(o, key)
+	if !ok {
+		return nil, false, nil
+	}
+	l, isList := v.(list)
+	if !isList {
+		return nil, false, wrongShape(listShape, v)
+	}
+	return l, true, nil
+}
+
+// checkOrder refuses a patch whose elements come in another order than it asks for.
+func checkOrder(patch, wanted list, key string) error {
+	if len(wanted) == 0 || len(patch) == 0 {
+		return nil
+	}
+	elements := patch
+	if key != "" {
+		var err error
+		if elements, _, err = splitDeletions(patch); err != nil {
+			return err
+		}
+	}
+	p, w := 0, 0
+	for p < len(elements) && w < len(wanted) {
+		if element, ok := elements[p].(object); ok {
+			if _, ok := element[directive]; ok {
+				p++
+				continue
+			}
+		}
+		equal, err := sameElement(elements[p], wanted[w], key)
+		if err != nil {
+			return err
+		}
+		if equal {
+			p++
+		}
+		w++
+	}
+	if p < len(elements) && w >= len(wanted) {
+		return unmergeable("The order in patch list:\n" + text(patch) + "\n doesn't match $setElementOrder list:\n" + text(wanted) + "\n")
+	}
+	return nil
+}
+
+// sameElement compares by merge key, which both must have, or by value if there is none.
+func sameElement(a, b any, key string) (bool, error) {
+	if key == "" {
+		return same(a, b), nil
+	}
+	var values [2]any
+	for i, v := range []any{a, b} {
+		element, ok := v.(object)
+		if !ok {
+			return false, wrongShape(objectShape, v)
+		}
+		if values[i], ok = lookup(element, key); !ok {
+			return false, noMergeKey(element, key)
+		}
+	}
+	return same(values[0], values[1]), nil
+}
+
+// partition splits a list into what by names, and the rest.
+func partition(l, by list, key string) (named, rest list, err error) {
+	named, rest = make(list, 0, len(l)), make(list, 0, len(l))
+	for _, v := range l {
+		found := false
+		if key == "" {
+			found = contains(by, v)
+		} else {
+			element, ok := v.(object)
+			if !ok {
+				return nil, nil, wrongShape(objectShape, v)
+			}
+			value, ok := lookup(element, key)
+			if !ok {
+				return nil, nil, noMergeKey(element, key)
+			}
+			i, err := find(by, key, value)
+			if err != nil {
+				return nil, nil, err
+			}
+			found = i >= 0
+		}
+		if found {
+			named = append(named, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return named, rest, nil
+}
+
+// order brings the patched elements into the order of the patch, the others into that of the server, and interleaves
+// the two so that an element of the server stays before the patched ones that it stood before.
+func order(patched, others list, o ordering) (list, error) {
+	patched, err := o.sort(patched, o.patch)
+	if err != nil {
+		return nil, err
+	}
+	if others, err = o.sort(others, o.server); err != nil {
+		return nil, err
+	}
+	all := make(list, 0, len(patched)+len(others))
+	for len(patched) > 0 && len(others) > 0 {
+		other, own := o.position(o.server, others[0]), o.position(o.server, patched[0])
+		if other >= 0 && own >= 0 && other < own {
+			all, others = append(all, others[0]), others[1:]
+		} else {
+			all, patched = append(all, patched[0]), patched[1:]
+		}
+	}
+	return append(append(all, patched...), others...), nil
+}
+
+// sort orders a list like another; deletions go to the end.
+func (o ordering) sort(l, like list) (list, error) {
+	var deletions list
+	if o.kind == objectShape {
+		for _, lists := range []list{l, like} {
+			for _, v := range lists {
+				element, ok := v.(object)
+				if !ok {
+					return nil, wrongShape(objectShape, v)
+				}
+				if _, ok := element[o.key]; !ok {
+					return nil, noMergeKey(element, o.key)
+				}
+			}
+		}
+		var err error
+		if l, deletions, err = splitDeletions(l); err != nil {
+			return nil, err
+		}
+	}
+	// An element that is not in the other list compares as less than everything. That is no proper order, so the
+	// result depends on the algorithm; Kubernetes uses this one.
+	sort.SliceStable(l, func(i, j int) bool {
+		pi := o.position(like, l[i])
+		if pi < 0 {
+			return true
+		}
+		pj := o.position(like, l[j])
+		return pj < 0 || pi < pj
+	})
+	return append(l, deletions...), nil
+}
+
+// position returns the index of an element in a list, or -1.
+func (o ordering) position(l list, v any) int {
+	if o.kind == objectShape {
+		v = o.value(v)
+	}
+	for i, e := range l {
+		if o.kind == objectShape {
+			e = o.value(e)
+		}
+		if same(v, e) {
+			return i
+		}
+	}
+	return -1
+}
+
+// value returns the merge key's value of an element, nil if it has none.
+func (o ordering) value(v any) any {
+	element, ok := v.(object)
+	if !ok {
+		return nil
+	}
+	value, _ := lookup(element, o.key)
+	return value
+}
+
+// splitDeletions separates elements with a delete directive from the others.
+func splitDeletions(l list) (rest, deletions list, err error) {
+	for _, v := range l {
+		element, ok := v.(object)
+		if !ok {
+			return nil, nil, wrongShape(objectShape, v)
+		}
+		if d, ok := lookup(element, directive); ok && d == "delete" {
+			deletions = append(deletions, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return rest, deletions, nil
+}

@@ -1,0 +1,409 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// The directives of a strategic merge patch.
+const (
+	directive      = "$patch" // merge, replace or delete
+	retainKeys     = "$retainKeys"
+	deleteFromList = "$deleteFromPrimitiveList" // followed by /field
+	elementOrder   = "$setElementOrder"         // followed by /field
+)
+
+// The refusals that blame the form of a directive.
+var (
+	errDeleteList   = malformed("invalid patch format of primitive list")
+	errRetainKeys   = malformed("invalid patch format of retainKeys")
+	errElementOrder = malformed("invalid patch format of setElementOrder list")
+	errListOfLists  = inapplicable("lists of lists are not supported")
+)
+
+// Strategic applies a strategic merge patch to an object of type t. The error is an *Error of kind Malformed,
+// Inapplicable or Unmergeable.
+//
+// The merge follows the patch's keys in sorted order, so its outcome never depends on chance. (In Kubernetes, a patch
+// that both deletes from and adds to one list of scalars does both in random order. Here the deletion comes first.)
+func Strategic(doc, patch []byte, t *typeinfo.Type) ([]byte, error) {
+	merged, _, err := strategic(doc, patch, t)
+	if err != nil {
+		return nil, err
+	}
+	return appendTree(make([]byte, 0, len(doc)+len(patch)), merged), nil
+}
+
+// StrategicText returns the patch as Kubernetes shows it in the error about a merge result that is no valid object:
+// printed like a Go map, without the directives that the merge has consumed. It costs as much as the merge.
+func StrategicText(doc, patch []byte, t *typeinfo.Type) string {
+	_, changes, _ := strategic(doc, patch, t)
+	return text(changes)
+}
+
+func strategic(doc, patch []byte, t *typeinfo.Type) (merged, changes object, err error) {
+	if err := check(patch); err != nil {
+		return nil, nil, malformed(err.Error())
+	}
+	patch, doc = trim(patch), trim(doc)
+	switch {
+	case patch[0] == '{':
+		changes = parse(patch, true).(object)
+	case !isNull(patch):
+		return nil, nil, malformed(notObject(patch))
+	}
+	if check(doc) != nil || doc[0] != '{' {
+		return nil, changes, inapplicable("invalid JSON document")
+	}
+	merged, err = mergeObject(parse(doc, false).(object), changes, shape{t: t})
+	return merged, changes, err
+}
+
+// shape is where in the type a merge stands. t is nil where the descriptors have no type, as within []byte.
+type shape struct {
+	t       *typeinfo.Type
+	pointer bool
+}
+
+// kind is the name of the Go kind, for messages.
+func (s shape) kind() string {
+	switch {
+	case s.pointer:
+		return "ptr"
+	case s.t == nil:
+		return "uint8"
+	}
+	return s.t.Go.Kind().String()
+}
+
+// field finds the descriptor of a key and the shape of its values. Names match case-insensitively if they do not match
+// exactly, as they do in Kubernetes.
+func (s shape) field(key string) (shape, *typeinfo.Field, error) {
+	plain := shape{t: s.t}
+	if kind := plain.kind(); kind != "struct" {
+		return shape{}, nil, unmergeable("merging an object in json but data type is not struct, instead is: " + kind)
+	}
+	f := s.t.Field(key)
+	for i := 0; f == nil && i < len(s.t.Fields); i++ {
+		if strings.EqualFold(s.t.Fields[i].Name, key) {
+			f = s.t.Fields[i]
+		}
+	}
+	if f == nil {
+		return shape{}, nil, unmergeable(fmt.Sprintf("unable to find api field in struct %s for the json field %q", s.t.Go.Name(), key))
+	}
+	return shape{f.Type, f.Pointer}, f, nil
+}
+
+// listField is field for a key that holds a list; the shape is that of the elements.
+func (s shape) listField(key string) (shape, *typeinfo.Field, error) {
+	of, f, err := s.field(key)
+	switch {
+	case err != nil:
+		return shape{}, nil, err
+	case of.kind() == "slice" && of.t.Elem != nil && !of.t.ElemPointer && (shape{t: of.t.Elem}).kind() == "slice":
+		return shape{}, nil, unmergeable("unexpected slice of slice")
+	case of.t.Go.Kind().String() == "slice":
+		return shape{of.t.Elem, of.t.ElemPointer}, f, nil
+	case of.pointer:
+		return shape{t: of.t}, f, nil
+	}
+	return shape{}, nil, unmergeable("expected slice or array type, but got: " + s.kind())
+}
+
+// mergeObject merges a patch into an object, both changed in place, and returns the result.
+func mergeObject(into, patch object, s shape) (object, error) {
+	if d, ok := patch[directive]; ok {
+		switch d {
+		case "replace":
+			delete(patch, directive)
+			return patch, nil
+		case "delete":
+			return object{}, nil
+		}
+		return nil, unknownDirective(d, patch)
+	}
+	if into == nil {
+		into = object{}
+	}
+	if err := retain(into, patch); err != nil {
+		return nil, err
+	}
+	if err := mergeOrdered(into, patch, s); err != nil {
+		return nil, err
+	}
+	for _, key := range sortedKeys(patch) {
+		if err := mergeKey(into, key, patch[key], s); err != nil {
+			return nil, err
+		}
+	}
+	return into, nil
+}
+
+func unknownDirective(d any, in object) error {
+	return unmergeable(fmt.Sprintf("unknown patch type: %s in map: %s", native(d), text(in)))
+}
+
+// retain carries out $retainKeys: of the object only the named keys stay, and the patch may set no others.
+func retain(into, patch object) error {
+	value, ok := patch[retainKeys]
+	if !ok {
+		return nil
+	}
+	delete(patch, retainKeys)
+	keys, ok := value.(list)
+	if !ok {
+		return errRetainKeys
+	}
+	for k, v := range patch {
+		if v == nil || strings.HasPrefix(k, deleteFromList) || strings.HasPrefix(k, elementOrder) {
+			continue
+		}
+		if !contains(keys, k) {
+			return errRetainKeys
+		}
+	}
+	for k := range into {
+		if !contains(keys, k) {
+			delete(into, k)
+		}
+	}
+	return nil
+}
+
+// mergeKey merges one key of a patch.
+func mergeKey(into object, key string, change any, s shape) error {
+	deleting := strings.HasPrefix(key, deleteFromList)
+	if deleting {
+		_, name, ok := strings.Cut(key, "/")
+		if !ok || len(key) != len(deleteFromList)+1+len(name) {
+			return errDeleteList
+		}
+		if name != "" {
+			key = name
+		}
+	}
+	if change == nil {
+		delete(into, key)
+		return nil
+	}
+	old, ok := lookup(into, key)
+	if !ok || shapeOf(old) != shapeOf(change) {
+		if !deleting {
+			dropNulls(change)
+			assign(into, key, change)
+		}
+		return nil
+	}
+	switch change := change.(type) {
+	case object:
+		sub, f, err := s.field(key)
+		if err != nil {
+			return err
+		}
+		merged := change
+		if !f.PatchReplace {
+			if merged, err = mergeObject(old.(object), change, sub); err != nil {
+				return err
+			}
+		}
+		into[key] = merged
+	case list:
+		sub, f, err := s.listField(key)
+		if err != nil {
+			return err
+		}
+		merged := change
+		if f.PatchMerge || deleting {
+			if merged, err = mergeList(old.(list), change, listRules{sub, f.PatchKey, deleting}); err != nil {
+				return err
+			}
+		}
+		into[key] = merged
+	default:
+		into[key] = change
+	}
+	return nil
+}
+
+// assign sets a key to a value of the patch, unless that is nothing but a directive.
+func assign(into object, key string, value any) {
+	if value, keep := withoutDirectives(value); keep {
+		into[key] = value
+	} else {
+		delete(into, key)
+	}
+}
+
+// listRules say how two lists merge.
+type listRules struct {
+	element  shape
+	key      string // merge key; empty for scalars
+	deleting bool   // the patch lists scalars to remove
+}
+
+// mergeList merges two lists: scalars become a set, objects merge by key. New elements are appended, then all are
+// ordered: see order.go.
+func mergeList(old, patch list, r listRules) (list, error) {
+	if len(old) == 0 && len(patch) == 0 {
+		return old, nil
+	}
+	kind, err := elementShape(old, patch)
+	if err != nil {
+		return nil, err
+	}
+	var merged list
+	switch {
+	case kind != objectShape && r.deleting:
+		kept := make(list, 0, len(old))
+		for _, v := range old {
+			if !contains(patch, v) {
+				kept = append(kept, v)
+			}
+		}
+		return kept, nil
+	case kind != objectShape:
+		merged = distinct(append(old, patch...))
+	case r.key == "":
+		return nil, unmergeable("cannot merge lists without merge key for " + r.element.kind())
+	default:
+		if old, patch, err = applyElementDirectives(old, patch, r.key); err != nil {
+			return nil, err
+		}
+		if merged, err = mergeElements(old, patch, r); err != nil {
+			return nil, err
+		}
+	}
+	patched, others, err := partition(merged, patch, r.key)
+	if err != nil {
+		return nil, err
+	}
+	return order(patched, others, ordering{patch, old, r.key, kind})
+}
+
+// elementShape returns the one shape that all elements share.
+func elementShape(lists ...list) (string, error) {
+	first := ""
+	for _, l := range lists {
+		for _, v := range l {
+			shape := shapeOf(v)
+			switch {
+			case first == "" && shape == listShape:
+				return "", errListOfLists
+			case first == "" && v != nil:
+				first = shape
+			case first != shape:
+				all := make([]any, len(lists))
+				for i, l := range lists {
+					all[i] = native(l)
+				}
+				return "", unmergeable("list element types are not identical: " + fmt.Sprint(all))
+			}
+		}
+	}
+	if first == "" {
+		return "", unmergeable("no elements in any of the given slices")
+	}
+	return first, nil
+}
+
+// distinct removes scalars that are there already. What stands last takes the place of a duplicate, as it does in
+// Kubernetes; the order is made afterwards.
+func distinct(l list) list {
+	for i := 0; i < len(l)-1; i++ {
+		for j := i + 1; j < len(l); j++ {
+			if same(l[i], l[j]) {
+				l[j] = l[len(l)-1]
+				l = l[:len(l)-1]
+				j--
+			}
+		}
+	}
+	return l
+}
+
+// applyElementDirectives carries out the $patch directives among the elements of a patch and returns what is left of
+// both lists. After a replace, the patch's elements are the list.
+func applyElementDirectives(old, patch list, key string) (list, list, error) {
+	plain := list{}
+	replace := false
+	for _, v := range patch {
+		element := v.(object)
+		d, ok := element[directive]
+		if !ok {
+			plain = append(plain, v)
+			continue
+		}
+		switch d {
+		case "delete":
+			value, ok := element[key]
+			if !ok {
+				return nil, nil, noMergeKey(element, key)
+			}
+			for {
+				i, err := find(old, key, value)
+				if err != nil {
+					return nil, nil, err
+				}
+				if i < 0 {
+					break
+				}
+				// Not slices.Delete, which clears the freed tail: callers still hold the list at its old length.
+				old = append(old[:i], old[i+1:]...)
+			}
+		case "replace":
+			replace = true
+		case "merge":
+			return nil, nil, unmergeable("merging lists cannot yet be specified in the patch")
+		default:
+			return nil, nil, unknownDirective(d, element)
+		}
+	}
+	if replace {
+		return plain, nil, nil
+	}
+	return old, plain, nil
+}
+
+// mergeElements merges each element of the patch into the one of the same key, or appends it.
+func mergeElements(old, patch list, r listRules) (list, error) {
+	for _, v := range patch {
+		element := v.(object)
+		value, ok := element[r.key]
+		if !ok {
+			return nil, noMergeKey(element, r.key)
+		}
+		i, err := find(old, r.key, value)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			old = append(old, v)
+			continue
+		}
+		if old[i], err = mergeObject(old[i].(object), element, r.element); err != nil {
+			return nil, err
+		}
+	}
+	return old, nil
+}
+
+// find returns the index of the first element whose key has the value, or -1.
+func find(l list, key string, value any) (int, error) {
+	for i, v := range l {
+		element, ok := v.(object)
+		if !ok {
+			return 0, unmergeable(fmt.Sprintf("value for key %d is not a map", i))
+		}
+		if found, ok := lookup(element, key); ok && same(found, value) {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+func noMergeKey(element object, key string) error {
+	return unmergeable("map: " + text(element) + " does not contain declared merge key: " + key)
+}
