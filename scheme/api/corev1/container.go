@@ -148,7 +148,7 @@ type FileKeySelector struct {
 	// Name of the variable in the file.
 	Key string `json:"key" pb:"3"`
 	// Whether the file or the key may be missing; false by default.
-	Optional *bool `json:"optional,omitempty" pb:"4"`
+	Optional *bool `json:"optional,omitempty" pb:"4" default:"false"`
 }
 
 // ResourceRequirements holds what a container or pod needs of compute resources.

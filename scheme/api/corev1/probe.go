@@ -76,7 +76,7 @@ type GRPCAction struct {
 	// Port of the gRPC service: 1 to 65535.
 	Port int32 `json:"port" pb:"1"`
 	// Name of the service to ask about; empty by default.
-	Service *string `json:"service" pb:"2" check:"optional"`
+	Service *string `json:"service" pb:"2" default:"" check:"optional"`
 }
 
 // Lifecycle holds what is done around the start and end of a container.

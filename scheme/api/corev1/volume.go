@@ -351,7 +351,7 @@ type AzureDiskVolumeSource struct {
 	// File system type to mount, such as "ext4" or "xfs"; a default of the driver if empty.
 	FSType *string `json:"fsType,omitempty" pb:"4" default:"ext4"`
 	// Mount the volume read-only; false by default.
-	ReadOnly *bool `json:"readOnly,omitempty" pb:"5"`
+	ReadOnly *bool `json:"readOnly,omitempty" pb:"5" default:"false"`
 	// Shared, Dedicated or Managed.
 	Kind *AzureDataDiskKind `json:"kind,omitempty" pb:"6" default:"Shared" enum:"Dedicated,Managed,Shared"`
 }

@@ -1,0 +1,145 @@
+package corev1
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// NamespaceNameLabel is the label of every namespace that holds its name, so that selectors can pick it.
+const NamespaceNameLabel = "kubernetes.io/metadata.name"
+
+// DefaultAffinitySeconds is how long session affinity lasts by default.
+const DefaultAffinitySeconds = 10800
+
+// DefaultNamespace gives a namespace its phase and, once it has a name, its name label.
+func DefaultNamespace(ns *Namespace) {
+	setDefault(&ns.Status.Phase, NamespaceActive)
+	if ns.Name == "" {
+		return
+	}
+	if ns.Labels == nil {
+		ns.Labels = make(map[string]string, 1)
+	}
+	ns.Labels[NamespaceNameLabel] = ns.Name
+}
+
+// DefaultSecret folds stringData into data, which it wins over, and sets the type.
+func DefaultSecret(s *Secret) {
+	if len(s.StringData) > 0 && s.Data == nil {
+		s.Data = make(map[string][]byte, len(s.StringData))
+	}
+	for k, v := range s.StringData {
+		s.Data[k] = []byte(v)
+	}
+	s.StringData = nil
+	setDefault(&s.Type, SecretTypeOpaque)
+}
+
+// DefaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable.
+func DefaultNode(n *Node) {
+	spec, status := &n.Spec, &n.Status
+	spec.PodCIDRs = agree(spec.PodCIDR, spec.PodCIDRs)
+	if len(spec.PodCIDRs) > 0 {
+		spec.PodCIDR = spec.PodCIDRs[0]
+	}
+	roundResources(status.Capacity)
+	roundResources(status.Allocatable)
+	if status.Allocatable == nil && status.Capacity != nil {
+		status.Allocatable = maps.Clone(status.Capacity)
+	}
+}
+
+// agree returns the list that a single old field and its newer plural form mean together: the old one decides.
+func agree(single string, plural []string) []string {
+	if single != "" && (len(plural) == 0 || plural[0] != single) {
+		return []string{single}
+	}
+	return plural
+}
+
+// DefaultService sets what a service leaves open. Addresses and node ports are not defaults but allocated.
+func DefaultService(svc *Service) {
+	spec := &svc.Spec
+	setDefault(&spec.SessionAffinity, ServiceAffinityNone)
+	switch spec.SessionAffinity {
+	case ServiceAffinityNone:
+		spec.SessionAffinityConfig = nil
+	case ServiceAffinityClientIP:
+		if c := spec.SessionAffinityConfig; c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
+			spec.SessionAffinityConfig = &SessionAffinityConfig{
+				ClientIP: &ClientIPConfig{TimeoutSeconds: new(int32(DefaultAffinitySeconds))},
+			}
+		}
+	}
+	setDefault(&spec.Type, ServiceTypeClusterIP)
+	for i := range spec.Ports {
+		port := &spec.Ports[i]
+		setDefault(&port.Protocol, ProtocolTCP)
+		if port.TargetPort == meta.FromInt32(0) || port.TargetPort == meta.FromString("") {
+			port.TargetPort = meta.FromInt32(port.Port)
+		}
+	}
+	if ExternallyAccessible(svc) {
+		setDefault(&spec.ExternalTrafficPolicy, ServiceExternalTrafficPolicyCluster)
+	}
+	if spec.InternalTrafficPolicy == nil && hasClusterIP(spec.Type) {
+		spec.InternalTrafficPolicy = new(ServiceInternalTrafficPolicyCluster)
+	}
+	if spec.Type != ServiceTypeLoadBalancer {
+		return
+	}
+	setPointer(&spec.AllocateLoadBalancerNodePorts, true)
+	for i := range svc.Status.LoadBalancer.Ingress {
+		if ing := &svc.Status.LoadBalancer.Ingress[i]; ing.IP != "" {
+			setPointer(&ing.IPMode, LoadBalancerIPModeVIP)
+		}
+	}
+}
+
+// ExternallyAccessible reports whether traffic from outside the cluster can reach a service, which is when its
+// external traffic policy matters.
+func ExternallyAccessible(svc *Service) bool {
+	switch svc.Spec.Type {
+	case ServiceTypeLoadBalancer, ServiceTypeNodePort:
+		return true
+	case ServiceTypeClusterIP:
+		return len(svc.Spec.ExternalIPs) > 0
+	}
+	return false
+}
+
+func hasClusterIP(t ServiceType) bool {
+	return slices.Contains([]ServiceType{ServiceTypeClusterIP, ServiceTypeNodePort, ServiceTypeLoadBalancer}, t)
+}
+
+// maxRounded keeps rounding away from amounts that do not fit into 64 bits of thousandths.
+const maxRounded = 1 << 50
+
+// roundResources rounds amounts up to whole thousandths, the finest that the API keeps.
+func roundResources(list ResourceList) {
+	for name, q := range list {
+		if v := q.Value(); v > maxRounded || v < -maxRounded {
+			continue
+		}
+		if rounded := meta.NewMilliQuantity(q.MilliValue(), q.Format()); rounded.Cmp(q) != 0 {
+			list[name] = rounded
+		}
+	}
+}
+
+// setDefault sets *p to v if it is empty.
+func setDefault[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}
+
+// setPointer makes *p point to v if it is nil.
+func setPointer[T any](p **T, v T) {
+	if *p == nil {
+		*p = &v
+	}
+}

@@ -1,0 +1,274 @@
+package corev1
+
+import (
+	"maps"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Defaults of pods that others refer to.
+const (
+	DefaultTerminationGracePeriodSeconds = 30
+	DefaultSchedulerName                 = "default-scheduler"
+	TerminationMessagePathDefault        = "/dev/termination-log"
+)
+
+// droppedAnnotations carried init containers before they were a field; they are not kept.
+var droppedAnnotations = []string{
+	"pod.beta.kubernetes.io/init-containers",
+	"pod.alpha.kubernetes.io/init-containers",
+	"pod.beta.kubernetes.io/init-container-statuses",
+	"pod.alpha.kubernetes.io/init-container-statuses",
+}
+
+// DefaultPod sets what a pod leaves open. Some of it does not apply to pod templates, which take DefaultPodSpec only:
+// requests that follow from limits, host ports, and service links.
+func DefaultPod(p *Pod) {
+	for _, key := range droppedAnnotations {
+		delete(p.Annotations, key)
+	}
+	DefaultPodSpec(&p.Spec)
+	spec := &p.Spec
+	for _, list := range [][]Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			requestLimits(&list[i].Resources)
+			if spec.HostNetwork {
+				hostPorts(list[i].Ports)
+			}
+		}
+	}
+	defaultPodResources(spec)
+	setPointer(&spec.EnableServiceLinks, true)
+	defaultPodStatus(&p.Status)
+}
+
+// requestLimits requests as much of a resource as it is limited to, where nothing is said.
+func requestLimits(r *ResourceRequirements) {
+	for name, q := range r.Limits {
+		if _, ok := r.Requests[name]; ok {
+			continue
+		}
+		if r.Requests == nil {
+			r.Requests = make(ResourceList, len(r.Limits))
+		}
+		r.Requests[name] = q
+	}
+}
+
+func hostPorts(ports []ContainerPort) {
+	for i := range ports {
+		setDefault(&ports[i].HostPort, ports[i].ContainerPort)
+	}
+}
+
+// defaultPodResources completes resources given for the pod as a whole. Huge pages are limited to what the containers
+// may use; requests are those of the containers, or else the limits.
+func defaultPodResources(spec *PodSpec) {
+	r := spec.Resources
+	if r == nil {
+		return
+	}
+	for name, q := range ContainerLimits(spec) {
+		if _, ok := r.Limits[name]; !ok && IsHugePages(name) {
+			if r.Limits == nil {
+				r.Limits = make(ResourceList)
+			}
+			r.Limits[name] = q
+		}
+	}
+	if len(r.Limits) == 0 {
+		return
+	}
+	requests := maps.Clone(r.Requests)
+	if requests == nil {
+		requests = make(ResourceList)
+	}
+	add := func(name ResourceName, q meta.Quantity) {
+		if _, ok := requests[name]; !ok && IsPodLevelResource(name) {
+			requests[name] = q
+		}
+	}
+	for name, q := range ContainerRequests(spec) {
+		if !IsHugePages(name) {
+			add(name, q)
+		}
+	}
+	for name, q := range r.Limits {
+		add(name, q)
+	}
+	if len(requests) > 0 {
+		r.Requests = requests
+	}
+}
+
+func defaultPodStatus(s *PodStatus) {
+	if s.PodIP != "" && (len(s.PodIPs) == 0 || s.PodIPs[0].IP != s.PodIP) {
+		s.PodIPs = []PodIP{{IP: s.PodIP}}
+	}
+	if len(s.PodIPs) > 0 {
+		s.PodIP = s.PodIPs[0].IP
+	}
+	roundResources(s.AllocatedResources)
+	for _, list := range [][]ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range list {
+			roundResources(list[i].AllocatedResources)
+			if r := list[i].Resources; r != nil {
+				roundRequirements(r)
+			}
+		}
+	}
+}
+
+// DefaultPodSpec sets what the spec of a pod, or of a pod template, leaves open.
+func DefaultPodSpec(spec *PodSpec) {
+	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	spec.DeprecatedServiceAccount = spec.ServiceAccountName
+
+	setDefault(&spec.DNSPolicy, DNSClusterFirst)
+	setDefault(&spec.RestartPolicy, RestartPolicyAlways)
+	setDefault(&spec.SchedulerName, DefaultSchedulerName)
+	setPointer(&spec.SecurityContext, PodSecurityContext{})
+	setPointer(&spec.TerminationGracePeriodSeconds, DefaultTerminationGracePeriodSeconds)
+	roundResources(spec.Overhead)
+	if spec.Resources != nil {
+		roundRequirements(spec.Resources)
+	}
+	for i := range spec.Volumes {
+		defaultVolume(&spec.Volumes[i])
+	}
+	for _, list := range [][]Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			defaultContainer(&list[i])
+		}
+	}
+	for i := range spec.EphemeralContainers {
+		defaultContainer((*Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+}
+
+func roundRequirements(r *ResourceRequirements) {
+	roundResources(r.Limits)
+	roundResources(r.Requests)
+}
+
+func defaultContainer(c *Container) {
+	if c.ImagePullPolicy == "" {
+		c.ImagePullPolicy = pullPolicyOf(c.Image)
+	}
+	setDefault(&c.TerminationMessagePath, TerminationMessagePathDefault)
+	setDefault(&c.TerminationMessagePolicy, TerminationMessageReadFile)
+	for i := range c.Ports {
+		setDefault(&c.Ports[i].Protocol, ProtocolTCP)
+	}
+	for i := range c.Env {
+		if from := c.Env[i].ValueFrom; from != nil {
+			defaultFieldRef(from.FieldRef)
+		}
+	}
+	roundRequirements(&c.Resources)
+	for _, p := range []*Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		defaultProbe(p)
+	}
+	if l := c.Lifecycle; l != nil {
+		for _, h := range []*LifecycleHandler{l.PostStart, l.PreStop} {
+			if h != nil {
+				defaultHTTPGet(h.HTTPGet)
+			}
+		}
+	}
+}
+
+// pullPolicyOf says how often an image is pulled if nobody says: a moving tag always, others when missing.
+func pullPolicyOf(image string) PullPolicy {
+	if ImageTag(image) == "latest" {
+		return PullAlways
+	}
+	return PullIfNotPresent
+}
+
+func defaultFieldRef(ref *ObjectFieldSelector) {
+	if ref != nil {
+		setDefault(&ref.APIVersion, "v1")
+	}
+}
+
+func defaultProbe(p *Probe) {
+	if p == nil {
+		return
+	}
+	setDefault(&p.TimeoutSeconds, 1)
+	setDefault(&p.PeriodSeconds, 10)
+	setDefault(&p.SuccessThreshold, 1)
+	setDefault(&p.FailureThreshold, 3)
+	defaultHTTPGet(p.HTTPGet)
+}
+
+func defaultHTTPGet(a *HTTPGetAction) {
+	if a != nil {
+		setDefault(&a.Path, "/")
+		setDefault(&a.Scheme, URISchemeHTTP)
+	}
+}
+
+// Modes and lifetimes of projected files.
+const (
+	defaultFileMode       = 0o644
+	defaultTokenSeconds   = 3600
+	defaultPodCertSeconds = 86400
+)
+
+func defaultVolume(v *Volume) {
+	if v.VolumeSource == (VolumeSource{}) {
+		v.EmptyDir = &EmptyDirVolumeSource{}
+	}
+	if v.HostPath != nil {
+		setPointer(&v.HostPath.Type, HostPathUnset)
+	}
+	if v.Secret != nil {
+		setPointer(&v.Secret.DefaultMode, defaultFileMode)
+	}
+	if v.ConfigMap != nil {
+		setPointer(&v.ConfigMap.DefaultMode, defaultFileMode)
+	}
+	if v.DownwardAPI != nil {
+		setPointer(&v.DownwardAPI.DefaultMode, defaultFileMode)
+		defaultFiles(v.DownwardAPI.Items)
+	}
+	if v.Projected != nil {
+		setPointer(&v.Projected.DefaultMode, defaultFileMode)
+		for i := range v.Projected.Sources {
+			defaultProjection(&v.Projected.Sources[i])
+		}
+	}
+	if v.Image != nil && v.Image.PullPolicy == "" {
+		v.Image.PullPolicy = pullPolicyOf(v.Image.Reference)
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+		DefaultClaimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
+	}
+}
+
+func defaultProjection(p *VolumeProjection) {
+	if p.DownwardAPI != nil {
+		defaultFiles(p.DownwardAPI.Items)
+	}
+	if p.ServiceAccountToken != nil {
+		setPointer(&p.ServiceAccountToken.ExpirationSeconds, defaultTokenSeconds)
+	}
+	if p.PodCertificate != nil {
+		setPointer(&p.PodCertificate.MaxExpirationSeconds, defaultPodCertSeconds)
+	}
+}
+
+func defaultFiles(files []DownwardAPIVolumeFile) {
+	for i := range files {
+		defaultFieldRef(files[i].FieldRef)
+	}
+}
+
+// DefaultClaimSpec sets what a claim for storage leaves open.
+func DefaultClaimSpec(spec *PersistentVolumeClaimSpec) {
+	setPointer(&spec.VolumeMode, PersistentVolumeFilesystem)
+	roundResources(spec.Resources.Limits)
+	roundResources(spec.Resources.Requests)
+}
