@@ -1,0 +1,324 @@
+package typeinfo
+
+import (
+	"reflect"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// Deep copies. The memory of a value is copied as it is, by the runtime; then a program of the type visits the places
+// in the copy that still share memory with the original (pointers, slices, maps, any) and replaces what they hold.
+// Nested structs are part of their parent's program, at a greater offset, so a type without such places has an empty
+// program, and scalars are never looked at one by one.
+//
+// Strings are shared (they are immutable), and so are time zones, functions and channels. Unexported fields are
+// copied like others. Pointers into an object from two places become pointers to two copies.
+
+// program deepens a value of one Go type in place. It is filled on first use, so that recursive types work.
+type program struct {
+	goType reflect.Type
+	fill   sync.Once
+	places []sharing
+}
+
+// sharing is one place that shares memory after a plain copy. Every such place is nil, or an empty slice without an
+// array, if its first word is zero.
+type sharing struct {
+	offset uintptr
+	deepen func(unsafe.Pointer)
+}
+
+var copiers sync.Map // reflect.Type to *program
+
+func copierOf(t reflect.Type) *program {
+	if found, ok := copiers.Load(t); ok {
+		return found.(*program)
+	}
+	found, _ := copiers.LoadOrStore(t, &program{goType: t})
+	return found.(*program)
+}
+
+// Copy returns a deep copy of v, which is usually a pointer to a struct. It costs the allocations of what the copy
+// owns and no more, if v is a pointer or an interface that holds one.
+func Copy[T any](v T) T {
+	t := reflect.TypeFor[T]()
+	switch t.Kind() {
+	case reflect.Pointer:
+		p := *(*unsafe.Pointer)(unsafe.Pointer(&v))
+		if p == nil {
+			return v
+		}
+		c := copierOf(t.Elem()).clone(p)
+		return *(*T)(unsafe.Pointer(&c))
+	case reflect.Interface:
+		if held := reflect.ValueOf(any(v)); held.IsValid() {
+			return CopyValue(held).Interface().(T)
+		}
+		return v
+	}
+	c := v
+	copierOf(t).run(unsafe.Pointer(&c))
+	return c
+}
+
+// CopyValue returns a deep copy of v. A nil interface comes back as it is.
+func CopyValue(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return v
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return v
+		}
+		t := v.Type().Elem()
+		return reflect.NewAt(t, copierOf(t).clone(v.UnsafePointer()))
+	}
+	c := reflect.New(v.Type())
+	c.Elem().Set(v)
+	copierOf(v.Type()).run(c.UnsafePointer())
+	return c.Elem()
+}
+
+// clone returns a new deep copy of the value at p.
+func (p *program) clone(from unsafe.Pointer) unsafe.Pointer {
+	c := reflect.New(p.goType)
+	c.Elem().Set(reflect.NewAt(p.goType, from).Elem())
+	to := c.UnsafePointer()
+	p.run(to)
+	return to
+}
+
+// run deepens the plain copy at to.
+func (p *program) run(to unsafe.Pointer) {
+	p.fill.Do(func() { p.places = places(nil, p.goType, 0) })
+	for i := range p.places {
+		place := unsafe.Add(to, p.places[i].offset)
+		if *(*unsafe.Pointer)(place) != nil {
+			p.places[i].deepen(place)
+		}
+	}
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// flat reports that a plain copy of t shares nothing: t has no places.
+func flat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if t != timeType && !flat(t.Field(i).Type) {
+				return false
+			}
+		}
+	case reflect.Array:
+		return t.Len() == 0 || flat(t.Elem())
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return false
+	}
+	return true
+}
+
+// places appends the sharing places of a value of type t at offset.
+func places(list []sharing, t reflect.Type, offset uintptr) []sharing {
+	switch t.Kind() {
+	case reflect.Struct:
+		if t == timeType {
+			return list
+		}
+		for i := range t.NumField() {
+			f := t.Field(i)
+			list = places(list, f.Type, offset+f.Offset)
+		}
+	case reflect.Array:
+		for i := range t.Len() {
+			list = places(list, t.Elem(), offset+uintptr(i)*t.Elem().Size())
+		}
+	case reflect.Pointer:
+		list = append(list, sharing{offset, pointerCopier(t)})
+	case reflect.Slice:
+		list = append(list, sharing{offset, sliceCopier(t)})
+	case reflect.Map:
+		list = append(list, sharing{offset, mapCopier(t)})
+	case reflect.Interface:
+		list = append(list, sharing{offset, interfaceCopier(t)})
+	}
+	return list
+}
+
+func copyPointer[T any](p unsafe.Pointer) {
+	v := **(**T)(p)
+	*(**T)(p) = &v
+}
+
+func pointerCopier(t reflect.Type) func(unsafe.Pointer) {
+	switch t.Elem().Kind() {
+	case reflect.Bool:
+		return copyPointer[bool]
+	case reflect.Int32:
+		return copyPointer[int32]
+	case reflect.Int64:
+		return copyPointer[int64]
+	case reflect.Float64:
+		return copyPointer[float64]
+	case reflect.String:
+		return copyPointer[string]
+	}
+	elem := copierOf(t.Elem())
+	return func(p unsafe.Pointer) {
+		at := (*unsafe.Pointer)(p)
+		*at = elem.clone(*at)
+	}
+}
+
+func copySlice[T any](p unsafe.Pointer) {
+	s := (*[]T)(p)
+	c := make([]T, len(*s))
+	copy(c, *s)
+	*s = c
+}
+
+// sliceHeader is how the runtime lays out a slice.
+type sliceHeader struct {
+	data unsafe.Pointer
+	len  int
+	cap  int
+}
+
+func sliceCopier(t reflect.Type) func(unsafe.Pointer) {
+	switch t.Elem().Kind() {
+	case reflect.Uint8:
+		return copySlice[byte]
+	case reflect.String:
+		return copySlice[string]
+	}
+	elem, size, isFlat := copierOf(t.Elem()), t.Elem().Size(), flat(t.Elem())
+	return func(p unsafe.Pointer) {
+		to := reflect.NewAt(t, p).Elem()
+		n := to.Len()
+		if n == 0 {
+			to.SetCap(0) // an append to the copy must not write into the original's array
+			return
+		}
+		// Growing an empty slice in place spares the header that reflect.MakeSlice allocates.
+		from := *(*sliceHeader)(p)
+		*(*sliceHeader)(p) = sliceHeader{}
+		to.Grow(n)
+		to.SetLen(n)
+		reflect.Copy(to, reflect.NewAt(t, unsafe.Pointer(&from)).Elem())
+		if isFlat {
+			return
+		}
+		data := (*sliceHeader)(p).data
+		for i := range n {
+			elem.run(unsafe.Add(data, uintptr(i)*size))
+		}
+	}
+}
+
+// entry is room for one key and value of a map while it is copied.
+type entry struct{ key, value reflect.Value }
+
+func mapCopier(t reflect.Type) func(unsafe.Pointer) {
+	if t.Key() == reflect.TypeFor[string]() {
+		switch t.Elem() {
+		case reflect.TypeFor[string]():
+			return copyStringMap
+		case reflect.TypeFor[[]byte]():
+			return copyBytesMap
+		case reflect.TypeFor[any]():
+			return func(p unsafe.Pointer) {
+				m := (*map[string]any)(p)
+				*m = copyJSONMap(*m)
+			}
+		}
+	}
+	elem := copierOf(t.Elem())
+	room := sync.Pool{New: func() any {
+		return &entry{reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()}
+	}}
+	return func(p unsafe.Pointer) {
+		at := reflect.NewAt(t, p).Elem()
+		to := reflect.MakeMapWithSize(t, at.Len())
+		e := room.Get().(*entry)
+		for iter := at.MapRange(); iter.Next(); {
+			e.key.SetIterKey(iter)
+			e.value.SetIterValue(iter)
+			elem.run(e.value.Addr().UnsafePointer())
+			to.SetMapIndex(e.key, e.value)
+		}
+		e.key.SetZero()
+		e.value.SetZero()
+		room.Put(e)
+		at.Set(to)
+	}
+}
+
+func copyStringMap(p unsafe.Pointer) {
+	m := (*map[string]string)(p)
+	c := make(map[string]string, len(*m))
+	for k, v := range *m {
+		c[k] = v
+	}
+	*m = c
+}
+
+func copyBytesMap(p unsafe.Pointer) {
+	m := (*map[string][]byte)(p)
+	c := make(map[string][]byte, len(*m))
+	for k, v := range *m {
+		if v != nil {
+			v = append(make([]byte, 0, len(v)), v...)
+		}
+		c[k] = v
+	}
+	*m = c
+}
+
+func interfaceCopier(t reflect.Type) func(unsafe.Pointer) {
+	if t.NumMethod() == 0 {
+		return func(p unsafe.Pointer) {
+			v := (*any)(p)
+			*v = CopyJSON(*v)
+		}
+	}
+	return func(p unsafe.Pointer) {
+		at := reflect.NewAt(t, p).Elem()
+		at.Set(CopyValue(at))
+	}
+}
+
+// CopyJSON returns a deep copy of a tree of JSON values: map[string]any, []any and scalars. Values of other types are
+// copied by CopyValue.
+func CopyJSON(v any) any {
+	switch v := v.(type) {
+	case nil, string, bool, int64, float64:
+		return v
+	case map[string]any:
+		return copyJSONMap(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		c := make([]any, len(v))
+		for i := range v {
+			c[i] = CopyJSON(v[i])
+		}
+		return c
+	}
+	return CopyValue(reflect.ValueOf(v)).Interface()
+}
+
+func copyJSONMap(m map[string]any) map[string]any {
+	if m == nil {
+		return nil
+	}
+	c := make(map[string]any, len(m))
+	for k, v := range m {
+		c[k] = CopyJSON(v)
+	}
+	return c
+}
