@@ -1,0 +1,119 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// The values of the fieldValidation parameter.
+const (
+	validateIgnore = "Ignore"
+	validateStrict = "Strict"
+)
+
+// readBody reads a request body of at most limit bytes. The result is the caller's.
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	if r.ContentLength > 0 { // the usual case: one buffer of the right size
+		body := make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			return nil, badBody(err)
+		}
+		return body, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, badBody(err)
+	}
+	if int64(len(body)) > limit {
+		return nil, tooLarge(limit)
+	}
+	return body, nil
+}
+
+func tooLarge(limit int64) error {
+	return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", limit))
+}
+
+func badBody(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", tooLarge.Limit))
+	}
+	return meta.NewBadRequest(err.Error())
+}
+
+// readObject reads and decodes the object that a create or update carries, fills in defaults and converts it to the
+// hub version. validation is the fieldValidation option.
+func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, validation string) (meta.Object, error) {
+	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{
+		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true,
+	})
+	if err != nil {
+		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
+	}
+	if err := e.reportStrict(info, decoded.Strict, validation); err != nil {
+		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
+	}
+	if decoded.GVK != e.res.Kind {
+		return nil, e.wrongKind(decoded.GVK, body)
+	}
+	return e.toHub(decoded.Object)
+}
+
+// wrongKind is the answer to an object of a kind that is known, but not served here.
+func (e *endpoint) wrongKind(got meta.GroupVersionKind, body []byte) error {
+	if got.GroupKind() == e.res.Kind.GroupKind() || got.Group != e.gv.Group {
+		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+			got.GroupVersion(), e.gv))
+	}
+	err := fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion",
+		got.Version, got.Kind, groupPackage(e.gv.Group), e.res.Kind.Kind)
+	return codec.BodyError(err, got, e.res.Kind.Kind, body)
+}
+
+// reportStrict turns unknown and repeated fields into an error or warnings, as the client wants it.
+func (e *endpoint) reportStrict(info *request.Info, strict []string, validation string) error {
+	switch validation {
+	case validateIgnore:
+		return nil
+	case validateStrict:
+		return codec.StrictError(strict)
+	}
+	for _, w := range codec.Warnings(strict) {
+		info.Warn(w)
+	}
+	return nil
+}
+
+// toHub fills in defaults and converts.
+func (e *endpoint) toHub(obj meta.Typed) (meta.Object, error) {
+	e.cfg.Scheme.Default(obj)
+	return e.cfg.Scheme.ToHub(obj)
+}
+
+// checkName compares the name and namespace of an object with those of its path.
+func checkName(m *meta.ObjectMeta, info *request.Info) error {
+	switch {
+	case m.Name == "":
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", info.Name))
+	case m.Name != info.Name:
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.Name, info.Name))
+	}
+	return nil
+}

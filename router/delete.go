@@ -1,0 +1,117 @@
+package router
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// delete deletes one object, or begins to.
+func (e *endpoint) delete(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+	media, err := e.accept(r, 0)
+	if err != nil {
+		return err
+	}
+	opts, err := e.deleteOptions(r)
+	if err != nil {
+		return err
+	}
+	res, err := e.res.Deleter.Delete(r.Context(), info.Namespace, info.Name, opts)
+	if err != nil {
+		return err
+	}
+	code := http.StatusOK
+	if !res.Done && opts.OrphanDependents != nil && !*opts.OrphanDependents {
+		code = http.StatusAccepted
+	}
+	if res.Encoded != nil {
+		return e.writeEncoded(w, r, code, res.Encoded, media)
+	}
+	writeObject(w, code, statusFactory, res.Status, media)
+	return nil
+}
+
+// deleteCollection deletes what the selectors match and answers with the list of it.
+func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+	media, err := e.accept(r, 0)
+	if err != nil {
+		return err
+	}
+	req, _, err := e.listRequest(r, info)
+	if err != nil {
+		return err
+	}
+	opts, err := e.deleteOptions(r)
+	if err != nil {
+		return err
+	}
+	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, opts)
+	if err != nil {
+		return err
+	}
+	return e.writeList(w, r, list, media)
+}
+
+// deleteOptions reads the options from the query and the body. What both say, the body decides; kube-apiserver
+// ignores the query if there is a body, which has cost people objects that they meant to delete dry.
+func (e *endpoint) deleteOptions(r *http.Request) (*meta.DeleteOptions, error) {
+	body, err := readBody(r, e.cfg.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	opts := &meta.DeleteOptions{}
+	p := newParams(r)
+	opts.GracePeriodSeconds = p.optionalInteger("gracePeriodSeconds")
+	opts.OrphanDependents = p.optionalBoolean("orphanDependents")
+	opts.DryRun = p.list("dryRun")
+	if v := p.text("propagationPolicy"); v != "" {
+		policy := meta.DeletionPropagation(v)
+		opts.PropagationPolicy = &policy
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	if len(body) > 0 {
+		if err := e.mergeDeleteOptions(r, body, opts); err != nil {
+			return nil, err
+		}
+	}
+	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
+}
+
+// mergeDeleteOptions decodes body over opts.
+func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.DeleteOptions) error {
+	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, Default: e.gv.WithKind("DeleteOptions")})
+	if err == nil {
+		if _, ok := decoded.Object.(*meta.DeleteOptions); !ok {
+			err = errNoKind(decoded.GVK)
+		}
+	}
+	if err != nil {
+		return meta.NewBadRequest(strings.TrimSpace(err.Error()))
+	}
+	in := decoded.Object.(*meta.DeleteOptions)
+	if in.GracePeriodSeconds != nil {
+		opts.GracePeriodSeconds = in.GracePeriodSeconds
+	}
+	if in.Preconditions != nil {
+		opts.Preconditions = in.Preconditions
+	}
+	if in.OrphanDependents != nil {
+		opts.OrphanDependents, opts.PropagationPolicy = in.OrphanDependents, in.PropagationPolicy
+	}
+	if in.PropagationPolicy != nil {
+		opts.PropagationPolicy = in.PropagationPolicy
+	}
+	if len(in.DryRun) > 0 {
+		opts.DryRun = in.DryRun
+	}
+	return nil
+}

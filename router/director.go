@@ -1,0 +1,48 @@
+package router
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// Director sends a request to the REST router if its path is inside a registered group, else to the prefix mux, and
+// what that does not know to the next server.
+type Director struct {
+	REST   *RESTRouter
+	Prefix *PrefixMux
+	// Next is the next server of the delegation chain; nil ends it with a plain 404.
+	Next http.Handler
+}
+
+// ServeHTTP looks only at the request's Info and path.
+func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	info := request.From(r.Context())
+	if info != nil && info.IsResource && d.REST.Knows(info.APIGroup, info.APIVersion) {
+		d.REST.ServeHTTP(w, r)
+		return
+	}
+	if h := d.Prefix.Match(r.URL.Path); h != nil {
+		h.ServeHTTP(w, r)
+		return
+	}
+	if info != nil && d.REST.KnowsGroup(r.URL.Path, info) && d.Next == nil {
+		WriteError(w, r, errNotFound())
+		return
+	}
+	if d.Next != nil {
+		d.Next.ServeHTTP(w, r)
+		return
+	}
+	NotFound(w, r)
+}
+
+// NotFound is the end of the delegation chain: a plain-text 404.
+func NotFound(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusNotFound)
+	io.WriteString(w, "404 page not found\n")
+}

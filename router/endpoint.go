@@ -1,0 +1,122 @@
+package router
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// endpoint is a resource in a served version with the handlers of its verbs.
+type endpoint struct {
+	cfg      *Config
+	res      *Resource
+	gv       meta.GroupVersion // served
+	isStored bool              // the served version is that of Encoded.JSON
+	listKind string
+	gr       meta.GroupResource
+	itemDoc  []byte // `{"kind":"X","apiVersion":"v1",` of the served version
+
+	itemVerbs       map[string]http.Handler
+	collectionVerbs map[string]http.Handler
+}
+
+// handlerFunc answers a request or returns the error to answer with.
+type handlerFunc func(w http.ResponseWriter, r *http.Request, info *request.Info) error
+
+// ServeHTTP calls f and answers its error.
+func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := f(w, r, request.From(r.Context())); err != nil {
+		WriteError(w, r, err)
+	}
+}
+
+func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
+	name, _, _ := strings.Cut(res.Name, "/")
+	e := &endpoint{
+		cfg: cfg, res: res, gv: gv,
+		isStored:  gv == res.StorageVersion,
+		listKind:  res.Kind.Kind + "List",
+		gr:        meta.GroupResource{Group: gv.Group, Resource: name},
+		itemDoc:   []byte(`{"kind":"` + res.Kind.Kind + `","apiVersion":"` + gv.String() + `",`),
+		itemVerbs: map[string]http.Handler{}, collectionVerbs: map[string]http.Handler{},
+	}
+	set := func(verbs map[string]http.Handler, verb string, served bool, h handlerFunc) {
+		if served {
+			verbs[verb] = h
+		}
+	}
+	set(e.itemVerbs, "get", res.Getter != nil, e.get)
+	set(e.itemVerbs, "update", res.Updater != nil, e.update)
+	set(e.itemVerbs, "patch", res.Updater != nil, e.patch)
+	set(e.itemVerbs, "delete", res.Deleter != nil, e.delete)
+	set(e.itemVerbs, "watch", res.Watcher != nil, e.watch) // the legacy /watch/ paths
+	set(e.collectionVerbs, "list", res.Lister != nil, e.list)
+	set(e.collectionVerbs, "watch", res.Watcher != nil, e.watch)
+	set(e.collectionVerbs, "deletecollection", res.CollectionDeleter != nil, e.deleteCollection)
+	if strings.Contains(res.Name, "/") {
+		set(e.itemVerbs, "create", res.Creater != nil, e.create)
+	} else {
+		set(e.collectionVerbs, "create", res.Creater != nil, e.create)
+	}
+	return e
+}
+
+// placed reports whether the path has a namespace if, and only if, the resource is namespaced.
+func (e *endpoint) placed(info *request.Info) bool {
+	if e.res.Namespaced {
+		return info.Namespace != ""
+	}
+	return info.Namespace == "" || info.Resource == "namespaces"
+}
+
+func (e *endpoint) item(verb string) http.Handler {
+	if h, ok := e.itemVerbs[verb]; ok {
+		return h
+	}
+	return notAllowed
+}
+
+// collection returns the handler for a collection. One over all namespaces can only be read.
+func (e *endpoint) collection(verb string, allNamespaces bool) http.Handler {
+	if h, ok := e.collectionVerbs[verb]; ok && (!allNamespaces || !e.res.Namespaced || verb == "list" || verb == "watch") {
+		return h
+	}
+	return notAllowed
+}
+
+var notAllowed = handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return errMethod() })
+
+// complete fills in the defaults.
+func (c *Config) complete() {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MinWatch == 0 {
+		c.MinWatch = 30 * time.Minute
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = defaultMaxBody
+	}
+}
+
+// offers is what answers about single objects of the resource can look like.
+func (e *endpoint) offers() codec.Offer {
+	o := codec.OfferPartial
+	if e.res.Tabler != nil {
+		o |= codec.OfferTable
+	}
+	return o
+}
+
+// accept negotiates the form of the answer.
+func (e *endpoint) accept(r *http.Request, more codec.Offer) (codec.Media, error) {
+	m, err := codec.Negotiate(r.Header.Get("Accept"), e.offers()|more)
+	if err == nil && m.Type == codec.JSON && !m.Stream {
+		m.Pretty = codec.Pretty(r.URL.RawQuery, r.UserAgent())
+	}
+	return m, err
+}

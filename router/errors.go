@@ -1,0 +1,87 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// errNotFound is the answer for a resource, version or path inside a known group that does not exist.
+func errNotFound() error {
+	return &meta.StatusError{Status: meta.Status{
+		Status: meta.StatusFailure, Code: http.StatusNotFound, Reason: meta.StatusReasonNotFound,
+		Message: "the server could not find the requested resource", Details: &meta.StatusDetails{},
+	}}
+}
+
+// errMethod is the answer for a verb that a resource does not serve.
+func errMethod() error {
+	return &meta.StatusError{Status: meta.Status{
+		Status: meta.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: meta.StatusReasonMethodNotAllowed,
+		Message: "the server does not allow this method on the requested resource", Details: &meta.StatusDetails{},
+	}}
+}
+
+// errNoKind is what decoding says of a kind that is not registered.
+func errNoKind(gvk meta.GroupVersionKind) error {
+	return fmt.Errorf("no kind %q is registered for version %q in scheme %q", gvk.Kind, gvk.GroupVersion(), "coracle")
+}
+
+// statusFactory encodes Status objects, which belong to no scheme.
+var statusFactory = codec.NewFactory(nil)
+
+// WriteError answers with the Status of err in the media type that the client accepts, JSON if it accepts none that
+// a Status has. Errors that are no *meta.StatusError are internal errors, but for the end of the request's context,
+// which is a timeout.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = meta.NewTimeout("request did not complete within the allotted timeout", 0)
+	}
+	status := *meta.StatusOf(err)
+	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
+	}
+	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), 0)
+	if negotiateErr != nil {
+		media = codec.Media{}
+	}
+	if media.Type == codec.JSON {
+		media.Pretty = codec.Pretty(r.URL.RawQuery, r.UserAgent())
+	}
+	writeObject(w, int(status.Code), statusFactory, &status, media)
+}
+
+// writeObject answers with a typed object. Encoding it cannot fail half way: nothing is written before it is done.
+func writeObject(w http.ResponseWriter, code int, codecs *codec.Factory, obj meta.Typed, media codec.Media) {
+	if t := obj.GetTypeMeta(); t.Kind == "" {
+		if _, ok := obj.(*meta.Status); ok {
+			t.Kind, t.APIVersion = "Status", "v1"
+		}
+	}
+	media.As, media.Stream = "", false
+	body, err := codecs.Append(nil, obj, media)
+	if err != nil { // no protobuf form
+		media = codec.Media{}
+		if body, err = codecs.Append(nil, obj, media); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	h := w.Header()
+	h["Content-Type"] = contentTypes[media.Type]
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(code)
+	w.Write(body)
+}
+
+// contentTypes are header values, shared by all answers.
+var contentTypes = [...][]string{
+	codec.JSON:     {codec.JSONType},
+	codec.YAML:     {codec.YAMLType},
+	codec.Protobuf: {codec.ProtobufType},
+}

@@ -1,0 +1,119 @@
+package router
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// params reads option parameters from a query, each with the conversions of the API: the first value counts, a
+// malformed number is an error in strconv's words, a boolean is false only if it says so.
+type params struct {
+	values url.Values
+	err    error
+}
+
+func newParams(r *http.Request) *params {
+	if r.URL.RawQuery == "" {
+		return &params{}
+	}
+	values, _ := url.ParseQuery(r.URL.RawQuery)
+	return &params{values: values}
+}
+
+func (p *params) text(name string) string { return p.values.Get(name) }
+
+func (p *params) list(name string) []string { return p.values[name] }
+
+func (p *params) boolean(name string) bool {
+	v, ok := p.values[name]
+	return ok && len(v) > 0 && v[0] != "0" && !strings.EqualFold(v[0], "false")
+}
+
+func (p *params) optionalBoolean(name string) *bool {
+	if _, ok := p.values[name]; !ok {
+		return nil
+	}
+	b := p.boolean(name)
+	return &b
+}
+
+func (p *params) integer(name string) int64 {
+	v := p.values.Get(name)
+	if v == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil && p.err == nil {
+		p.err = meta.NewBadRequest(err.Error())
+	}
+	return n
+}
+
+func (p *params) optionalInteger(name string) *int64 {
+	if p.values.Get(name) == "" {
+		return nil
+	}
+	n := p.integer(name)
+	return &n
+}
+
+// invalid is the 422 for options that contradict each other; nil if errs is empty.
+func invalid(kind string, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return meta.NewInvalid(meta.GroupKind{Group: "meta.k8s.io", Kind: kind}, "", errs)
+}
+
+// listRequest reads the options of a list, watch or deletecollection.
+func (e *endpoint) listRequest(r *http.Request, info *request.Info) (*request.ListRequest, *meta.ListOptions, error) {
+	p := newParams(r)
+	opts := &meta.ListOptions{
+		LabelSelector:        p.text("labelSelector"),
+		FieldSelector:        p.text("fieldSelector"),
+		Watch:                info.Verb == "watch",
+		AllowWatchBookmarks:  p.boolean("allowWatchBookmarks"),
+		ResourceVersion:      p.text("resourceVersion"),
+		ResourceVersionMatch: meta.ResourceVersionMatch(p.text("resourceVersionMatch")),
+		TimeoutSeconds:       p.optionalInteger("timeoutSeconds"),
+		Limit:                p.integer("limit"),
+		Continue:             p.text("continue"),
+		SendInitialEvents:    p.optionalBoolean("sendInitialEvents"),
+	}
+	if p.err != nil {
+		return nil, nil, p.err
+	}
+	req := &request.ListRequest{
+		Namespace:            info.Namespace,
+		ResourceVersion:      opts.ResourceVersion,
+		ResourceVersionMatch: opts.ResourceVersionMatch,
+		Limit:                opts.Limit,
+		Continue:             opts.Continue,
+		SendInitialEvents:    opts.SendInitialEvents,
+		Bookmarks:            opts.AllowWatchBookmarks,
+	}
+	var err error
+	if req.Labels, err = meta.ParseLabels(opts.LabelSelector); err != nil {
+		return nil, nil, meta.NewBadRequest(err.Error())
+	}
+	if req.Fields, err = meta.ParseFields(opts.FieldSelector); err != nil {
+		return nil, nil, meta.NewBadRequest(err.Error())
+	}
+	if err := invalid("ListOptions", meta.ValidateListOptions(opts)); err != nil {
+		return nil, nil, err
+	}
+	if info.Name != "" && len(info.Parts) > 1 { // the legacy /watch/.../name
+		named, err := meta.ParseFields("metadata.name=" + info.Name)
+		if err != nil {
+			return nil, nil, meta.NewBadRequest(err.Error())
+		}
+		req.Fields = append(req.Fields, named...)
+	}
+	return req, opts, nil
+}

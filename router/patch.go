@@ -1,0 +1,160 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/patch"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// The media types of patches.
+const (
+	jsonPatch      = "application/json-patch+json"
+	mergePatch     = "application/merge-patch+json"
+	strategicPatch = "application/strategic-merge-patch+json"
+)
+
+// patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile.
+type patcher struct {
+	e          *endpoint
+	info       *request.Info
+	kind       string // media type
+	body       []byte
+	validation string
+	typ        *typeinfo.Type
+}
+
+// patch changes an object by a patch in its served version.
+func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	typ := e.cfg.Codecs.TypeOf(e.res.Kind)
+	switch {
+	case err == nil && (kind == jsonPatch || kind == mergePatch || kind == strategicPatch && typ != nil):
+	case err == nil && kind == strategicPatch:
+		return codec.UnsupportedBody(jsonPatch, mergePatch)
+	default:
+		return errPatchType()
+	}
+	media, err := e.accept(r, 0)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(r, e.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	p := newParams(r)
+	opts := &meta.PatchOptions{
+		DryRun: p.list("dryRun"), Force: p.optionalBoolean("force"),
+		FieldManager: p.text("fieldManager"), FieldValidation: p.text("fieldValidation"),
+	}
+	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, false)); err != nil {
+		return err
+	}
+	pt := &patcher{e: e, info: info, kind: kind, body: body, validation: opts.FieldValidation, typ: typ}
+	enc, created, err := e.res.Updater.Update(r.Context(), &request.UpdateRequest{
+		Namespace: info.Namespace, Name: info.Name, Change: pt.change,
+		Options: &meta.UpdateOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation},
+	})
+	if err != nil {
+		return err
+	}
+	code := http.StatusOK
+	if created {
+		code = http.StatusCreated
+	}
+	return e.writeEncoded(w, r, code, enc, media)
+}
+
+func errPatchType() error {
+	return &meta.StatusError{Status: meta.Status{
+		Status: meta.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: meta.StatusReasonUnsupportedMediaType,
+		Message: "415: Unsupported Media Type", Details: &meta.StatusDetails{},
+	}}
+}
+
+// change applies the patch to the current object.
+func (p *patcher) change(_ context.Context, cur request.Current) (meta.Object, error) {
+	if cur.Encoded == nil {
+		return nil, meta.NewNotFound(p.e.gr, p.info.Name)
+	}
+	doc, err := p.e.encoded(cur.Encoded, codec.Media{})
+	if err != nil {
+		return nil, err
+	}
+	var patched []byte
+	switch p.kind {
+	case jsonPatch:
+		patched, err = patch.JSON(doc, p.body)
+	case mergePatch:
+		patched, err = patch.Merge(doc, p.body)
+	default:
+		patched, err = patch.Strategic(doc, p.body, p.typ)
+	}
+	if err != nil {
+		return nil, patchError(err)
+	}
+	decoded, err := p.e.cfg.Codecs.Decode(codec.DecodeRequest{
+		Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true,
+	})
+	if err == nil {
+		err = p.e.reportStrict(p.info, decoded.Strict, p.validation)
+	}
+	if err == nil && decoded.GVK != p.e.res.Kind {
+		err = fmt.Errorf("the patched object is a %s", decoded.GVK)
+	}
+	if err != nil {
+		return nil, p.invalid(patched, err)
+	}
+	obj, err := p.e.toHub(decoded.Object)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.e.checkNamespace(obj.GetObjectMeta(), p.info); err != nil {
+		return nil, err
+	}
+	return obj, checkName(obj.GetObjectMeta(), p.info)
+}
+
+// invalid is the answer to a patch whose result is no object of the kind: a 422 that names no kind and shows the
+// result, or for strategic merges the patch.
+func (p *patcher) invalid(patched []byte, err error) error {
+	shown := string(patched)
+	if p.kind == strategicPatch {
+		if tree, _, treeErr := codec.DecodeTree(p.body, false); treeErr == nil {
+			shown = fmt.Sprintf("%+v", tree)
+		}
+	}
+	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})
+}
+
+// patchError turns an error of package patch into its Status.
+func patchError(err error) error {
+	var e *patch.Error
+	if !errors.As(err, &e) {
+		return meta.NewBadRequest(err.Error())
+	}
+	switch e.Kind {
+	case patch.Malformed:
+		return meta.NewBadRequest(e.Message)
+	case patch.TooLarge:
+		return meta.NewRequestEntityTooLarge(e.Message)
+	case patch.Inapplicable:
+		return &meta.StatusError{Status: meta.Status{
+			Status: meta.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: meta.StatusReasonInvalid,
+			Message: "the server rejected our request due to an error in our request", Details: &meta.StatusDetails{},
+		}}
+	default:
+		return &meta.StatusError{Status: meta.Status{
+			Status: meta.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: meta.StatusReasonInvalid, Message: e.Message,
+		}}
+	}
+}

@@ -1,0 +1,130 @@
+package router
+
+import (
+	"fmt"
+	"net/http"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// PrefixMux finds the handler of paths that are no API resources: an exact path first, then the longest registered
+// prefix. It may be changed while it serves; a request sees one state.
+type PrefixMux struct {
+	mu    sync.Mutex
+	state atomic.Pointer[prefixState]
+}
+
+type prefixState struct {
+	exact    map[string]http.Handler
+	prefixes []prefixRoute // longest first
+	hidden   map[string]bool
+}
+
+type prefixRoute struct {
+	prefix  string
+	handler http.Handler
+}
+
+// NewPrefixMux returns an empty mux.
+func NewPrefixMux() *PrefixMux {
+	m := &PrefixMux{}
+	m.state.Store(&prefixState{})
+	return m
+}
+
+// Handle registers the handler of one path, or, if the path ends in "/" and is not "/" itself, of all paths below it
+// as well as the one without the slash. Registering a path twice is an error.
+func (m *PrefixMux) Handle(path string, h http.Handler) error { return m.change(path, h, false) }
+
+// HandleHidden is Handle for a path that the index at / does not list.
+func (m *PrefixMux) HandleHidden(path string, h http.Handler) error { return m.change(path, h, true) }
+
+// Remove takes a path out again. Removing what is not there does nothing.
+func (m *PrefixMux) Remove(path string) { m.change(path, nil, false) }
+
+func (m *PrefixMux) change(path string, h http.Handler, hidden bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := m.state.Load().clone()
+	isPrefix := strings.HasSuffix(path, "/") && path != "/"
+	if h != nil {
+		if _, taken := next.exact[path]; taken || isPrefix && next.find(path) >= 0 {
+			return fmt.Errorf("router: path %q is registered twice", path)
+		}
+	}
+	switch {
+	case isPrefix && h == nil:
+		if i := next.find(path); i >= 0 {
+			next.prefixes = append(next.prefixes[:i], next.prefixes[i+1:]...)
+		}
+	case isPrefix:
+		next.prefixes = append(next.prefixes, prefixRoute{path, h})
+		sort.SliceStable(next.prefixes, func(i, j int) bool { return len(next.prefixes[i].prefix) > len(next.prefixes[j].prefix) })
+	case h == nil:
+		delete(next.exact, path)
+	default:
+		next.exact[path] = h
+	}
+	if hidden {
+		next.hidden[path] = true
+	} else {
+		delete(next.hidden, path)
+	}
+	m.state.Store(next)
+	return nil
+}
+
+func (s *prefixState) clone() *prefixState {
+	c := &prefixState{exact: map[string]http.Handler{}, hidden: map[string]bool{}}
+	for k, v := range s.exact {
+		c.exact[k] = v
+	}
+	for k := range s.hidden {
+		c.hidden[k] = true
+	}
+	c.prefixes = append(c.prefixes, s.prefixes...)
+	return c
+}
+
+func (s *prefixState) find(prefix string) int {
+	for i := range s.prefixes {
+		if s.prefixes[i].prefix == prefix {
+			return i
+		}
+	}
+	return -1
+}
+
+// Match returns the handler for a path, or nil.
+func (m *PrefixMux) Match(path string) http.Handler {
+	s := m.state.Load()
+	if h, ok := s.exact[path]; ok {
+		return h
+	}
+	for i := range s.prefixes {
+		if p := s.prefixes[i].prefix; strings.HasPrefix(path, p) || len(path) == len(p)-1 && path == p[:len(p)-1] {
+			return s.prefixes[i].handler
+		}
+	}
+	return nil
+}
+
+// Paths lists the registered paths that are not hidden, sorted, for the index at /.
+func (m *PrefixMux) Paths() []string {
+	s := m.state.Load()
+	var paths []string
+	for p := range s.exact {
+		if !s.hidden[p] {
+			paths = append(paths, p)
+		}
+	}
+	for _, r := range s.prefixes {
+		if !s.hidden[r.prefix] {
+			paths = append(paths, r.prefix)
+		}
+	}
+	sort.Strings(paths)
+	return paths
+}

@@ -1,0 +1,94 @@
+package router
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Resource is a resource, or a subresource of one, in one served version. Its verbs are what is not nil.
+type Resource struct {
+	// Name is the plural, with "/subresource" behind it for subresources: "pods", "pods/status".
+	Name       string
+	Singular   string // of resources only
+	Kind       meta.GroupVersionKind
+	Namespaced bool
+	ShortNames []string
+	Categories []string
+	// StorageVersion is the version that Encoded.JSON is in.
+	StorageVersion meta.GroupVersion
+	// KeepItemKind is set for custom resources: items of their lists carry apiVersion and kind.
+	KeepItemKind bool
+
+	Getter            Getter
+	Lister            Lister
+	Watcher           Watcher
+	Creater           Creater
+	Updater           Updater // serves update and patch
+	Deleter           Deleter
+	CollectionDeleter CollectionDeleter
+	Tabler            Tabler
+}
+
+// Tabler prints objects for clients that ask for a Table.
+type Tabler interface {
+	// Columns returns the columns; the caller must not change them.
+	Columns() []meta.TableColumnDefinition
+	// Row returns the cells of one object, one for each column, and its conditions. now is for ages.
+	Row(enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
+}
+
+// Verbs lists the verbs of the resource, sorted, as discovery shows them.
+func (r *Resource) Verbs() []string {
+	var verbs []string
+	add := func(verb string, served bool) {
+		if served {
+			verbs = append(verbs, verb)
+		}
+	}
+	add("create", r.Creater != nil)
+	add("delete", r.Deleter != nil)
+	add("deletecollection", r.CollectionDeleter != nil)
+	add("get", r.Getter != nil)
+	add("list", r.Lister != nil)
+	add("patch", r.Updater != nil)
+	add("update", r.Updater != nil)
+	add("watch", r.Watcher != nil)
+	return verbs
+}
+
+// GroupVersion is a served group version with its resources, main resources and subresources alike.
+type GroupVersion struct {
+	meta.GroupVersion
+	Resources []Resource
+}
+
+// Config is what all endpoints of a server share.
+type Config struct {
+	Scheme Converter
+	Codecs *codec.Factory
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// MinWatch is the least time after which a watch without timeoutSeconds ends; the real one is random, up to twice
+	// that. 0 means 30 minutes.
+	MinWatch time.Duration
+	// MaxBody is how long a request body may be, in bytes. 0 means 3 MiB.
+	MaxBody int64
+	// WatchStarted, if set, is called when a watch begins and returns what is called with the number of events for
+	// each flush, and with -1 at the end. It feeds metrics.
+	WatchStarted func(kind meta.GroupVersionKind) func(events int)
+}
+
+// Converter is what the endpoints need of a Scheme beside decoding.
+type Converter interface {
+	// Default fills in what obj leaves out, in its own version.
+	Default(obj meta.Typed)
+	// ToHub converts obj to the hub version. FromHub converts back.
+	ToHub(obj meta.Typed) (meta.Object, error)
+	FromHub(obj meta.Object, gv meta.GroupVersion) (meta.Object, error)
+}
+
+// defaultMaxBody is kube-apiserver's limit, in bytes.
+const defaultMaxBody = 3 << 20

@@ -1,0 +1,63 @@
+package router
+
+import (
+	"iter"
+	"net/http"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// writeTable answers with objects as the rows of a Table.
+func (e *endpoint) writeTable(w http.ResponseWriter, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
+	table, err := e.table(r, objects, lm, media)
+	if err != nil {
+		return err
+	}
+	writeObject(w, code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
+	return nil
+}
+
+// table prints objects. How much of each object a row carries is the client's choice: includeObject.
+func (e *endpoint) table(r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) (*meta.Table, error) {
+	include, err := includeObject(r)
+	if err != nil {
+		return nil, err
+	}
+	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
+	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
+	now := e.cfg.Now()
+	for enc := range objects {
+		cells, conditions, err := e.res.Tabler.Row(enc, now)
+		if err != nil {
+			return nil, err
+		}
+		row := meta.TableRow{Cells: cells, Conditions: conditions}
+		switch include {
+		case meta.IncludeObject:
+			row.Object.Raw, err = e.encoded(enc, codec.Media{})
+		case meta.IncludeMetadata:
+			row.Object.Raw, err = e.encoded(enc, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
+		}
+		if err != nil {
+			return nil, err
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table, nil
+}
+
+// includeObject reads the parameter of that name.
+func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
+	v, _ := request.Param(r.URL.RawQuery, "includeObject")
+	switch p := meta.IncludeObjectPolicy(v); p {
+	case "":
+		return meta.IncludeMetadata, nil
+	case meta.IncludeNone, meta.IncludeMetadata, meta.IncludeObject:
+		return p, nil
+	}
+	return "", meta.NewBadRequest("Unable to convert to Table as requested: " +
+		field.Invalid(field.NewPath("includeObject"), v, "must be 'Metadata', 'Object', 'None', or empty").Error())
+}

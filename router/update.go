@@ -1,0 +1,77 @@
+package router
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// update replaces an object with the one in the body.
+func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+	media, err := e.accept(r, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := codec.BodyType(r.Header.Get("Content-Type")); err != nil {
+		return err
+	}
+	body, err := readBody(r, e.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	opts := &meta.UpdateOptions{}
+	if p := newParams(r); p.values != nil {
+		opts.DryRun, opts.FieldManager, opts.FieldValidation = p.list("dryRun"), p.text("fieldManager"), p.text("fieldValidation")
+		if err := invalid("UpdateOptions", meta.ValidateUpdateOptions(opts)); err != nil {
+			return err
+		}
+	}
+	obj, err := e.readObject(r, info, body, opts.FieldValidation)
+	if err != nil {
+		return err
+	}
+	if err := e.checkNamespace(obj.GetObjectMeta(), info); err != nil {
+		return err
+	}
+	if err := checkName(obj.GetObjectMeta(), info); err != nil {
+		return err
+	}
+	calls := 0
+	req := &request.UpdateRequest{
+		Namespace: info.Namespace, Name: info.Name, Options: opts, UID: obj.GetObjectMeta().UID,
+		Change: func(context.Context, request.Current) (meta.Object, error) {
+			if calls++; calls == 1 {
+				return obj, nil
+			}
+			// The first try has changed obj: its admission and strategy ran against a state that was stale.
+			return e.readObject(r, info, body, validateIgnore)
+		},
+	}
+	enc, created, err := e.res.Updater.Update(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	code := http.StatusOK
+	if created {
+		code = http.StatusCreated
+	}
+	return e.writeEncoded(w, r, code, enc, media)
+}
+
+// checkNamespace lets an object take the namespace of its path, and refuses another.
+func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error {
+	want := ""
+	if e.res.Namespaced {
+		want = info.Namespace
+	}
+	if m.Namespace == "" {
+		m.Namespace = want
+	}
+	if m.Namespace != want {
+		return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}

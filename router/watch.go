@@ -1,0 +1,229 @@
+package router
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// watcher is one watch being served. All its events pass through one pooled buffer, a flush for each batch.
+type watcher struct {
+	e      *endpoint
+	r      *http.Request
+	media  codec.Media
+	item   codec.Media // how objects in events are encoded
+	events int         // sent so far
+}
+
+// watch streams changes until the client goes, the time is up or the server stops.
+func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+	info.Verb = "watch"
+	media, err := e.accept(r, codec.OfferStream|codec.OfferWatch)
+	if err != nil {
+		return err
+	}
+	req, opts, err := e.listRequest(r, info)
+	if err != nil {
+		return err
+	}
+	if media.As == codec.AsTable {
+		if _, err := includeObject(r); err != nil {
+			return err
+		}
+	}
+	cursor, err := e.res.Watcher.Watch(r.Context(), req)
+	if err != nil {
+		return e.watchError(w, r, media, err)
+	}
+	defer cursor.Close()
+	ctx, cancel := context.WithTimeout(r.Context(), e.watchTime(opts))
+	defer cancel()
+	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: itemMedia(media)}, cursor)
+}
+
+// watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
+// do not come back all at once.
+func (e *endpoint) watchTime(opts *meta.ListOptions) time.Duration {
+	if t := opts.TimeoutSeconds; t != nil && *t > 0 {
+		return time.Duration(min(*t, int64(maxWatch/time.Second))) * time.Second
+	}
+	return time.Duration(float64(e.cfg.MinWatch) * (1 + rand.Float64()))
+}
+
+// maxWatch bounds timeoutSeconds.
+const maxWatch = 24 * time.Hour
+
+// itemMedia is the form of the objects in the events of a watch.
+func itemMedia(m codec.Media) codec.Media {
+	m.Stream, m.Pretty = false, false
+	m.As = asItem(m.As)
+	return m
+}
+
+// watchError answers a watch that cannot start. One from a revision that is gone starts all the same, and has one
+// ERROR event, as clients expect of watches.
+func (e *endpoint) watchError(w http.ResponseWriter, r *http.Request, media codec.Media, err error) error {
+	if !meta.IsResourceExpired(err) {
+		return err
+	}
+	wt := &watcher{e: e, r: r, media: media, item: itemMedia(media)}
+	wt.header(w)
+	b, err := wt.appendError(nil, err)
+	if err == nil {
+		w.Write(b)
+	}
+	return nil
+}
+
+// header begins the answer.
+func (wt *watcher) header(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = []string{wt.media.StreamType()}
+	h["Transfer-Encoding"] = nil
+	w.WriteHeader(http.StatusOK)
+}
+
+// stream sends events as they come. Whatever has come by the time of a flush goes out with it.
+func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
+	wt.header(w)
+	flush := http.NewResponseController(w)
+	if err := flush.Flush(); err != nil {
+		return nil
+	}
+	var sent func(int)
+	if e.cfg.WatchStarted != nil {
+		sent = e.cfg.WatchStarted(e.res.Kind)
+		defer sent(-1)
+	}
+	for {
+		events, err := cursor.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		buf := buffers.Get().(*[]byte)
+		ended := err != nil
+		if ended {
+			*buf, err = wt.appendError(*buf, err)
+		} else {
+			for i := range events {
+				if *buf, err = wt.appendEvent(*buf, &events[i]); err != nil {
+					*buf, err = wt.appendError(*buf, err)
+					ended = true
+					break
+				}
+				if len(*buf) >= flushAt {
+					if _, err = w.Write(*buf); err != nil {
+						break
+					}
+					*buf = (*buf)[:0]
+				}
+			}
+		}
+		if err == nil {
+			if _, err = w.Write(*buf); err == nil {
+				err = flush.Flush()
+			}
+		}
+		putBuffer(buf)
+		if err != nil || ended {
+			return nil
+		}
+		if sent != nil {
+			sent(len(events))
+		}
+	}
+}
+
+// appendEvent appends the frame of one event.
+func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
+	var object []byte
+	var err error
+	switch {
+	case ev.Type == request.Bookmark:
+		object, err = wt.bookmark(ev)
+	case wt.media.As == codec.AsTable:
+		object, err = wt.table(ev.Object)
+	default:
+		object, err = wt.e.encoded(ev.Object, wt.item)
+	}
+	if err != nil {
+		return b, err
+	}
+	wt.events++
+	return codec.AppendEvent(b, string(ev.Type), object, wt.media), nil
+}
+
+// bookmark encodes an empty object that carries the revision, in the form of the watch.
+func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
+	typed, err := wt.e.cfg.Codecs.NewObject(wt.e.res.Kind)
+	if err != nil {
+		return nil, err
+	}
+	obj, ok := typed.(meta.Object)
+	if !ok {
+		return nil, errNoKind(wt.e.res.Kind)
+	}
+	obj.GetTypeMeta().SetGroupVersionKind(wt.e.res.Kind)
+	m := obj.GetObjectMeta()
+	m.ResourceVersion = ev.ResourceVersion
+	if ev.InitialEnd {
+		m.Annotations = map[string]string{meta.InitialEventsEnd: "true"}
+	}
+	data, err := codec.AppendJSON(nil, obj)
+	if err != nil {
+		return nil, err
+	}
+	return wt.encodeLoose(data, m.ResourceVersion)
+}
+
+// encodeLoose brings JSON of an object that is not in the cache into the form of the watch.
+func (wt *watcher) encodeLoose(data []byte, rv string) ([]byte, error) {
+	enc := loose(data)
+	if wt.media.As == codec.AsTable {
+		return wt.tableOf(func(func(request.Encoded) bool) {}, rv)
+	}
+	stored := *wt.e
+	stored.isStored = true // data is in the served version already
+	return stored.encode(enc, wt.item)
+}
+
+// table encodes one object as a Table of one row. Only the first event of a watch has the columns.
+func (wt *watcher) table(enc request.Encoded) ([]byte, error) {
+	return wt.tableOf(one(enc), versionOf(enc))
+}
+
+func (wt *watcher) tableOf(objects func(yield func(request.Encoded) bool), rv string) ([]byte, error) {
+	table, err := wt.e.table(wt.r, objects, meta.ListMeta{ResourceVersion: rv}, wt.media)
+	if err != nil {
+		return nil, err
+	}
+	if wt.events > 0 {
+		table.ColumnDefinitions = nil
+	}
+	return wt.e.cfg.Codecs.Append(nil, table, codec.Media{Type: wt.media.Type})
+}
+
+// appendError appends the ERROR event that tells the client why its watch ends.
+func (wt *watcher) appendError(b []byte, err error) ([]byte, error) {
+	status := *meta.StatusOf(err)
+	status.SetGroupVersionKind(meta.GroupVersionKind{Version: "v1", Kind: "Status"})
+	object, err := statusFactory.Append(nil, &status, codec.Media{Type: wt.media.Type})
+	if err != nil {
+		return b, err
+	}
+	return codec.AppendEvent(b, string(request.Failed), object, wt.media), nil
+}
+
+// loose is an object that is not in the cache.
+type loose []byte
+
+func (l loose) JSON() []byte { return l }
+func (l loose) Head() int    { return 1 }
+func (l loose) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) {
+	return build()
+}
