@@ -52,9 +52,9 @@ func (gk GroupKind) String() string {
 
 // GroupVersionKind names a kind in one version.
 type GroupVersionKind struct {
-	Group   string
-	Version string
-	Kind    string
+	Group   string `json:"group" pb:"1"`
+	Version string `json:"version" pb:"2"`
+	Kind    string `json:"kind" pb:"3"`
 }
 
 // GroupVersion drops the kind.
