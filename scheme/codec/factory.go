@@ -73,7 +73,7 @@ type Decoded struct {
 // fields are skipped and of repeated fields the last counts, as in encoding/json; with Strict they are reported as well.
 // apiVersion and kind of the object are set. Use BodyError to turn the error into an answer.
 func (f *Factory) Decode(req DecodeRequest) (Decoded, error) {
-	return Decoded{}, nil
+	return f.decode(req)
 }
 
 // DecodeStored decodes an object from storage, which is JSON or, behind the k8s\0 prefix, protobuf.
@@ -83,20 +83,54 @@ func (f *Factory) DecodeStored(data []byte) (Decoded, error) {
 	if IsProtobuf(data) {
 		req.Type = Protobuf
 	}
-	return Decoded{}, nil
+	return f.decode(req)
 }
 
 // Append appends obj in the given form to dst. JSON that is not pretty, and YAML, end in a newline. The object says
 // itself what it is: its kind and apiVersion are written as they are. m.As is ignored: transforming is the caller's
 // job (see AppendPartial). The error is a *meta.StatusError with code 406 if the kind has no protobuf form.
 func (f *Factory) Append(dst []byte, obj meta.Typed, m Media) ([]byte, error) {
-	return dst, nil
+	if m.Type == Protobuf {
+		return AppendProto(dst, obj)
+	}
+	if m.Type == JSON && !m.Pretty {
+		out, err := AppendJSON(dst, obj)
+		if err != nil {
+			return dst, err
+		}
+		return append(out, '\n'), nil
+	}
+	data, err := AppendJSON(nil, obj)
+	if err != nil {
+		return dst, err
+	}
+	return f.Transcode(dst, data, m)
 }
 
-// Transcode appends the object encoded as JSON in data to dst in another form, without a newline after compact JSON
-// taken away or added: JSON in gives one newline at its end unless m is pretty. Protobuf decodes the object on the way.
+// Transcode appends the object encoded as JSON in data to dst in another form. As Append, it ends JSON that is not
+// pretty, and YAML, in one newline, whether data has one or not. For protobuf the object is decoded on the way.
 func (f *Factory) Transcode(dst, data []byte, m Media) ([]byte, error) {
-	return dst, nil
+	data = trimNewline(data)
+	switch {
+	case m.Type == YAML:
+		return AppendYAML(dst, data)
+	case m.Type == Protobuf:
+		decoded, err := f.DecodeStored(data)
+		if err != nil {
+			return dst, err
+		}
+		return AppendProto(dst, decoded.Object)
+	case m.Pretty:
+		return AppendIndent(dst, data), nil
+	}
+	return append(append(dst, data...), '\n'), nil
+}
+
+func trimNewline(data []byte) []byte {
+	if n := len(data); n > 0 && data[n-1] == '\n' {
+		return data[:n-1]
+	}
+	return data
 }
 
 // FormOf returns the small number for request.Encoded.Form that stands for an encoding of objects in version gv. The
@@ -155,4 +189,12 @@ func Warnings(strict []string) []string {
 		}
 	}
 	return out
+}
+
+// TypeOf returns the descriptor of a kind, or nil if it has no Go type.
+func (f *Factory) TypeOf(gvk meta.GroupVersionKind) *typeinfo.Type { return f.kinds.Type(gvk) }
+
+// NewObject returns an empty object of a kind, or an error that says that no such kind is registered.
+func (f *Factory) NewObject(gvk meta.GroupVersionKind) (meta.Typed, error) {
+	return f.kinds.NewObject(gvk)
 }

@@ -1,22 +1,114 @@
 package codec
 
 import (
+	"bytes"
+	"errors"
+	"reflect"
+	"sync"
+
 	gojson "github.com/goccy/go-json"
 )
+
+// This is the only file that imports goccy/go-json. It writes JSON only: its decoder matches names in any case and is
+// lenient with malformed input, and decoding through the descriptors is quicker (see decode.go).
+
+// warm guards the first use of each Go type, when goccy/go-json compiles its encoder.
+var warm struct {
+	sync.Mutex
+	done sync.Map // reflect.Type to struct{}
+}
 
 // AppendJSON appends v as compact JSON, without a newline, as encoding/json would write it: fields in the order of
 // declaration, map keys sorted, HTML characters escaped. It is the form in which objects are stored.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
+	t := reflect.TypeOf(v)
+	if _, ok := warm.done.Load(t); !ok {
+		warm.Lock()
+		defer warm.Unlock()
+		defer warm.done.Store(t, struct{}{})
+	}
 	out, err := gojson.Marshal(v)
 	if err != nil {
 		return dst, err
+	}
+	if dst == nil {
+		return out, nil
 	}
 	return append(dst, out...), nil
 }
 
 // AppendIndent appends the well-formed JSON in src, indented by two spaces as encoding/json does, without a newline.
-func AppendIndent(dst, src []byte) []byte { return dst }
+func AppendIndent(dst, src []byte) []byte {
+	depth := 0
+	newline := func() {
+		dst = append(dst, '\n')
+		for range depth {
+			dst = append(dst, "  "...)
+		}
+	}
+	open := false // a bracket was opened and nothing came after it
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		switch c {
+		case ' ', '\t', '\n', '\r':
+			continue
+		case '}', ']':
+			depth--
+			if !open {
+				newline()
+			}
+			open = false
+			dst = append(dst, c)
+			continue
+		}
+		if open {
+			newline()
+			open = false
+		}
+		switch c {
+		case '{', '[':
+			dst = append(dst, c)
+			depth++
+			open = true
+		case ',':
+			dst = append(dst, c)
+			newline()
+		case ':':
+			dst = append(dst, ": "...)
+		case '"':
+			end := i + 1
+			for end < len(src) && src[end] != '"' {
+				if src[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(src))
+			dst = append(dst, src[i:end]...)
+			i = end - 1
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// errNoMetadata is returned when there is nothing to show of an object.
+var errNoMetadata = errors.New("codec: object has no metadata")
 
 // AppendPartial appends the metadata of an object encoded as JSON as a PartialObjectMetadata of meta.k8s.io in the
 // given version ("v1" or "v1beta1"), as compact JSON without a newline. Nothing is decoded.
-func AppendPartial(dst, data []byte, version string) ([]byte, error) { return dst, nil }
+func AppendPartial(dst, data []byte, version string) ([]byte, error) {
+	var out Peek
+	if err := plainPeeker.Peek(data, &out); err != nil {
+		return dst, err
+	}
+	if out.Metadata.End == 0 {
+		return dst, errNoMetadata
+	}
+	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...)
+	dst = append(dst, version...)
+	dst = append(dst, `","metadata":`...)
+	dst = append(dst, bytes.TrimSpace(data[out.Metadata.Start:out.Metadata.End])...)
+	return append(dst, '}'), nil
+}

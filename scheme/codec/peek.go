@@ -1,5 +1,10 @@
 package codec
 
+import (
+	"errors"
+	"unsafe"
+)
+
 // Peek is what a Peeker finds in an encoded object. Strings refer to the data looked at, unless they hold escapes.
 type Peek struct {
 	Kind            string
@@ -13,8 +18,8 @@ type Peek struct {
 	// Deleting says that there is a deletionTimestamp.
 	Deleting bool
 
-	// Head is the length of the leading `{"kind":"...","apiVersion":"...",`, in whichever order, or 1 if the object does
-	// not begin with them: data[Head:] without the rest of the head is `"metadata":{...}...}`.
+	// Head is the length of the leading `{"kind":"...","apiVersion":"...",`, with the two in any order, and 1 if the
+	// object does not begin with them: data[Head:] goes on with the next member.
 	Head int
 	// Splice is the offset in metadata at which `"resourceVersion":"...",` is to be inserted: where Kubernetes writes it.
 	// It is the beginning of a member of metadata, and 0 if metadata is missing or empty.
@@ -41,19 +46,349 @@ type Label struct{ Key, Value string }
 // Peeker looks into encoded objects without decoding them: one pass over the JSON, no types, no allocation (unless
 // strings hold escapes). It is immutable.
 type Peeker struct {
-	paths []string
+	root  pathNode
+	count int
+}
+
+// pathNode is a level of the paths looked for. The few children of one are searched in turn.
+type pathNode struct {
+	children []pathChild
+}
+
+type pathChild struct {
+	name  string
+	field int // index into Peek.Fields, -1 if no path ends here
+	node  pathNode
 }
 
 // NewPeeker returns a Peeker that also reads the members at paths, such as "spec.nodeName". Names in a path are
 // separated by dots; lists are not looked into.
-func NewPeeker(paths ...string) *Peeker { return &Peeker{paths: paths} }
+func NewPeeker(paths ...string) *Peeker {
+	p := &Peeker{count: len(paths)}
+	for i, path := range paths {
+		p.root.add(path, i)
+	}
+	return p
+}
+
+func (n *pathNode) add(path string, field int) {
+	name, rest := path, ""
+	for i := range len(path) {
+		if path[i] == '.' {
+			name, rest = path[:i], path[i+1:]
+			break
+		}
+	}
+	child := n.find(name)
+	if child == nil {
+		n.children = append(n.children, pathChild{name: name, field: -1})
+		child = &n.children[len(n.children)-1]
+	}
+	if rest == "" {
+		child.field = field
+		return
+	}
+	child.node.add(rest, field)
+}
+
+func (n *pathNode) find(name string) *pathChild {
+	for i := range n.children {
+		if n.children[i].name == name {
+			return &n.children[i]
+		}
+	}
+	return nil
+}
+
+// errNoObject is returned for data that is not a JSON object.
+var errNoObject = errors.New("codec: encoded object is malformed")
+
+// peeker is one look.
+type peeker struct {
+	scanner
+	out *Peek
+}
 
 // Peek looks into an object encoded as JSON and stores what it finds in out, all of which it overwrites. The error is
-// for data that is no JSON object; not every mistake inside skipped values is found.
-func (p *Peeker) Peek(data []byte, out *Peek) error { return nil }
+// for data that is no well-formed JSON object. data must not change while out is in use.
+func (p *Peeker) Peek(data []byte, out *Peek) error {
+	*out = Peek{Labels: out.Labels[:0], Fields: out.Fields[:0], Head: 1}
+	for range p.count {
+		out.Fields = append(out.Fields, "")
+	}
+	// Not newScanner: its text would be a copy.
+	l := peeker{scanner: scanner{data: data}, out: out}
+	if len(data) > 0 {
+		l.text = unsafe.String(unsafe.SliceData(data), len(data))
+	}
+	if l.next() != '{' {
+		return errNoObject
+	}
+	if err := l.top(&p.root); err != nil {
+		return errNoObject
+	}
+	if l.end() != nil {
+		return errNoObject
+	}
+	return nil
+}
+
+// begin returns the key of the next member, positioned at its value, or false at the end of the object.
+func (l *peeker) begin(first bool) (key string, at int, more bool, err error) {
+	if more, err = l.more('}', first); err != nil || !more {
+		return "", 0, false, err
+	}
+	at = l.pos
+	if l.next() != '"' {
+		return "", 0, false, errNoObject
+	}
+	if key, err = l.str(); err != nil {
+		return "", 0, false, err
+	}
+	return key, at, true, l.colon()
+}
+
+func (l *peeker) top(node *pathNode) error {
+	if err := l.open(); err != nil {
+		return err
+	}
+	heads := 0 // members of the head seen, as long as nothing else was
+	for n := 0; ; n++ {
+		key, at, more, err := l.begin(n == 0)
+		if err != nil || !more {
+			return err
+		}
+		if n == 2 && heads == 2 {
+			l.out.Head = at
+		}
+		switch key {
+		case "kind":
+			heads++
+			err = l.take(node, key, &l.out.Kind)
+		case "apiVersion":
+			heads++
+			err = l.take(node, key, &l.out.APIVersion)
+		case "metadata":
+			if l.next() != '{' {
+				err = l.skip()
+				break
+			}
+			l.out.Metadata.Start = l.pos
+			var child *pathNode
+			if c := node.find(key); c != nil {
+				child = &c.node
+			} else {
+				child = &noPaths
+			}
+			err = l.metadata(child)
+			l.out.Metadata.End = l.pos
+		default:
+			err = l.visit(node, key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+var noPaths pathNode
+
+// take reads a member that the Peek has a place for, and that a path may name as well.
+func (l *peeker) take(node *pathNode, key string, to *string) error {
+	if l.next() == '"' {
+		s, err := l.str()
+		if err != nil {
+			return err
+		}
+		*to = s
+		if c := node.find(key); c != nil && c.field >= 0 {
+			l.out.Fields[c.field] = s
+		}
+		return nil
+	}
+	return l.visit(node, key)
+}
+
+// visit reads a member that only paths can name.
+func (l *peeker) visit(node *pathNode, key string) error {
+	if len(node.children) == 0 {
+		return l.skip()
+	}
+	child := node.find(key)
+	if child == nil {
+		return l.skip()
+	}
+	c := l.next()
+	if c == '{' && len(child.node.children) > 0 {
+		return l.descend(&child.node)
+	}
+	if child.field < 0 {
+		return l.skip()
+	}
+	var err error
+	value := ""
+	switch c {
+	case '"':
+		value, err = l.str()
+	case '{', '[', 'n':
+		err = l.skip()
+	default:
+		start := l.pos
+		err = l.skip()
+		value = l.text[start:l.pos]
+	}
+	l.out.Fields[child.field] = value
+	return err
+}
+
+func (l *peeker) descend(node *pathNode) error {
+	if err := l.open(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		key, _, more, err := l.begin(first)
+		if err != nil || !more {
+			return err
+		}
+		if err := l.visit(node, key); err != nil {
+			return err
+		}
+	}
+}
+
+// metadata reads the members of metadata. resourceVersion belongs before the first member behind the ones that
+// identify the object.
+func (l *peeker) metadata(node *pathNode) error {
+	if err := l.open(); err != nil {
+		return err
+	}
+	l.out.Splice = 0
+	after, last, comma := false, 0, 0 // an identifying member was just read; where the last member began; where it ended
+	for n := 0; ; n++ {
+		key, at, more, err := l.begin(n == 0)
+		if err != nil {
+			return err
+		}
+		if !more {
+			if l.out.Splice == 0 {
+				l.out.Splice = last
+			}
+			return nil
+		}
+		identifies := false
+		switch key {
+		case "name":
+			identifies, err = true, l.take(node, key, &l.out.Name)
+		case "generateName":
+			identifies, err = true, l.take(node, key, &l.out.GenerateName)
+		case "namespace":
+			identifies, err = true, l.take(node, key, &l.out.Namespace)
+		case "uid":
+			identifies, err = true, l.take(node, key, &l.out.UID)
+		case "selfLink":
+			identifies, err = true, l.visit(node, key)
+		case "resourceVersion":
+			err = l.take(node, key, &l.out.ResourceVersion)
+			l.version(at, comma)
+		case "generation":
+			err = l.generation(node)
+		case "deletionTimestamp":
+			l.out.Deleting = l.next() != 'n'
+			err = l.visit(node, key)
+		case "labels":
+			if l.next() == '{' {
+				err = l.labels(node)
+			} else {
+				err = l.skip()
+			}
+		default:
+			err = l.visit(node, key)
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case identifies:
+			after, l.out.Splice = true, 0
+		case after && key != "resourceVersion":
+			after, l.out.Splice = false, at
+		}
+		if key != "resourceVersion" {
+			last = at
+		}
+		comma = l.pos
+	}
+}
+
+// version notes where the resourceVersion member stands: with the comma behind it or, if it is the last one, the comma
+// before it, where the member before it ended.
+func (l *peeker) version(at, before int) {
+	end := l.pos
+	if l.next() == ',' {
+		l.pos++
+		l.next()
+		end, l.pos = l.pos, end
+	} else {
+		l.pos = end
+		if before > 0 {
+			at = before
+		}
+	}
+	l.out.Version = Span{at, end}
+}
+
+func (l *peeker) generation(node *pathNode) error {
+	l.next()
+	start := l.pos
+	if err := l.visit(node, "generation"); err != nil {
+		return err
+	}
+	text := l.data[start:l.pos]
+	if c := text[0]; c == '-' || '0' <= c && c <= '9' {
+		l.out.Generation, _ = atoi(text)
+	}
+	return nil
+}
+
+func (l *peeker) labels(node *pathNode) error {
+	if err := l.open(); err != nil {
+		return err
+	}
+	paths := node.find("labels")
+	for first := true; ; first = false {
+		key, _, more, err := l.begin(first)
+		if err != nil || !more {
+			return err
+		}
+		label := Label{Key: key}
+		child := &noPaths
+		if paths != nil {
+			child = &paths.node
+		}
+		if err := l.take(child, key, &label.Value); err != nil {
+			return err
+		}
+		l.out.Labels = append(l.out.Labels, label)
+	}
+}
+
+var plainPeeker = NewPeeker()
 
 // StripVersion appends data without its metadata.resourceVersion to dst.
-func StripVersion(dst, data []byte) ([]byte, error) { return dst, nil }
+func StripVersion(dst, data []byte) ([]byte, error) {
+	var out Peek
+	if err := plainPeeker.Peek(data, &out); err != nil {
+		return dst, err
+	}
+	dst = append(dst, data[:out.Version.Start]...)
+	return append(dst, data[out.Version.End:]...), nil
+}
 
 // SpliceVersion appends data with resourceVersion inserted at splice (see Peek.Splice) to dst.
-func SpliceVersion(dst, data []byte, splice int, resourceVersion string) []byte { return dst }
+func SpliceVersion(dst, data []byte, splice int, resourceVersion string) []byte {
+	dst = append(dst, data[:splice]...)
+	dst = append(dst, `"resourceVersion":"`...)
+	dst = append(dst, resourceVersion...)
+	dst = append(dst, `",`...)
+	return append(dst, data[splice:]...)
+}

@@ -2,30 +2,244 @@ package codec
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// An object in protobuf is the prefix and a message called Unknown:
+//
+//	1 typeMeta { 1 apiVersion, 2 kind }   2 raw (the object's own message)   3 contentEncoding   4 contentType
+//
+// The last two are written empty. A protobuf message of Kubernetes is proto2 as gogo/protobuf writes it: fields in
+// ascending order, scalars and structs always there, pointers, lists and maps only if they hold something.
 var protoPrefix = []byte("k8s\x00")
+
+// envelopeEnd is contentEncoding and contentType, both empty.
+var envelopeEnd = []byte{3<<3 | 2, 0, 4<<3 | 2, 0}
 
 // IsProtobuf reports whether data begins with the prefix of protobuf objects.
 func IsProtobuf(data []byte) bool { return bytes.HasPrefix(data, protoPrefix) }
 
-// ProtoBody returns the message inside an enveloped object, which is what stands in a protobuf list.
-func ProtoBody(data []byte) ([]byte, error) { return nil, nil }
+// AppendProto appends an object in its envelope. The error is a *meta.StatusError with code 406 if the type of
+// the object has no protobuf form.
+func AppendProto(dst []byte, obj meta.Typed) ([]byte, error) {
+	m := messageOf(obj)
+	if m == nil {
+		return dst, notMarshalable(obj)
+	}
+	tm := obj.GetTypeMeta()
+	dst = appendEnvelope(dst, tm.APIVersion, tm.Kind)
+	dst, at := beginLength(dst)
+	dst = m.append(dst, pointer(obj))
+	dst = endLength(dst, at)
+	return append(dst, envelopeEnd...), nil
+}
+
+// appendEnvelope appends the envelope up to and with the tag of raw.
+func appendEnvelope(dst []byte, apiVersion, kind string) []byte {
+	dst = append(dst, protoPrefix...)
+	dst = append(dst, 1<<3|2)
+	dst, at := beginLength(dst)
+	dst = append(dst, 1<<3|2)
+	dst = protowire.AppendString(dst, apiVersion)
+	dst = append(dst, 2<<3|2)
+	dst = protowire.AppendString(dst, kind)
+	dst = endLength(dst, at)
+	return append(dst, 2<<3|2)
+}
+
+// beginLength leaves room for the length of what is appended next; endLength puts it there. One byte is reserved;
+// what is longer than 127 bytes is moved.
+func beginLength(dst []byte) (out []byte, at int) { return append(dst, 0), len(dst) }
+
+func endLength(dst []byte, at int) []byte {
+	n := len(dst) - at - 1
+	if n < 0x80 {
+		dst[at] = byte(n)
+		return dst
+	}
+	more := sizeVarint(uint64(n)) - 1
+	dst = append(dst, "12345678"[:more]...)
+	copy(dst[at+1+more:], dst[at+1:at+1+n])
+	protowire.AppendVarint(dst[:at], uint64(n))
+	return dst
+}
+
+func sizeVarint(n uint64) int { return protowire.SizeVarint(n) }
+
+func notMarshalable(obj any) error {
+	return &meta.StatusError{Status: meta.Status{
+		Status: "Failure",
+		Code:   http.StatusNotAcceptable,
+		Reason: "NotAcceptable",
+		Message: fmt.Sprintf("object %T does not implement the protobuf marshalling interface and cannot be encoded "+
+			"to a protobuf message", obj),
+	}}
+}
+
+// messageOf returns the message of obj's type, nil if it has none.
+func messageOf(obj meta.Typed) *message {
+	v := reflect.TypeOf(obj)
+	if v == nil || v.Kind() != reflect.Pointer {
+		return nil
+	}
+	if m, ok := messages.byGo.Load(v); ok {
+		return m.(*message).orNil()
+	}
+	m := &message{}
+	if t := typeinfo.Of(v.Elem()); t != nil && t.Kind == typeinfo.Struct {
+		m = messageFor(t)
+	}
+	messages.byGo.Store(v, m)
+	return m.orNil()
+}
+
+// envelope is a parsed Unknown.
+type envelope struct {
+	apiVersion, kind string
+	raw              []byte
+}
+
+func parseEnvelope(data []byte) (envelope, error) {
+	var e envelope
+	switch {
+	case len(data) == 0:
+		return e, errors.New("empty data")
+	case !IsProtobuf(data):
+		return e, fmt.Errorf("provided data does not appear to be a protobuf message, expected prefix %v", protoPrefix)
+	case len(data) == len(protoPrefix):
+		return e, errors.New("empty body")
+	}
+	err := eachField(data[len(protoPrefix):], func(num protowire.Number, value []byte) error {
+		switch num {
+		case 1:
+			return eachField(value, func(num protowire.Number, value []byte) error {
+				switch num {
+				case 1:
+					e.apiVersion = string(value)
+				case 2:
+					e.kind = string(value)
+				}
+				return nil
+			})
+		case 2:
+			e.raw = value
+		}
+		return nil
+	})
+	return e, err
+}
+
+// eachField calls f with each length-delimited field of a message and skips the others.
+func eachField(data []byte, f func(protowire.Number, []byte) error) error {
+	for len(data) > 0 {
+		num, typ, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return wireError(n)
+		}
+		data = data[n:]
+		if typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(num, typ, data); n < 0 {
+				return wireError(n)
+			}
+			data = data[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(data)
+		if n < 0 {
+			return wireError(n)
+		}
+		if err := f(num, value); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// wireError words a protowire error as Kubernetes does.
+func wireError(n int) error {
+	if err := protowire.ParseError(n); !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// decodeProto decodes an enveloped object. There are no unknown or repeated fields in protobuf: numbers that nobody
+// knows are skipped.
+func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
+	e, err := parseEnvelope(req.Data)
+	if err != nil {
+		return Decoded{}, err
+	}
+	gv, err := parseGroupVersion(e.apiVersion)
+	if err != nil {
+		gv = meta.GroupVersion{}
+	}
+	gvk := gv.WithKind(e.kind)
+	if gvk.Kind == "" {
+		gvk.Kind = req.Default.Kind
+	}
+	if gvk.Version == "" && req.Default.Version != "" {
+		gvk.Group, gvk.Version = req.Default.Group, req.Default.Version
+	}
+	out := Decoded{GVK: gvk}
+	if err := named(gvk, nil); err != nil {
+		return out, err
+	}
+	obj, err := f.kinds.NewObject(gvk)
+	if err != nil {
+		return out, err
+	}
+	m := messageOf(obj)
+	if m == nil {
+		return out, notMarshalable(obj)
+	}
+	p := protoReader{}
+	if req.Shared {
+		p.shared = true
+	}
+	if err := p.message(m, e.raw, pointer(obj)); err != nil {
+		return out, err
+	}
+	obj.GetTypeMeta().SetGroupVersionKind(gvk)
+	out.Object = obj
+	return out, nil
+}
+
+// ProtoBody returns the message inside an enveloped object, which is what stands in a protobuf list. It is part of data.
+func ProtoBody(data []byte) ([]byte, error) {
+	e, err := parseEnvelope(data)
+	return e.raw, err
+}
 
 // A protobuf list is written in parts, as its items are encoded already: head, items, tail.
 
 // ProtoItemSize is how many bytes AppendProtoItem appends for a message of n bytes.
-func ProtoItemSize(n int) int { return 0 }
+func ProtoItemSize(n int) int { return 1 + sizeVarint(uint64(n)) + n }
 
 // AppendProtoListHead appends the envelope and ListMeta of a list whose items take itemsSize bytes in all.
 func AppendProtoListHead(dst []byte, gvk meta.GroupVersionKind, lm *meta.ListMeta, itemsSize int) []byte {
-	return dst
+	head := appendListMeta(nil, lm)
+	dst = appendEnvelope(dst, gvk.GroupVersion().String(), gvk.Kind)
+	dst = protowire.AppendVarint(dst, uint64(ProtoItemSize(len(head))+itemsSize))
+	dst = append(dst, 1<<3|2)
+	return protowire.AppendBytes(dst, head)
 }
 
 // AppendProtoItem appends one item, given as the message inside its envelope (ProtoBody).
-func AppendProtoItem(dst, message []byte) []byte { return dst }
+func AppendProtoItem(dst, message []byte) []byte {
+	dst = append(dst, 2<<3|2)
+	return protowire.AppendBytes(dst, message)
+}
 
 // AppendProtoListTail appends what follows the items.
-func AppendProtoListTail(dst []byte) []byte { return dst }
+func AppendProtoListTail(dst []byte) []byte { return append(dst, envelopeEnd...) }

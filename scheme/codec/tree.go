@@ -1,22 +1,169 @@
 package codec
 
 import (
+	"encoding/json"
+	"reflect"
+	"strconv"
 	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// DecodeTree decodes JSON into plain values: map[string]any, []any, string, bool, int64 (float64 for what is no
-// integer or too large), nil. strict lists repeated fields if wanted. Errors read as encoding/json's.
-func DecodeTree(data []byte, strict bool) (v any, warnings []string, err error) { return nil, nil, nil }
+// DecodeTree decodes JSON into plain values: map[string]any, []any, string, bool, int64 (float64 for what has a
+// fraction or exponent or does not fit), nil. strict asks for repeated fields. Errors read as encoding/json's.
+func DecodeTree(data []byte, strict bool) (v any, warnings []string, err error) {
+	d := decoder{scanner: newScanner(data, false), strict: strict}
+	if v, err = d.plain(); err == nil {
+		err = d.end()
+	}
+	if err == nil {
+		return v, nil, nil
+	}
+	if err := checkSyntax(data); err != nil {
+		return nil, nil, err
+	}
+	d = decoder{scanner: newScanner(data, false), strict: strict, careful: true}
+	if v, err = d.plain(); err == nil {
+		err = d.saved
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return v, d.found, nil
+}
 
 // DecodeInto decodes JSON into a value of the Go type that t describes, to which p points; what is there already is
-// merged as encoding/json does. It serves parts of objects, such as the metadata of custom resources.
-// Data may not be empty; it is copied.
+// merged as encoding/json does. It serves parts of objects, such as the metadata of custom resources. The value is
+// half filled after an error.
 func DecodeInto(data []byte, t *typeinfo.Type, p unsafe.Pointer, strict bool) (warnings []string, err error) {
-	return nil, nil
+	return decodeInto(data, planOf(t), p, DecodeRequest{Strict: strict})
+}
+
+// decodeInto decodes quickly and, if that stops, carefully.
+func decodeInto(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]string, error) {
+	d := decoder{scanner: newScanner(data, req.Shared), strict: req.Strict}
+	if d.document(p, at) == nil {
+		return nil, nil
+	}
+	if err := checkSyntax(data); err != nil {
+		return nil, err
+	}
+	return decodeCarefully(data, p, at, req)
+}
+
+// decodeCarefully decodes well-formed JSON.
+func decodeCarefully(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]string, error) {
+	// What the quick way has left behind would look like an earlier value of the same field.
+	reflect.NewAt(p.goType, at).Elem().SetZero()
+	d := decoder{scanner: newScanner(data, req.Shared), strict: req.Strict, careful: true}
+	if err := d.document(p, at); err != nil {
+		return nil, err
+	}
+	return d.found, nil
+}
+
+// checkSyntax returns the error that encoding/json has for malformed JSON.
+func checkSyntax(data []byte) error {
+	var raw json.RawMessage
+	return json.Unmarshal(data, &raw)
+}
+
+// plain decodes a value of any kind.
+func (d *decoder) plain() (any, error) {
+	switch c := d.next(); c {
+	case '"':
+		return d.str()
+	case '{':
+		return d.plainObject()
+	case '[':
+		return d.plainArray()
+	case 'n':
+		return nil, d.literal("null")
+	case 't':
+		return true, d.literal("true")
+	case 'f':
+		return false, d.literal("false")
+	case 0:
+		return nil, errAgain
+	}
+	start, integer, err := d.number()
+	if err != nil {
+		return nil, err
+	}
+	return d.plainNumber(d.data[start:d.pos], integer)
+}
+
+// plainNumber converts a number. Kubernetes knows integers of 64 bits and floats.
+func (d *decoder) plainNumber(text []byte, integer bool) (any, error) {
+	if integer {
+		if n, ok := atoi(text); ok {
+			return n, nil
+		}
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return nil, d.save(&json.UnmarshalTypeError{Value: "number " + string(text), Type: reflect.TypeFor[float64]()})
+	}
+	return f, nil
+}
+
+func (d *decoder) plainArray() ([]any, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	out := []any{}
+	for {
+		more, err := d.more(']', len(out) == 0)
+		if err != nil || !more {
+			return out, err
+		}
+		d.push(place{index: len(out)})
+		v, err := d.plain()
+		if err != nil {
+			return nil, err
+		}
+		d.pop()
+		out = append(out, v)
+	}
+}
+
+func (d *decoder) plainObject() (map[string]any, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return out, err
+		}
+		if d.next() != '"' {
+			return nil, errAgain
+		}
+		k, err := d.str()
+		if err != nil {
+			return nil, err
+		}
+		if d.strict {
+			if _, ok := out[k]; ok {
+				if err := d.report("duplicate", k); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err := d.colon(); err != nil {
+			return nil, err
+		}
+		d.push(place{key: k, isKey: true})
+		v, err := d.plain()
+		if err != nil {
+			return nil, err
+		}
+		d.pop()
+		out[k] = v
+	}
 }
 
 // AppendTree appends a plain value (as DecodeTree returns it) as compact JSON with sorted keys and HTML characters
 // escaped.
-func AppendTree(dst []byte, v any) ([]byte, error) { return dst, nil }
+func AppendTree(dst []byte, v any) ([]byte, error) { return AppendJSON(dst, v) }

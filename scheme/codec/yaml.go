@@ -1,8 +1,118 @@
 package codec
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"go.yaml.in/yaml/v2"
+)
+
 // YAMLToJSON converts the first document of a YAML 1.1 stream to compact JSON with sorted keys. Of repeated keys
-// the last counts; strict is the message about them, "" if there are none.
-func YAMLToJSON(data []byte) (json []byte, strict string, err error) { return nil, "", nil }
+// the last counts; if strict is set, repeated is the message about them, "" if there are none. Aliases may not blow
+// the document up: package yaml refuses that.
+func YAMLToJSON(data []byte, strict bool) (out []byte, repeated string, err error) {
+	var tree any
+	if strict {
+		err = yaml.UnmarshalStrict(data, &tree)
+		var twice *yaml.TypeError
+		if errors.As(err, &twice) {
+			repeated, tree = err.Error(), nil
+			err = yaml.Unmarshal(data, &tree)
+		}
+	} else {
+		err = yaml.Unmarshal(data, &tree)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if tree, err = plainYAML(tree); err != nil {
+		return nil, "", err
+	}
+	// encoding/json writes numbers and refuses infinities as sigs.k8s.io/yaml does.
+	out, err = json.Marshal(tree)
+	return out, repeated, err
+}
+
+// plainYAML turns the maps of package yaml, whose keys are anything, into maps of strings.
+func plainYAML(v any) (any, error) {
+	switch v := v.(type) {
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			name, err := yamlKey(key, value)
+			if err != nil {
+				return nil, err
+			}
+			if out[name], err = plainYAML(value); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		for i := range v {
+			var err error
+			if v[i], err = plainYAML(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// yamlKey spells a key. Floats are spelt with the digits of 32 bits, which is what clients of Kubernetes know.
+func yamlKey(key, value any) (string, error) {
+	switch k := key.(type) {
+	case string:
+		return k, nil
+	case int:
+		return strconv.Itoa(k), nil
+	case int64:
+		return strconv.FormatInt(k, 10), nil
+	case uint64:
+		return strconv.FormatUint(k, 10), nil
+	case bool:
+		return strconv.FormatBool(k), nil
+	case float64:
+		switch s := strconv.FormatFloat(k, 'g', -1, 32); s {
+		case "+Inf":
+			return ".inf", nil
+		case "-Inf":
+			return "-.inf", nil
+		case "NaN":
+			return ".nan", nil
+		default:
+			return s, nil
+		}
+	}
+	return "", fmt.Errorf("unsupported map key of type: %s, key: %+#v, value: %+#v", reflect.TypeOf(key), key, value)
+}
 
 // AppendYAML appends well-formed JSON as YAML with sorted keys, ending in a newline.
-func AppendYAML(dst, json []byte) ([]byte, error) { return dst, nil }
+func AppendYAML(dst, data []byte) ([]byte, error) {
+	tree, _, err := DecodeTree(data, false)
+	if err != nil {
+		return dst, err
+	}
+	out, err := yaml.Marshal(tree)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, out...), nil
+}
+
+// decodeYAML converts to JSON first. Repeated keys, gone by then, head the list of what is wrong.
+func (f *Factory) decodeYAML(req DecodeRequest) (Decoded, error) {
+	data, repeated, err := YAMLToJSON(req.Data, req.Strict)
+	if err != nil {
+		return Decoded{}, err
+	}
+	req.Data, req.Type, req.Shared = data, JSON, true
+	out, err := f.decodeJSON(req)
+	if repeated != "" {
+		out.Strict = append([]string{repeated}, out.Strict...)
+	}
+	return out, err
+}

@@ -1,0 +1,657 @@
+package codec
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// maxStrict bounds the unknown and repeated fields that are reported.
+const maxStrict = 100
+
+// decoder decodes JSON straight into Go values, in one of two ways. The quick way stops with errAgain at the first
+// thing out of order. The careful way is taken then, on input known to be well-formed: it keeps track of where it is,
+// goes on behind type errors, of which the first counts, and collects what strict decoding finds.
+type decoder struct {
+	scanner
+	strict  bool
+	careful bool
+
+	where  []place
+	saved  error // the first type error
+	found  []string
+	unique map[string]bool // found, to report nothing twice
+}
+
+// place is one step of the way to the value at hand.
+type place struct {
+	in    *plan      // the struct that holds field
+	field *fieldPlan // or
+	key   string     // a key of a map, or
+	index int        // an element, if in and key are unset
+	isKey bool
+}
+
+func (d *decoder) push(p place) {
+	if d.careful {
+		d.where = append(d.where, p)
+	}
+}
+
+func (d *decoder) pop() {
+	if d.careful {
+		d.where = d.where[:len(d.where)-1]
+	}
+}
+
+// addContext completes a type error by the struct and the fields it happened in, as encoding/json does.
+func (d *decoder) addContext(err error) error {
+	te, ok := err.(*json.UnmarshalTypeError)
+	if !ok {
+		return err
+	}
+	var names []string
+	var last *plan
+	for _, p := range d.where {
+		if p.field != nil {
+			names = append(names, p.field.errName)
+			last = p.in
+		}
+	}
+	if last == nil {
+		return err
+	}
+	if te.Field != "" {
+		names = append(names, te.Field)
+	}
+	te.Struct, te.Field = last.goType.Name(), strings.Join(names, ".")
+	return te
+}
+
+// save records an error behind which decoding can go on.
+func (d *decoder) save(err error) error {
+	if !d.careful {
+		return errAgain
+	}
+	if d.saved == nil {
+		d.saved = d.addContext(err)
+	}
+	return nil
+}
+
+// mistyped skips a value that does not fit and records so. what is the kind of JSON value.
+func (d *decoder) mistyped(what string, want reflect.Type) error {
+	if err := d.save(&json.UnmarshalTypeError{Value: what, Type: want}); err != nil {
+		return err
+	}
+	return d.skip()
+}
+
+// report records an unknown or repeated field called name in the value at hand.
+func (d *decoder) report(what, name string) error {
+	if !d.careful {
+		return errAgain
+	}
+	var path strings.Builder
+	for _, p := range d.where {
+		switch {
+		case p.field != nil || p.isKey:
+			if path.Len() > 0 {
+				path.WriteByte('.')
+			}
+			if p.field != nil {
+				path.WriteString(p.field.name)
+			} else {
+				path.WriteString(p.key)
+			}
+		default:
+			path.WriteString("[" + strconv.Itoa(p.index) + "]")
+		}
+	}
+	if path.Len() > 0 {
+		path.WriteByte('.')
+	}
+	msg := what + " field " + strconv.Quote(path.String()+name)
+	if len(d.found) < maxStrict && !d.unique[msg] {
+		if d.unique == nil {
+			d.unique = map[string]bool{}
+		}
+		d.unique[msg] = true
+		d.found = append(d.found, msg)
+	}
+	return nil
+}
+
+// document decodes the whole input into the value at at.
+func (d *decoder) document(p *plan, at unsafe.Pointer) error {
+	if err := d.value(p, at); err != nil {
+		return d.addContext(err)
+	}
+	if err := d.end(); err != nil {
+		return err
+	}
+	return d.saved
+}
+
+// field decodes a value that may be behind a pointer, which null clears.
+func (d *decoder) field(p *plan, pointer bool, at unsafe.Pointer) error {
+	if !pointer {
+		return d.value(p, at)
+	}
+	slot := (*unsafe.Pointer)(at)
+	if d.next() == 'n' {
+		*slot = nil
+		return d.literal("null")
+	}
+	if *slot == nil {
+		*slot = p.newElem()
+	}
+	return d.value(p, *slot)
+}
+
+func (d *decoder) value(p *plan, at unsafe.Pointer) error {
+	c := d.next()
+	if p.kind == typeinfo.Custom {
+		return d.custom(p, at)
+	}
+	switch c {
+	case '"':
+		return d.stringValue(p, at)
+	case '{':
+		return d.objectValue(p, at)
+	case '[':
+		return d.arrayValue(p, at)
+	case 'n':
+		if err := d.literal("null"); err != nil {
+			return err
+		}
+		switch p.kind {
+		case typeinfo.Any:
+			*(*any)(at) = nil
+		case typeinfo.List, typeinfo.Map, typeinfo.Bytes:
+			reflect.NewAt(p.goType, at).Elem().SetZero()
+		}
+		return nil
+	case 't', 'f':
+		return d.boolValue(p, at, c == 't')
+	case 0:
+		return errAgain
+	default:
+		return d.numberValue(p, at)
+	}
+}
+
+func (d *decoder) custom(p *plan, at unsafe.Pointer) error {
+	start := d.pos
+	if err := d.skip(); err != nil {
+		return err
+	}
+	if p.unmarshal == nil {
+		return d.save(&json.UnmarshalTypeError{Value: "value", Type: p.goType})
+	}
+	err := p.custom(at).UnmarshalJSON(d.data[start:d.pos:d.pos])
+	if err != nil && !d.careful {
+		return errAgain
+	}
+	return err
+}
+
+func (d *decoder) boolValue(p *plan, at unsafe.Pointer, v bool) error {
+	switch p.kind {
+	case typeinfo.Bool:
+		*(*bool)(at) = v
+	case typeinfo.Any:
+		*(*any)(at) = v
+	default:
+		return d.mistyped("bool", p.goType)
+	}
+	if v {
+		return d.literal("true")
+	}
+	return d.literal("false")
+}
+
+func (d *decoder) stringValue(p *plan, at unsafe.Pointer) error {
+	switch p.kind {
+	case typeinfo.String:
+		s, err := d.str()
+		*(*string)(at) = s
+		return err
+	case typeinfo.Bytes:
+		b, err := d.base64()
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			*(*[]byte)(at) = b
+		}
+		return nil
+	case typeinfo.Any:
+		s, err := d.str()
+		*(*any)(at) = s
+		return err
+	}
+	return d.mistyped("string", p.goType)
+}
+
+// base64 consumes a string and decodes it; it returns nil after saving an error.
+func (d *decoder) base64() ([]byte, error) {
+	start, end, plain, err := d.raw()
+	if err != nil {
+		return nil, err
+	}
+	text := d.data[start:end]
+	if !plain {
+		text = unquote(text)
+	}
+	out := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(out, text)
+	if err != nil {
+		return nil, d.save(err)
+	}
+	return out[:n], nil
+}
+
+func (d *decoder) numberValue(p *plan, at unsafe.Pointer) error {
+	start, integer, err := d.number()
+	if err != nil {
+		return err
+	}
+	text := d.data[start:d.pos]
+	ok := false
+	switch p.kind {
+	case typeinfo.Int32:
+		if integer {
+			*(*int32)(at), ok = atoi32(text)
+		}
+	case typeinfo.Int64:
+		if integer {
+			*(*int64)(at), ok = atoi(text)
+		}
+	case typeinfo.Float64:
+		var err error
+		*(*float64)(at), err = strconv.ParseFloat(string(text), 64)
+		ok = err == nil
+	case typeinfo.Any:
+		v, err := d.plainNumber(text, integer)
+		*(*any)(at) = v
+		return err
+	default:
+		return d.save(&json.UnmarshalTypeError{Value: "number", Type: p.goType})
+	}
+	if !ok {
+		return d.save(&json.UnmarshalTypeError{Value: "number " + string(text), Type: p.goType})
+	}
+	return nil
+}
+
+func (d *decoder) arrayValue(p *plan, at unsafe.Pointer) error {
+	switch p.kind {
+	case typeinfo.List:
+		if p.strings {
+			return d.stringList(p, (*[]string)(at))
+		}
+		return d.list(p, at)
+	case typeinfo.Any:
+		v, err := d.plainArray()
+		*(*any)(at) = v
+		return err
+	case typeinfo.Bytes:
+		return d.byteList(p, (*[]byte)(at))
+	}
+	return d.mistyped("array", p.goType)
+}
+
+// stringList decodes into a list of strings. What is in the list already is overwritten, so that null, which
+// changes nothing, leaves the element of an earlier list, as in encoding/json.
+func (d *decoder) stringList(p *plan, list *[]string) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	out := *list
+	n := 0
+	for ; ; n++ {
+		more, err := d.more(']', n == 0)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if n >= len(out) {
+			if n < cap(out) {
+				out = out[:n+1]
+			} else {
+				out = append(out, "")
+			}
+		}
+		d.push(place{index: n})
+		if d.next() == '"' {
+			out[n], err = d.str()
+		} else {
+			err = d.value(p.elem, unsafe.Pointer(&out[n]))
+		}
+		if err != nil {
+			return err
+		}
+		d.pop()
+	}
+	if n == 0 {
+		out = []string{}
+	}
+	*list = out[:n]
+	return nil
+}
+
+// byteList decodes an array of numbers into bytes, which encoding/json allows beside base64.
+func (d *decoder) byteList(p *plan, list *[]byte) error {
+	start := d.pos
+	if err := d.skip(); err != nil {
+		return err
+	}
+	if !d.careful {
+		return errAgain
+	}
+	v := reflect.New(p.goType)
+	if err := json.Unmarshal(d.data[start:d.pos], v.Interface()); err != nil {
+		return d.save(err)
+	}
+	*list = v.Elem().Bytes()
+	return nil
+}
+
+// sliceHeader is how Go lays out a slice.
+type sliceHeader struct {
+	data     unsafe.Pointer
+	len, cap int
+}
+
+func (d *decoder) list(p *plan, at unsafe.Pointer) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	head := (*sliceHeader)(at)
+	n := 0
+	for ; ; n++ {
+		more, err := d.more(']', n == 0)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if n >= head.cap {
+			reflect.NewAt(p.goType, at).Elem().Grow(1)
+		}
+		if n >= head.len {
+			head.len = n + 1
+		}
+		d.push(place{index: n})
+		if err := d.field(p.elem, p.pointers, unsafe.Add(head.data, uintptr(n)*p.size)); err != nil {
+			return err
+		}
+		d.pop()
+	}
+	if n == 0 {
+		reflect.NewAt(p.goType, at).Elem().Set(reflect.MakeSlice(p.goType, 0, 0))
+	}
+	head.len = n
+	return nil
+}
+
+func (d *decoder) objectValue(p *plan, at unsafe.Pointer) error {
+	switch p.kind {
+	case typeinfo.Struct:
+		return d.structValue(p, at)
+	case typeinfo.Map:
+		switch {
+		case p.strings:
+			return d.stringMap(p, (*map[string]string)(at))
+		case p.byteValues:
+			return d.bytesMap(p, (*map[string][]byte)(at))
+		}
+		return d.mapValue(p, at)
+	case typeinfo.Any:
+		v, err := d.plainObject()
+		*(*any)(at) = v
+		return err
+	}
+	return d.mistyped("object", p.goType)
+}
+
+// lookahead is how many fields after the last one are compared before the map is asked: most input has its fields in
+// the order of declaration, with gaps.
+const lookahead = 5
+
+func (d *decoder) structValue(p *plan, at unsafe.Pointer) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	var seen fieldSet
+	expect := 0
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		if d.next() != '"' {
+			return errAgain
+		}
+		start, end, plain, err := d.raw()
+		if err != nil {
+			return err
+		}
+		key := d.data[start:end]
+		if !plain {
+			key = unquote(key)
+		}
+		if err := d.colon(); err != nil {
+			return err
+		}
+		i := p.find(key, expect)
+		if i < 0 {
+			if err := d.unknown(p, key); err != nil {
+				return err
+			}
+			continue
+		}
+		expect = i + 1
+		f := &p.fields[i]
+		if d.strict && seen.add(i) {
+			if err := d.report("duplicate", f.name); err != nil {
+				return err
+			}
+		}
+		d.push(place{in: p, field: f})
+		if err := d.field(f.plan, f.pointer, unsafe.Add(at, f.offset)); err != nil {
+			return err
+		}
+		d.pop()
+	}
+}
+
+// find returns the index of the field called key, -1 if there is none. expect is where it is likely.
+func (p *plan) find(key []byte, expect int) int {
+	for i := expect; i < len(p.fields) && i < expect+lookahead; i++ {
+		if name := p.fields[i].name; len(name) == len(key) && name == string(key) {
+			return i
+		}
+	}
+	if i, ok := p.byName[string(key)]; ok {
+		return i
+	}
+	return -1
+}
+
+// unknown skips the value of an unknown field. What looks like a kind in other letters decides about the type of the
+// whole document, so it is left to the careful way, which has asked already.
+func (d *decoder) unknown(p *plan, key []byte) error {
+	if !d.careful && d.depth == 1 && (strings.EqualFold(string(key), "kind") || strings.EqualFold(string(key), "apiVersion")) {
+		return errAgain
+	}
+	if d.strict {
+		if err := d.report("unknown", string(key)); err != nil {
+			return err
+		}
+	}
+	return d.skip()
+}
+
+// fieldSet is a set of field indices. Indices beyond its size are never in it; no struct is so large.
+type fieldSet [4]uint64
+
+// add adds i and reports whether it was there.
+func (s *fieldSet) add(i int) bool {
+	if i >= 64*len(s) {
+		return false
+	}
+	word, bit := &s[i/64], uint64(1)<<(i%64)
+	was := *word&bit != 0
+	*word |= bit
+	return was
+}
+
+// keys finds repeated keys of one object.
+type keys map[string]struct{}
+
+// key consumes the key of a map entry and what follows it. The quick way needs no set: known says whether the map
+// has the key.
+func (d *decoder) key(seen *keys) (string, error) {
+	if d.next() != '"' {
+		return "", errAgain
+	}
+	k, err := d.str()
+	if err != nil {
+		return "", err
+	}
+	if d.strict && d.careful {
+		if _, ok := (*seen)[k]; ok {
+			if err := d.report("duplicate", k); err != nil {
+				return "", err
+			}
+		}
+		if *seen == nil {
+			*seen = keys{}
+		}
+		(*seen)[k] = struct{}{}
+	}
+	return k, d.colon()
+}
+
+func (d *decoder) stringMap(p *plan, at *map[string]string) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	m := *at
+	if m == nil {
+		m = map[string]string{}
+		*at = m
+	}
+	var seen keys
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		k, err := d.key(&seen)
+		if err != nil {
+			return err
+		}
+		if d.strict && !d.careful {
+			if _, ok := m[k]; ok {
+				return errAgain
+			}
+		}
+		var v string
+		if d.next() == '"' {
+			v, err = d.str()
+		} else {
+			d.push(place{key: k, isKey: true})
+			err = d.value(p.elem, unsafe.Pointer(&v))
+			d.pop()
+		}
+		if err != nil {
+			return err
+		}
+		m[k] = v
+	}
+}
+
+func (d *decoder) bytesMap(p *plan, at *map[string][]byte) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	m := *at
+	if m == nil {
+		m = map[string][]byte{}
+		*at = m
+	}
+	var seen keys
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		k, err := d.key(&seen)
+		if err != nil {
+			return err
+		}
+		if d.strict && !d.careful {
+			if _, ok := m[k]; ok {
+				return errAgain
+			}
+		}
+		var v []byte
+		d.push(place{key: k, isKey: true})
+		if err := d.value(p.elem, unsafe.Pointer(&v)); err != nil {
+			return err
+		}
+		d.pop()
+		m[k] = v
+	}
+}
+
+// mapValue decodes a map of any other type, by reflection.
+func (d *decoder) mapValue(p *plan, at unsafe.Pointer) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	m := reflect.NewAt(p.goType, at).Elem()
+	if m.IsNil() {
+		m.Set(reflect.MakeMap(p.goType))
+	}
+	var (
+		seen  keys
+		k     string
+		key   = reflect.NewAt(p.goType.Key(), unsafe.Pointer(&k)).Elem()
+		value reflect.Value
+	)
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		if k, err = d.key(&seen); err != nil {
+			return err
+		}
+		if d.strict && !d.careful && m.MapIndex(key).IsValid() {
+			return errAgain
+		}
+		if value.IsValid() {
+			value.SetZero()
+		} else {
+			value = reflect.New(p.goType.Elem()).Elem()
+		}
+		d.push(place{key: k, isKey: true})
+		if err := d.field(p.elem, p.pointers, value.Addr().UnsafePointer()); err != nil {
+			return err
+		}
+		d.pop()
+		m.SetMapIndex(key, value)
+	}
+}

@@ -1,0 +1,190 @@
+package codec
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// decode finds the kind of an object and decodes it.
+func (f *Factory) decode(req DecodeRequest) (Decoded, error) {
+	switch req.Type {
+	case Protobuf:
+		return f.decodeProto(req)
+	case YAML:
+		return f.decodeYAML(req)
+	}
+	return f.decodeJSON(req)
+}
+
+// decodeJSON guesses that the data is of the default kind, or of the one that it begins with, and decodes it in one
+// pass. Data that turns out to be something else, or to be wrong, is looked at again in the order in which
+// kube-apiserver does, so that the same error comes first.
+func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
+	guess := req.Default
+	if guess.Kind == "" {
+		guess, _ = leadingKind(req.Data)
+	}
+	if guess.Kind != "" {
+		if out, ok := f.decodeQuickly(req, guess); ok {
+			return out, nil
+		}
+	}
+	gvk, err := interpret(req.Data)
+	if err != nil {
+		return Decoded{}, err
+	}
+	out := Decoded{GVK: complete(gvk, req.Default)}
+	if err := named(out.GVK, req.Data); err != nil {
+		return out, err
+	}
+	obj, err := f.kinds.NewObject(out.GVK)
+	if err != nil {
+		return out, err
+	}
+	if out.Strict, err = f.fill(obj, out.GVK, req); err != nil {
+		return out, err
+	}
+	out.Object = obj
+	obj.GetTypeMeta().SetGroupVersionKind(out.GVK)
+	return out, nil
+}
+
+// decodeQuickly decodes data on the assumption that it is of kind guess; it reports false if that did not work out.
+func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) (Decoded, bool) {
+	t := f.kinds.Type(guess)
+	if t == nil {
+		return Decoded{}, false
+	}
+	obj, err := f.kinds.NewObject(guess)
+	if err != nil || reflect.TypeOf(obj).Elem() != t.Go {
+		return Decoded{}, false
+	}
+	d := decoder{scanner: newScanner(req.Data, req.Shared), strict: req.Strict}
+	if d.document(planOf(t), pointer(obj)) != nil {
+		return Decoded{}, false
+	}
+	tm := obj.GetTypeMeta()
+	gv, ok := meta.ParseGroupVersion(tm.APIVersion)
+	if !ok || complete(gv.WithKind(tm.Kind), req.Default) != guess || guess.Version == "" {
+		return Decoded{}, false
+	}
+	tm.SetGroupVersionKind(guess)
+	return Decoded{Object: obj, GVK: guess}, true
+}
+
+// fill decodes well-formed JSON into obj, which has no default type only if it brings its own UnmarshalJSON.
+func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
+	t := f.kinds.Type(gvk)
+	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {
+		return decodeCarefully(req.Data, planOf(t), pointer(obj), req)
+	}
+	if u, ok := obj.(json.Unmarshaler); ok {
+		return nil, u.UnmarshalJSON(req.Data)
+	}
+	return nil, fmt.Errorf("codec: kind %s has no descriptor and %T no UnmarshalJSON", gvk, obj)
+}
+
+// pointer returns the address of the struct that obj points to.
+func pointer(obj meta.Typed) unsafe.Pointer {
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(&obj))[1]
+}
+
+// interpret finds kind and apiVersion. encoding/json does it, because it matches names in any case, as kube-apiserver
+// does at this place, and words the errors.
+func interpret(data []byte) (meta.GroupVersionKind, error) {
+	var found struct {
+		APIVersion string `json:"apiVersion,omitempty"`
+		Kind       string `json:"kind,omitempty"`
+	}
+	if err := json.Unmarshal(data, &found); err != nil {
+		return meta.GroupVersionKind{}, fmt.Errorf("couldn't get version/kind; json parse error: %w", err)
+	}
+	gv, err := parseGroupVersion(found.APIVersion)
+	return gv.WithKind(found.Kind), err
+}
+
+func parseGroupVersion(apiVersion string) (meta.GroupVersion, error) {
+	if apiVersion == "/" {
+		return meta.GroupVersion{}, nil
+	}
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	if !ok {
+		return meta.GroupVersion{}, fmt.Errorf("unexpected GroupVersion string: %v", apiVersion)
+	}
+	return gv, nil
+}
+
+// complete fills in what gvk leaves open.
+func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
+	if gvk.Kind == "" {
+		gvk.Kind = def.Kind
+	}
+	if gvk.Version == "" && gvk.Group == "" {
+		gvk.Group, gvk.Version = def.Group, def.Version
+	}
+	if gvk.Version == "" && gvk.Group == def.Group {
+		gvk.Version = def.Version
+	}
+	return gvk
+}
+
+// named reports what gvk misses.
+func named(gvk meta.GroupVersionKind, data []byte) error {
+	if gvk.Kind == "" {
+		return fmt.Errorf("Object 'Kind' is missing in '%s'", data)
+	}
+	if gvk.Version == "" {
+		return fmt.Errorf("Object 'apiVersion' is missing in '%s'", data)
+	}
+	return nil
+}
+
+// leadingKind reads kind and apiVersion off an object that begins with them, as stored objects do.
+func leadingKind(data []byte) (meta.GroupVersionKind, bool) {
+	s := scanner{data: data}
+	if s.next() != '{' {
+		return meta.GroupVersionKind{}, false
+	}
+	s.pos++
+	var kind, apiVersion string
+	for range 2 {
+		key, value, ok := s.member()
+		if !ok {
+			return meta.GroupVersionKind{}, false
+		}
+		switch string(key) {
+		case "kind":
+			kind = string(value)
+		case "apiVersion":
+			apiVersion = string(value)
+		default:
+			return meta.GroupVersionKind{}, false
+		}
+		if s.next() == ',' {
+			s.pos++
+		}
+	}
+	gv, ok := meta.ParseGroupVersion(strings.Clone(apiVersion))
+	return gv.WithKind(kind), ok
+}
+
+// member consumes a member whose value is a plain string.
+func (s *scanner) member() (key, value []byte, ok bool) {
+	if s.next() != '"' {
+		return nil, nil, false
+	}
+	start, end, plain, err := s.raw()
+	if err != nil || !plain || s.colon() != nil || s.next() != '"' {
+		return nil, nil, false
+	}
+	key = s.data[start:end]
+	if start, end, plain, err = s.raw(); err != nil || !plain {
+		return nil, nil, false
+	}
+	return key, s.data[start:end], true
+}

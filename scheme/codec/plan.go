@@ -1,0 +1,127 @@
+package codec
+
+import (
+	"encoding/json"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// plan is a descriptor made ready for decoding: what the descriptor says, without reflection. Plans are shared by all
+// Factories and never change once another goroutine can see them.
+type plan struct {
+	kind     typeinfo.Kind
+	typ      *typeinfo.Type
+	goType   reflect.Type
+	fields   []fieldPlan
+	byName   map[string]int // index into fields
+	elem     *plan
+	pointers bool // the elements are pointers
+	// strings says that a List, or a Map with its keys, has plain strings (or types made of them) as elements, and
+	// byteValues that a Map has byte slices, so that Go's own operations serve.
+	strings    bool
+	byteValues bool
+	size       uintptr // of an element of a List
+	// unmarshal is the type word for a Custom type: a json.Unmarshaler whose pointer is exchanged, see custom.
+	unmarshal json.Unmarshaler
+}
+
+// fieldPlan is a field of a struct as JSON sees it.
+type fieldPlan struct {
+	name    string
+	offset  uintptr
+	plan    *plan
+	pointer bool
+	// errName is the field as errors name it: behind the names of the embedded structs that it is lifted from.
+	errName string
+}
+
+var plans struct {
+	sync.Mutex
+	done sync.Map // *typeinfo.Type to *plan
+}
+
+// planOf returns the plan for t, made on first use.
+func planOf(t *typeinfo.Type) *plan {
+	if p, ok := plans.done.Load(t); ok {
+		return p.(*plan)
+	}
+	plans.Lock()
+	defer plans.Unlock()
+	fresh := map[*typeinfo.Type]*plan{}
+	p := makePlan(t, fresh)
+	for t, p := range fresh {
+		plans.done.Store(t, p)
+	}
+	return p
+}
+
+func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
+	if p, ok := plans.done.Load(t); ok {
+		return p.(*plan)
+	}
+	if p := fresh[t]; p != nil {
+		return p
+	}
+	p := &plan{kind: t.Kind, typ: t, goType: t.Go, pointers: t.ElemPointer}
+	fresh[t] = p
+	switch t.Kind {
+	case typeinfo.Struct:
+		p.byName = make(map[string]int, len(t.Fields))
+		for _, f := range t.Fields {
+			if f.Name == "" {
+				continue
+			}
+			p.byName[f.Name] = len(p.fields)
+			p.fields = append(p.fields, fieldPlan{
+				name: f.Name, offset: f.Offset, pointer: f.Pointer,
+				plan: makePlan(f.Type, fresh), errName: errorName(t.Go, f),
+			})
+		}
+	case typeinfo.List:
+		p.elem = makePlan(t.Elem, fresh)
+		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
+		p.size = t.Go.Elem().Size()
+	case typeinfo.Map:
+		p.elem = makePlan(t.Elem, fresh)
+		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
+		p.byteValues = t.Elem.Kind == typeinfo.Bytes && !t.ElemPointer
+	case typeinfo.Custom:
+		p.unmarshal, _ = reflect.New(t.Go).Interface().(json.Unmarshaler)
+	}
+	return p
+}
+
+// errorName returns what encoding/json calls field f of struct t: embedded structs are named as well.
+func errorName(t reflect.Type, f *typeinfo.Field) string {
+	name := ""
+	for i := 1; i < len(f.Index); i++ {
+		name += t.FieldByIndex(f.Index[:i]).Name + "."
+	}
+	return name + f.Name
+}
+
+// custom returns the json.Unmarshaler at at. An interface value is a type word and a pointer; exchanging the pointer
+// saves reflection a lookup of the pointer type for each value.
+func (p *plan) custom(at unsafe.Pointer) json.Unmarshaler {
+	u := p.unmarshal
+	(*[2]unsafe.Pointer)(unsafe.Pointer(&u))[1] = at
+	return u
+}
+
+// newElem allocates a value of the plan's type.
+func (p *plan) newElem() unsafe.Pointer {
+	switch p.kind {
+	case typeinfo.String:
+		return unsafe.Pointer(new(string))
+	case typeinfo.Bool:
+		return unsafe.Pointer(new(bool))
+	case typeinfo.Int32:
+		return unsafe.Pointer(new(int32))
+	case typeinfo.Int64:
+		return unsafe.Pointer(new(int64))
+	}
+	return reflect.New(p.goType).UnsafePointer()
+}

@@ -1,0 +1,150 @@
+package codec
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// append appends the message of the value at at.
+func (m *message) append(dst []byte, at unsafe.Pointer) []byte {
+	if m.custom != nil {
+		return m.own(at).AppendProto(dst)
+	}
+	for i := range m.fields {
+		dst = m.fields[i].append(dst, unsafe.Add(at, m.fields[i].offset))
+	}
+	return dst
+}
+
+// append appends a field with its tag, or nothing.
+func (f *protoField) append(dst []byte, at unsafe.Pointer) []byte {
+	switch {
+	case f.list:
+		return f.appendList(dst, at)
+	case f.isMap:
+		return f.appendMap(dst, at)
+	case f.pointer:
+		at = *(*unsafe.Pointer)(at)
+		if at == nil {
+			return dst
+		}
+	case f.nilable, f.kind == typeinfo.Bytes:
+		if (*sliceHeader)(at).data == nil {
+			return dst
+		}
+	}
+	return f.appendValue(append(dst, f.tag...), at)
+}
+
+// appendValue appends one value, whose tag has been written.
+func (f *protoField) appendValue(dst []byte, at unsafe.Pointer) []byte {
+	switch f.kind {
+	case typeinfo.String:
+		return protowire.AppendString(dst, *(*string)(at))
+	case typeinfo.Bytes:
+		return protowire.AppendBytes(dst, *(*[]byte)(at))
+	case typeinfo.Bool:
+		return append(dst, *(*byte)(at))
+	case typeinfo.Int32:
+		return protowire.AppendVarint(dst, uint64(*(*int32)(at)))
+	case typeinfo.Int64:
+		return protowire.AppendVarint(dst, uint64(*(*int64)(at)))
+	case typeinfo.Float64:
+		return protowire.AppendFixed64(dst, math.Float64bits(*(*float64)(at)))
+	}
+	dst, begin := beginLength(dst)
+	return endLength(f.msg.append(dst, at), begin)
+}
+
+func (f *protoField) appendList(dst []byte, at unsafe.Pointer) []byte {
+	list := (*sliceHeader)(at)
+	for i := range list.len {
+		elem := unsafe.Add(list.data, uintptr(i)*f.size)
+		if f.pointer {
+			if elem = *(*unsafe.Pointer)(elem); elem == nil {
+				continue
+			}
+		}
+		dst = f.appendValue(append(dst, f.tag...), elem)
+	}
+	return dst
+}
+
+// Fields of the message that stands for a map entry.
+const (
+	entryKey = 1<<3 | 2
+	// entryValue is to be completed by the wire type.
+	entryValue = 2 << 3
+)
+
+func (f *protoField) appendMap(dst []byte, at unsafe.Pointer) []byte {
+	if f.kind == typeinfo.String && !f.pointer {
+		m := *(*map[string]string)(at)
+		if len(m) == 0 {
+			return dst
+		}
+		for _, k := range sortedKeys(m) {
+			v := m[k]
+			dst = f.appendEntry(dst, k, unsafe.Pointer(&v))
+		}
+		return dst
+	}
+	m := reflect.NewAt(f.named, at).Elem()
+	if m.Len() == 0 {
+		return dst
+	}
+	keys := make([]string, 0, m.Len())
+	for it := m.MapRange(); it.Next(); {
+		keys = append(keys, it.Key().String())
+	}
+	slices.Sort(keys)
+	var (
+		k     string
+		key   = reflect.NewAt(f.named.Key(), unsafe.Pointer(&k)).Elem()
+		value = reflect.New(f.named.Elem()).Elem()
+	)
+	for _, k = range keys {
+		value.Set(m.MapIndex(key))
+		v := value.Addr().UnsafePointer()
+		if f.pointer {
+			v = *(*unsafe.Pointer)(v)
+		}
+		dst = f.appendEntry(dst, k, v)
+	}
+	return dst
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (f *protoField) appendEntry(dst []byte, k string, v unsafe.Pointer) []byte {
+	dst, begin := beginLength(append(dst, f.tag...))
+	dst = protowire.AppendString(append(dst, entryKey), k)
+	if v != nil && (f.kind != typeinfo.Bytes || (*sliceHeader)(v).data != nil) {
+		dst = f.appendValue(append(dst, entryValue|byte(f.wire())), v)
+	}
+	return endLength(dst, begin)
+}
+
+// wire returns the wire type of one value.
+func (f *protoField) wire() protowire.Type {
+	switch f.kind {
+	case typeinfo.Bool, typeinfo.Int32, typeinfo.Int64:
+		return protowire.VarintType
+	case typeinfo.Float64:
+		return protowire.Fixed64Type
+	}
+	return protowire.BytesType
+}

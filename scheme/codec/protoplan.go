@@ -1,0 +1,158 @@
+package codec
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// message is how a type is written as a protobuf message. Either custom is set, and the type does it itself, or fields.
+type message struct {
+	custom  typeinfo.ProtoMessage
+	fields  []protoField  // by ascending number
+	numbers []*protoField // by number, as far as numbers are small, which they are
+}
+
+// protoField is a field of a message.
+type protoField struct {
+	name    string
+	number  protowire.Number
+	tag     []byte // of one value
+	offset  uintptr
+	kind    typeinfo.Kind // of the value, or of the elements of a list or the values of a map
+	goType  reflect.Type  // of that value
+	pointer bool          // the field, the element or the value is a pointer
+	list    bool
+	isMap   bool
+	named   reflect.Type // the Go type of the list or map
+	size    uintptr      // of an element
+	msg     *message     // of Struct and Custom kinds
+	// nilable says that a value of a type with its own message is a slice, which is left out if nil.
+	nilable bool
+}
+
+var messages struct {
+	sync.Mutex
+	done sync.Map // *typeinfo.Type to *message
+	byGo sync.Map // reflect.Type, a pointer, to *message
+}
+
+// orNil returns nil for the message of a type that has none.
+func (m *message) orNil() *message {
+	if m.custom == nil && len(m.fields) == 0 {
+		return nil
+	}
+	return m
+}
+
+func messageFor(t *typeinfo.Type) *message {
+	if m, ok := messages.done.Load(t); ok {
+		return m.(*message)
+	}
+	messages.Lock()
+	defer messages.Unlock()
+	fresh := map[*typeinfo.Type]*message{}
+	m := makeMessage(t, fresh)
+	for t, m := range fresh {
+		messages.done.Store(t, m)
+	}
+	return m
+}
+
+func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
+	if m, ok := messages.done.Load(t); ok {
+		return m.(*message)
+	}
+	if m := fresh[t]; m != nil {
+		return m
+	}
+	m := &message{custom: t.Proto}
+	fresh[t] = m
+	if m.custom != nil {
+		return m
+	}
+	for _, f := range t.Members {
+		if f.Number != 0 {
+			if pf, ok := makeField(f, fresh); ok {
+				m.fields = append(m.fields, pf)
+			}
+		}
+	}
+	slices.SortFunc(m.fields, func(a, b protoField) int { return int(a.number) - int(b.number) })
+	for i := range m.fields {
+		if n := int(m.fields[i].number); n < 256 {
+			for len(m.numbers) <= n {
+				m.numbers = append(m.numbers, nil)
+			}
+			m.numbers[n] = &m.fields[i]
+		}
+	}
+	return m
+}
+
+// makeField reports false for a field whose type cannot stand in a message.
+func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField, bool) {
+	t := f.Type
+	pf := protoField{
+		name: f.GoName, number: protowire.Number(f.Number), offset: f.Offset, pointer: f.Pointer, named: t.Go,
+	}
+	switch {
+	case t.Proto != nil:
+		pf.nilable = t.Go.Kind() == reflect.Slice
+	case t.Kind == typeinfo.List:
+		pf.list, pf.pointer, pf.size = true, t.ElemPointer, t.Go.Elem().Size()
+		t = t.Elem
+	case t.Kind == typeinfo.Map:
+		pf.isMap, pf.pointer = true, t.ElemPointer
+		t = t.Elem
+	}
+	pf.kind, pf.goType = t.Kind, t.Go
+	wire := protowire.BytesType
+	switch {
+	case t.Proto != nil, t.Kind == typeinfo.Struct, t.Kind == typeinfo.Custom && len(t.Members) > 0:
+		pf.kind = typeinfo.Struct
+		pf.msg = makeMessage(t, fresh)
+	case t.Kind == typeinfo.String, t.Kind == typeinfo.Bytes:
+	case t.Kind == typeinfo.Bool, t.Kind == typeinfo.Int32, t.Kind == typeinfo.Int64:
+		wire = protowire.VarintType
+	case t.Kind == typeinfo.Float64:
+		wire = protowire.Fixed64Type
+	default:
+		return pf, false
+	}
+	if pf.isMap {
+		wire = protowire.BytesType
+	}
+	pf.tag = protowire.AppendTag(nil, pf.number, wire)
+	return pf, true
+}
+
+// field returns the field with a number, or nil.
+func (m *message) field(number protowire.Number) *protoField {
+	if int(number) < len(m.numbers) {
+		return m.numbers[number]
+	}
+	for i := range m.fields {
+		if m.fields[i].number == number {
+			return &m.fields[i]
+		}
+	}
+	return nil
+}
+
+// own returns the ProtoMessage at at; see plan.custom.
+func (m *message) own(at unsafe.Pointer) typeinfo.ProtoMessage {
+	c := m.custom
+	(*[2]unsafe.Pointer)(unsafe.Pointer(&c))[1] = at
+	return c
+}
+
+func appendListMeta(dst []byte, lm *meta.ListMeta) []byte {
+	return messageFor(typeinfo.For[meta.ListMeta]()).append(dst, unsafe.Pointer(lm))
+}
