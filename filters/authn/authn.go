@@ -1,0 +1,88 @@
+// Package authn finds out who sends a request.
+//
+// An Authenticator knows one kind of credentials: a client certificate, a bearer token. It returns the user, or nil if
+// the request has no credentials of its kind, or an error if it has some that do not hold. A Union of them accepts the
+// first user that one of them knows. With Anonymous around it, requests without any credentials have a user as well,
+// but those with bad ones still fail: a caller whose token has run out must learn that.
+//
+// Users are shared between requests and must not be changed. Everything here is safe for concurrent use. Not here: the answer
+// to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
+// certificate and leave the judgement to X509.
+//
+// Read: authn.go, tokens.go, x509.go.
+package authn
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// Names that the server itself gives.
+const (
+	AnonymousUser        = "system:anonymous"
+	GroupUnauthenticated = "system:unauthenticated"
+	GroupAuthenticated   = "system:authenticated"
+	GroupMasters         = "system:masters"
+)
+
+// Authenticator finds out who sends a request.
+type Authenticator interface {
+	// Authenticate returns nil and no error if r carries no credentials that it understands.
+	Authenticate(r *http.Request) (*request.User, error)
+}
+
+// Union asks all in turn and returns the first user found. If there is none, it fails if any of them did.
+func Union(all ...Authenticator) Authenticator {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return union(all)
+}
+
+type union []Authenticator
+
+func (u union) Authenticate(r *http.Request) (*request.User, error) {
+	var errs []error
+	for _, a := range u {
+		user, err := a.Authenticate(r)
+		if user != nil && err == nil {
+			return user, nil
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// Anonymous wraps a, so that whoever shows no credentials is system:anonymous. a may be nil.
+func Anonymous(a Authenticator) Authenticator {
+	return &anonymous{a, &request.User{Name: AnonymousUser, Groups: []string{GroupUnauthenticated}}}
+}
+
+type anonymous struct {
+	Authenticator
+	user *request.User
+}
+
+func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
+	if a.Authenticator == nil {
+		return a.user, nil
+	}
+	if user, err := a.Authenticator.Authenticate(r); user != nil || err != nil {
+		return user, err
+	}
+	return a.user, nil
+}
+
+// withAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
+// made, not when one is found.
+func withAuthenticated(groups []string) []string {
+	if slices.Contains(groups, GroupAuthenticated) || slices.Contains(groups, GroupUnauthenticated) {
+		return groups
+	}
+	return append(slices.Clip(groups), GroupAuthenticated)
+}

@@ -1,0 +1,99 @@
+package authn
+
+import (
+	"crypto/sha256"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// Tokens knows the bearer tokens of a list that does not change. They are kept and looked up by hash, so the time of a
+// look-up tells nothing of how much of a token was right.
+type Tokens struct {
+	users map[[sha256.Size]byte]*request.User
+}
+
+// ReadTokenFile reads tokens from a file; see ReadTokens.
+func ReadTokenFile(path string) (*Tokens, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := ReadTokens(f)
+	if err != nil {
+		return nil, fmt.Errorf("token file %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// ReadTokens reads lines of comma-separated values: token, user name, uid and, optionally, the groups as one quoted
+// value with commas inside. Lines with an empty token are left out; of equal tokens the last counts.
+func ReadTokens(r io.Reader) (*Tokens, error) {
+	lines := csv.NewReader(r)
+	lines.FieldsPerRecord = -1
+	t := &Tokens{users: map[[sha256.Size]byte]*request.User{}}
+	for {
+		fields, err := lines.Read()
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(fields) < 3 {
+			line, _ := lines.FieldPos(0)
+			return nil, fmt.Errorf("line %d: must have at least 3 columns (token, user name, user uid), found %d", line, len(fields))
+		}
+		if fields[0] == "" {
+			continue
+		}
+		user := &request.User{Name: fields[1], UID: fields[2]}
+		if len(fields) > 3 && fields[3] != "" {
+			user.Groups = strings.Split(fields[3], ",")
+		}
+		user.Groups = withAuthenticated(user.Groups)
+		t.users[sha256.Sum256([]byte(fields[0]))] = user
+	}
+}
+
+// Len returns the number of tokens.
+func (t *Tokens) Len() int { return len(t.users) }
+
+var errBadToken = errors.New("invalid bearer token")
+
+// Authenticate returns the user whose bearer token r carries.
+func (t *Tokens) Authenticate(r *http.Request) (*request.User, error) {
+	token := BearerToken(r)
+	if token == "" {
+		return nil, nil
+	}
+	// A buffer on the stack spares the copy to the heap that a conversion needs.
+	var buf [512]byte
+	var sum [sha256.Size]byte
+	if len(token) <= len(buf) {
+		sum = sha256.Sum256(buf[:copy(buf[:], token)])
+	} else {
+		sum = sha256.Sum256([]byte(token))
+	}
+	if user := t.users[sum]; user != nil {
+		return user, nil
+	}
+	return nil, errBadToken
+}
+
+// BearerToken returns the token of r's Authorization header, or "" if there is none or another kind of credentials.
+func BearerToken(r *http.Request) string {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	token, _, _ = strings.Cut(token, " ")
+	return token
+}

@@ -1,0 +1,86 @@
+package filters
+
+import (
+	"context"
+	"encoding/hex"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// exchange is what one request allocates on its way to the handler, in one piece. It is not pooled: contexts are
+// kept by goroutines that outlive the request, and a reused one would tell them of a stranger's.
+type exchange struct {
+	request.Context
+	info       request.Info
+	response   response
+	compressor compressor
+	attributes authz.Attributes
+	auditID    [1]string // the value of the Audit-ID header
+}
+
+type exchangeKey struct{}
+
+// Value adds the exchange itself to the values of the request's context.
+func (x *exchange) Value(key any) any {
+	if _, ok := key.(exchangeKey); ok {
+		return x
+	}
+	return x.Context.Value(key)
+}
+
+// of returns the exchange that Begin made for r.
+func of(r *http.Request) *exchange {
+	ctx := r.Context()
+	if x, ok := ctx.(*exchange); ok {
+		return x
+	}
+	return ctx.Value(exchangeKey{}).(*exchange)
+}
+
+// Begin opens the books on a request: it notes when it came and makes the Info, the context and the writer that all
+// other filters use. The request gets an audit id, the client's own if it sent one, which goes back in the answer.
+// Order: outermost. Cost: three allocations, of exchange, request and id.
+func Begin() Filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x := new(exchange)
+			x.info.Received = time.Now()
+			x.info.UserAgent = r.UserAgent()
+			x.info.AuditID = r.Header.Get("Audit-Id")
+			if x.info.AuditID == "" {
+				x.info.AuditID = newID()
+			}
+			x.auditID[0] = x.info.AuditID
+			w.Header()["Audit-Id"] = x.auditID[:]
+			x.Start(r.Context(), &x.info)
+			defer x.End()
+			x.response.start(w, &x.info)
+			next.ServeHTTP(&x.response, r.WithContext(x))
+		})
+	}
+}
+
+var _ context.Context = (*exchange)(nil)
+
+// newID returns a random UUID (version 4). The generator of math/rand/v2 is seeded by the system and cannot be
+// predicted from its output.
+func newID() string {
+	var b [16]byte
+	hi, lo := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		b[i], b[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i))
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	var s [36]byte
+	hex.Encode(s[0:8], b[0:4])
+	hex.Encode(s[9:13], b[4:6])
+	hex.Encode(s[14:18], b[6:8])
+	hex.Encode(s[19:23], b[8:10])
+	hex.Encode(s[24:36], b[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}

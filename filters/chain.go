@@ -1,0 +1,100 @@
+package filters
+
+import (
+	"net/http"
+	"regexp"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// Filter makes a handler that does something before, after or instead of another.
+type Filter func(http.Handler) http.Handler
+
+// ErrorWriter answers r with err, as a Status in the form that the client accepts. Any error will do; those of package
+// meta say what the client is told. It sends Retry-After if the error says so.
+type ErrorWriter func(w http.ResponseWriter, r *http.Request, err error)
+
+// Config is what a chain is made of. Fail, Authenticator and Authorizer are required.
+type Config struct {
+	Fail          ErrorWriter
+	Authenticator authn.Authenticator
+	Authorizer    authz.Authorizer
+
+	Log      *zap.Logger // nil: nothing is logged
+	Metrics  *Metrics    // nil: nothing is counted
+	Drain    *Drain      // nil: requests are not waited for
+	InFlight *InFlight   // nil: 400 reading and 200 writing requests at once
+
+	RequestTimeout time.Duration              // 0: one minute
+	LongRunning    func(i *request.Info) bool // nil: LongRunning
+	Origins        []*regexp.Regexp           // of web pages that may call the API; none: no CORS
+	HSTS           string                     // value of Strict-Transport-Security; "": not sent
+}
+
+// Step is one filter of a chain.
+type Step struct {
+	Name   string
+	Why    string // it stands where it stands
+	Filter Filter // nil: left out by the configuration
+}
+
+// Steps returns the chain, from the outermost filter to the one around the handler. This is the one place where the
+// order is decided.
+func (c Config) Steps() []Step {
+	c.setDefaults()
+	return []Step{
+		{"begin", "makes what all others share, and the id that names the request in every log", Begin()},
+		{"log", "outside of recover, so that a panic is logged with its 500", Log(c.Log, c.LongRunning)},
+		{"recover", "outside of all that can fail; its answer needs the id", Recover(c.Log, c.Fail)},
+		{"headers", "before the first filter that may answer by itself", Headers(c.HSTS)},
+		{"info", "before all that depends on verb, resource or path", Info(c.Fail)},
+		{"metrics", "counts what the filters below turn away as well, by verb and resource", c.metrics()},
+		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(c.LongRunning, c.Fail)},
+		{"deadline", "before the first filter that may wait", Deadline(c.RequestTimeout, c.LongRunning, c.Fail)},
+		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
+		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Log, c.Fail)},
+		{"inflight", "after authenticate, to let administrators in; before the work of authorize", c.InFlight.Filter(c.LongRunning, c.Fail)},
+		{"authorize", "last, so that what is judged is what will be served", Authorize(c.Authorizer, c.Log, c.Fail)},
+		{"compress", "around the handler alone: only its answers are large", Compress()},
+	}
+}
+
+func (c *Config) setDefaults() {
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	if c.Drain == nil {
+		c.Drain = NewDrain()
+	}
+	if c.InFlight == nil {
+		c.InFlight = &InFlight{Reads: 400, Writes: 200}
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = time.Minute
+	}
+	if c.LongRunning == nil {
+		c.LongRunning = LongRunning
+	}
+}
+
+func (c *Config) metrics() Filter {
+	if c.Metrics == nil {
+		return nil
+	}
+	return c.Metrics.Filter(c.LongRunning)
+}
+
+// Chain puts the steps around h; the first one runs first.
+func Chain(h http.Handler, steps ...Step) http.Handler {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if f := steps[i].Filter; f != nil {
+			h = f(h)
+		}
+	}
+	return h
+}

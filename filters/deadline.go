@@ -1,0 +1,73 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// bodyGrace is how much longer than the request itself the reading of its body may take, so that the handler still
+// finds the context at its end, and not the connection.
+const bodyGrace = time.Second
+
+// Deadline ends the context of a request that is not long-running after limit, or earlier if the timeout parameter
+// says so. If the handler returns without an answer by then, the client gets 504. The handler is not left behind to
+// run on by itself: it has to heed its context, and what it writes belongs to it alone. A body that comes too slowly ends
+// with the request, too.
+// Order: after Info, and outside everything that can wait. Cost: a clock reading; the timer only starts when somebody
+// waits for the context (see request.Context).
+func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x := of(r)
+			if long(&x.info) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			timeout, err := timeoutOf(r.URL.RawQuery, limit)
+			if err != nil {
+				fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
+				return
+			}
+			end := x.info.Received.Add(timeout)
+			x.SetDeadline(end)
+			if r.Body != nil && r.Body != http.NoBody {
+				// Servers that cannot do it (in tests) have no slow clients.
+				_ = http.NewResponseController(w).SetReadDeadline(end.Add(bodyGrace))
+			}
+			if x.Err() == nil {
+				next.ServeHTTP(w, r)
+			}
+			if !x.response.begun && errors.Is(x.Err(), context.DeadlineExceeded) {
+				fail(w, r, timedOut())
+			}
+		})
+	}
+}
+
+// timeoutOf returns the time that a request has. Nothing, zero and less, and more than limit, all mean limit.
+func timeoutOf(query string, limit time.Duration) (time.Duration, error) {
+	if query == "" {
+		return limit, nil
+	}
+	v, ok := request.Param(query, "timeout")
+	if !ok || v == "" {
+		return limit, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		return 0, err
+	}
+	if d <= 0 || d > limit {
+		d = limit
+	}
+	return d, nil
+}
+
+func timedOut() error {
+	return meta.NewTimeout("request did not complete within the allotted timeout", 0)
+}

@@ -1,0 +1,55 @@
+package filters
+
+import (
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// slow is the latency from which on a request is logged as such.
+const slow = time.Second
+
+// Log writes a line for each request: server errors as warnings, slow requests as information, the rest for
+// debugging. Of equal lines only the first hundred in a second and then every hundredth are written. There is never a
+// header, a query or a body in it, so no secret either.
+// Order: outside of Recover, to see the status that came of a panic. Cost: a clock reading, if the level is off.
+func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
+	log = log.WithOptions(zap.WithCaller(false), zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Second, 100, 100)
+	}))
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer logRequest(log, long, r)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request) {
+	x := of(r)
+	latency := time.Since(x.info.Received)
+	status := x.response.status()
+	level := zapcore.DebugLevel
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = zapcore.WarnLevel
+	case latency > slow && !long(&x.info):
+		level = zapcore.InfoLevel
+	}
+	line := log.Check(level, "request")
+	if line == nil {
+		return
+	}
+	user := ""
+	if x.info.User != nil {
+		user = x.info.User.Name
+	}
+	line.Write(zap.String("method", r.Method), zap.String("path", r.URL.Path), zap.String("verb", x.info.Verb),
+		zap.Int("status", status), zap.Int64("bytes", x.info.Written), zap.Duration("latency", latency),
+		zap.String("user", user), zap.String("agent", x.info.UserAgent), zap.String("source", r.RemoteAddr),
+		zap.String("audit-id", x.info.AuditID))
+}

@@ -1,0 +1,276 @@
+package filters
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// maxSeries bounds how many different requests (by resource, verb, and so on) are told apart; all further ones are counted
+// without resource. It is far above what a server with many custom resources has.
+const maxSeries = 20000
+
+var (
+	durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+	sliBuckets      = []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+	sizeBuckets     = prometheus.ExponentialBuckets(1000, 10, 7)
+)
+
+// Metrics counts and times requests for Prometheus, under the names and labels that Kubernetes uses.
+//
+// A name that a client made up must not become a label value for good, so a resource is only told apart after a request
+// for it has succeeded.
+//
+// Looking label values up in Prometheus costs more than the rest of the chain. So what belongs to one set of values
+// is looked up once and found again through a map of our own, which takes no lock to read.
+type Metrics struct {
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	sli       *prometheus.HistogramVec
+	sizes     *prometheus.HistogramVec
+	long      *prometheus.GaugeVec
+	aborts    *prometheus.CounterVec
+
+	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
+	mu    struct {
+		sync.Mutex
+		fresh map[labels]*series // not yet in known
+		asked int                // how often fresh ones were asked for
+	}
+}
+
+// labels tell requests apart.
+type labels struct {
+	verb, group, version, resource, subresource, scope string
+	dryRun                                             bool
+}
+
+// series holds the metrics of requests with the same labels.
+type series struct {
+	duration, sli, size prometheus.Observer // size is nil but for reads
+	long                prometheus.Gauge
+	counter             func(code int) prometheus.Counter
+	codes               atomic.Pointer[[]codeCounter] // replaced, never changed; few
+}
+
+type codeCounter struct {
+	code    int
+	counter prometheus.Counter
+}
+
+// NewMetrics registers the metrics of the chain. inflight may be nil.
+func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error) {
+	names := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
+	dry := append([]string{"dry_run"}, names...)
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
+			Help: "Requests, by what was asked for and the code of the answer."}, append([]string{"code"}, dry...)),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
+			Help: "Time from the arrival of a request to the end of its answer, in seconds."}, dry),
+		sli: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: sliBuckets,
+			Help: "Time from the arrival of a request to the end of its answer, without waiting for others' services, in seconds."}, names),
+		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: sizeBuckets,
+			Help: "Size of the answers to reading requests, in bytes as sent."}, names),
+		long: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
+			Help: "Long-running requests being served."}, names),
+		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
+			Help: "Requests whose connection the server cut."}, names[:6]),
+	}
+	m.known.Store(&map[labels]*series{})
+	m.mu.fresh = map[labels]*series{}
+	all := []prometheus.Collector{m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts}
+	if inflight != nil {
+		running := func(kind string, count *atomic.Int64) prometheus.Collector {
+			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
+				Help: "Requests being served, without long-running ones.", ConstLabels: prometheus.Labels{"request_kind": kind}},
+				func() float64 { return float64(count.Load()) })
+		}
+		all = append(all, running("readOnly", &inflight.reads), running("mutating", &inflight.writes))
+	}
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, reg.Register(c))
+	}
+	return m, errors.Join(errs...)
+}
+
+// Filter counts requests when they have been served.
+// Order: after Info. Cost: one map look-up, a counter and three histograms; no allocation.
+func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x := of(r)
+			l := labelsOf(&x.info, r)
+			if long(&x.info) {
+				gauge := m.series(l, false).long
+				gauge.Inc()
+				defer gauge.Dec()
+			}
+			returned := false
+			defer func() { m.observe(x, l, returned) }()
+			next.ServeHTTP(w, r)
+			returned = true
+		})
+	}
+}
+
+// observe counts one request. returned is false if its handler panicked.
+func (m *Metrics) observe(x *exchange, l labels, returned bool) {
+	code := x.response.status()
+	if !returned {
+		if x.response.begun {
+			m.aborts.WithLabelValues(l.verb, l.group, l.version, l.resource, l.subresource, l.scope).Inc()
+		} else {
+			code = http.StatusInternalServerError
+		}
+	}
+	s := m.series(l, code < http.StatusBadRequest)
+	seconds := time.Since(x.info.Received).Seconds()
+	s.duration.Observe(seconds)
+	s.sli.Observe(seconds)
+	if s.size != nil {
+		s.size.Observe(float64(x.info.Written))
+	}
+	s.count(code)
+}
+
+// series returns what belongs to l. Labels that are new become known if learn is set; else the request counts as one
+// without resource.
+func (m *Metrics) series(l labels, learn bool) *series {
+	if s := (*m.known.Load())[l]; s != nil {
+		return s
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.freshLocked(l); s != nil {
+		return s
+	}
+	if !learn || len(*m.known.Load())+len(m.mu.fresh) >= maxSeries {
+		l.group, l.version, l.resource, l.subresource = "", "", "", ""
+		if s := m.freshLocked(l); s != nil {
+			return s
+		}
+	}
+	s := m.make(l)
+	m.mu.fresh[l] = s
+	return s
+}
+
+// freshLocked looks among all series. When it has been asked for fresh ones as often as there are others to copy, it
+// makes them known, so that the copying costs no more than the looking did.
+func (m *Metrics) freshLocked(l labels) *series {
+	known := *m.known.Load()
+	if s := known[l]; s != nil {
+		return s
+	}
+	s := m.mu.fresh[l]
+	if s == nil {
+		return nil
+	}
+	if m.mu.asked++; m.mu.asked > len(known) {
+		next := maps.Clone(known)
+		maps.Copy(next, m.mu.fresh)
+		m.known.Store(&next)
+		clear(m.mu.fresh)
+		m.mu.asked = 0
+	}
+	return s
+}
+
+func (m *Metrics) make(l labels) *series {
+	values := []string{l.verb, l.group, l.version, l.resource, l.subresource, l.scope, "apiserver"}
+	s := &series{
+		duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...),
+		sli:      m.sli.WithLabelValues(values...),
+		long:     m.long.WithLabelValues(values...),
+		counter: func(code int) prometheus.Counter {
+			return m.requests.WithLabelValues(append([]string{strconv.Itoa(code), l.dryRunValue()}, values...)...)
+		},
+	}
+	if l.verb == "GET" || l.verb == "LIST" {
+		s.size = m.sizes.WithLabelValues(values...)
+	}
+	s.codes.Store(new([]codeCounter))
+	return s
+}
+
+// count counts an answer with code.
+func (s *series) count(code int) {
+	for {
+		known := s.codes.Load()
+		for i := range *known {
+			if c := &(*known)[i]; c.code == code {
+				c.counter.Inc()
+				return
+			}
+		}
+		next := append(slices.Clip(*known), codeCounter{code, s.counter(code)})
+		s.codes.CompareAndSwap(known, &next)
+	}
+}
+
+// labelsOf returns the labels of a request as Kubernetes has them.
+func labelsOf(i *request.Info, r *http.Request) labels {
+	l := labels{group: i.APIGroup, version: i.APIVersion, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
+	switch {
+	case i.Name != "" || i.Verb == "create":
+		l.scope = "resource"
+	case i.Namespace != "":
+		l.scope = "namespace"
+	case i.IsResource:
+		l.scope = "cluster"
+	}
+	if r.URL.RawQuery != "" && r.Method != http.MethodGet {
+		v, _ := request.Param(r.URL.RawQuery, "dryRun")
+		l.dryRun = v == "All"
+	}
+	return l
+}
+
+func (l *labels) dryRunValue() string {
+	if l.dryRun {
+		return "All"
+	}
+	return ""
+}
+
+func verbLabel(i *request.Info, r *http.Request) string {
+	switch i.Subresource {
+	case "attach", "exec", "proxy", "portforward":
+		return "CONNECT"
+	}
+	switch i.Verb {
+	case "get":
+		return "GET"
+	case "list":
+		return "LIST"
+	case "watch":
+		return "WATCH"
+	case "create", "post":
+		return "POST"
+	case "update", "put":
+		return "PUT"
+	case "patch":
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
+			return "APPLY"
+		}
+		return "PATCH"
+	case "delete":
+		return "DELETE"
+	case "deletecollection":
+		return "DELETECOLLECTION"
+	case "head", "options":
+		return strings.ToUpper(i.Verb)
+	}
+	return "other"
+}

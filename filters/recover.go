@@ -1,0 +1,43 @@
+package filters
+
+import (
+	"net/http"
+	"runtime/debug"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Recover answers a panicking request with 500 and logs the panic with its stack. When the answer has begun already it
+// aborts the connection instead, so that the client does not take half an answer for a whole one. A panic with
+// http.ErrAbortHandler is somebody's will and passes.
+// Order: outside everything that can fail, inside the log, which then sees the 500. Cost: one defer.
+func Recover(log *zap.Logger, fail ErrorWriter) Filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				reason := recover()
+				if reason == nil {
+					return
+				}
+				if reason == http.ErrAbortHandler {
+					panic(reason)
+				}
+				x := of(r)
+				log.Error("request panicked", zap.Any("panic", reason), zap.String("method", r.Method), zap.String("path", r.URL.Path),
+					zap.String("audit-id", x.info.AuditID), zap.ByteString("stack", debug.Stack()))
+				if x.response.begun {
+					panic(http.ErrAbortHandler)
+				}
+				fail(w, r, &meta.StatusError{Status: meta.Status{
+					Status:  "Failure",
+					Code:    http.StatusInternalServerError,
+					Reason:  "InternalError",
+					Message: "This request caused apiserver to panic. Look in the logs for details.",
+				}})
+			}()
+			next.ServeHTTP(w, r)
+		})
+	}
+}
