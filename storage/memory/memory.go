@@ -79,6 +79,7 @@ type Store struct {
 		closed   bool
 		wake     chan struct{} // closed at the next commit if waiting is set
 	}
+	closed  atomic.Bool // mu.closed for readers without the lock
 	waiting atomic.Bool // set under mu.RLock, cleared under mu.Lock
 }
 
@@ -260,13 +261,19 @@ func (s *Store) Compact(_ context.Context, rev storage.Revision) error {
 }
 
 // Revision implements storage.Store.
-func (s *Store) Revision(context.Context) (storage.Revision, error) { return s.Current(), nil }
+func (s *Store) Revision(context.Context) (storage.Revision, error) {
+	if s.closed.Load() {
+		return 0, fail("revision", "", storage.Closed, 0, errClosed)
+	}
+	return s.Current(), nil
+}
 
 // Close implements storage.Store.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.closed = true
+	s.closed.Store(true)
 	for _, l := range s.mu.leases {
 		l.stop()
 	}

@@ -1,0 +1,133 @@
+// Package embedded is the storage engine that runs an etcd server inside the process, with no socket.
+//
+// It is one member without peers. Requests are handed to the server's raft log directly and reads and watches to its
+// multi-version store; nothing listens, and no gRPC is in between. A write is acknowledged after it has been synced
+// to the write-ahead log, together with all others waiting at that moment, and applied; it survives kill -9.
+//
+// The data directory has etcd's own layout (member/wal, member/snap/db), so that an etcd binary can be started on it,
+// and a lock file that keeps a second process out.
+//
+// Because the only member has applied every write it acknowledged, a plain read of its store is linearizable, and
+// Revision is one atomic load.
+//
+// Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
+// Read: embedded.go, server.go, watch.go, memory.go.
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/etcd"
+)
+
+// Config says where the data is. The zero value apart from Dir is ready to use.
+type Config struct {
+	Dir string // created with mode 0700 if missing; required
+	// MaxRequest is the largest accepted key and value together in bytes, default 1.5 MiB like etcd.
+	MaxRequest int
+	// Quota is the size of the database file in bytes above which writes fail, default 8 GiB.
+	Quota int64
+	// Logger receives warnings and errors, default none.
+	Logger *zap.Logger
+	// NoSync leaves out fsync: quicker, and a crash of the machine may lose or corrupt everything. For tests.
+	NoSync bool
+}
+
+// Store is the embedded engine. It implements storage.Store.
+type Store struct {
+	etcd.Core
+	server *etcdserver.EtcdServer
+	kv     mvcc.WatchableKV
+	lock   *fileutil.LockedFile
+	trim   *trimmer
+
+	// life is held for reading while the store of the server is read, and for writing to close it.
+	life sync.RWMutex
+
+	cursors struct {
+		sync.Mutex
+		open map[*cursor]struct{}
+	}
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open starts the server and waits until it has applied all that was acknowledged before. It fails at once if
+// another process has the directory open.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Dir == "" {
+		return nil, fmt.Errorf("embedded: no data directory")
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: data directory %s is in use by another process: %w", dir, err)
+	}
+	cfg.Dir = dir
+	server, err := start(ctx, cfg)
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	s := &Store{server: server, kv: server.KV(), lock: lock}
+	s.cursors.open = map[*cursor]struct{}{}
+	s.Server = local{s}
+	s.Saw(storage.Revision(s.kv.Rev()))
+	s.trim = newTrimmer(filepath.Join(dir, "member", "snap", "db"))
+	return s, nil
+}
+
+// Revision implements storage.Store. Nobody else writes to this member, so the highest revision it has answered with
+// is current: what the end of a lease deletes counts from the first read or event that shows it.
+func (s *Store) Revision(context.Context) (storage.Revision, error) {
+	if s.IsClosed() {
+		return 0, &storage.Error{Op: "revision", Kind: storage.Closed}
+	}
+	return s.Seen(), nil
+}
+
+// Size returns the bytes of the database file, and how many of them are in use.
+func (s *Store) Size() (file, used int64) {
+	s.life.RLock()
+	defer s.life.RUnlock()
+	if s.IsClosed() {
+		return 0, 0
+	}
+	be := s.server.Backend()
+	return be.Size(), be.SizeInUse()
+}
+
+// Close implements storage.Store. It ends the cursors, waits for reads, and stops the server.
+func (s *Store) Close() error {
+	if !s.Shut() {
+		return nil
+	}
+	s.trim.close()
+	s.cursors.Lock()
+	open := s.cursors.open
+	s.cursors.open = nil
+	s.cursors.Unlock()
+	for c := range open {
+		c.Close()
+	}
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.server.HardStop()
+	return s.lock.Close()
+}

@@ -1,0 +1,31 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded"
+	"github.com/coracle-project/coracle/storage/storagetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func TestLaws(t *testing.T) {
+	dirs := map[storage.Store]string{}
+	openAt := func(t *testing.T, dir string) storage.Store {
+		s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs[s] = dir
+		return s
+	}
+	storagetest.Run(t, storagetest.Engine{
+		Open:   func(t *testing.T) storage.Store { return openAt(t, t.TempDir()) },
+		Reopen: func(t *testing.T, s storage.Store) storage.Store { return openAt(t, dirs[s]) },
+	})
+}

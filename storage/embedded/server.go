@@ -1,0 +1,180 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	etcdconfig "go.etcd.io/etcd/server/v3/config"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	servererrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/etcd/server/v3/features"
+	"go.etcd.io/etcd/server/v3/lease"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.uber.org/zap"
+)
+
+const (
+	memberName = "coracle"
+	// memberURL is the member's name in the cluster's records. Nothing listens there.
+	memberURL = "http://localhost:2380"
+
+	// One member elects itself two ticks after the start. Longer ticks delay Open, shorter ones cost idle CPU.
+	tickMilliseconds = 10
+	electionTicks    = 2
+)
+
+func init() {
+	// Each segment of the log is allocated in full when it is begun, two of them at the start.
+	wal.SegmentSizeBytes = 16 << 20
+}
+
+// start runs a member and waits until it leads and has applied its log.
+func start(ctx context.Context, cfg Config) (*etcdserver.EtcdServer, error) {
+	log := cfg.Logger
+	if log == nil {
+		log = zap.NewNop()
+	}
+	log = log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
+	if cfg.MaxRequest <= 0 {
+		cfg.MaxRequest = 3 << 19
+	}
+	if cfg.Quota <= 0 {
+		cfg.Quota = 8 << 30
+	}
+	u, err := url.Parse(memberURL)
+	if err != nil {
+		return nil, err
+	}
+	urls := types.URLs{*u}
+	server, err := etcdserver.NewServer(etcdconfig.ServerConfig{
+		Name:                memberName,
+		DataDir:             cfg.Dir,
+		PeerURLs:            urls,
+		ClientURLs:          urls,
+		InitialPeerURLsMap:  types.URLsMap{memberName: urls},
+		InitialClusterToken: "coracle",
+		NewCluster:          true,
+
+		TickMs:                     tickMilliseconds,
+		ElectionTicks:              electionTicks,
+		InitialElectionTickAdvance: true,
+		PreVote:                    true,
+		BootstrapTimeout:           time.Second,
+
+		// What is replayed at a restart is at most the log since the last snapshot. Entries in memory serve only
+		// followers, and there are none.
+		SnapshotCount:          5000,
+		SnapshotCatchUpEntries: 1,
+		MaxSnapFiles:           2,
+		MaxWALFiles:            2,
+
+		BackendFreelistType:               bolt.FreelistMapType,
+		QuotaBackendBytes:                 cfg.Quota,
+		BootstrapDefragThresholdMegabytes: 256,
+		MaxRequestBytes:                   uint(cfg.MaxRequest),
+		MaxTxnOps:                         128,
+		MaxLearners:                       1,
+		StrictReconfigCheck:               true,
+		UnsafeNoFsync:                     cfg.NoSync,
+		WarningApplyDuration:              time.Second,
+		WarningUnaryRequestDuration:       time.Second,
+		CompactHashCheckTime:              time.Hour,
+		DowngradeCheckTime:                0,
+		V2Deprecation:                     etcdconfig.V2DeprDefault,
+		ServerFeatureGate:                 features.NewDefaultServerFeatureGate(memberName, log),
+		Metrics:                           "basic",
+		Logger:                            log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	server.Start()
+	// Ready means that a proposal of this start has been applied, hence everything before it in the log.
+	select {
+	case <-server.ReadyNotify():
+		return server, nil
+	case <-server.StopNotify():
+		return nil, errors.New("the server stopped while starting")
+	case <-ctx.Done():
+		server.HardStop()
+		return nil, ctx.Err()
+	}
+}
+
+// local answers etcd's requests by calling the server.
+type local struct{ *Store }
+
+// Range reads the member's own store, which is as new as the last acknowledgement.
+func (l local) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	l.life.RLock()
+	defer l.life.RUnlock()
+	if l.IsClosed() {
+		return nil, rpctypes.ErrGRPCStopped
+	}
+	limit := r.Limit
+	if limit > 0 {
+		limit++ // one more tells whether there are more
+	}
+	res, err := l.kv.Range(ctx, r.Key, rangeEnd(r.RangeEnd), mvcc.RangeOptions{
+		Limit: limit, Rev: r.Revision, CountOnly: r.CountOnly, WithTotalCount: true})
+	if err != nil {
+		return nil, translate(err)
+	}
+	resp := &pb.RangeResponse{
+		Header: &pb.ResponseHeader{Revision: res.Rev}, Kvs: res.KVs, Count: int64(res.Count)}
+	if r.Limit > 0 && int64(len(res.KVs)) > r.Limit {
+		resp.Kvs, resp.More = res.KVs[:r.Limit], true
+	}
+	return resp, nil
+}
+
+// rangeEnd turns the protocol's "to the last key" into that of the store.
+func rangeEnd(end []byte) []byte {
+	if len(end) == 1 && end[0] == 0 {
+		return []byte{}
+	}
+	return end
+}
+
+func (l local) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	resp, err := l.server.Txn(ctx, r)
+	return resp, translate(err)
+}
+
+func (l local) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
+	resp, err := l.server.Compact(ctx, r)
+	return resp, translate(err)
+}
+
+func (l local) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
+	resp, err := l.server.LeaseGrant(ctx, r)
+	return resp, translate(err)
+}
+
+// translate gives the server's own errors the form in which clients know them. The server's gRPC layer does this
+// for remote callers.
+func translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mvcc.ErrCompacted):
+		return rpctypes.ErrGRPCCompacted
+	case errors.Is(err, mvcc.ErrFutureRev):
+		return rpctypes.ErrGRPCFutureRev
+	case errors.Is(err, lease.ErrLeaseNotFound):
+		return rpctypes.ErrGRPCLeaseNotFound
+	case errors.Is(err, servererrors.ErrNoSpace):
+		return rpctypes.ErrGRPCNoSpace
+	case errors.Is(err, servererrors.ErrCanceled):
+		return context.Canceled
+	default:
+		return err // the rest has the same text on both sides, by which it is known
+	}
+}

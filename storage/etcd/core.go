@@ -1,0 +1,260 @@
+// Package etcd is the storage engine over an etcd cluster of any size, reached by gRPC.
+//
+// A key of the store is a key of etcd, a revision is etcd's, and every write is one transaction that compares the
+// key's modification revision. Reads are linearizable. What etcd leaves open is decided towards safety: a write that
+// failed in a way that does not exclude its having been applied is InDoubt, and never repeated here.
+//
+// Core holds what is said in etcd's own requests and works over anything that answers them; storage/embedded calls
+// a server in the process with it. Store adds the connection, and a watch that buffers no more than one batch: it
+// drives the gRPC stream itself, because clientv3's watcher queues without bound.
+//
+// Keys under a lease that ends are deleted by etcd in one transaction: their events share one revision.
+// Not here: starting etcd (storage/embedded), periodic compaction and sharing of leases (storage).
+// Read: core.go, errors.go, etcd.go, watch.go.
+package etcd
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Server answers etcd's requests: a client connection, or a server in the process.
+type Server interface {
+	Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error)
+	Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error)
+	Compact(context.Context, *pb.CompactionRequest) (*pb.CompactionResponse, error)
+	LeaseGrant(context.Context, *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error)
+}
+
+// Core is a storage.Store without Watch and Revision, over any Server.
+type Core struct {
+	Server Server
+	// Page is the number of entries asked for at once, so that no answer is unbounded; 0 asks for all.
+	Page int64
+
+	seen   atomic.Uint64 // highest revision in any answer
+	closed atomic.Bool
+}
+
+// Seen returns the highest revision in any answer so far: at least that of every write acknowledged here.
+func (c *Core) Seen() storage.Revision { return storage.Revision(c.seen.Load()) }
+
+// Saw raises Seen to rev.
+func (c *Core) Saw(rev storage.Revision) {
+	for {
+		old := c.seen.Load()
+		if uint64(rev) <= old || c.seen.CompareAndSwap(old, uint64(rev)) {
+			return
+		}
+	}
+}
+
+// Shut makes all later calls fail with Closed. It reports whether it was the first to do so.
+func (c *Core) Shut() bool { return c.closed.CompareAndSwap(false, true) }
+
+// IsClosed reports whether Shut was called.
+func (c *Core) IsClosed() bool { return c.closed.Load() }
+
+// Get implements storage.Store.
+func (c *Core) Get(ctx context.Context, key string) (storage.Entry, error) {
+	if c.closed.Load() {
+		return storage.Entry{}, closedError("get", key)
+	}
+	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte(key)})
+	if err != nil {
+		return storage.Entry{}, c.readError(ctx, "get", key, err)
+	}
+	rev := storage.Revision(resp.Header.Revision)
+	c.Saw(rev)
+	if len(resp.Kvs) == 0 {
+		return storage.Entry{}, &storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: rev}
+	}
+	return entry(resp.Kvs[0]), nil
+}
+
+// Range implements storage.Store. It asks page by page at one revision.
+func (c *Core) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	if c.closed.Load() {
+		return storage.RangeResult{}, closedError("range", req.Prefix)
+	}
+	start := req.Prefix
+	if req.After >= req.Prefix {
+		start = req.After + "\x00"
+	}
+	end := clientv3.GetPrefixRangeEnd(req.Prefix)
+	if end != "\x00" && start >= end { // "\x00" means to the last key
+		start = end // an empty range, which etcd answers with the revision
+	}
+	r := &pb.RangeRequest{Key: []byte(start), RangeEnd: []byte(end), Revision: int64(req.Rev), CountOnly: req.CountOnly}
+	res := storage.RangeResult{Rev: req.Rev}
+	for first := true; ; first = false {
+		r.Limit = int64(req.Limit)
+		if left := int64(req.Limit - len(res.Entries)); req.Limit > 0 {
+			r.Limit = left
+		}
+		if c.Page > 0 && !req.CountOnly && (r.Limit == 0 || r.Limit > c.Page) {
+			r.Limit = c.Page
+		}
+		resp, err := c.Server.Range(ctx, r)
+		if err != nil {
+			return storage.RangeResult{}, c.readError(ctx, "range", req.Prefix, err)
+		}
+		c.Saw(storage.Revision(resp.Header.Revision))
+		if first {
+			res.Count = resp.Count
+			if res.Rev == 0 {
+				res.Rev = storage.Revision(resp.Header.Revision)
+				r.Revision = resp.Header.Revision
+			}
+			if n := min(resp.Count, int64(max(req.Limit, len(resp.Kvs)))); !req.CountOnly {
+				res.Entries = make([]storage.Entry, 0, n)
+			}
+		}
+		for _, kv := range resp.Kvs {
+			res.Entries = append(res.Entries, entry(kv))
+		}
+		full := req.Limit > 0 && len(res.Entries) >= req.Limit
+		if req.CountOnly || full || !resp.More || len(resp.Kvs) == 0 {
+			res.More = full && resp.More
+			return res, nil
+		}
+		r.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
+	}
+}
+
+// Put implements storage.Store.
+func (c *Core) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	put := &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{
+		Key: []byte(key), Value: value, Lease: int64(lease)}}}
+	resp, err := c.write(ctx, "put", key, pre, put)
+	if err != nil {
+		return storage.Entry{}, err
+	}
+	return storage.Entry{Key: key, Value: value, Rev: storage.Revision(resp.Header.Revision)}, nil
+}
+
+// Delete implements storage.Store.
+func (c *Core) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+	del := &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{
+		Key: []byte(key)}}}
+	resp, err := c.write(ctx, "delete", key, pre, del)
+	if err != nil {
+		return 0, err
+	}
+	rev := storage.Revision(resp.Header.Revision)
+	if resp.Responses[0].GetResponseDeleteRange().GetDeleted() == 0 {
+		return 0, &storage.Error{Op: "delete", Key: key, Kind: storage.NotFound, Rev: rev}
+	}
+	return rev, nil
+}
+
+// write runs op if pre holds. If it does not, the same transaction reads who has won.
+func (c *Core) write(ctx context.Context, op, key string, pre storage.Pre, do *pb.RequestOp) (*pb.TxnResponse, error) {
+	if c.closed.Load() {
+		return nil, closedError(op, key)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	txn := &pb.TxnRequest{Success: []*pb.RequestOp{do}}
+	if pre.Absent || pre.Rev != 0 { // an absent key is at modification revision 0
+		txn.Compare = []*pb.Compare{{
+			Key: []byte(key), Target: pb.Compare_MOD, Result: pb.Compare_EQUAL,
+			TargetUnion: &pb.Compare_ModRevision{ModRevision: int64(pre.Rev)},
+		}}
+		txn.Failure = []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{
+			Key: []byte(key), KeysOnly: true}}}}
+	}
+	resp, err := c.Server.Txn(ctx, txn)
+	if err != nil {
+		return nil, c.writeError(ctx, op, key, err)
+	}
+	rev := storage.Revision(resp.Header.Revision)
+	c.Saw(rev)
+	if resp.Succeeded {
+		return resp, nil
+	}
+	kvs := resp.Responses[0].GetResponseRange().GetKvs()
+	switch {
+	case len(kvs) == 0:
+		return nil, &storage.Error{Op: op, Key: key, Kind: storage.NotFound, Rev: rev}
+	case pre.Rev == 0:
+		return nil, &storage.Error{Op: op, Key: key, Kind: storage.Exists, Rev: storage.Revision(kvs[0].ModRevision)}
+	default:
+		return nil, &storage.Error{Op: op, Key: key, Kind: storage.Conflict, Rev: storage.Revision(kvs[0].ModRevision)}
+	}
+}
+
+// Compact implements storage.Store. To have been compacted further before is no error.
+func (c *Core) Compact(ctx context.Context, rev storage.Revision) error {
+	if c.closed.Load() {
+		return closedError("compact", "")
+	}
+	_, err := c.Server.Compact(ctx, &pb.CompactionRequest{Revision: int64(rev)})
+	if err == nil {
+		return nil
+	}
+	if err = c.readError(ctx, "compact", "", err); storage.KindOf(err) == storage.Compacted {
+		return nil
+	}
+	return err
+}
+
+// Lease implements storage.Store. A part of a second is rounded up; etcd may make it longer, never shorter.
+func (c *Core) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
+	if c.closed.Load() {
+		return 0, closedError("lease", "")
+	}
+	seconds := max(1, int64((ttl+time.Second-1)/time.Second))
+	resp, err := c.Server.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
+	if err != nil { // a lease granted unknown to us ends by itself
+		return 0, c.readError(ctx, "lease", "", err)
+	}
+	return storage.LeaseID(resp.ID), nil
+}
+
+// Current asks the server for its revision.
+func (c *Core) Current(ctx context.Context) (storage.Revision, error) {
+	if c.closed.Load() {
+		return 0, closedError("revision", "")
+	}
+	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true})
+	if err != nil {
+		return 0, c.readError(ctx, "revision", "", err)
+	}
+	rev := storage.Revision(resp.Header.Revision)
+	c.Saw(rev)
+	return rev, nil
+}
+
+func entry(kv *mvccpb.KeyValue) storage.Entry {
+	return storage.Entry{Key: string(kv.Key), Value: kv.Value, Rev: storage.Revision(kv.ModRevision)}
+}
+
+// Event turns etcd's event into ours. It reports false if the previous value is wanted but not there any more: then
+// the history before the event has been compacted.
+func Event(ev *mvccpb.Event, wantPrev bool) (storage.Event, bool) {
+	e := storage.Event{
+		Key:     string(ev.Kv.Key),
+		Rev:     storage.Revision(ev.Kv.ModRevision),
+		Deleted: ev.Type == mvccpb.Event_DELETE,
+	}
+	if !e.Deleted {
+		e.Value = ev.Kv.Value
+		e.Created = ev.Kv.CreateRevision == ev.Kv.ModRevision
+	}
+	if wantPrev && !e.Created {
+		if ev.PrevKv == nil {
+			return e, false
+		}
+		e.Prev, e.PrevRev = ev.PrevKv.Value, storage.Revision(ev.PrevKv.ModRevision)
+	}
+	return e, true
+}

@@ -1,0 +1,274 @@
+package etcd
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+const (
+	retryFirst = 50 * time.Millisecond // waits between attempts to open a stream, doubling
+	retryLast  = 2 * time.Second
+	// etcd drops a request for progress while the watcher catches up; it is repeated this often until answered.
+	progressAgain = 100 * time.Millisecond
+)
+
+// cursor is one watch on one stream of its own. A loop receives a batch and hands it to Next before it receives
+// another: a slow reader is held back by gRPC's flow control, and etcd keeps its place in the history on disk. If
+// the stream breaks, or its member loses the leader, the loop opens another behind the last batch handed over.
+type cursor struct {
+	store *Store
+	req   storage.WatchRequest
+
+	out    chan storage.Batch
+	kick   chan struct{} // capacity 1: Progress
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the loop has ended; then err is set
+	err    error
+}
+
+// Watch implements storage.Store. A cursor has two goroutines, one that receives and one that asks for progress.
+func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	if s.IsClosed() {
+		return nil, closedError("watch", req.Prefix)
+	}
+	if req.After == 0 {
+		rev, err := s.Current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		req.After = rev
+	}
+	run, cancel := context.WithCancel(clientv3.WithRequireLeader(s.client.Ctx()))
+	c := &cursor{store: s, req: req, cancel: cancel,
+		out: make(chan storage.Batch), kick: make(chan struct{}, 1), done: make(chan struct{})}
+	stream, err := c.open(ctx, run)
+	if err != nil {
+		cancel()
+		if storage.KindOf(err) == storage.Compacted {
+			return nil, err
+		}
+		return nil, s.readError(ctx, "watch", req.Prefix, err)
+	}
+	s.cursors.Lock()
+	if s.cursors.open == nil {
+		s.cursors.Unlock()
+		cancel()
+		return nil, closedError("watch", req.Prefix)
+	}
+	s.cursors.open[c] = struct{}{}
+	s.cursors.Unlock()
+	go c.run(run, stream)
+	return c, nil
+}
+
+// Next implements storage.Cursor.
+func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
+	select {
+	case b := <-c.out:
+		return b, nil
+	case <-c.done:
+		return storage.Batch{}, c.err
+	case <-ctx.Done():
+		return storage.Batch{}, ctx.Err()
+	}
+}
+
+// Progress implements storage.Cursor.
+func (c *cursor) Progress() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Close implements storage.Cursor.
+func (c *cursor) Close() {
+	c.cancel()
+	<-c.done
+	c.store.cursors.Lock()
+	delete(c.store.cursors.open, c)
+	c.store.cursors.Unlock()
+}
+
+// stream is a watch stream in use.
+type stream struct {
+	pb.Watch_WatchClient
+	cancel context.CancelFunc
+}
+
+// open starts a stream behind req.After and waits for etcd's confirmation, at most as long as ctx.
+func (c *cursor) open(ctx, run context.Context) (*stream, error) {
+	sctx, cancel := context.WithCancel(run)
+	stop := context.AfterFunc(ctx, cancel)
+	w, err := c.start(sctx)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &stream{Watch_WatchClient: w, cancel: cancel}, nil
+}
+
+func (c *cursor) start(ctx context.Context) (pb.Watch_WatchClient, error) {
+	w, err := c.store.watch.Watch(ctx, callOptions...)
+	if err != nil {
+		return nil, err
+	}
+	create := &pb.WatchCreateRequest{
+		Key:           []byte(c.req.Prefix),
+		RangeEnd:      []byte(clientv3.GetPrefixRangeEnd(c.req.Prefix)),
+		StartRevision: int64(c.req.After) + 1,
+		PrevKv:        c.req.Prev,
+		Fragment:      true,
+	}
+	err = w.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		resp, err := w.Recv()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.refused(resp); err != nil {
+			return nil, err
+		}
+		if resp.Created {
+			return w, nil
+		}
+	}
+}
+
+// refused returns the error that etcd has ended the watch with.
+func (c *cursor) refused(resp *pb.WatchResponse) error {
+	if resp.CompactRevision != 0 {
+		return c.compacted(storage.Revision(resp.CompactRevision))
+	}
+	if resp.Canceled {
+		return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Unavailable, Err: cancelReason(resp.CancelReason)}
+	}
+	return nil
+}
+
+type cancelReason string
+
+func (r cancelReason) Error() string { return string(r) }
+
+func (c *cursor) compacted(rev storage.Revision) error {
+	return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Compacted, Rev: rev}
+}
+
+// run receives until the cursor is closed or its position compacted.
+func (c *cursor) run(ctx context.Context, s *stream) {
+	defer close(c.done)
+	defer c.cancel()
+	for wait := retryFirst; ; {
+		if s != nil {
+			before := c.req.After
+			err := c.receive(ctx, s)
+			if ctx.Err() != nil {
+				c.err = closedError("watch", c.req.Prefix)
+				return
+			}
+			if storage.KindOf(err) == storage.Compacted {
+				c.err = err
+				return
+			}
+			if c.req.After > before {
+				wait = retryFirst
+			}
+		}
+		select {
+		case <-ctx.Done():
+			c.err = closedError("watch", c.req.Prefix)
+			return
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, retryLast)
+		var err error
+		if s, err = c.open(ctx, ctx); storage.KindOf(err) == storage.Compacted {
+			c.err = err
+			return
+		}
+	}
+}
+
+// receive hands over batches until the stream ends.
+func (c *cursor) receive(ctx context.Context, s *stream) error {
+	var asking sync.WaitGroup
+	answered := make(chan struct{}, 1)
+	asking.Go(func() { c.ask(s, answered) })
+	defer asking.Wait()
+	defer s.cancel()
+	var events []storage.Event
+	for {
+		resp, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		if err := c.refused(resp); err != nil {
+			return err
+		}
+		for _, ev := range resp.Events {
+			e, ok := Event(ev, c.req.Prev)
+			if !ok {
+				return c.compacted(0)
+			}
+			events = append(events, e)
+		}
+		if resp.Fragment {
+			continue // the rest of the same revisions follows
+		}
+		b := storage.Batch{Events: events}
+		if events = nil; len(b.Events) > 0 {
+			// Not the header's revision: while the watcher catches up that is ahead of what has been sent.
+			b.Rev = b.Events[len(b.Events)-1].Rev
+		} else {
+			b.Rev = storage.Revision(resp.Header.Revision)
+			select {
+			case answered <- struct{}{}:
+			default:
+			}
+		}
+		if b.Rev < c.req.After {
+			b.Rev = c.req.After
+		}
+		select {
+		case c.out <- b:
+			c.req.After = b.Rev
+			c.store.Saw(b.Rev)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ask sends requests for progress until the stream ends.
+func (c *cursor) ask(s *stream, answered <-chan struct{}) {
+	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	for {
+		select {
+		case <-s.Context().Done():
+			return
+		case <-answered:
+			again.Stop()
+			continue
+		case <-c.kick:
+		case <-again.C:
+		}
+		if s.Send(request) != nil {
+			return
+		}
+		again.Reset(progressAgain)
+	}
+}

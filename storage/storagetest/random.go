@@ -1,0 +1,181 @@
+package storagetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// model is the plain map that a store is compared with, one state per revision.
+type model struct {
+	now    map[string]storage.Entry
+	states map[storage.Revision]map[string]storage.Entry
+	floor  storage.Revision
+}
+
+func (m *model) commit(rev storage.Revision) { m.states[rev] = maps.Clone(m.now) }
+
+// testRandom does the same random operations on the store and on a map. STORAGETEST_SEED repeats a run.
+func testRandom(t *testing.T, e Engine) {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("STORAGETEST_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	b := open(t, e)
+	r := rand.New(rand.NewPCG(seed, 1))
+	m := &model{now: map[string]storage.Entry{}, states: map[storage.Revision]map[string]storage.Entry{}}
+	start := b.rev()
+	m.floor = start
+	m.commit(start)
+	last := start
+	w := b.watch(storage.WatchRequest{Prefix: "/r/", After: start, Prev: true})
+	var log []string
+	for i := range 400 {
+		desc, err := randomStep(b, r, m, &last, i)
+		log = append(log, desc)
+		if err != nil {
+			t.Fatalf("seed %d, step %d: %v\nlast steps:\n%s", seed, i, err, strings.Join(log[max(0, len(log)-10):], "\n"))
+		}
+	}
+	// The events, applied to the first state, must give every later state.
+	state := map[string]storage.Entry{}
+	for _, ev := range w.until(last) {
+		old, had := state[ev.Key]
+		if had == ev.Created && !ev.Deleted || (had && (ev.PrevRev != old.Rev || string(ev.Prev) != string(old.Value))) {
+			t.Fatalf("seed %d: event %s, before: %s", seed, showEvent(ev), show(old))
+		}
+		if state[ev.Key] = (storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev}); ev.Deleted {
+			delete(state, ev.Key)
+		}
+		if want, ok := m.states[ev.Rev]; ok && showMap(state) != showMap(want) {
+			t.Fatalf("seed %d: state at %d by events: got %s, want %s", seed, ev.Rev, showMap(state), showMap(want))
+		}
+	}
+	if showMap(state) != showMap(m.now) {
+		t.Fatalf("seed %d: state by events: got %s, want %s", seed, showMap(state), showMap(m.now))
+	}
+}
+
+func sorted(m map[string]storage.Entry) []storage.Entry {
+	var out []storage.Entry
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[k])
+	}
+	return out
+}
+
+func showMap(m map[string]storage.Entry) string { return showAll(sorted(m)) }
+
+// randomStep does one operation on both and compares the answers.
+func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int) (string, error) {
+	key := fmt.Sprintf("/r/%c/%d", 'a'+r.IntN(3), r.IntN(5))
+	cur, exists := m.now[key]
+	pre := storage.Pre{}
+	switch r.IntN(5) {
+	case 0:
+		pre.Absent = true
+	case 1:
+		pre.Rev = max(1, cur.Rev)
+	case 2:
+		pre.Rev = storage.Revision(1 + r.IntN(int(*last)+2))
+	}
+	switch op := r.IntN(12); {
+	case op < 5:
+		got, err := b.Put(b.ctx, key, value(i), pre, 0)
+		desc := fmt.Sprintf("put %s %+v -> %d %v", key, pre, got.Rev, err)
+		if want := expect(pre, cur, exists); want != 0 || err != nil {
+			return desc, same(err, want)
+		}
+		if got.Rev != *last+1 {
+			return desc, fmt.Errorf("got revision %d, want %d", got.Rev, *last+1)
+		}
+		m.now[key] = got
+		*last = got.Rev
+		m.commit(got.Rev)
+		return desc, nil
+	case op < 7:
+		pre.Absent = false
+		rev, err := b.Delete(b.ctx, key, pre)
+		desc := fmt.Sprintf("delete %s %+v -> %d %v", key, pre, rev, err)
+		want := expect(pre, cur, exists)
+		if !exists {
+			want = storage.NotFound
+		}
+		if want != 0 || err != nil {
+			return desc, same(err, want)
+		}
+		delete(m.now, key)
+		*last = rev
+		m.commit(rev)
+		return desc, nil
+	case op < 8:
+		got, err := b.Get(b.ctx, key)
+		desc := fmt.Sprintf("get %s -> %s %v", key, show(got), err)
+		if !exists {
+			return desc, same(err, storage.NotFound)
+		}
+		if err != nil || show(got) != show(cur) {
+			return desc, fmt.Errorf("want %s", show(cur))
+		}
+		return desc, nil
+	default:
+		return randomRange(b, r, m, *last)
+	}
+}
+
+func randomRange(b *bench, r *rand.Rand, m *model, last storage.Revision) (string, error) {
+	req := storage.RangeRequest{Prefix: []string{"/r/", "/r/a/", "/r/b/"}[r.IntN(3)], Limit: r.IntN(6)}
+	state := m.now
+	if r.IntN(2) == 0 {
+		req.Rev = last - storage.Revision(r.IntN(int(last-m.floor)+1))
+		state = m.states[req.Rev]
+	}
+	if r.IntN(3) == 0 {
+		req.After = fmt.Sprintf("/r/%c/%d", 'a'+r.IntN(3), r.IntN(5))
+	}
+	got, err := b.Range(b.ctx, req)
+	desc := fmt.Sprintf("range %+v -> %s more=%v count=%d %v", req, showAll(got.Entries), got.More, got.Count, err)
+	if err != nil {
+		return desc, err
+	}
+	want := slices.DeleteFunc(sorted(state), func(e storage.Entry) bool {
+		return !strings.HasPrefix(e.Key, req.Prefix) || e.Key <= req.After
+	})
+	count := len(want)
+	if req.Limit > 0 {
+		want = want[:min(req.Limit, count)]
+	}
+	if showAll(got.Entries) != showAll(want) || got.Count != int64(count) || got.More != (len(want) < count) {
+		return desc, fmt.Errorf("want %s, count %d", showAll(want), count)
+	}
+	return desc, nil
+}
+
+// expect returns the kind of error that pre gives, or 0.
+func expect(pre storage.Pre, cur storage.Entry, exists bool) storage.Kind {
+	switch {
+	case pre.Absent && exists:
+		return storage.Exists
+	case pre.Rev != 0 && !exists:
+		return storage.NotFound
+	case pre.Rev != 0 && pre.Rev != cur.Rev:
+		return storage.Conflict
+	}
+	return 0
+}
+
+func same(err error, want storage.Kind) error {
+	if want == 0 && err == nil || want != 0 && errors.Is(err, want) {
+		return nil
+	}
+	return fmt.Errorf("got error %v, want %q", err, want.Error())
+}

@@ -1,0 +1,56 @@
+package storagetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// testRestart checks that keys, values and revisions survive, that revisions go on growing, and that a watch from
+// before the restart is complete or Compacted.
+func testRestart(t *testing.T, e Engine) {
+	if e.Reopen == nil {
+		t.Log("nothing survives this engine")
+		return
+	}
+	b := open(t, e)
+	for i := range 30 {
+		b.put(fmt.Sprintf("/a/%d", i%10), i, storage.Pre{})
+	}
+	b.del("/a/3", storage.Pre{})
+	mid := b.rev()
+	b.put("/a/4", 44, storage.Pre{})
+	b.del("/a/5", storage.Pre{})
+	for round := range 3 {
+		want := b.list(storage.RangeRequest{Prefix: "/a/"})
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.Store = e.Reopen(t, b.Store)
+		if got := b.rev(); got < want.Rev {
+			t.Fatalf("round %d: Revision: got %d, want at least %d", round, got, want.Rev)
+		}
+		got := b.list(storage.RangeRequest{Prefix: "/a/"})
+		if showAll(got.Entries) != showAll(want.Entries) {
+			t.Fatalf("round %d: got %s, want %s", round, showAll(got.Entries), showAll(want.Entries))
+		}
+		if round == 0 {
+			c, err := b.Watch(b.ctx, storage.WatchRequest{Prefix: "/a/", After: mid})
+			if err == nil {
+				w := &watcher{b: b, Cursor: c, last: mid}
+				if events := w.until(want.Rev); len(events) != 2 {
+					t.Errorf("watch over the restart: got %d events, want 2", len(events))
+				}
+				c.Close()
+			} else if !errors.Is(err, storage.Compacted) {
+				t.Errorf("watch over the restart: %v", err)
+			}
+		}
+		rev := b.put("/a/9", 100+round, storage.Pre{Rev: got.Entries[len(got.Entries)-1].Rev})
+		if rev <= want.Rev {
+			t.Fatalf("round %d: a write after the restart got revision %d, not above %d", round, rev, want.Rev)
+		}
+	}
+}

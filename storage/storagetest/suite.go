@@ -1,0 +1,201 @@
+// Package storagetest is the proof of the contract in package storage: Run checks every law on any engine or
+// wrapper. It also has Faulty, a store that fails on demand, for tests of what is built on a store.
+//
+// Values written here are small JSON objects with sorted keys, so that an engine which keeps documents instead of
+// bytes can take part; one law about bytes is left out for it.
+// Read: suite.go, then the laws: write.go, read.go, watch.go, lease.go, restart.go, random.go, and faulty.go.
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Engine says how to get stores to test.
+type Engine struct {
+	// Open returns an empty store. The test closes it; closing twice must be harmless.
+	Open func(t *testing.T) storage.Store
+	// Reopen returns a store over the data of s, which has been closed. nil if nothing survives.
+	Reopen func(t *testing.T, s storage.Store) storage.Store
+	// MaxValue is a size in bytes that the engine refuses, default 2 MiB.
+	MaxValue int
+	// JSONOnly leaves out values that are not JSON.
+	JSONOnly bool
+}
+
+// Run checks all laws, each in a subtest with a store of its own.
+func Run(t *testing.T, e Engine) {
+	if e.MaxValue == 0 {
+		e.MaxValue = 2 << 20
+	}
+	for _, law := range []struct {
+		name string
+		test func(*testing.T, Engine)
+	}{
+		{"RevisionsGrow", testRevisionsGrow},
+		{"ReadsRaiseNothing", testReadsRaiseNothing},
+		{"Preconditions", testPreconditions},
+		{"FailedWriteChangesNothing", testFailedWrite},
+		{"ConcurrentWritersLoseNothing", testConcurrentWriters},
+		{"Canceled", testCanceled},
+		{"ValuesComeBack", testValues},
+		{"TooLarge", testTooLarge},
+		{"ReadSeesAcknowledged", testReadSeesAcknowledged},
+		{"RangeOrderAndPrefix", testRangeOrder},
+		{"RangePages", testRangePages},
+		{"RangeAtRevision", testRangeAtRevision},
+		{"Compact", testCompact},
+		{"WatchEvents", testWatchEvents},
+		{"WatchFromNow", testWatchFromNow},
+		{"WatchPrefix", testWatchPrefix},
+		{"WatchResumes", testWatchResumes},
+		{"WatchConcurrent", testWatchConcurrent},
+		{"WatchProgress", testWatchProgress},
+		{"WatchCompacted", testWatchCompacted},
+		{"WatchSlowDelaysNobody", testWatchSlow},
+		{"WatchEnds", testWatchEnds},
+		{"ListThenWatch", testListThenWatch},
+		{"LeaseEnds", testLeaseEnds},
+		{"LeaseDetaches", testLeaseDetaches},
+		{"LeaseUnknown", testLeaseUnknown},
+		{"Closed", testClosed},
+		{"Restart", testRestart},
+		{"Random", testRandom},
+	} {
+		t.Run(law.name, func(t *testing.T) { law.test(t, e) })
+	}
+}
+
+// bench is one store under test, with calls that must not fail.
+type bench struct {
+	*testing.T
+	storage.Store
+	e   Engine
+	ctx context.Context
+}
+
+func open(t *testing.T, e Engine) *bench {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	t.Cleanup(cancel)
+	b := &bench{T: t, Store: e.Open(t), e: e, ctx: ctx}
+	t.Cleanup(func() { b.Store.Close() })
+	return b
+}
+
+func value(n int) []byte { return fmt.Appendf(nil, `{"n":%d}`, n) }
+
+func (b *bench) put(key string, n int, pre storage.Pre) storage.Revision {
+	b.Helper()
+	e, err := b.Put(b.ctx, key, value(n), pre, 0)
+	if err != nil {
+		b.Fatalf("Put(%s, %+v): %v", key, pre, err)
+	}
+	if e.Key != key || string(e.Value) != string(value(n)) || e.Rev == 0 {
+		b.Fatalf("Put(%s): got %s", key, show(e))
+	}
+	return e.Rev
+}
+
+func (b *bench) del(key string, pre storage.Pre) storage.Revision {
+	b.Helper()
+	rev, err := b.Delete(b.ctx, key, pre)
+	if err != nil {
+		b.Fatalf("Delete(%s, %+v): %v", key, pre, err)
+	}
+	return rev
+}
+
+func (b *bench) rev() storage.Revision {
+	b.Helper()
+	rev, err := b.Revision(b.ctx)
+	if err != nil {
+		b.Fatalf("Revision: %v", err)
+	}
+	return rev
+}
+
+func (b *bench) list(req storage.RangeRequest) storage.RangeResult {
+	b.Helper()
+	res, err := b.Range(b.ctx, req)
+	if err != nil {
+		b.Fatalf("Range(%+v): %v", req, err)
+	}
+	return res
+}
+
+func (b *bench) watch(req storage.WatchRequest) *watcher {
+	b.Helper()
+	c, err := b.Watch(b.ctx, req)
+	if err != nil {
+		b.Fatalf("Watch(%+v): %v", req, err)
+	}
+	b.Cleanup(c.Close)
+	return &watcher{b: b, Cursor: c, last: req.After}
+}
+
+// watcher checks order and completeness of batches as they come.
+type watcher struct {
+	b *bench
+	storage.Cursor
+	last storage.Revision
+}
+
+// until collects events up to revision rev.
+func (w *watcher) until(rev storage.Revision) []storage.Event {
+	w.b.Helper()
+	var all []storage.Event
+	for w.last < rev {
+		w.Progress()
+		batch, err := w.Next(w.b.ctx)
+		if err != nil {
+			w.b.Fatalf("Next, at %d of %d: %v", w.last, rev, err)
+		}
+		if err := w.check(batch); err != nil {
+			w.b.Fatal(err)
+		}
+		all = append(all, batch.Events...)
+	}
+	return all
+}
+
+func (w *watcher) check(batch storage.Batch) error {
+	rev := w.last
+	for i, ev := range batch.Events {
+		if ev.Rev < rev || (i == 0 && ev.Rev == rev) {
+			return fmt.Errorf("event out of order: revision %d after %d", ev.Rev, rev)
+		}
+		rev = ev.Rev
+	}
+	if batch.Rev < rev {
+		return fmt.Errorf("batch revision %d is below %d", batch.Rev, rev)
+	}
+	w.last = batch.Rev
+	return nil
+}
+
+// wantKind fails unless err is of the kind, and returns its Rev.
+func wantKind(t testing.TB, what string, err error, want storage.Kind) storage.Revision {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("%s: got error %v, want kind %q", what, err, want.Error())
+	}
+	var e *storage.Error
+	errors.As(err, &e)
+	return e.Rev
+}
+
+func show(e storage.Entry) string { return fmt.Sprintf("%s@%d=%.40q", e.Key, e.Rev, e.Value) }
+
+func showAll(list []storage.Entry) string {
+	s := ""
+	for _, e := range list {
+		s += show(e) + " "
+	}
+	return s
+}
