@@ -13,8 +13,8 @@ const NamespaceNameLabel = "kubernetes.io/metadata.name"
 // DefaultAffinitySeconds is how long session affinity lasts by default.
 const DefaultAffinitySeconds = 10800
 
-// DefaultNamespace gives a namespace its phase and, once it has a name, its name label.
-func DefaultNamespace(ns *Namespace) {
+// defaultNamespace gives a namespace its phase and, once it has a name, its name label.
+func defaultNamespace(ns *Namespace) {
 	setDefault(&ns.Status.Phase, NamespaceActive)
 	if ns.Name == "" {
 		return
@@ -25,8 +25,8 @@ func DefaultNamespace(ns *Namespace) {
 	ns.Labels[NamespaceNameLabel] = ns.Name
 }
 
-// DefaultSecret folds stringData into data, which it wins over, and sets the type.
-func DefaultSecret(s *Secret) {
+// defaultSecret folds stringData into data, which it wins over, and sets the type.
+func defaultSecret(s *Secret) {
 	if len(s.StringData) > 0 && s.Data == nil {
 		s.Data = make(map[string][]byte, len(s.StringData))
 	}
@@ -37,8 +37,8 @@ func DefaultSecret(s *Secret) {
 	setDefault(&s.Type, SecretTypeOpaque)
 }
 
-// DefaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable.
-func DefaultNode(n *Node) {
+// defaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable.
+func defaultNode(n *Node) {
 	spec, status := &n.Spec, &n.Status
 	spec.PodCIDRs = agree(spec.PodCIDR, spec.PodCIDRs)
 	if len(spec.PodCIDRs) > 0 {
@@ -59,8 +59,8 @@ func agree(single string, plural []string) []string {
 	return plural
 }
 
-// DefaultService sets what a service leaves open. Addresses and node ports are not defaults but allocated.
-func DefaultService(svc *Service) {
+// defaultService sets what a service leaves open. Addresses and node ports are not defaults but allocated.
+func defaultService(svc *Service) {
 	spec := &svc.Spec
 	setDefault(&spec.SessionAffinity, ServiceAffinityNone)
 	switch spec.SessionAffinity {

@@ -21,13 +21,12 @@ var droppedAnnotations = []string{
 	"pod.alpha.kubernetes.io/init-container-statuses",
 }
 
-// DefaultPod sets what a pod leaves open. Some of it does not apply to pod templates, which take DefaultPodSpec only:
-// requests that follow from limits, host ports, and service links.
-func DefaultPod(p *Pod) {
+// defaultPod sets what only pods, and not pod templates, have by default: requests that follow from limits, host ports,
+// and service links. What stands below is defaulted by the functions for its types.
+func defaultPod(p *Pod) {
 	for _, key := range droppedAnnotations {
 		delete(p.Annotations, key)
 	}
-	DefaultPodSpec(&p.Spec)
 	spec := &p.Spec
 	for _, list := range [][]Container{spec.InitContainers, spec.Containers} {
 		for i := range list {
@@ -39,7 +38,6 @@ func DefaultPod(p *Pod) {
 	}
 	defaultPodResources(spec)
 	setPointer(&spec.EnableServiceLinks, true)
-	defaultPodStatus(&p.Status)
 }
 
 // requestLimits requests as much of a resource as it is limited to, where nothing is said.
@@ -109,18 +107,12 @@ func defaultPodStatus(s *PodStatus) {
 		s.PodIP = s.PodIPs[0].IP
 	}
 	roundResources(s.AllocatedResources)
-	for _, list := range [][]ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
-		for i := range list {
-			roundResources(list[i].AllocatedResources)
-			if r := list[i].Resources; r != nil {
-				roundRequirements(r)
-			}
-		}
-	}
 }
 
-// DefaultPodSpec sets what the spec of a pod, or of a pod template, leaves open.
-func DefaultPodSpec(spec *PodSpec) {
+func defaultContainerStatus(s *ContainerStatus) { roundResources(s.AllocatedResources) }
+
+// defaultPodSpec sets what the spec of a pod, or of a pod template, leaves open.
+func defaultPodSpec(spec *PodSpec) {
 	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 
@@ -130,23 +122,9 @@ func DefaultPodSpec(spec *PodSpec) {
 	setPointer(&spec.SecurityContext, PodSecurityContext{})
 	setPointer(&spec.TerminationGracePeriodSeconds, DefaultTerminationGracePeriodSeconds)
 	roundResources(spec.Overhead)
-	if spec.Resources != nil {
-		roundRequirements(spec.Resources)
-	}
-	for i := range spec.Volumes {
-		defaultVolume(&spec.Volumes[i])
-	}
-	for _, list := range [][]Container{spec.InitContainers, spec.Containers} {
-		for i := range list {
-			defaultContainer(&list[i])
-		}
-	}
-	for i := range spec.EphemeralContainers {
-		defaultContainer((*Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
-	}
 }
 
-func roundRequirements(r *ResourceRequirements) {
+func defaultRequirements(r *ResourceRequirements) {
 	roundResources(r.Limits)
 	roundResources(r.Requests)
 }
@@ -157,26 +135,9 @@ func defaultContainer(c *Container) {
 	}
 	setDefault(&c.TerminationMessagePath, TerminationMessagePathDefault)
 	setDefault(&c.TerminationMessagePolicy, TerminationMessageReadFile)
-	for i := range c.Ports {
-		setDefault(&c.Ports[i].Protocol, ProtocolTCP)
-	}
-	for i := range c.Env {
-		if from := c.Env[i].ValueFrom; from != nil {
-			defaultFieldRef(from.FieldRef)
-		}
-	}
-	roundRequirements(&c.Resources)
-	for _, p := range []*Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-		defaultProbe(p)
-	}
-	if l := c.Lifecycle; l != nil {
-		for _, h := range []*LifecycleHandler{l.PostStart, l.PreStop} {
-			if h != nil {
-				defaultHTTPGet(h.HTTPGet)
-			}
-		}
-	}
 }
+
+func defaultEphemeralContainer(c *EphemeralContainerCommon) { defaultContainer((*Container)(c)) }
 
 // pullPolicyOf says how often an image is pulled if nobody says: a moving tag always, others when missing.
 func pullPolicyOf(image string) PullPolicy {
@@ -186,28 +147,18 @@ func pullPolicyOf(image string) PullPolicy {
 	return PullIfNotPresent
 }
 
-func defaultFieldRef(ref *ObjectFieldSelector) {
-	if ref != nil {
-		setDefault(&ref.APIVersion, "v1")
-	}
-}
+func defaultFieldSelector(ref *ObjectFieldSelector) { setDefault(&ref.APIVersion, "v1") }
 
 func defaultProbe(p *Probe) {
-	if p == nil {
-		return
-	}
 	setDefault(&p.TimeoutSeconds, 1)
 	setDefault(&p.PeriodSeconds, 10)
 	setDefault(&p.SuccessThreshold, 1)
 	setDefault(&p.FailureThreshold, 3)
-	defaultHTTPGet(p.HTTPGet)
 }
 
 func defaultHTTPGet(a *HTTPGetAction) {
-	if a != nil {
-		setDefault(&a.Path, "/")
-		setDefault(&a.Scheme, URISchemeHTTP)
-	}
+	setDefault(&a.Path, "/")
+	setDefault(&a.Scheme, URISchemeHTTP)
 }
 
 // Modes and lifetimes of projected files.
@@ -232,42 +183,24 @@ func defaultVolume(v *Volume) {
 	}
 	if v.DownwardAPI != nil {
 		setPointer(&v.DownwardAPI.DefaultMode, defaultFileMode)
-		defaultFiles(v.DownwardAPI.Items)
 	}
 	if v.Projected != nil {
 		setPointer(&v.Projected.DefaultMode, defaultFileMode)
-		for i := range v.Projected.Sources {
-			defaultProjection(&v.Projected.Sources[i])
-		}
 	}
 	if v.Image != nil && v.Image.PullPolicy == "" {
 		v.Image.PullPolicy = pullPolicyOf(v.Image.Reference)
 	}
-	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-		DefaultClaimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
-	}
 }
 
-func defaultProjection(p *VolumeProjection) {
-	if p.DownwardAPI != nil {
-		defaultFiles(p.DownwardAPI.Items)
-	}
-	if p.ServiceAccountToken != nil {
-		setPointer(&p.ServiceAccountToken.ExpirationSeconds, defaultTokenSeconds)
-	}
-	if p.PodCertificate != nil {
-		setPointer(&p.PodCertificate.MaxExpirationSeconds, defaultPodCertSeconds)
-	}
+func defaultToken(p *ServiceAccountTokenProjection) {
+	setPointer(&p.ExpirationSeconds, defaultTokenSeconds)
 }
 
-func defaultFiles(files []DownwardAPIVolumeFile) {
-	for i := range files {
-		defaultFieldRef(files[i].FieldRef)
-	}
+func defaultPodCertificate(p *PodCertificateProjection) {
+	setPointer(&p.MaxExpirationSeconds, defaultPodCertSeconds)
 }
 
-// DefaultClaimSpec sets what a claim for storage leaves open.
-func DefaultClaimSpec(spec *PersistentVolumeClaimSpec) {
+func defaultClaimSpec(spec *PersistentVolumeClaimSpec) {
 	setPointer(&spec.VolumeMode, PersistentVolumeFilesystem)
 	roundResources(spec.Resources.Limits)
 	roundResources(spec.Resources.Requests)
