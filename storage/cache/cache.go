@@ -1,0 +1,406 @@
+// Package cache holds the present state and the recent changes of the resources of a store, and offers the typed
+// operations on them: get, list, watch, and writes that retry.
+//
+// A resource is a key prefix with a decoder. Its state is one immutable value behind one atomic pointer: an ordered
+// copy-on-write tree of objects, and the window, the changes that led there. Every batch of changes publishes a new
+// state. Readers load the pointer and need no lock; they never hold up the stream, nor it them.
+//
+// All resources are fed by one watch on the store. "Seen" is the revision up to which it has been applied; it is one
+// number for all resources.
+//
+// Laws, tests in laws_test.go:
+//   - A consistent read sees every write acknowledged before it began; Any sees a state the store has had;
+//     NotOlderThan waits for its revision; Exact sees exactly its revision or fails with Compacted.
+//   - A list and a watch from its revision miss nothing and repeat nothing. All pages of a list show one revision.
+//   - A watch is ordered, complete, without duplicates, and resumable from any event or bookmark.
+//   - A deletion shows the last state with the revision of the deletion; so does an object that leaves a selector.
+//   - The cache equals the store at its revision (Resource.Verify).
+//   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
+//
+// Goroutines: one that reads the watch, one that trims idle windows, one for each load under way. Close waits for all.
+// Locks, in this order: Cache.mu, Resource.mu, epoch.mu. None is held across I/O, decoding or a callback.
+//
+// Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
+// Read: cache.go, object.go, resource.go, window.go, revision.go, get.go, list.go, watch.go, write.go.
+package cache
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Config sets the bounds of a Cache. The zero value is ready to use.
+type Config struct {
+	// Prefix is watched for all resources, default "/registry/". It ends in "/".
+	Prefix string
+	// WindowEvents is how many changes a resource remembers at most, default 10,000.
+	WindowEvents int
+	// WindowBytes bounds the objects that only the window of a resource holds, default 32 MiB.
+	WindowBytes int64
+	// WindowAge is how long changes are remembered beyond the last 100, default 75 s.
+	WindowAge time.Duration
+	// Snapshots is how many past states of a resource are kept for lists that go on, default 16; SnapshotAge is how
+	// long, default 5 min; SnapshotBytes bounds the objects that only they hold, default 32 MiB.
+	Snapshots     int
+	SnapshotAge   time.Duration
+	SnapshotBytes int64
+	// BookmarkInterval is how long a watcher hears nothing before it gets a bookmark, default 1 min.
+	BookmarkInterval time.Duration
+	// MaxWait is how long a read waits for its revision, default 3 s.
+	MaxWait time.Duration
+	// Hooks are told what happens.
+	Hooks Hooks
+}
+
+// Hooks are functions called on events, each nil or safe for concurrent use. They must return soon.
+type Hooks struct {
+	// Loaded: a resource has been read from the store.
+	Loaded func(resource string, objects int, took time.Duration)
+	// LoadFailed: it could not be; the next use tries again.
+	LoadFailed func(resource string, err error)
+	// WatchFailed: the watch on the store ended and is made anew. With Compacted all resources are loaded again.
+	WatchFailed func(err error)
+	// DecodeFailed: a stored object cannot be read. Reading it fails until it is overwritten or deleted.
+	DecodeFailed func(resource, key string, err error)
+	// Evicted: a watcher fell behind the window.
+	Evicted func(resource string)
+	// Fallback: a read was answered by the store because the cache could not.
+	Fallback func(resource string)
+}
+
+func (c *Config) fill() {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	bytes := func(n *int64) {
+		if *n <= 0 {
+			*n = 32 << 20
+		}
+	}
+	if c.Prefix == "" {
+		c.Prefix = "/registry/"
+	}
+	if c.WindowEvents <= 0 {
+		c.WindowEvents = 10_000
+	}
+	if c.Snapshots <= 0 {
+		c.Snapshots = 16
+	}
+	bytes(&c.WindowBytes)
+	bytes(&c.SnapshotBytes)
+	def(&c.WindowAge, 75*time.Second)
+	def(&c.SnapshotAge, 5*time.Minute)
+	def(&c.BookmarkInterval, time.Minute)
+	def(&c.MaxWait, 3*time.Second)
+}
+
+// Cache is one watch on a store's prefix and the per-resource caches fed by it.
+type Cache struct {
+	store  storage.Store
+	cfg    Config
+	ctx    context.Context // ended by Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	seen     clock // how far the watch has been applied to all resources
+	question question
+	inbox    []*Resource // resources of the batch in hand; owned by run
+
+	mu struct {
+		sync.Mutex
+		closed    bool
+		started   bool
+		starting  *flight
+		cursor    storage.Cursor
+		head      storage.Revision // of the batch in hand, or the last
+		routes    map[string][]*Resource
+		resources map[*Resource]struct{} // in use; those of routes
+	}
+}
+
+// New returns a cache of store. It reads nothing until a resource is used. Close it before the store.
+func New(store storage.Store, cfg Config) *Cache {
+	cfg.fill()
+	c := &Cache{store: store, cfg: cfg}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.mu.routes = map[string][]*Resource{}
+	c.mu.resources = map[*Resource]struct{}{}
+	c.seen.late = func() {
+		c.mu.Lock()
+		cursor := c.mu.cursor
+		c.mu.Unlock()
+		if cursor != nil {
+			cursor.Progress()
+		}
+	}
+	return c
+}
+
+// Store returns the store behind the cache.
+func (c *Cache) Store() storage.Store { return c.store }
+
+// Seen returns the revision up to which all loaded resources are complete.
+func (c *Cache) Seen() storage.Revision { return c.seen.now() }
+
+// Close ends all watches and waits, then the goroutines. The store stays open.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	c.mu.closed = true
+	cursor, resources := c.mu.cursor, slices.Collect(maps.Keys(c.mu.resources))
+	c.mu.Unlock()
+	c.cancel()
+	if cursor != nil {
+		cursor.Close()
+	}
+	c.wg.Wait()
+	for _, r := range resources {
+		r.end(closed("watch", r.cfg.Prefix))
+	}
+	c.seen.close()
+}
+
+// flight is a function under way that several callers wait for.
+type flight struct {
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// share runs fn, or joins the run that slot names. The run does not end with ctx: others may wait for it as well.
+// slot is guarded by c.mu.
+func (c *Cache) share(ctx context.Context, slot **flight, fn func(context.Context) error) error {
+	c.mu.Lock()
+	if c.mu.closed {
+		c.mu.Unlock()
+		return closed("read", c.cfg.Prefix)
+	}
+	f := *slot
+	if f == nil {
+		f = &flight{done: make(chan struct{})}
+		*slot = f
+		c.wg.Go(func() {
+			err := fn(c.ctx)
+			if err != nil && c.ctx.Err() != nil {
+				err = closed("read", c.cfg.Prefix)
+			}
+			c.mu.Lock()
+			*slot, f.err = nil, err
+			c.mu.Unlock()
+			close(f.done)
+		})
+	}
+	c.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start opens the watch, once.
+func (c *Cache) start(ctx context.Context) error {
+	c.mu.Lock()
+	started := c.mu.started
+	c.mu.Unlock()
+	if started {
+		return nil
+	}
+	return c.share(ctx, &c.mu.starting, func(ctx context.Context) error {
+		c.mu.Lock()
+		started := c.mu.started
+		c.mu.Unlock()
+		if started {
+			return nil
+		}
+		cursor, rev, err := c.open(ctx, 0)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.mu.started = true
+		c.mu.head = rev
+		c.mu.Unlock()
+		c.seen.advance(rev)
+		c.wg.Go(func() { c.run(cursor, rev) })
+		c.wg.Go(c.janitor)
+		return nil
+	})
+}
+
+// open starts a watch after a revision, or after the current one if that is 0, and returns that revision.
+func (c *Cache) open(ctx context.Context, after storage.Revision) (storage.Cursor, storage.Revision, error) {
+	if after == 0 {
+		var err error
+		if after, err = c.store.Revision(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	cursor, err := c.store.Watch(ctx, storage.WatchRequest{Prefix: c.cfg.Prefix, After: after})
+	if err != nil {
+		return nil, 0, err
+	}
+	c.mu.Lock()
+	c.mu.cursor = cursor
+	isClosed := c.mu.closed
+	c.mu.Unlock()
+	if isClosed {
+		cursor.Close()
+	}
+	return cursor, after, nil
+}
+
+// run applies the watch until the cache is closed. If the watch fails it is made anew from where it was.
+func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
+	for {
+		batch, err := cursor.Next(c.ctx)
+		if err == nil {
+			c.ingest(batch)
+			rev = max(rev, batch.Rev)
+			continue
+		}
+		cursor.Close()
+		if cursor, rev = c.reopen(rev, err); cursor == nil {
+			return
+		}
+	}
+}
+
+// reopen returns a watch after rev, or, if the store has forgotten rev, after the current revision; then all
+// resources are ended first, because they miss changes. It returns nil if the cache has been closed.
+func (c *Cache) reopen(rev storage.Revision, cause error) (storage.Cursor, storage.Revision) {
+	after := rev
+	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
+		if c.ctx.Err() != nil {
+			return nil, 0
+		}
+		if f := c.cfg.Hooks.WatchFailed; f != nil {
+			f(cause)
+		}
+		if errors.Is(cause, storage.Compacted) {
+			after = 0
+		}
+		cursor, at, err := c.open(c.ctx, after)
+		if err == nil {
+			if after == 0 {
+				c.restart(at)
+			}
+			return cursor, at
+		}
+		cause = err
+		select {
+		case <-c.ctx.Done():
+			return nil, 0
+		case <-time.After(wait):
+		}
+	}
+}
+
+// restart forgets all resources and goes on at rev. The next use of each loads it.
+func (c *Cache) restart(rev storage.Revision) {
+	c.mu.Lock()
+	c.mu.head = rev
+	resources := slices.Collect(maps.Keys(c.mu.resources))
+	c.mu.Unlock()
+	for _, r := range resources {
+		r.end(&storage.Error{Op: "watch", Key: r.cfg.Prefix, Kind: storage.Compacted, Rev: rev})
+	}
+	c.seen.advance(rev)
+}
+
+// ingest hands the events of a batch to their resources and then moves the clock.
+func (c *Cache) ingest(batch storage.Batch) {
+	c.mu.Lock()
+	c.mu.head = max(c.mu.head, batch.Rev)
+	routes := c.mu.routes // replaced, never changed
+	c.mu.Unlock()
+	for i := range batch.Events {
+		key := batch.Events[i].Key
+		for end := len(c.cfg.Prefix); ; end++ {
+			n := strings.IndexByte(key[end:], '/')
+			if n < 0 {
+				break
+			}
+			end += n
+			for _, r := range routes[key[:end+1]] {
+				if len(r.inbox) == 0 {
+					c.inbox = append(c.inbox, r)
+				}
+				r.inbox = append(r.inbox, batch.Events[i])
+			}
+		}
+	}
+	for _, r := range c.inbox {
+		r.ingest(r.inbox)
+		clear(r.inbox)
+		r.inbox = r.inbox[:0]
+	}
+	clear(c.inbox)
+	c.inbox = c.inbox[:0]
+	c.seen.advance(batch.Rev)
+}
+
+// join adds r to the stream. Every change after the returned revision will be handed to it. It returns false if r is
+// closed.
+func (c *Cache) join(r *Resource) (storage.Revision, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.phase == gone {
+		return 0, false
+	}
+	if _, ok := c.mu.resources[r]; !ok {
+		c.mu.resources[r] = struct{}{}
+		routes := maps.Clone(c.mu.routes)
+		routes[r.cfg.Prefix] = append(slices.Clip(routes[r.cfg.Prefix]), r)
+		c.mu.routes = routes
+	}
+	r.mu.phase, r.mu.torn, r.mu.pending = loading, false, nil
+	return c.mu.head, true
+}
+
+// leave takes r off the stream.
+func (c *Cache) leave(r *Resource) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.mu.resources[r]; !ok {
+		return
+	}
+	delete(c.mu.resources, r)
+	routes := maps.Clone(c.mu.routes)
+	rest := slices.DeleteFunc(slices.Clone(routes[r.cfg.Prefix]), func(other *Resource) bool { return other == r })
+	if routes[r.cfg.Prefix] = rest; len(rest) == 0 {
+		delete(routes, r.cfg.Prefix)
+	}
+	c.mu.routes = routes
+}
+
+// janitor trims the windows of resources that have become quiet, until the cache is closed.
+func (c *Cache) janitor() {
+	tick := time.NewTicker(max(c.cfg.WindowAge/4, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case now := <-tick.C:
+			c.mu.Lock()
+			resources := slices.Collect(maps.Keys(c.mu.resources))
+			c.mu.Unlock()
+			for _, r := range resources {
+				r.trim(now)
+			}
+		}
+	}
+}
+
+func closed(op, key string) error { return &storage.Error{Op: op, Key: key, Kind: storage.Closed} }

@@ -1,0 +1,184 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Match says which states satisfy a read.
+type Match uint8
+
+// The ways of matching.
+const (
+	Consistent   Match = iota // every write acknowledged before the read began
+	Any                       // any state that the server has had
+	NotOlderThan              // Want.Rev or later
+	Exact                     // exactly Want.Rev
+)
+
+// Want is how fresh a read must be. The zero Want is consistent.
+type Want struct {
+	Rev   storage.Revision // of NotOlderThan and Exact
+	Match Match
+}
+
+// errBehind says that the cache did not reach a revision in time that the store has.
+var errBehind = errors.New("the cache is behind the store")
+
+// at returns a state that satisfies want (at least as new, for Exact), and its revision. Errors: Future, errBehind.
+func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision, error) {
+	rev := want.Rev
+	switch want.Match {
+	case Any:
+		rev = 0
+	case Consistent:
+		var err error
+		if rev, err = r.c.Revision(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	var deadline time.Time
+	for {
+		// seen is read first: whatever has been applied by then is in the state.
+		seen := r.c.seen.now()
+		s, err := r.current(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		if now := max(seen, s.last); now >= rev {
+			return s, now, nil
+		}
+		if deadline.IsZero() {
+			deadline = time.Now().Add(r.c.cfg.MaxWait)
+		}
+		reached, err := r.c.seen.wait(ctx, rev, time.Until(deadline))
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case reached:
+		case r.c.ctx.Err() != nil:
+			return nil, 0, closed("read", r.cfg.Prefix)
+		default:
+			return nil, 0, r.late(ctx, want, rev)
+		}
+	}
+}
+
+// late tells a revision in the future from a cache that is behind.
+func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) error {
+	if want.Match == Consistent {
+		return errBehind
+	}
+	now, err := r.c.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	if now >= rev {
+		return errBehind
+	}
+	return &storage.Error{Op: "read", Key: r.cfg.Prefix, Kind: storage.Future, Rev: now}
+}
+
+// Get returns the object at key. Errors: NotFound (Error.Rev is the revision that was read), Future (Error.Rev is the
+// present revision), Compacted (Exact only), Corrupt.
+func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, error) {
+	if want.Match == Exact {
+		list, err := r.List(ctx, ListOptions{Prefix: r.cfg.Prefix, Only: key, Want: want})
+		if err == nil && len(list.Objects) == 0 {
+			err = notFound(key, list.Rev)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return list.Objects[0], nil
+	}
+	s, rev, err := r.at(ctx, want)
+	if err == errBehind {
+		r.fellBack()
+		return r.fetch(ctx, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, ok := s.tree.Get(key)
+	if !ok {
+		return nil, notFound(key, rev)
+	}
+	if o.broken {
+		return nil, o.check()
+	}
+	return o, nil
+}
+
+// Exists returns the revision of the object at key, 0 if there is none. The read is consistent.
+func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, error) {
+	s, _, err := r.at(ctx, Want{})
+	if err == errBehind {
+		r.fellBack()
+		entry, err := r.c.store.Get(ctx, key)
+		if errors.Is(err, storage.NotFound) {
+			return 0, nil
+		}
+		return entry.Rev, err
+	}
+	if err != nil {
+		return 0, err
+	}
+	if o, ok := s.tree.Get(key); ok {
+		return o.Rev, nil
+	}
+	return 0, nil
+}
+
+// Preview returns the object that value would give, without a revision. Nothing is stored.
+func (r *Resource) Preview(key string, value []byte) (*Object, error) {
+	d, err := r.cfg.Decode(key, value)
+	if err != nil {
+		return nil, err
+	}
+	return newObject(key, 0, &d), nil
+}
+
+// fetch reads key from the store. It decodes only what the cache does not have.
+func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
+	entry, err := r.c.store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if o := r.guess(key); o != nil && o.Rev == entry.Rev {
+		return o, nil
+	}
+	o := r.decode(key, entry.Value, entry.Rev)
+	if o.broken {
+		return nil, o.check()
+	}
+	return o, nil
+}
+
+// guess returns the newest state of key that is known without asking, nil if there is none.
+func (r *Resource) guess(key string) *Object {
+	var o *Object
+	if e := r.epoch.Load(); e != nil {
+		o, _ = e.state.Load().tree.Get(key)
+	}
+	if own := r.writes.latest(key); own != nil && (o == nil || own.Rev > o.Rev) {
+		return own
+	}
+	if o != nil && o.broken {
+		return nil
+	}
+	return o
+}
+
+func (r *Resource) fellBack() {
+	if f := r.c.cfg.Hooks.Fallback; f != nil {
+		f(r.cfg.Name)
+	}
+}
+
+func notFound(key string, rev storage.Revision) error {
+	return &storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: rev}
+}

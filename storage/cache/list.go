@@ -1,0 +1,325 @@
+package cache
+
+import (
+	"context"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// ListOptions selects the objects of a list.
+type ListOptions struct {
+	Prefix string // of the keys, at least that of the resource; ends in "/"
+	After  string // only keys greater than this; "" means from the start
+	Only   string // if set: this key alone
+	Want   Want
+	Limit  int // at most so many objects; 0 means all
+	// Match filters the objects; nil means all.
+	Match func(*Object) bool
+}
+
+// List is one page of objects in key order, all at revision Rev.
+type List struct {
+	Rev     storage.Revision
+	Objects []*Object // shared: read only
+	More    bool      // there are keys behind the last object, matching or not
+	// Remaining is how many objects are behind the last one, -1 if unknown because of a Match.
+	Remaining int64
+}
+
+// List returns the objects that opts selects, from one snapshot. Errors: Future and Compacted (for Want.Rev), Corrupt.
+func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
+	s, rev, err := r.at(ctx, opts.Want)
+	if err == errBehind {
+		r.fellBack()
+		if opts.Want.Match != Exact {
+			opts.Want.Rev = 0
+		}
+		return r.listStore(ctx, opts)
+	}
+	if err != nil {
+		return List{}, err
+	}
+	snap := snapshot{tree: s.tree, from: s.last, rev: rev, broken: s.broken, churn: s.churn}
+	if opts.Want.Match == Exact && opts.Want.Rev < s.last {
+		var ok bool
+		if snap, ok = r.past(s, opts.Want.Rev); !ok {
+			return r.listStore(ctx, opts)
+		}
+	} else if opts.Want.Match == Exact {
+		snap.rev = opts.Want.Rev
+	}
+	var list List
+	if snap.tree == s.tree && opts.Limit <= 0 && opts.Match == nil && opts.Only == "" {
+		list = s.listAll(&opts)
+	} else {
+		list = snap.list(&opts)
+	}
+	list.Rev = snap.rev
+	if snap.broken > 0 {
+		for _, o := range list.Objects {
+			if err := o.check(); err != nil {
+				return List{}, err
+			}
+		}
+	}
+	if list.More {
+		r.keep(s, snap)
+	}
+	return list, nil
+}
+
+// listAll shares one slice of all objects between all lists of a state. It is made by the first list of the whole
+// resource; lists of a part use it if it is there.
+func (s *state) listAll(opts *ListOptions) List {
+	all := s.all.Load()
+	if all == nil {
+		if len(opts.Prefix) > 0 && opts.After == "" && s.whole(opts.Prefix) {
+			objects := s.tree.Values()
+			all = &objects
+			s.all.Store(all)
+		} else {
+			snap := snapshot{tree: s.tree}
+			return snap.list(opts)
+		}
+	}
+	objects := *all
+	start, stop := opts.bounds()
+	lo := sort.Search(len(objects), func(i int) bool { return objects[i].Key >= start })
+	hi := lo + sort.Search(len(objects)-lo, func(i int) bool { return objects[lo+i].Key >= stop })
+	return List{Objects: objects[lo:hi:hi]}
+}
+
+// whole reports whether all keys have the prefix.
+func (s *state) whole(prefix string) bool {
+	first, _, _ := s.tree.Min()
+	last, _, _ := s.tree.Max()
+	return strings.HasPrefix(first, prefix) && strings.HasPrefix(last, prefix)
+}
+
+// bounds returns the least key of a list and the least key behind it.
+func (opts *ListOptions) bounds() (start, stop string) {
+	start = opts.Prefix
+	if opts.After >= start {
+		start = opts.After + "\x00"
+	}
+	return start, opts.Prefix[:len(opts.Prefix)-1] + "0" // '0' follows '/'
+}
+
+// snapshot is a past or present state of a resource without its window.
+type snapshot struct {
+	tree   *tree
+	from   storage.Revision // the state is that of every revision from here,
+	to     storage.Revision // up to but without this; 0: it is still the present one
+	rev    storage.Revision // shown by lists; from <= rev
+	broken int
+	churn  int64 // state.churn when it was the present one
+	used   time.Time
+}
+
+// holds reports whether the snapshot is the state at rev.
+func (sn *snapshot) holds(rev storage.Revision) bool {
+	return sn.from <= rev && (sn.to == 0 || rev < sn.to)
+}
+
+func (sn *snapshot) close(to storage.Revision) {
+	if sn.to == 0 {
+		sn.to = to
+	}
+}
+
+// list selects objects from the tree.
+func (sn *snapshot) list(opts *ListOptions) List {
+	if opts.Only != "" {
+		o, ok := sn.tree.Get(opts.Only)
+		if !ok || opts.After >= opts.Only || !strings.HasPrefix(opts.Only, opts.Prefix) ||
+			opts.Match != nil && !o.broken && !opts.Match(o) {
+			return List{}
+		}
+		return List{Objects: []*Object{o}}
+	}
+	start, stop := opts.bounds()
+	lo, hi := rank(sn.tree, start), -1
+	var list List
+	size := opts.Limit
+	if opts.Match == nil {
+		hi = rank(sn.tree, stop)
+		if n := max(hi-lo, 0); size <= 0 || size > n {
+			size = n
+		}
+		list.Objects = make([]*Object, 0, size)
+	}
+	sn.tree.Ascend(start, func(key string, o *Object) bool {
+		if key >= stop {
+			return false
+		}
+		if opts.Limit > 0 && len(list.Objects) == opts.Limit {
+			list.More = true
+			return false
+		}
+		if opts.Match == nil || o.broken || opts.Match(o) {
+			list.Objects = append(list.Objects, o)
+		}
+		return true
+	})
+	switch {
+	case !list.More:
+	case opts.Match != nil:
+		list.Remaining = -1
+	default:
+		list.Remaining = int64(hi - lo - len(list.Objects))
+	}
+	return list
+}
+
+// rank returns how many keys are less than key.
+func rank(t *tree, key string) int {
+	return sort.Search(t.Len(), func(i int) bool {
+		k, _, _ := t.GetAt(i)
+		return k >= key
+	})
+}
+
+// keep remembers a snapshot for the next pages of a list. s is the present state that the list began with.
+func (r *Resource) keep(s *state, snap snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	snap.used = time.Now()
+	for i := range r.mu.kept {
+		if k := &r.mu.kept[i]; k.tree == snap.tree {
+			k.used, k.rev = snap.used, max(k.rev, snap.rev)
+			return
+		}
+	}
+	if snap.to == 0 {
+		if e := r.epoch.Load(); e == nil || e.state.Load().tree != s.tree {
+			snap.to = snap.rev + 1 // overtaken: only known to hold at rev
+		}
+	}
+	r.mu.kept = append(r.mu.kept, snap)
+	r.dropKeptLocked(snap.used)
+}
+
+// closeKeptLocked ends the validity of present snapshots at a change.
+func (r *Resource) closeKeptLocked(rev storage.Revision) {
+	for i := range r.mu.kept {
+		r.mu.kept[i].close(rev)
+	}
+}
+
+// dropKeptLocked drops the oldest snapshots beyond the bounds. What a snapshot holds is what was replaced since.
+func (r *Resource) dropKeptLocked(now time.Time) {
+	var churn int64
+	if e := r.epoch.Load(); e != nil {
+		churn = e.state.Load().churn
+	}
+	kept := r.mu.kept
+	for len(kept) > 0 && (len(kept) > r.c.cfg.Snapshots || now.Sub(kept[0].used) > r.c.cfg.SnapshotAge ||
+		churn-kept[0].churn > r.c.cfg.SnapshotBytes) {
+		kept[0] = snapshot{}
+		kept = kept[1:]
+	}
+	r.mu.kept = kept
+}
+
+// past returns the state at rev, which is before s.last: a snapshot that was kept, or the present with the changes
+// after rev taken back.
+func (r *Resource) past(s *state, rev storage.Revision) (snapshot, bool) {
+	r.mu.Lock()
+	for i := range r.mu.kept {
+		if k := &r.mu.kept[i]; k.holds(rev) {
+			k.used = time.Now()
+			found := *k
+			r.mu.Unlock()
+			found.rev = rev
+			return found, true
+		}
+	}
+	r.mu.Unlock()
+	if rev < s.floor {
+		return snapshot{}, false
+	}
+	base := *s.tree // taking a copy writes to the original, which is shared
+	t := base.IsoCopy()
+	snap := snapshot{tree: t, from: s.floor, to: s.last, rev: rev, broken: s.broken, churn: s.churn}
+	for i := len(s.events) - 1; i >= 0; i-- {
+		ch := s.events[i]
+		if ch.rev <= rev {
+			snap.from = ch.rev
+			break
+		}
+		snap.to = ch.rev
+		if ch.obj != nil && ch.obj.broken {
+			snap.broken--
+		}
+		if ch.prev == nil {
+			t.Delete(ch.key)
+			continue
+		}
+		t.Set(ch.key, ch.prev)
+		snap.churn -= ch.prev.size()
+		if ch.prev.broken {
+			snap.broken++
+		}
+	}
+	return snap, true
+}
+
+// listStore answers a list from the store, in chunks. Objects that the cache has are not decoded again.
+func (r *Resource) listStore(ctx context.Context, opts ListOptions) (List, error) {
+	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
+	if opts.Want.Match == Exact {
+		req.Rev = opts.Want.Rev
+	}
+	if opts.Only != "" {
+		// Begin a little before the key: ranges begin after a key.
+		n := len(opts.Only) - 1
+		req.After = max(req.After, opts.Only[:n]+string([]byte{opts.Only[n] - 1}))
+		opts.Limit = 1
+	} else if opts.Limit > 0 && opts.Match == nil {
+		req.Limit = min(opts.Limit, loadChunk)
+	}
+	var list List
+	for {
+		res, err := r.c.store.Range(ctx, req)
+		if err != nil {
+			return List{}, err
+		}
+		list.Rev, req.Rev = res.Rev, res.Rev
+		for i := range res.Entries {
+			entry := &res.Entries[i]
+			if opts.Only != "" && entry.Key != opts.Only {
+				if entry.Key > opts.Only {
+					return list, nil
+				}
+				continue
+			}
+			o := r.guess(entry.Key)
+			if o == nil || o.Rev != entry.Rev {
+				o = r.decode(entry.Key, entry.Value, entry.Rev)
+			}
+			if err := o.check(); err != nil {
+				return List{}, err
+			}
+			if opts.Match != nil && !opts.Match(o) {
+				continue
+			}
+			list.Objects = append(list.Objects, o)
+			if opts.Limit > 0 && len(list.Objects) == opts.Limit {
+				rest := res.Count - int64(i) - 1
+				if list.More = rest > 0 && opts.Only == ""; list.More {
+					if list.Remaining = rest; opts.Match != nil {
+						list.Remaining = -1
+					}
+				}
+				return list, nil
+			}
+		}
+		if !res.More || len(res.Entries) == 0 {
+			return list, nil
+		}
+		req.After = res.Entries[len(res.Entries)-1].Key
+	}
+}

@@ -1,0 +1,79 @@
+package cache
+
+import (
+	"context"
+	"strings"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// past reads changes from before the window out of the store's history, for one watcher. It is left as soon as the
+// window goes on where it has arrived, so that a restarted server needs no relist of its clients.
+type past struct {
+	cursor storage.Cursor
+}
+
+func (r *Resource) openPast(ctx context.Context, opts *WatchOptions) (*past, error) {
+	prefix := opts.Prefix
+	if opts.Key != "" {
+		prefix = opts.Key[:strings.LastIndexByte(opts.Key, '/')+1]
+	}
+	cursor, err := r.c.store.Watch(ctx, storage.WatchRequest{Prefix: prefix, After: opts.After, Prev: true})
+	if err != nil {
+		return nil, err
+	}
+	return &past{cursor: cursor}, nil
+}
+
+// collectPast adds the next changes of the store's history, and joins the window if it can.
+func (w *Watcher) collectPast(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.r.c.ctx, cancel)() // Cache.Close ends the wait
+	w.past.cursor.Progress()                     // there may be no change between here and the window
+	batch, err := w.past.cursor.Next(ctx)
+	if w.r.c.ctx.Err() != nil {
+		return closed("watch", w.groupKey())
+	}
+	if err != nil {
+		return err
+	}
+	s := w.epoch.state.Load()
+	for i := range batch.Events {
+		ch, err := w.r.pastChange(s, &batch.Events[i])
+		if err == nil {
+			err = w.add(ch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.upto = max(w.upto, batch.Rev)
+	if batch.Rev >= s.floor {
+		w.pos.Store(s.seqAfter(batch.Rev))
+		w.past.cursor.Close()
+		w.past = nil
+	}
+	return nil
+}
+
+// pastChange makes a change of a store event that brings its previous value. Objects that the cache has are used.
+func (r *Resource) pastChange(s *state, ev *storage.Event) (*change, error) {
+	object := func(value []byte, rev storage.Revision) *Object {
+		if o, ok := s.tree.Get(ev.Key); ok && o.Rev == rev {
+			return o
+		}
+		return r.decode(ev.Key, value, rev)
+	}
+	ch := &change{key: ev.Key, rev: ev.Rev}
+	if !ev.Deleted {
+		ch.obj = object(ev.Value, ev.Rev)
+	}
+	if !ev.Created {
+		if ev.Prev == nil { // the store has compacted it
+			return nil, &storage.Error{Op: "watch", Key: ev.Key, Kind: storage.Compacted}
+		}
+		ch.prev = object(ev.Prev, ev.PrevRev)
+	}
+	return ch, nil
+}

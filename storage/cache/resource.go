@@ -1,0 +1,382 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// ResourceConfig describes one resource.
+type ResourceConfig struct {
+	Name   string // for hooks and debug pages
+	Prefix string // of its keys, under Config.Prefix; ends in "/"
+	// Decode turns a stored value into what is served. It may keep value only where Decoded.JSON aliases it. It is
+	// called by many goroutines at once, without locks.
+	Decode func(key string, value []byte) (Decoded, error)
+}
+
+// Resource is the cache of one resource, and the operations on it. All methods may be called at once.
+//
+// An epoch begins with a load and ends when the resource misses changes or is closed. Nothing carries over to the
+// next epoch: watchers are ended with it.
+type Resource struct {
+	c   *Cache
+	cfg ResourceConfig
+
+	epoch   atomic.Pointer[epoch] // nil if not loaded
+	loading *flight               // guarded by c.mu
+	inbox   []storage.Event       // owned by Cache.run
+	writes  writes
+
+	mu struct {
+		sync.Mutex
+		phase   phase
+		torn    bool            // changes were missed while loading: begin again
+		pending []storage.Event // what came while loading
+		base    storage.Revision
+		tree    *tree // the next state's; owned by the holder of mu
+		kept    []snapshot
+	}
+}
+
+type phase uint8
+
+const (
+	idle    phase = iota // events are not wanted
+	loading              // events are put aside
+	loaded               // events are applied
+	gone                 // Close was called
+)
+
+// tree holds the objects by key.
+type tree = btree.Map[string, *Object]
+
+// treeDegree trades the depth of the tree against the bytes copied for each change (BenchmarkIngest).
+const treeDegree = 16
+
+// Load is done in chunks of this many entries. What arrives meanwhile is put aside up to maxPending.
+const (
+	loadChunk  = 1000
+	maxPending = 1 << 18
+)
+
+// epoch is the time from one load to the end of its stream.
+type epoch struct {
+	state atomic.Pointer[state] // never nil
+	end   atomic.Pointer[error] // nil while it lasts; set before the watchers are woken
+
+	mu struct {
+		sync.Mutex
+		groups   map[string]*group
+		watchers map[*Watcher]struct{}
+	}
+}
+
+// Resource returns the cache of a resource. It reads nothing until it is used.
+func (c *Cache) Resource(cfg ResourceConfig) *Resource { return &Resource{c: c, cfg: cfg} }
+
+// Name returns the configured name.
+func (r *Resource) Name() string { return r.cfg.Name }
+
+// Prefix returns the prefix of all keys.
+func (r *Resource) Prefix() string { return r.cfg.Prefix }
+
+// Close ends the watchers and forgets the objects. Later calls fail with Closed. Close the resources that stop being
+// served (a deleted custom resource); Cache.Close does it for all others.
+func (r *Resource) Close() {
+	r.c.leave(r)
+	r.end(closed("watch", r.cfg.Prefix))
+}
+
+// current returns the present state, and loads the resource if need be.
+func (r *Resource) current(ctx context.Context) (*state, error) {
+	e, err := r.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.state.Load(), nil
+}
+
+func (r *Resource) ready(ctx context.Context) (*epoch, error) {
+	for {
+		if e := r.epoch.Load(); e != nil {
+			return e, nil
+		}
+		if err := r.c.start(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.c.share(ctx, &r.loading, r.load); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// load begins an epoch. It joins the stream, reads the resource at a revision that is at least the one it joined
+// after, and applies what came in between: each change exactly once.
+func (r *Resource) load(ctx context.Context) error {
+	if r.epoch.Load() != nil {
+		return nil
+	}
+	begin := time.Now()
+	for try := 1; ; try++ {
+		n, err := r.tryLoad(ctx)
+		switch {
+		case err == nil:
+			if f := r.c.cfg.Hooks.Loaded; f != nil {
+				f(r.cfg.Name, n, time.Since(begin))
+			}
+			return nil
+		case try < 5 && errors.Is(err, storage.Compacted): // the chunks took too long, or the stream was torn
+			continue
+		}
+		r.mu.Lock()
+		if r.mu.phase == loading {
+			r.mu.phase = idle
+		}
+		r.mu.pending = nil
+		r.mu.Unlock()
+		if f := r.c.cfg.Hooks.LoadFailed; f != nil {
+			f(r.cfg.Name, err)
+		}
+		return err
+	}
+}
+
+func (r *Resource) tryLoad(ctx context.Context) (int, error) {
+	after, ok := r.c.join(r)
+	if !ok {
+		return 0, closed("load", r.cfg.Prefix)
+	}
+	t := btree.NewMap[string, *Object](treeDegree)
+	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Limit: loadChunk}
+	broken := 0
+	for {
+		res, err := r.c.store.Range(ctx, req)
+		if err != nil {
+			return 0, err
+		}
+		if res.Rev < after { // a replica that lags behind the watch
+			req.Rev = after
+			continue
+		}
+		for i := range res.Entries {
+			o := r.decode(res.Entries[i].Key, res.Entries[i].Value, res.Entries[i].Rev)
+			t.Load(o.Key, o)
+			if o.broken {
+				broken++
+			}
+		}
+		req.Rev = res.Rev
+		if !res.More || len(res.Entries) == 0 {
+			return t.Len(), r.begin(t, res.Rev, broken)
+		}
+		req.After = res.Entries[len(res.Entries)-1].Key
+	}
+}
+
+// begin publishes the first state of an epoch: t at rev, and what came since.
+func (r *Resource) begin(t *tree, rev storage.Revision, broken int) error {
+	e := &epoch{}
+	e.mu.groups = map[string]*group{}
+	e.mu.watchers = map[*Watcher]struct{}{}
+	first := &state{epoch: e, tree: t.IsoCopy(), first: 1, last: rev, floor: rev, broken: broken}
+	e.state.Store(first)
+	for {
+		r.mu.Lock()
+		if r.mu.phase != loading || r.mu.torn {
+			defer r.mu.Unlock()
+			if r.mu.phase == gone {
+				return closed("load", r.cfg.Prefix)
+			}
+			return &storage.Error{Op: "load", Key: r.cfg.Prefix, Kind: storage.Compacted}
+		}
+		events := r.mu.pending
+		r.mu.base, r.mu.tree, r.mu.pending = rev, t, nil
+		if len(events) == 0 {
+			r.mu.phase = loaded
+			r.epoch.Store(e)
+			r.mu.Unlock()
+			return nil
+		}
+		r.mu.Unlock()
+		changes := r.decodeAll(events) // without the lock; more may come meanwhile
+		r.mu.Lock()
+		r.publishLocked(e, changes)
+		r.mu.Unlock()
+	}
+}
+
+// ingest applies events, or puts them aside while the resource is loading. It is called by Cache.run only.
+func (r *Resource) ingest(events []storage.Event) {
+	r.mu.Lock()
+	if r.mu.phase != loaded {
+		if r.mu.phase == loading && !r.mu.torn {
+			if r.mu.torn = len(r.mu.pending)+len(events) > maxPending; r.mu.torn {
+				r.mu.pending = nil
+			} else {
+				r.mu.pending = append(r.mu.pending, events...)
+			}
+		}
+		r.mu.Unlock()
+		return
+	}
+	r.mu.Unlock()
+	changes := r.decodeAll(events)
+	r.mu.Lock()
+	var wake []*cell
+	if r.mu.phase == loaded {
+		wake = r.publishLocked(r.epoch.Load(), changes)
+	}
+	r.mu.Unlock()
+	for _, c := range wake {
+		close(c.woken)
+	}
+}
+
+// end ends the epoch: watchers get err, and the next use loads the resource again unless err is Closed.
+func (r *Resource) end(err error) {
+	r.mu.Lock()
+	if errors.Is(err, storage.Closed) {
+		r.mu.phase = gone
+	}
+	switch r.mu.phase {
+	case loading:
+		r.mu.torn, r.mu.pending = true, nil
+	case loaded:
+		r.mu.phase = idle
+	}
+	e := r.epoch.Swap(nil)
+	r.mu.tree = nil
+	for i := range r.mu.kept {
+		r.mu.kept[i].close(r.mu.kept[i].rev + 1)
+	}
+	r.mu.Unlock()
+	r.writes.forget()
+	if e == nil {
+		return
+	}
+	e.end.Store(&err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, g := range e.mu.groups {
+		close(g.cell.Swap(newCell()).woken)
+	}
+}
+
+// decode makes the object of a stored value. A value that cannot be decoded gives a broken object.
+func (r *Resource) decode(key string, value []byte, rev storage.Revision) *Object {
+	d, err := r.cfg.Decode(key, value)
+	if err != nil {
+		if f := r.c.cfg.Hooks.DecodeFailed; f != nil {
+			f(r.cfg.Name, key, err)
+		}
+		return brokenObject(key, rev, err)
+	}
+	return newObject(key, rev, &d)
+}
+
+// decodeAll turns events into changes that know their new state, not yet the previous one.
+func (r *Resource) decodeAll(events []storage.Event) []*change {
+	changes := make([]*change, len(events))
+	for i := range events {
+		ev := &events[i]
+		ch := &change{rev: ev.Rev, key: ev.Key}
+		changes[i] = ch
+		if ev.Deleted {
+			continue
+		}
+		if ch.obj = r.writes.take(ev.Key, ev.Value, ev.Rev); ch.obj == nil {
+			ch.obj = r.decode(ev.Key, ev.Value, ev.Rev)
+		}
+	}
+	return changes
+}
+
+// writes are this server's writes under way or just done, so that their events need not be decoded.
+type writes struct {
+	mu    sync.Mutex
+	byKey map[string]*write // guarded by mu
+}
+
+// write is one of them. Whoever comes first, the writer or the event, makes the object.
+type write struct {
+	key   string
+	value []byte
+	dec   Decoded
+	obj   *Object // guarded by writes.mu
+}
+
+// maxWrites bounds the writes remembered; beyond, events are decoded.
+const maxWrites = 4096
+
+// add announces that value is about to be written.
+func (ws *writes) add(key string, value []byte, d Decoded) *write {
+	w := &write{key: key, value: value, dec: d}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.byKey == nil {
+		ws.byKey = map[string]*write{}
+	}
+	if len(ws.byKey) < maxWrites {
+		ws.byKey[key] = w
+	}
+	return w
+}
+
+// done returns the object of a write that got rev.
+func (ws *writes) done(w *write, rev storage.Revision) *Object {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return w.objectLocked(rev)
+}
+
+func (w *write) objectLocked(rev storage.Revision) *Object {
+	if w.obj == nil {
+		w.obj = newObject(w.key, rev, &w.dec)
+	}
+	return w.obj.At(rev)
+}
+
+// fail forgets a write that did not happen or whose outcome is unknown.
+func (ws *writes) fail(w *write) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.byKey[w.key] == w {
+		delete(ws.byKey, w.key)
+	}
+}
+
+// take returns the object of an own write and forgets the write; nil if the event is somebody else's.
+func (ws *writes) take(key string, value []byte, rev storage.Revision) *Object {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w := ws.byKey[key]
+	if w == nil || !bytes.Equal(w.value, value) || w.obj != nil && w.obj.Rev != rev {
+		return nil
+	}
+	delete(ws.byKey, key)
+	return w.objectLocked(rev)
+}
+
+// latest returns the object of a finished write whose event has not come yet, or nil.
+func (ws *writes) latest(key string) *Object {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if w := ws.byKey[key]; w != nil {
+		return w.obj
+	}
+	return nil
+}
+
+func (ws *writes) forget() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.byKey = nil
+}

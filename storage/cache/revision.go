@@ -1,0 +1,236 @@
+package cache
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// question asks the store for its current revision on behalf of many.
+//
+// An answer serves those who asked before the question was sent, so nobody joins a question on its way. The first
+// caller asks for itself. Those who come meanwhile share the next question, which is sent when the first is answered.
+type question struct {
+	mu     sync.Mutex
+	asking bool    // guarded by mu
+	next   *answer // guarded by mu; nil if nobody waits
+}
+
+type answer struct {
+	done chan struct{}
+	rev  storage.Revision
+	err  error
+}
+
+// Revision returns the store's current revision: at least that of every write acknowledged before the call.
+// Concurrent callers share a question to the store.
+func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
+	q := &c.question
+	q.mu.Lock()
+	if !q.asking {
+		q.asking = true
+		q.mu.Unlock()
+		defer c.handOver()
+		return c.store.Revision(ctx)
+	}
+	a := q.next
+	if a == nil {
+		a = &answer{done: make(chan struct{})}
+		q.next = a
+	}
+	q.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.rev, a.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-c.ctx.Done():
+		return 0, closed("revision", "")
+	}
+}
+
+// handOver sends the next question if somebody waits for one.
+func (c *Cache) handOver() {
+	q := &c.question
+	q.mu.Lock()
+	q.asking = q.next != nil
+	more := q.asking
+	q.mu.Unlock()
+	if more {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.mu.closed { // else those who wait see the end of c.ctx
+			c.wg.Go(c.ask)
+		}
+	}
+}
+
+// ask sends questions until nobody waits.
+func (c *Cache) ask() {
+	q := &c.question
+	for {
+		q.mu.Lock()
+		a := q.next
+		q.next = nil
+		q.asking = a != nil
+		q.mu.Unlock()
+		if a == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, 10*time.Second)
+		a.rev, a.err = c.store.Revision(ctx)
+		cancel()
+		close(a.done)
+	}
+}
+
+// progressAfter is how long a revision may stay unseen before the store is asked to report its progress: a revision
+// may belong to a key outside the watched prefix.
+const progressAfter = 5 * time.Millisecond
+
+// clock is a revision that only grows, and those who wait for it.
+type clock struct {
+	rev     atomic.Uint64
+	waiting atomic.Int32 // len(mu.heap), so that advance needs no lock if nobody waits
+	late    func()       // called while somebody has been waiting for long
+
+	mu struct {
+		sync.Mutex
+		heap   waitHeap
+		timer  *time.Timer
+		closed bool
+	}
+}
+
+// waiter waits for one revision. Whoever takes it off the heap sends to woken.
+type waiter struct {
+	rev   storage.Revision
+	woken chan struct{} // capacity 1
+	index int           // in the heap, -1 if taken off
+}
+
+var waiters = sync.Pool{New: func() any { return &waiter{woken: make(chan struct{}, 1)} }}
+
+func (c *clock) now() storage.Revision { return storage.Revision(c.rev.Load()) }
+
+// advance moves the clock, never back. It has one caller at a time.
+func (c *clock) advance(rev storage.Revision) {
+	if rev <= c.now() {
+		return
+	}
+	c.rev.Store(uint64(rev))
+	if c.waiting.Load() == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.mu.heap) > 0 && c.mu.heap[0].rev <= rev {
+		c.wakeLocked()
+	}
+}
+
+func (c *clock) wakeLocked() {
+	w := heap.Pop(&c.mu.heap).(*waiter)
+	c.waiting.Add(-1)
+	w.woken <- struct{}{}
+}
+
+// wait returns true once the clock has reached rev, false if limit passes or the clock is closed first.
+func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Duration) (bool, error) {
+	if c.now() >= rev {
+		return true, nil
+	}
+	w := waiters.Get().(*waiter)
+	defer waiters.Put(w)
+	w.rev = rev
+	c.mu.Lock()
+	c.waiting.Add(1)
+	if c.now() >= rev || c.mu.closed { // after waiting was raised: advance has seen it, or we see its revision
+		c.waiting.Add(-1)
+		c.mu.Unlock()
+		return c.now() >= rev, nil
+	}
+	heap.Push(&c.mu.heap, w)
+	c.alarmLocked()
+	c.mu.Unlock()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var err error
+	select {
+	case <-w.woken:
+		return c.now() >= rev, nil
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	c.mu.Lock()
+	if w.index >= 0 {
+		heap.Remove(&c.mu.heap, w.index)
+		c.waiting.Add(-1)
+	} else {
+		<-w.woken // the channel goes back to the pool empty
+	}
+	c.mu.Unlock()
+	return c.now() >= rev, err
+}
+
+// alarmLocked arranges for late to be called soon and again as long as somebody waits.
+func (c *clock) alarmLocked() {
+	if c.mu.timer != nil || c.late == nil {
+		return
+	}
+	c.mu.timer = time.AfterFunc(progressAfter, func() {
+		c.mu.Lock()
+		c.mu.timer = nil
+		more := len(c.mu.heap) > 0 && !c.mu.closed
+		if more {
+			c.alarmLocked()
+		}
+		c.mu.Unlock()
+		if more {
+			c.late()
+		}
+	})
+}
+
+// close wakes all who wait.
+func (c *clock) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.closed = true
+	for len(c.mu.heap) > 0 {
+		c.wakeLocked()
+	}
+	if c.mu.timer != nil {
+		c.mu.timer.Stop()
+	}
+}
+
+// waitHeap is a heap.Interface with the lowest revision on top.
+type waitHeap []*waiter
+
+func (h waitHeap) Len() int           { return len(h) }
+func (h waitHeap) Less(i, j int) bool { return h[i].rev < h[j].rev }
+func (h waitHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *waitHeap) Push(x any) {
+	w := x.(*waiter)
+	w.index = len(*h)
+	*h = append(*h, w)
+}
+
+func (h *waitHeap) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	w.index = -1
+	return w
+}

@@ -1,0 +1,141 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Stats is a snapshot of a Cache for debug pages.
+type Stats struct {
+	Seen      storage.Revision
+	Waiting   int // reads that wait for a revision
+	Resources []ResourceStats
+}
+
+// ResourceStats is a snapshot of a Resource.
+type ResourceStats struct {
+	Name, Prefix string
+	Loaded       bool
+	Objects      int
+	Last         storage.Revision // of the newest change
+	Window       int              // changes that can be watched
+	WindowFloor  storage.Revision // watches after this one are served from the window
+	WindowBytes  int64
+	Snapshots    int // past states kept for lists
+	Watchers     []WatcherStats
+}
+
+// WatcherStats is a snapshot of a Watcher.
+type WatcherStats struct {
+	Prefix string // or key
+	Lag    int    // changes of the resource, of any prefix, since it last looked
+	Past   bool   // it is still sending the initial state
+}
+
+// Stats returns what the cache holds, resources by name.
+func (c *Cache) Stats() Stats {
+	c.mu.Lock()
+	resources := slices.Collect(maps.Keys(c.mu.resources))
+	c.mu.Unlock()
+	st := Stats{Seen: c.seen.now(), Waiting: int(c.seen.waiting.Load())}
+	for _, r := range resources {
+		st.Resources = append(st.Resources, r.Stats())
+	}
+	slices.SortFunc(st.Resources, func(a, b ResourceStats) int { return strings.Compare(a.Prefix, b.Prefix) })
+	return st
+}
+
+// Stats returns what the resource holds. It loads nothing.
+func (r *Resource) Stats() ResourceStats {
+	st := ResourceStats{Name: r.cfg.Name, Prefix: r.cfg.Prefix}
+	r.mu.Lock()
+	st.Snapshots = len(r.mu.kept)
+	r.mu.Unlock()
+	e := r.epoch.Load()
+	if e == nil {
+		return st
+	}
+	s := e.state.Load()
+	st.Loaded, st.Objects, st.Last = true, s.tree.Len(), s.last
+	st.Window, st.WindowFloor, st.WindowBytes = len(s.events), s.floor, s.bytes
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for w := range e.mu.watchers {
+		ws := WatcherStats{Prefix: w.groupKey(), Past: w.initial.Load() != nil}
+		if pos := w.pos.Load(); pos < s.end() && pos != 0 {
+			ws.Lag = int(s.end() - pos)
+		}
+		st.Watchers = append(st.Watchers, ws)
+	}
+	return st
+}
+
+// Count returns the number of objects, 0 if the resource is not loaded.
+func (r *Resource) Count() int {
+	if e := r.epoch.Load(); e != nil {
+		return e.state.Load().tree.Len()
+	}
+	return 0
+}
+
+// Digest is a checksum over the keys and revisions of a resource at one revision.
+type Digest struct {
+	Rev     storage.Revision
+	Objects int
+	Sum     uint64
+}
+
+// Digest returns the digest of the present state, read consistently.
+func (r *Resource) Digest(ctx context.Context) (Digest, error) {
+	s, rev, err := r.at(ctx, Want{})
+	if err != nil {
+		return Digest{}, err
+	}
+	h := fnv.New64a()
+	s.tree.Scan(func(key string, o *Object) bool {
+		fmt.Fprintf(h, "%s %d\n", key, o.Rev)
+		return true
+	})
+	return Digest{Rev: rev, Objects: s.tree.Len(), Sum: h.Sum64()}, nil
+}
+
+// Verify compares names and revisions of all objects with the store at the same revision, and returns the first
+// difference. It reads the whole resource from the store.
+func (r *Resource) Verify(ctx context.Context) error {
+	s, rev, err := r.at(ctx, Want{})
+	if err != nil {
+		return err
+	}
+	objects := s.tree.Values()
+	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Rev: rev, Limit: loadChunk}
+	for i := 0; ; {
+		res, err := r.c.store.Range(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, e := range res.Entries {
+			if i == len(objects) || objects[i].Key != e.Key || objects[i].Rev != e.Rev {
+				have := "nothing"
+				if i < len(objects) {
+					have = fmt.Sprintf("%q at %d", objects[i].Key, objects[i].Rev)
+				}
+				return fmt.Errorf("cache: %s at revision %d: the store has %q at %d where the cache has %s",
+					r.cfg.Name, rev, e.Key, e.Rev, have)
+			}
+			i++
+		}
+		if !res.More || len(res.Entries) == 0 {
+			if i < len(objects) {
+				return fmt.Errorf("cache: %s at revision %d: the store lacks %q", r.cfg.Name, rev, objects[i].Key)
+			}
+			return nil
+		}
+		req.After = res.Entries[len(res.Entries)-1].Key
+	}
+}

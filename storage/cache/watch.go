@@ -1,0 +1,383 @@
+package cache
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// EventType is the type of a watch event.
+type EventType uint8
+
+// The event types.
+const (
+	Added EventType = iota
+	Modified
+	Deleted
+	Bookmark
+)
+
+// Event is one change as a watcher sees it.
+type Event struct {
+	Type EventType
+	// Object is the new state; of Deleted the last one, at the revision of the deletion; nil of Bookmark.
+	Object *Object
+	// Rev is the revision of the change. A Bookmark says that everything up to Rev has been sent.
+	Rev storage.Revision
+	// InitialEnd marks the Bookmark that ends the initial state.
+	InitialEnd bool
+}
+
+// WatchOptions says what to watch and where to begin.
+type WatchOptions struct {
+	Prefix string // of the keys, at least that of the resource; ends in "/"
+	Key    string // if set: this object alone
+	// Initial begins with the present state, in key order, as Added events. Want says how fresh it must be (Exact is
+	// not possible). InitialEnd marks its end with a bookmark.
+	Initial, InitialEnd bool
+	Want                Want
+	// After begins with the changes after this revision, which may lie in the future. If it is 0, and without Initial,
+	// the watch begins with the changes after now; Want says how fresh that must be.
+	After storage.Revision
+	// Bookmarks asks for bookmarks while nothing else is sent.
+	Bookmarks bool
+	// Match filters the objects; nil means all. It must be a pure function.
+	Match func(*Object) bool
+}
+
+// maxEvents is how many events one Next returns at most.
+const maxEvents = 512
+
+// Watcher is a position in the history of a resource. It is used by one goroutine, except Close. It owns no
+// goroutine and no queue.
+type Watcher struct {
+	r     *Resource
+	opts  WatchOptions
+	epoch *epoch
+	group *group
+
+	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
+	initial atomic.Pointer[initial] // the state still to be sent; taken away if that takes too long
+
+	// Owned by Next.
+
+	begin bool             // initial has not been sent to its end
+	past  *past            // the store's history, until it has caught up with the window; nil then
+	idle  *cell            // all had been seen when this was the group's cell; else nil
+	upto  storage.Revision // everything up to here has been sent
+	buf   []Event
+
+	marks bookmarks
+	once  sync.Once // Close
+}
+
+// initial is the part of a snapshot that has not been sent.
+type initial struct {
+	tree *tree
+	rev  storage.Revision
+	from string // the least key not sent; owned by Next
+}
+
+// Watch returns a position in the history of the resource. Errors: Compacted (After is no longer in the store's
+// history), Future (Want), Corrupt. Close the watcher.
+func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
+	w := &Watcher{r: r, opts: opts}
+	w.marks.begin(&r.c.cfg)
+	want := opts.Want
+	if opts.After != 0 && !opts.Initial {
+		want = Want{Match: Any}
+	}
+	s, rev, err := w.join(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case opts.Initial:
+		w.begin = true
+		w.pos.Store(s.end())
+		from := opts.Prefix
+		w.initial.Store(&initial{tree: s.tree, rev: rev, from: max(from, opts.Key)})
+	case opts.After == 0:
+		w.pos.Store(s.end())
+	case opts.After >= s.floor:
+		w.pos.Store(s.seqAfter(opts.After))
+	default:
+		if w.past, err = r.openPast(ctx, &opts); err != nil {
+			w.Close()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// join enters the epoch of a state that satisfies want. It tries again if the epoch ends meanwhile.
+func (w *Watcher) join(ctx context.Context, want Want) (*state, storage.Revision, error) {
+	for {
+		s, rev, err := w.r.at(ctx, want)
+		if err == errBehind {
+			err = &storage.Error{Op: "watch", Key: w.r.cfg.Prefix, Kind: storage.Unavailable, Err: err}
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		w.epoch = s.epoch
+		w.group = s.epoch.join(w, w.groupKey())
+		if s.epoch.end.Load() == nil {
+			return s, rev, nil
+		}
+		s.epoch.leave(w, w.groupKey())
+	}
+}
+
+// groupKey names the changes that can concern the watcher.
+func (w *Watcher) groupKey() string {
+	if w.opts.Key != "" {
+		return w.opts.Key
+	}
+	return w.opts.Prefix
+}
+
+// Close releases the position. It does not end a Next under way: the context does.
+func (w *Watcher) Close() {
+	w.once.Do(func() {
+		w.epoch.leave(w, w.groupKey())
+		w.initial.Store(nil)
+		if w.past != nil {
+			w.past.cursor.Close()
+		}
+	})
+}
+
+// SetDeadline asks for a last bookmark shortly before t, so that the client can resume from there. It has no effect
+// on watchers without bookmarks. Call it before the first Next.
+func (w *Watcher) SetDeadline(t time.Time) { w.marks.deadline(t) }
+
+// Next returns the events so far, or waits for one. The slice is valid until the next call. Errors: Compacted (the
+// watcher fell behind, or the resource missed changes), Corrupt (a changed object cannot be decoded), Closed, or that
+// of ctx. Except with ctx's error the watch has ended then.
+func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
+	w.buf = w.buf[:0]
+	for {
+		cell, err := w.collect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(w.buf) == 0 && cell != nil {
+			if err := w.wait(ctx, cell); err != nil {
+				return nil, err
+			}
+		}
+		if len(w.buf) > 0 {
+			w.marks.sent(w.opts.Bookmarks)
+			return w.buf, nil
+		}
+	}
+}
+
+// collect fills buf with what there is. It returns the cell to wait for once everything has been seen.
+func (w *Watcher) collect(ctx context.Context) (*cell, error) {
+	if err := w.epoch.end.Load(); err != nil {
+		return nil, *err
+	}
+	switch {
+	case w.begin:
+		return nil, w.collectInitial()
+	case w.past != nil:
+		return nil, w.collectPast(ctx)
+	}
+	return w.collectWindow()
+}
+
+// collectInitial adds objects of the initial state, and its end.
+func (w *Watcher) collectInitial() error {
+	in := w.initial.Load()
+	if in == nil {
+		return w.evicted(w.epoch.state.Load())
+	}
+	stop := w.opts.Prefix[:len(w.opts.Prefix)-1] + "0" // '0' follows '/'
+	if w.opts.Key != "" {
+		stop = w.opts.Key + "\x00"
+	}
+	var err error
+	more := false
+	in.tree.Ascend(in.from, func(key string, o *Object) bool {
+		if key >= stop {
+			return false
+		}
+		if more = len(w.buf) == maxEvents; more {
+			in.from = key
+			return false
+		}
+		if err = o.check(); err != nil {
+			return false
+		}
+		if w.opts.Match == nil || w.opts.Match(o) {
+			w.buf = append(w.buf, Event{Type: Added, Object: o, Rev: o.Rev})
+		}
+		return true
+	})
+	if err != nil || more {
+		return err
+	}
+	w.begin = false
+	w.initial.Store(nil)
+	w.upto = in.rev
+	if w.opts.InitialEnd {
+		w.buf = append(w.buf, Event{Type: Bookmark, Rev: in.rev, InitialEnd: true})
+	}
+	return nil
+}
+
+// collectWindow adds the changes of the window from pos on.
+func (w *Watcher) collectWindow() (*cell, error) {
+	pos, c := w.pos.Load(), w.idle
+	if c == nil || c.from.Load() != 0 {
+		if c != nil {
+			pos = max(pos, c.from.Load())
+		}
+		w.idle, c = nil, w.group.cell.Load()
+	}
+	// The order of the three loads matters. The cell first: a change that is not in the state will wake the cell. The
+	// clock before the state: whatever had been seen by then is in the state.
+	seen := w.r.c.seen.now()
+	s := w.epoch.state.Load()
+	if w.idle != nil {
+		// Nothing in s behind pos concerns us, unless from has been set meanwhile.
+		if from := c.from.Load(); from != 0 {
+			w.idle = nil
+			w.pos.Store(max(pos, from))
+			return nil, nil
+		}
+		pos = s.end()
+	}
+	if pos < s.first {
+		return nil, w.evicted(s)
+	}
+	var err error
+	for end := s.end(); pos < end && len(w.buf) < maxEvents && err == nil; pos++ {
+		err = w.add(s.events[pos-s.first])
+	}
+	w.pos.Store(pos)
+	if err != nil || pos < s.end() {
+		return nil, err
+	}
+	w.upto = max(seen, s.last)
+	if c.from.Load() == 0 {
+		w.idle = c
+	}
+	return c, nil
+}
+
+// evicted ends a watcher that is too slow.
+func (w *Watcher) evicted(s *state) error {
+	if f := w.r.c.cfg.Hooks.Evicted; f != nil {
+		f(w.r.cfg.Name)
+	}
+	return &storage.Error{Op: "watch", Key: w.groupKey(), Kind: storage.Compacted, Rev: s.floor}
+}
+
+// add appends what the watcher sees of a change: nothing, if the object was and is none of its.
+func (w *Watcher) add(ch *change) error {
+	if ch.rev <= w.opts.After {
+		return nil
+	}
+	if w.opts.Key != "" {
+		if ch.key != w.opts.Key {
+			return nil
+		}
+	} else if len(w.opts.Prefix) > len(w.r.cfg.Prefix) && !strings.HasPrefix(ch.key, w.opts.Prefix) {
+		return nil
+	}
+	if ch.obj != nil && ch.obj.broken {
+		return ch.obj.check()
+	}
+	was, is := ch.prev != nil && !ch.prev.broken, ch.obj != nil
+	if match := w.opts.Match; match != nil {
+		was, is = was && match(ch.prev), is && match(ch.obj)
+	}
+	switch {
+	case is && was:
+		w.buf = append(w.buf, Event{Type: Modified, Object: ch.obj, Rev: ch.rev})
+	case is:
+		w.buf = append(w.buf, Event{Type: Added, Object: ch.obj, Rev: ch.rev})
+	case was:
+		w.buf = append(w.buf, Event{Type: Deleted, Object: ch.gone(), Rev: ch.rev})
+	}
+	return nil
+}
+
+// wait returns when the cell is woken or a bookmark has been added to buf.
+func (w *Watcher) wait(ctx context.Context, c *cell) error {
+	var due <-chan time.Time
+	if w.opts.Bookmarks {
+		due = w.marks.due()
+	}
+	select {
+	case <-c.woken:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-due:
+		// The revision is that of now, not that of when the wait began.
+		if again, err := w.collectWindow(); err != nil || again == nil || len(w.buf) > 0 {
+			return err
+		}
+		if w.upto >= w.opts.After {
+			w.buf = append(w.buf, Event{Type: Bookmark, Rev: w.upto})
+		}
+		w.marks.sent(true)
+	}
+	return nil
+}
+
+// bookmarks tells when a watcher is to get a bookmark.
+type bookmarks struct {
+	interval time.Duration
+	begun    time.Time
+	last     time.Time // when Next last returned something
+	before   time.Time // when to send one whatever happens; zero for never
+	timer    *time.Timer
+}
+
+func (b *bookmarks) begin(cfg *Config) {
+	// Spread, so that watchers do not wake together.
+	b.interval = cfg.BookmarkInterval - time.Duration(rand.Int64N(int64(cfg.BookmarkInterval)/4+1))
+	b.begun = time.Now()
+	b.last = b.begun
+}
+
+func (b *bookmarks) deadline(t time.Time) {
+	const ahead = 2 * time.Second
+	if t = t.Add(-ahead); t.After(b.begun.Add(ahead)) { // a shorter watch is not worth it
+		b.before = t
+	}
+}
+
+// sent notes that something has been sent.
+func (b *bookmarks) sent(wanted bool) {
+	if !wanted {
+		return
+	}
+	b.last = time.Now()
+	if b.last.After(b.before) {
+		b.before = time.Time{}
+	}
+}
+
+// due returns a channel that is readable when the next bookmark is due.
+func (b *bookmarks) due() <-chan time.Time {
+	at := b.last.Add(b.interval)
+	if !b.before.IsZero() && b.before.Before(at) {
+		at = b.before
+	}
+	if d := time.Until(at); b.timer == nil {
+		b.timer = time.NewTimer(d)
+	} else {
+		b.timer.Reset(d)
+	}
+	return b.timer.C
+}

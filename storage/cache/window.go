@@ -1,0 +1,277 @@
+package cache
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// state is a resource at one moment: all objects and the changes that led there. It is immutable.
+//
+// Sequence numbers count the changes of an epoch from 1; events[i] has the number first+i.
+type state struct {
+	epoch  *epoch
+	tree   *tree
+	events []*change        // the window, oldest first; shares its array with later states
+	first  uint64           // sequence number of events[0]
+	last   storage.Revision // of the newest change, or of the load; every change up to it is in tree
+	floor  storage.Revision // every change after it is in events
+	bytes  int64            // held by events only
+	dead   int64            // held by dropped changes that the array of events still refers to
+	churn  int64            // bytes of all objects replaced since the load
+	broken int              // objects that cannot be decoded
+
+	all atomic.Pointer[[]*Object] // the objects in key order, made by the first list of all
+}
+
+// end is the sequence number that the next change will get.
+func (s *state) end() uint64 { return s.first + uint64(len(s.events)) }
+
+// change is one change of one object. obj is nil if it was deleted, prev if it was created.
+type change struct {
+	rev       storage.Revision
+	key       string
+	obj, prev *Object
+	at        int64 // when it was published, Unix seconds
+	last      atomic.Pointer[Object]
+}
+
+// gone returns the previous state at the revision of the change, as watchers see a deletion. All share one object.
+func (ch *change) gone() *Object {
+	if o := ch.last.Load(); o != nil {
+		return o
+	}
+	ch.last.CompareAndSwap(nil, ch.prev.At(ch.rev))
+	return ch.last.Load()
+}
+
+// size is what only the window holds of a change.
+func (ch *change) size() int64 {
+	n := int64(128)
+	if ch.prev != nil {
+		n += ch.prev.size()
+	}
+	if ch.obj == nil {
+		n += int64(len(ch.prev.json)) // gone
+	}
+	return n
+}
+
+// publishLocked makes a new state from the changes. The caller holds r.mu and closes the returned cells, whose
+// watchers have something to see.
+func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
+	old := e.state.Load()
+	next := &state{epoch: e, events: old.events, first: old.first, last: old.last, floor: old.floor,
+		bytes: old.bytes, dead: old.dead, churn: old.churn, broken: old.broken}
+	now := time.Now()
+	for _, ch := range changes {
+		if ch.rev <= r.mu.base {
+			continue // the load has seen it
+		}
+		if ch.obj != nil {
+			ch.prev, _ = r.mu.tree.Set(ch.key, ch.obj)
+		} else if ch.prev, _ = r.mu.tree.Delete(ch.key); ch.prev == nil {
+			continue
+		}
+		if len(r.mu.kept) > 0 {
+			r.closeKeptLocked(ch.rev)
+		}
+		ch.at = now.Unix()
+		next.add(ch)
+	}
+	if next.end() == old.end() {
+		return nil
+	}
+	next.tree = r.mu.tree.IsoCopy()
+	next.shrink(&r.c.cfg, now)
+	return e.publish(next, old.end())
+}
+
+// add appends a change. Earlier states do not look behind the length of their own events.
+func (s *state) add(ch *change) {
+	if ch.prev != nil {
+		s.churn += ch.prev.size()
+		if ch.prev.broken {
+			s.broken--
+		}
+	}
+	if ch.obj != nil && ch.obj.broken {
+		s.broken++
+	}
+	s.last = max(s.last, ch.rev)
+	s.bytes += ch.size()
+	s.events = append(s.events, ch)
+}
+
+// minWindow is how many changes are remembered however old they are.
+const minWindow = 100
+
+// shrink drops changes from the old end of the window while it is beyond its bounds.
+func (s *state) shrink(cfg *Config, now time.Time) {
+	old := now.Add(-cfg.WindowAge).Unix()
+	drop, before := 0, s.bytes
+	for n := len(s.events); n > 0; n-- {
+		ch := s.events[drop]
+		if n <= cfg.WindowEvents && s.bytes <= cfg.WindowBytes && (n <= minWindow || ch.at >= old) {
+			break
+		}
+		s.bytes -= ch.size()
+		s.floor = ch.rev
+		drop++
+	}
+	if drop == 0 {
+		return
+	}
+	// Changes of one revision come and go together.
+	for drop < len(s.events) && s.events[drop].rev == s.floor {
+		s.bytes -= s.events[drop].size()
+		drop++
+	}
+	s.first += uint64(drop)
+	s.events = s.events[drop:]
+	if s.dead += before - s.bytes; s.dead > cfg.WindowBytes/2 {
+		s.copyEvents()
+	}
+}
+
+// copyEvents moves the window to an array of its own, which releases the dropped changes.
+func (s *state) copyEvents() {
+	s.events = append(make([]*change, 0, len(s.events)+len(s.events)/4+16), s.events...)
+	s.dead = 0
+}
+
+// trim shrinks the window and the kept snapshots of a resource that may have become quiet. The array is copied, so
+// that the dropped changes are released.
+func (r *Resource) trim(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropKeptLocked(now)
+	e := r.epoch.Load()
+	if e == nil {
+		return
+	}
+	old := e.state.Load()
+	next := &state{epoch: e, tree: old.tree, events: old.events, first: old.first, last: old.last, floor: old.floor,
+		bytes: old.bytes, dead: old.dead, churn: old.churn, broken: old.broken}
+	next.shrink(&r.c.cfg, now)
+	if next.dead > 0 {
+		next.copyEvents()
+		next.all.Store(old.all.Load())
+		e.publish(next, next.end())
+	}
+	e.dropSnapshots(next.first)
+}
+
+// seqAfter returns the sequence number of the first change after rev, which must be at least floor.
+func (s *state) seqAfter(rev storage.Revision) uint64 {
+	lo, hi := 0, len(s.events)
+	for lo < hi {
+		if mid := (lo + hi) / 2; s.events[mid].rev <= rev {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return s.first + uint64(lo)
+}
+
+// group is the watchers of one key or prefix. They share a cell to wait on.
+//
+// Only the groups that a change concerns are woken. Therefore a sleeping watcher's position falls behind although it
+// misses nothing, and the window may move past it. The cell tells it where to go on: no change between the moment it
+// had seen everything and cell.from concerns it.
+type group struct {
+	cell atomic.Pointer[cell]
+	refs int // guarded by epoch.mu
+}
+
+// cell is one wait of a group.
+type cell struct {
+	woken chan struct{} // closed once from has been published
+	// from is the sequence number of the first change for the group since the cell was made; 0 if there is none. It is
+	// set before the state with that change is published.
+	from atomic.Uint64
+}
+
+func newCell() *cell { return &cell{woken: make(chan struct{})} }
+
+// publish shows next to readers. since is the number of its first new change. It returns the cells to be closed.
+//
+// epoch.mu makes this and the joining of a group one after the other: a watcher either finds its group marked here or
+// sees the new state.
+func (e *epoch) publish(next *state, since uint64) []*cell {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var concerned []*group
+	mark := func(key string, seq uint64) {
+		if g := e.mu.groups[key]; g != nil && g.cell.Load().from.CompareAndSwap(0, seq) {
+			concerned = append(concerned, g)
+		}
+	}
+	if next.first > since { // new changes have been dropped already: all must look
+		for key := range e.mu.groups {
+			mark(key, since)
+		}
+	} else if len(e.mu.groups) > 0 {
+		for seq := since; seq < next.end(); seq++ {
+			key := next.events[seq-next.first].key
+			mark(key, seq)
+			for i := 0; ; i++ {
+				n := strings.IndexByte(key[i:], '/')
+				if n < 0 {
+					break
+				}
+				i += n
+				mark(key[:i+1], seq)
+			}
+		}
+	}
+	e.state.Store(next)
+	if len(concerned) == 0 {
+		return nil
+	}
+	cells := make([]*cell, len(concerned))
+	for i, g := range concerned {
+		cells[i] = g.cell.Swap(newCell())
+	}
+	return cells
+}
+
+// join enters the group of a key or prefix.
+func (e *epoch) join(w *Watcher, key string) *group {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g := e.mu.groups[key]
+	if g == nil {
+		g = &group{}
+		g.cell.Store(newCell())
+		e.mu.groups[key] = g
+	}
+	g.refs++
+	e.mu.watchers[w] = struct{}{}
+	return g
+}
+
+func (e *epoch) leave(w *Watcher, key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.mu.watchers, w)
+	if g := e.mu.groups[key]; g != nil {
+		if g.refs--; g.refs == 0 {
+			delete(e.mu.groups, key)
+		}
+	}
+}
+
+// dropSnapshots takes the initial state from watchers that have fallen behind the window while they send it.
+func (e *epoch) dropSnapshots(first uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for w := range e.mu.watchers {
+		if w.pos.Load() < first {
+			w.initial.Store(nil)
+		}
+	}
+}

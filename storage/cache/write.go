@@ -1,0 +1,348 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// UpdateOptions changes what Update does.
+type UpdateOptions struct {
+	// AllowCreate calls the function with nil if the object does not exist, and creates it; else that is NotFound.
+	AllowCreate bool
+	// DryRun decides on the store's present state and writes nothing. The object is returned at the present revision,
+	// or without one if it would be created.
+	DryRun bool
+}
+
+// UpdateFunc makes the new stored value of an object from its present state, nil if it does not exist. It is called
+// again if the state turns out to be stale.
+type UpdateFunc func(cur *Object) (value []byte, lease storage.LeaseID, err error)
+
+// DeleteOptions changes what Delete does.
+type DeleteOptions struct {
+	// Rev, if not 0, is the revision that the object must have; else Conflict.
+	Rev storage.Revision
+}
+
+// maxDoubt is how often a write whose outcome stays unknown is tried.
+const maxDoubt = 3
+
+// Create stores a new object. Errors: Exists, TooLarge, InDoubt (and it could not be found out), or the decoder's.
+func (r *Resource) Create(ctx context.Context, key string, value []byte, lease storage.LeaseID) (*Object, error) {
+	p, err := r.prepare(key, value, lease)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.put(ctx, storage.Pre{Absent: true})
+	for try := 1; errors.Is(err, storage.InDoubt) && try < maxDoubt; try++ {
+		if o, err = p.settle(ctx, 0, err); o != nil || err != nil {
+			return o, err
+		}
+		if o, err = p.put(ctx, storage.Pre{Absent: true}); errors.Is(err, storage.Exists) {
+			if own, lost := p.settle(ctx, 0, err); lost == nil && own != nil {
+				return own, nil
+			}
+		}
+	}
+	return o, err
+}
+
+// Update replaces the object at key by what fn makes of it. It starts from the cached state and, if that was stale,
+// goes on with the store's until it wins. An error of fn is reported only if it comes from the store's present state.
+// If the value does not change the object, nothing is written and the object is returned at its old revision.
+// Errors: NotFound, TooLarge, InDoubt (and it could not be found out), or fn's.
+func (r *Resource) Update(ctx context.Context, key string, opts UpdateOptions, fn UpdateFunc) (*Object, error) {
+	u := &updating{r: r, key: key, opts: opts, fn: fn}
+	if !opts.DryRun {
+		u.cur = r.guess(key)
+	}
+	if u.cur == nil {
+		if err := u.refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		o, err := u.try(ctx)
+		if err != errAgain {
+			return o, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// errAgain asks for another try on the state that has been read meanwhile.
+var errAgain = errors.New("again")
+
+// updating is one call of Update.
+type updating struct {
+	r     *Resource
+	key   string
+	opts  UpdateOptions
+	fn    UpdateFunc
+	cur   *Object // nil if absent
+	fresh bool    // cur came from the store during this call
+}
+
+// refresh reads cur from the store.
+func (u *updating) refresh(ctx context.Context) error {
+	cur, err := u.r.fetch(ctx, u.key)
+	if err != nil && !errors.Is(err, storage.NotFound) {
+		return err
+	}
+	u.cur, u.fresh = cur, true
+	return nil
+}
+
+// confirm returns nil if cur is the store's state, else errAgain with the new one in cur.
+func (u *updating) confirm(ctx context.Context) error {
+	if u.fresh {
+		return nil
+	}
+	before := revOf(u.cur)
+	if err := u.refresh(ctx); err != nil {
+		return err
+	}
+	if revOf(u.cur) != before {
+		return errAgain
+	}
+	return nil
+}
+
+func revOf(o *Object) storage.Revision {
+	if o == nil {
+		return 0
+	}
+	return o.Rev
+}
+
+func (u *updating) try(ctx context.Context) (*Object, error) {
+	if u.cur == nil && !u.opts.AllowCreate {
+		return nil, notFound(u.key, 0) // never a guess: an absent guess is looked up first
+	}
+	base := revOf(u.cur)
+	value, lease, err := u.fn(u.cur)
+	if err != nil {
+		if stale := u.confirm(ctx); stale != nil {
+			return nil, stale
+		}
+		return nil, err
+	}
+	p, err := u.r.prepare(u.key, value, lease)
+	if err != nil {
+		return nil, err
+	}
+	if u.opts.DryRun {
+		return newObject(u.key, base, &p.dec), nil
+	}
+	if u.cur != nil && !u.cur.stale && u.cur.same(&p.dec) {
+		if err := u.confirm(ctx); err != nil {
+			return nil, err
+		}
+		return u.cur, nil
+	}
+	return u.write(ctx, p, base)
+}
+
+// write puts the prepared value over the state at base.
+func (u *updating) write(ctx context.Context, p *prepared, base storage.Revision) (*Object, error) {
+	var doubt error
+	for try := 1; ; try++ {
+		o, err := p.put(ctx, storage.Pre{Absent: base == 0, Rev: base})
+		switch storage.KindOf(err) {
+		case storage.InDoubt:
+			if doubt = err; try == maxDoubt {
+				return nil, err
+			}
+		case storage.Exists, storage.Conflict, storage.NotFound:
+			if doubt == nil { // a plain conflict
+				if err := u.refresh(ctx); err != nil {
+					return nil, err
+				}
+				return nil, errAgain
+			}
+		default:
+			return o, err
+		}
+		// Our write may have been applied, now or in an earlier try.
+		own, err := p.settle(ctx, base, doubt)
+		if own != nil || err != nil && err != errAgain {
+			return own, err
+		}
+		if err == errAgain {
+			if err := u.refresh(ctx); err != nil {
+				return nil, err
+			}
+			return nil, errAgain
+		}
+	}
+}
+
+// Delete deletes the object at key if check, which may be nil, allows it. check sees the state that is deleted; it is
+// called again if the state turns out to be stale, and its error is reported only if it comes from the store's present
+// state. The result is the last state at the revision of the deletion. Errors: NotFound, Conflict (opts.Rev), InDoubt
+// (and it could not be found out), or check's.
+func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
+	u := &updating{r: r, key: key, cur: r.guess(key)}
+	doubted := false
+	for try := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if u.cur == nil && !u.fresh {
+			if err := u.refresh(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if u.cur == nil {
+			return nil, notFound(key, 0)
+		}
+		if err := u.mayDelete(ctx, opts, check); err == errAgain {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		rev, err := r.c.store.Delete(ctx, key, storage.Pre{Rev: u.cur.Rev})
+		if err == nil {
+			return u.cur.At(rev), nil
+		}
+		last := u.cur
+		switch storage.KindOf(err) {
+		case storage.InDoubt:
+			if try++; try == maxDoubt {
+				return nil, err
+			}
+			doubted = true
+		case storage.Conflict, storage.NotFound:
+		default:
+			return nil, err
+		}
+		gone, lost := r.lookAgain(ctx, u)
+		if lost != nil && doubted {
+			return nil, err
+		} else if lost != nil {
+			return nil, lost
+		}
+		if doubted && u.cur == nil {
+			return last.At(gone), nil // by us, or by somebody else at the same time: it is gone either way
+		}
+	}
+}
+
+// lookAgain refreshes u, and returns the store's revision if the object is gone.
+func (r *Resource) lookAgain(ctx context.Context, u *updating) (storage.Revision, error) {
+	cur, err := r.fetch(ctx, u.key)
+	u.cur, u.fresh = cur, true
+	var e *storage.Error
+	if errors.As(err, &e) && e.Kind == storage.NotFound {
+		return e.Rev, nil
+	}
+	return 0, err
+}
+
+// mayDelete returns nil if the object may be deleted in the state cur.
+func (u *updating) mayDelete(ctx context.Context, opts DeleteOptions, check func(*Object) error) error {
+	var err error
+	if opts.Rev != 0 && u.cur.Rev != opts.Rev {
+		err = &storage.Error{Op: "delete", Key: u.key, Kind: storage.Conflict, Rev: u.cur.Rev}
+	} else if check != nil {
+		err = check(u.cur)
+	}
+	if err == nil {
+		return nil
+	}
+	if stale := u.confirm(ctx); stale != nil {
+		return stale
+	}
+	return err
+}
+
+// prepared is a value that has been decoded and can be written.
+type prepared struct {
+	r     *Resource
+	key   string
+	value []byte
+	lease storage.LeaseID
+	dec   Decoded
+}
+
+// prepare decodes value before it is written: what cannot be read back is not stored, and the event of the write needs
+// no decoding.
+func (r *Resource) prepare(key string, value []byte, lease storage.LeaseID) (*prepared, error) {
+	dec, err := r.cfg.Decode(key, value)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{r: r, key: key, value: value, lease: lease, dec: dec}, nil
+}
+
+// put writes the value once.
+func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
+	var w *write
+	if p.r.epoch.Load() != nil {
+		w = p.r.writes.add(p.key, p.value, p.dec)
+	}
+	entry, err := p.r.c.store.Put(ctx, p.key, p.value, pre, p.lease)
+	switch {
+	case err != nil && w != nil:
+		p.r.writes.fail(w)
+		// An object with this Decoded may exist already if the write was applied after all.
+		p.dec.Labels, p.dec.Fields = slices.Clone(p.dec.Labels), slices.Clone(p.dec.Fields)
+		return nil, err
+	case err != nil:
+		return nil, err
+	case w != nil:
+		return p.r.writes.done(w, entry.Rev), nil
+	}
+	return newObject(p.key, entry.Rev, &p.dec), nil
+}
+
+// settle finds out whether a write over the state at base (0: absent) whose outcome is unknown has been applied. It
+// returns the object if it has, nothing if the state is still that at base (the write may be tried again: at most
+// one of the two can succeed), errAgain if another write came first, and cause if it cannot be found out.
+func (p *prepared) settle(ctx context.Context, base storage.Revision, cause error) (*Object, error) {
+	cur, err := p.r.fetch(ctx, p.key)
+	var gone *storage.Error
+	switch {
+	case err == nil && cur.Rev == base:
+		return nil, nil
+	case err == nil && cur.same(&p.dec):
+		return cur, nil
+	case errors.As(err, &gone) && gone.Kind == storage.NotFound:
+		if base == 0 {
+			// Absent still, or again. Only the history could tell; creating it (again) is what the caller wants.
+			return nil, nil
+		}
+	case err != nil:
+		return nil, cause
+	}
+	now := revOf(cur)
+	if gone != nil {
+		now = gone.Rev
+	}
+	return p.search(ctx, base, now)
+}
+
+// search looks for the write in the window, up to rev: it may have been overwritten since.
+func (p *prepared) search(ctx context.Context, base, rev storage.Revision) (*Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	s, _, err := p.r.at(ctx, Want{Match: NotOlderThan, Rev: rev})
+	if err != nil || base < s.floor {
+		return nil, errAgain
+	}
+	for i := s.seqAfter(base) - s.first; i < uint64(len(s.events)); i++ {
+		if ch := s.events[i]; ch.key == p.key { // the first change over base: ours, if it has our value
+			if ch.obj != nil && ch.obj.same(&p.dec) {
+				return ch.obj, nil
+			}
+			break
+		}
+	}
+	return nil, errAgain
+}
