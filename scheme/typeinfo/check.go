@@ -1,4 +1,406 @@
 package typeinfo
 
-// formats are the names that check:"format=..." knows.
-var formats = map[string]func(string) []string{}
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// formats are the names that check:"format=..." knows, each with what is wrong with a value.
+var formats = map[string]func(string) []string{
+	"dns1123Label":     names.IsDNS1123Label,
+	"dns1123Subdomain": names.IsDNS1123Subdomain,
+	"dns1035Label":     names.IsDNS1035Label,
+	"qualifiedName":    names.IsQualifiedName,
+	"labelValue":       names.IsValidLabelValue,
+	"configMapKey":     names.IsConfigMapKey,
+	"envVarName":       names.IsEnvVarName,
+	"cIdentifier":      names.IsCIdentifier,
+	"httpHeaderName":   names.IsHTTPHeaderName,
+	"pathSegment":      names.IsPathSegmentName,
+	"portName":         names.IsValidPortName,
+	"ip":               names.IsValidIP,
+	"cidr":             names.IsValidCIDR,
+}
+
+// Validate applies the declared checks to v and everything below it, and returns what is wrong in the order of the
+// fields. v is a pointer to a struct; old is the value before an update, of the same type, or nil. Values of types
+// that cannot be described pass.
+//
+// An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all others. Elements of
+// lists of type map are compared with the old ones of the same keys, entries of maps with those of the same key, and
+// elements of other lists with none: immutable has no effect inside those.
+func Validate(v, old any) field.ErrorList {
+	now, before := reflect.ValueOf(v), reflect.ValueOf(old)
+	if now.Kind() != reflect.Pointer || now.IsNil() {
+		return nil
+	}
+	t := Of(now.Type())
+	if t == nil {
+		return nil
+	}
+	plan := checks.plan(t)
+	if plan == nil {
+		return nil
+	}
+	c := checker{}
+	if before.IsValid() && before.Type() == now.Type() && !before.IsNil() {
+		c.value(plan, now.Elem(), before.Elem())
+	} else {
+		c.value(plan, now.Elem(), reflect.Value{})
+	}
+	return c.errs
+}
+
+// checkPlans holds, for each type, what is to be checked below it.
+type checkPlans struct {
+	mu    sync.Mutex
+	plans sync.Map // *Type to *checkPlan, nil if there is nothing to check
+}
+
+var checks checkPlans
+
+// checkPlan says what to check in a value of one type: fields of a struct, or the elements of a list or map.
+type checkPlan struct {
+	typ    *Type
+	fields []fieldChecks
+	elem   *checkPlan
+}
+
+type fieldChecks struct {
+	f         *Field
+	required  bool
+	immutable bool
+	tests     []test
+	below     *checkPlan
+}
+
+// test is one check of the value of a field, reporting to the checker what is wrong.
+type test func(c *checker, now reflect.Value)
+
+func (c *checkPlans) plan(t *Type) *checkPlan {
+	if found, ok := c.plans.Load(t); ok {
+		return found.(*checkPlan)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	made := map[*Type]*checkPlan{}
+	plan := c.compile(t, made)
+	for typ, p := range made {
+		c.plans.Store(typ, p)
+	}
+	return plan
+}
+
+func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
+	if plan, ok := made[t]; ok {
+		return plan
+	}
+	any := NewVisitor(func(t *Type) func(unsafe.Pointer) {
+		if slices.ContainsFunc(t.Members, func(f *Field) bool { return hasTests(f) }) {
+			return func(unsafe.Pointer) {}
+		}
+		return nil
+	})
+	if !any.Needs(t) {
+		made[t] = nil
+		return nil
+	}
+	plan := &checkPlan{typ: t}
+	made[t] = plan
+	switch t.Kind {
+	case List, Map:
+		plan.elem = c.compile(t.Elem, made)
+	case Struct:
+		for _, f := range t.Fields {
+			fc := fieldChecks{f: f, below: c.compile(f.Type, made)}
+			for _, check := range f.Checks {
+				fc.required = fc.required || check.Name == "required"
+				fc.immutable = fc.immutable || check.Name == "immutable"
+				if run := newTest(f, check); run != nil {
+					fc.tests = append(fc.tests, run)
+				}
+			}
+			if fc.required || fc.immutable || fc.tests != nil || fc.below != nil {
+				plan.fields = append(plan.fields, fc)
+			}
+		}
+	}
+	return plan
+}
+
+// hasTests reports whether a field declares checks that say something about values.
+func hasTests(f *Field) bool {
+	return slices.ContainsFunc(f.Checks, func(c Check) bool { return c.Name != "optional" })
+}
+
+// newTest returns the test of one check; its argument has been parsed before.
+func newTest(f *Field, check Check) test {
+	limit, _ := strconv.ParseFloat(check.Arg, 64)
+	n := int(math.Min(limit, math.MaxInt32))
+	switch check.Name {
+	case "min":
+		return invalid(func(v reflect.Value) bool { return asFloat(v) < limit },
+			"must be greater than or equal to "+check.Arg)
+	case "max":
+		return invalid(func(v reflect.Value) bool { return asFloat(v) > limit },
+			"must be less than or equal to "+check.Arg)
+	case "minLength":
+		return invalid(func(v reflect.Value) bool { return textLen(v) < n },
+			"must be at least "+check.Arg+" characters long")
+	case "minItems":
+		return invalid(func(v reflect.Value) bool { return v.Len() < n }, "must have at least "+check.Arg+" items")
+	case "pattern":
+		re := regexp.MustCompile(check.Arg) // compiled before, see knownChecks
+		return invalid(func(v reflect.Value) bool { return !re.MatchString(v.String()) },
+			"must match the regular expression '"+check.Arg+"'")
+	case "maxLength":
+		return func(c *checker, now reflect.Value) {
+			if textLen(now) > n {
+				c.report(field.TooLong(c.path(), plain(now), n))
+			}
+		}
+	case "maxItems":
+		return func(c *checker, now reflect.Value) {
+			if now.Len() > n {
+				c.report(field.TooMany(c.path(), now.Len(), n))
+			}
+		}
+	case "format":
+		wrong := formats[check.Arg]
+		return func(c *checker, now reflect.Value) {
+			for _, detail := range wrong(now.String()) {
+				c.report(field.Invalid(c.path(), now.String(), detail))
+			}
+		}
+	case "enum":
+		return enumTest(f)
+	}
+	return nil // optional says nothing about values; required and immutable are no tests of a value alone
+}
+
+func invalid(wrong func(now reflect.Value) bool, detail string) test {
+	return func(c *checker, now reflect.Value) {
+		if wrong(now) {
+			c.report(field.Invalid(c.path(), plain(now), detail))
+		}
+	}
+}
+
+func enumTest(f *Field) test {
+	allowed, items := slices.Sorted(slices.Values(f.Enum)), slices.Sorted(slices.Values(f.ItemEnum))
+	return func(c *checker, now reflect.Value) {
+		switch f.Type.Kind {
+		case String:
+			if text := now.String(); !slices.Contains(allowed, text) {
+				c.report(field.NotSupported(c.path(), text, allowed))
+			}
+		case List:
+			for i := range now.Len() {
+				if text := now.Index(i).String(); !slices.Contains(items, text) {
+					c.report(field.NotSupported(c.path().Index(i), text, items))
+				}
+			}
+		case Map:
+			for _, key := range sortedKeys(now) {
+				if text := now.MapIndex(key).String(); !slices.Contains(items, text) {
+					c.report(field.NotSupported(c.path().Key(key.String()), text, items))
+				}
+			}
+		}
+	}
+}
+
+// plain returns a value as messages print it: named strings and numbers as plain ones.
+func plain(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.String:
+		return v.String()
+	case reflect.Bool:
+		return v.Bool()
+	case reflect.Int32, reflect.Int64:
+		return v.Int()
+	case reflect.Float64:
+		return v.Float()
+	case reflect.Invalid:
+		return nil
+	}
+	return v.Interface()
+}
+
+// isEmpty reports whether a field holds nothing: zero, a nil pointer, or a list or map without elements.
+func isEmpty(v reflect.Value) bool {
+	return v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
+}
+
+func asFloat(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+// textLen counts the characters of a string, the bytes of bytes.
+func textLen(v reflect.Value) int {
+	if v.Kind() == reflect.String {
+		return utf8.RuneCountInString(v.String())
+	}
+	return v.Len()
+}
+
+func sortedKeys(m reflect.Value) []reflect.Value {
+	keys := m.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int {
+		if a.String() < b.String() {
+			return -1
+		}
+		return 1
+	})
+	return keys
+}
+
+// checker walks one object. The way to the current field is kept as steps, so that a path is built only for a
+// mistake.
+type checker struct {
+	way  []wayStep
+	errs field.ErrorList
+}
+
+// wayStep is a field name, a list index or a map key.
+type wayStep struct {
+	name  string
+	key   string
+	index int
+	kind  Kind // Struct, List or Map
+}
+
+func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
+
+// path spells out the way.
+func (c *checker) path() *field.Path {
+	var p *field.Path
+	for _, step := range c.way {
+		switch {
+		case p == nil:
+			p = field.NewPath(step.name)
+		case step.kind == List:
+			p = p.Index(step.index)
+		case step.kind == Map:
+			p = p.Key(step.key)
+		default:
+			p = p.Child(step.name)
+		}
+	}
+	return p
+}
+
+func (c *checker) value(plan *checkPlan, now, before reflect.Value) {
+	switch plan.typ.Kind {
+	case Struct:
+		for i := range plan.fields {
+			c.field(&plan.fields[i], now, before)
+		}
+	case List:
+		c.list(plan, nil, now, before)
+	case Map:
+		for _, key := range sortedKeys(now) {
+			var old reflect.Value
+			if before.IsValid() {
+				old = before.MapIndex(key)
+			}
+			c.elem(plan, wayStep{kind: Map, key: key.String()}, now.MapIndex(key), old)
+		}
+	}
+}
+
+// field checks one field of the struct now.
+func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
+	c.way = append(c.way, wayStep{kind: Struct, name: fc.f.Name})
+	defer func() { c.way = c.way[:len(c.way)-1] }()
+	value := now.FieldByIndex(fc.f.Index)
+	var old reflect.Value
+	if before.IsValid() {
+		old = before.FieldByIndex(fc.f.Index)
+	}
+	absent := isEmpty(value)
+	if fc.immutable && old.IsValid() && !(absent && isEmpty(old)) &&
+		!reflect.DeepEqual(value.Interface(), old.Interface()) {
+		c.report(field.Invalid(c.path(), plain(reflect.Indirect(value)), "field is immutable"))
+	}
+	if absent && fc.required {
+		c.report(field.Required(c.path(), ""))
+		return
+	}
+	if fc.f.Pointer {
+		value = value.Elem() // the zero Value for nil
+		if old.IsValid() {
+			old = old.Elem()
+		}
+	}
+	for _, run := range fc.tests {
+		if !value.IsValid() || absent && fc.f.OmitEmpty {
+			break
+		}
+		run(c, value)
+	}
+	switch {
+	case fc.below == nil || !value.IsValid():
+	case fc.f.Type.Kind == List:
+		c.list(fc.below, fc.f.ListKeys, value, old)
+	default:
+		c.value(fc.below, value, old)
+	}
+}
+
+// list checks the elements of a list; keys are those of a list of type map.
+func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value) {
+	for i := range now.Len() {
+		var old reflect.Value
+		if keys != nil && before.IsValid() {
+			old = find(plan.typ.Elem, keys, before, now.Index(i))
+		}
+		c.elem(plan, wayStep{kind: List, index: i}, now.Index(i), old)
+	}
+}
+
+// find returns the element of list whose keys are those of item, or the zero Value.
+func find(elem *Type, keys []string, list, item reflect.Value) reflect.Value {
+	for i := range list.Len() {
+		candidate := list.Index(i)
+		if !slices.ContainsFunc(keys, func(key string) bool {
+			index := elem.Field(key).Index
+			a, b := reflect.Indirect(candidate), reflect.Indirect(item)
+			return !a.IsValid() || !b.IsValid() ||
+				!reflect.DeepEqual(a.FieldByIndex(index).Interface(), b.FieldByIndex(index).Interface())
+		}) {
+			return candidate
+		}
+	}
+	return reflect.Value{}
+}
+
+// elem checks an element of a list or map.
+func (c *checker) elem(plan *checkPlan, step wayStep, now, before reflect.Value) {
+	if plan.typ.ElemPointer {
+		if now.IsNil() {
+			return
+		}
+		now = now.Elem()
+		if before.IsValid() && !before.IsNil() {
+			before = before.Elem()
+		} else {
+			before = reflect.Value{}
+		}
+	}
+	c.way = append(c.way, step)
+	c.value(plan.elem, now, before)
+	c.way = c.way[:len(c.way)-1]
+}

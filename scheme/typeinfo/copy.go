@@ -322,3 +322,24 @@ func copyJSONMap(m map[string]any) map[string]any {
 	}
 	return c
 }
+
+// Copier returns a function that makes the zero value at to a deep copy of the value of type t at from.
+func Copier(t reflect.Type) func(to, from unsafe.Pointer) {
+	switch t.Kind() {
+	case reflect.String:
+		return assign[string]
+	case reflect.Bool:
+		return assign[bool]
+	case reflect.Int32:
+		return assign[int32]
+	case reflect.Int64:
+		return assign[int64]
+	}
+	p := copierOf(t)
+	return func(to, from unsafe.Pointer) {
+		reflect.NewAt(t, to).Elem().Set(reflect.NewAt(t, from).Elem())
+		p.run(to)
+	}
+}
+
+func assign[T any](to, from unsafe.Pointer) { *(*T)(to) = *(*T)(from) }

@@ -1,0 +1,160 @@
+package scheme
+
+import (
+	"cmp"
+	"errors"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Complete ends registration: it settles versions and hubs and compiles descriptors, defaults and conversions. The
+// error joins all mistakes made so far, including those in the tags of all registered types. The Scheme is usable,
+// and safe for concurrent use, only if there is none.
+func (s *Scheme) Complete() error {
+	if s.done {
+		return errors.Join(s.errs...)
+	}
+	s.describe()
+	s.settleVersions()
+	s.settleHubs()
+	s.compileConversions()
+	s.compileDefaults()
+	s.done = true
+	return errors.Join(s.errs...)
+}
+
+// describe compiles the descriptor of every type.
+func (s *Scheme) describe() {
+	for _, gvk := range s.sortedKinds() {
+		if err := typeinfo.Register(s.types[gvk]); err != nil {
+			s.fail("%s: %w", gvk, err)
+		}
+	}
+	for _, gk := range sortedHubs(s.hubs) {
+		if err := typeinfo.Register(s.hubs[gk]); err != nil {
+			s.fail("hub of %s: %w", gk, err)
+		}
+	}
+}
+
+func (s *Scheme) sortedKinds() []meta.GroupVersionKind {
+	var list []meta.GroupVersionKind
+	for gvk := range s.types {
+		list = append(list, gvk)
+	}
+	slices.SortFunc(list, func(a, b meta.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
+	return list
+}
+
+func sortedHubs(hubs map[meta.GroupKind]reflect.Type) []meta.GroupKind {
+	var list []meta.GroupKind
+	for gk := range hubs {
+		list = append(list, gk)
+	}
+	slices.SortFunc(list, func(a, b meta.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
+	return list
+}
+
+func (s *Scheme) settleVersions() {
+	for group, order := range s.priority {
+		for _, v := range order {
+			if !slices.Contains(s.versions[group], v) {
+				s.fail("SetVersionPriority: version %q of group %q has no types", v, group)
+			}
+		}
+	}
+	for group, versions := range s.versions {
+		s.versions[group] = sortVersions(versions, s.priority[group])
+	}
+	for _, kinds := range s.kinds {
+		slices.SortStableFunc(kinds, func(a, b meta.GroupVersionKind) int {
+			if c := slices.Index(s.groups, a.Group) - slices.Index(s.groups, b.Group); c != 0 {
+				return c
+			}
+			return slices.Index(s.versions[a.Group], a.Version) - slices.Index(s.versions[b.Group], b.Version)
+		})
+	}
+}
+
+// settleHubs gives every kind a hub and registers the hubs under the internal version.
+func (s *Scheme) settleHubs() {
+	for _, gvk := range s.sortedKinds() {
+		gk := gvk.GroupKind()
+		if s.hubs[gk] != nil || s.isUnversioned(gvk) {
+			continue
+		}
+		for _, v := range append(slices.Clone(s.versions[gk.Group]), gvk.Version) {
+			if t := s.types[meta.GroupVersionKind{Group: gk.Group, Version: v, Kind: gk.Kind}]; t != nil {
+				s.hubs[gk] = t
+				break
+			}
+		}
+	}
+	for _, gk := range sortedHubs(s.hubs) {
+		gvk, t := meta.GroupVersionKind{Group: gk.Group, Version: InternalVersion, Kind: gk.Kind}, s.hubs[gk]
+		s.types[gvk] = t
+		if spokes := s.kinds[t]; len(spokes) == 0 || spokes[0].Version == InternalVersion {
+			s.kinds[t] = append(spokes, gvk)
+		}
+	}
+}
+
+func (s *Scheme) isUnversioned(gvk meta.GroupVersionKind) bool {
+	known, ok := s.unversioned[s.types[gvk]]
+	return ok && known == gvk
+}
+
+// compileConversions derives the conversions of every spoke to its hub and back, and what ConvertFields needs.
+func (s *Scheme) compileConversions() {
+	d := &deriver{registered: s.conversions, known: map[typePair]*converter{}}
+	s.converters = d.known
+	for _, gvk := range s.sortedKinds() {
+		if gvk.Version == InternalVersion || s.isUnversioned(gvk) {
+			continue
+		}
+		spoke, hub := typeinfo.Of(s.types[gvk]), typeinfo.Of(s.hubs[gvk.GroupKind()])
+		if spoke == nil || hub == nil || spoke == hub {
+			continue // undescribed types have been reported
+		}
+		d.pair(spoke, hub)
+		d.pair(hub, spoke)
+	}
+	s.derived = map[typePair]*converter{}
+	for key := range s.conversions {
+		in, out := typeinfo.Of(key.in), typeinfo.Of(key.out)
+		if in != nil && out != nil && in.Kind == typeinfo.Struct && out.Kind == typeinfo.Struct {
+			s.derived[key] = &converter{run: d.structs(in, out, true)}
+		}
+	}
+	s.errs = append(s.errs, d.errs...)
+}
+
+// compileDefaults joins declared defaults and registered functions into one walk.
+func (s *Scheme) compileDefaults() {
+	s.defaulter = typeinfo.NewVisitor(func(t *typeinfo.Type) func(unsafe.Pointer) {
+		declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
+		switch {
+		case len(registered) == 0:
+			return declared
+		case declared == nil && len(registered) == 1:
+			return registered[0]
+		}
+		return func(p unsafe.Pointer) {
+			if declared != nil {
+				declared(p)
+			}
+			for _, fn := range registered {
+				fn(p)
+			}
+		}
+	})
+	for _, t := range s.types {
+		if described := typeinfo.Of(t); described != nil {
+			s.defaulter.Needs(described) // compiles the walk now, not in the first request
+		}
+	}
+}

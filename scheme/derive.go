@@ -1,0 +1,206 @@
+package scheme
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Conversion derived from descriptors. Two values convert if
+//   - their Go types are the same: a deep copy;
+//   - a function is registered for the pair of types: it does everything;
+//   - both are structs, and each field of the one has a field of the same Go name in the other that it converts to
+//     (embedded structs are fields, too); fields that only the target has stay empty;
+//   - both are lists, or maps, of values that convert;
+//   - both are strings, or booleans, or numbers of one size, whatever their names.
+//
+// A pointer converts to a pointer only. Anything else would lose something in one of the two directions.
+
+// typePair is a direction of conversion between two Go types, neither a pointer type.
+type typePair struct{ in, out reflect.Type }
+
+// convertFunc fills the zero value at to from the value at from, which it does not change or share memory with.
+type convertFunc func(to, from unsafe.Pointer) error
+
+// converter is a compiled conversion. Its function may still be missing while recursive types are compiled.
+type converter struct{ run convertFunc }
+
+// deriver compiles conversions and collects what cannot be derived.
+type deriver struct {
+	registered map[typePair]convertFunc
+	known      map[typePair]*converter
+	errs       []error
+}
+
+// slot is a value as a field, list or map holds it.
+type slot struct {
+	typ     *typeinfo.Type
+	pointer bool
+}
+
+func (s slot) String() string {
+	if s.pointer {
+		return "*" + s.typ.Go.String()
+	}
+	return s.typ.Go.String()
+}
+
+// pair returns the conversion of a pair of types, nil if they have nothing in common.
+func (d *deriver) pair(in, out *typeinfo.Type) *converter {
+	key := typePair{in.Go, out.Go}
+	if c, ok := d.known[key]; ok {
+		return c
+	}
+	c := &converter{}
+	d.known[key] = c // before its parts: recursive types
+	switch fn := d.registered[key]; {
+	case fn != nil:
+		c.run = fn
+	case in == out:
+		copyTo := typeinfo.Copier(in.Go)
+		c.run = func(to, from unsafe.Pointer) error { copyTo(to, from); return nil }
+	case in.Kind != out.Kind:
+	case in.Kind == typeinfo.Struct:
+		c.run = d.structs(in, out, false)
+	case in.Kind == typeinfo.List:
+		if elem := d.slots(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
+			c.run = convertList(in, out, elem)
+		}
+	case in.Kind == typeinfo.Map:
+		if elem := d.slots(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
+			c.run = convertMap(in, out, elem)
+		}
+	case in.Kind != typeinfo.Custom && in.Kind != typeinfo.Any && in.Go.Kind() == out.Go.Kind():
+		// One memory layout under two names; bytes are copied, scalars assigned.
+		copyTo := typeinfo.Copier(in.Go)
+		c.run = func(to, from unsafe.Pointer) error { copyTo(to, from); return nil }
+	}
+	if c.run == nil {
+		d.known[key] = nil
+		return nil
+	}
+	return c
+}
+
+// slots returns what converts one slot into another, nil if nothing does.
+func (d *deriver) slots(in, out slot) convertFunc {
+	if in.pointer != out.pointer {
+		return nil
+	}
+	c := d.pair(in.typ, out.typ)
+	switch {
+	case c == nil:
+		return nil
+	case !in.pointer && c.run != nil:
+		return c.run
+	case !in.pointer:
+		return func(to, from unsafe.Pointer) error { return c.run(to, from) }
+	}
+	return func(to, from unsafe.Pointer) error {
+		held := *(*unsafe.Pointer)(from)
+		if held == nil {
+			return nil
+		}
+		made := reflect.New(out.typ.Go).UnsafePointer()
+		*(*unsafe.Pointer)(to) = made
+		return c.run(made, held)
+	}
+}
+
+// fieldStep converts one field.
+type fieldStep struct {
+	to, from uintptr
+	run      convertFunc
+}
+
+// structs converts field by field. A lenient conversion leaves out the fields that do not line up; they are those
+// that the caller of ConvertFields sees to.
+func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
+	targets := map[string]*typeinfo.Field{}
+	for _, f := range out.Members {
+		targets[f.GoName] = f
+	}
+	var steps []fieldStep
+	for _, f := range in.Members {
+		from := slot{f.Type, f.Pointer}
+		target := targets[f.GoName]
+		if target == nil {
+			if !lenient {
+				d.fail("conversion of %s to %s: field %s (%s) has no counterpart", in.Go, out.Go, f.GoName, from)
+			}
+			continue
+		}
+		to := slot{target.Type, target.Pointer}
+		run := d.slots(from, to)
+		if run == nil {
+			if !lenient {
+				d.fail("conversion of %s to %s: field %s (%s) does not convert to field %s (%s)",
+					in.Go, out.Go, f.GoName, from, target.GoName, to)
+			}
+			continue
+		}
+		steps = append(steps, fieldStep{target.Offset, f.Offset, run})
+	}
+	return func(to, from unsafe.Pointer) error {
+		for i := range steps {
+			if err := steps[i].run(unsafe.Add(to, steps[i].to), unsafe.Add(from, steps[i].from)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (d *deriver) fail(format string, args ...any) {
+	d.errs = append(d.errs, fmt.Errorf(format+": register a conversion function", args...))
+}
+
+func convertList(in, out *typeinfo.Type, elem convertFunc) convertFunc {
+	inGo, outGo, inSize, outSize := in.Go, out.Go, in.Go.Elem().Size(), out.Go.Elem().Size()
+	return func(to, from unsafe.Pointer) error {
+		source := reflect.NewAt(inGo, from).Elem()
+		if source.IsNil() {
+			return nil
+		}
+		n, target := source.Len(), reflect.NewAt(outGo, to).Elem()
+		if n == 0 {
+			target.Set(reflect.MakeSlice(outGo, 0, 0))
+			return nil
+		}
+		target.Grow(n)
+		target.SetLen(n)
+		toData, fromData := target.UnsafePointer(), source.UnsafePointer()
+		for i := range uintptr(n) {
+			if err := elem(unsafe.Add(toData, i*outSize), unsafe.Add(fromData, i*inSize)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func convertMap(in, out *typeinfo.Type, elem convertFunc) convertFunc {
+	inGo, outGo := in.Go, out.Go
+	return func(to, from unsafe.Pointer) error {
+		source := reflect.NewAt(inGo, from).Elem()
+		if source.IsNil() {
+			return nil
+		}
+		target := reflect.MakeMapWithSize(outGo, source.Len())
+		held := reflect.New(inGo.Elem()).Elem()
+		key, made := reflect.New(outGo.Key()).Elem(), reflect.New(outGo.Elem()).Elem()
+		for iter := source.MapRange(); iter.Next(); {
+			held.SetIterValue(iter)
+			key.SetString(iter.Key().String())
+			made.SetZero()
+			if err := elem(made.Addr().UnsafePointer(), held.Addr().UnsafePointer()); err != nil {
+				return err
+			}
+			target.SetMapIndex(key, made)
+		}
+		reflect.NewAt(outGo, to).Elem().Set(target)
+		return nil
+	}
+}

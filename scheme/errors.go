@@ -1,0 +1,60 @@
+package scheme
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// NotRegisteredError says that a scheme does not know a kind or a Go type.
+type NotRegisteredError struct {
+	Scheme string // its name
+	// GVK is the kind that was asked for, or, if it is empty, Type the Go type.
+	GVK  meta.GroupVersionKind
+	Type reflect.Type
+}
+
+func (e *NotRegisteredError) Error() string {
+	switch {
+	case e.GVK == meta.GroupVersionKind{}:
+		return fmt.Sprintf("no kind is registered for the type %v in scheme %q", e.Type, e.Scheme)
+	case e.GVK.Version == InternalVersion:
+		return fmt.Sprintf("no kind %q is registered for the internal version of group %q in scheme %q",
+			e.GVK.Kind, e.GVK.Group, e.Scheme)
+	}
+	return fmt.Sprintf("no kind %q is registered for version %q in scheme %q", e.GVK.Kind, e.GVK.GroupVersion(), e.Scheme)
+}
+
+// IsNotRegistered reports whether err says that a scheme does not know a kind or type.
+func IsNotRegistered(err error) bool {
+	var e *NotRegisteredError
+	return errors.As(err, &e)
+}
+
+// ConversionError says that an object of one kind cannot become an object of another.
+type ConversionError struct {
+	From meta.GroupVersionKind
+	To   meta.GroupVersionKind // of a hub, the version is __internal
+}
+
+func (e *ConversionError) Error() string {
+	return fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion",
+		packageOf(e.From), e.From.Kind, packageOf(e.To), e.To.Kind)
+}
+
+// packageOf returns the name of the Go package in which Kubernetes keeps a kind, which its messages show: the version,
+// and for hubs the first label of the group.
+func packageOf(gvk meta.GroupVersionKind) string {
+	if gvk.Version != InternalVersion {
+		return gvk.Version
+	}
+	switch gvk.Group {
+	case "", "events.k8s.io":
+		return "core"
+	}
+	name, _, _ := strings.Cut(gvk.Group, ".")
+	return name
+}

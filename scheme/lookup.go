@@ -1,0 +1,159 @@
+package scheme
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Name returns the name that error messages give the scheme.
+func (s *Scheme) Name() string { return s.name }
+
+// Recognizes reports whether a kind has a type in this version (or, for InternalVersion, a hub).
+func (s *Scheme) Recognizes(gvk meta.GroupVersionKind) bool { return s.goType(gvk) != nil }
+
+// goType returns the type of a kind; unversioned kinds are found in every version.
+func (s *Scheme) goType(gvk meta.GroupVersionKind) reflect.Type {
+	if t := s.types[gvk]; t != nil {
+		return t
+	}
+	for t, known := range s.unversioned {
+		if known.Kind == gvk.Kind {
+			return t
+		}
+	}
+	return nil
+}
+
+// Type returns the descriptor of a kind's type, nil if the scheme does not know the kind.
+func (s *Scheme) Type(gvk meta.GroupVersionKind) *typeinfo.Type {
+	if t := s.goType(gvk); t != nil {
+		return typeinfo.Of(t)
+	}
+	return nil
+}
+
+// NewObject returns a new, empty object of a kind, with apiVersion and kind unset. The error is a
+// *NotRegisteredError for an unknown kind.
+func (s *Scheme) NewObject(gvk meta.GroupVersionKind) (meta.Typed, error) {
+	t := s.goType(gvk)
+	if t == nil {
+		return nil, &NotRegisteredError{Scheme: s.name, GVK: gvk}
+	}
+	obj, ok := reflect.New(t).Interface().(meta.Typed)
+	if !ok {
+		return nil, fmt.Errorf("%s carries no apiVersion and kind", t) // only watch events
+	}
+	return obj, nil
+}
+
+// Kinds returns the kinds under which the type of obj is registered, those of preferred versions first, and for a
+// type that is only a hub its internal kind. The error is a *NotRegisteredError.
+func (s *Scheme) Kinds(obj meta.Typed) ([]meta.GroupVersionKind, error) {
+	t := structType(obj)
+	if gvk, ok := s.unversioned[t]; ok {
+		return []meta.GroupVersionKind{gvk}, nil
+	}
+	if kinds := s.kinds[t]; len(kinds) > 0 {
+		return slices.Clone(kinds), nil
+	}
+	return nil, &NotRegisteredError{Scheme: s.name, Type: t}
+}
+
+// structType returns the type that obj points to, nil for none.
+func structType(obj meta.Typed) reflect.Type {
+	t := reflect.TypeOf(obj)
+	if t == nil || t.Kind() != reflect.Pointer {
+		return t
+	}
+	return t.Elem()
+}
+
+// Kind returns the kind of obj: of those under which its type is registered the one that its apiVersion and kind
+// name, otherwise the first.
+func (s *Scheme) Kind(obj meta.Typed) (meta.GroupVersionKind, error) {
+	t := structType(obj)
+	if gvk, ok := s.unversioned[t]; ok {
+		return gvk, nil
+	}
+	kinds := s.kinds[t]
+	if len(kinds) == 0 {
+		return meta.GroupVersionKind{}, &NotRegisteredError{Scheme: s.name, Type: t}
+	}
+	if len(kinds) > 1 {
+		if said := obj.GetTypeMeta().GroupVersionKind(); slices.Contains(kinds, said) {
+			return said, nil
+		}
+	}
+	return kinds[0], nil
+}
+
+// IsUnversioned reports whether obj is of a type that looks the same in every version.
+func (s *Scheme) IsUnversioned(obj meta.Typed) bool {
+	_, ok := s.unversioned[structType(obj)]
+	return ok
+}
+
+// Groups returns the names of all groups with registered kinds, in order of registration. meta.k8s.io is none of
+// them: its kinds are forms of others.
+func (s *Scheme) Groups() []string { return slices.Clone(s.groups) }
+
+// VersionsOf returns the versions of a group, preferred first, without the internal one.
+func (s *Scheme) VersionsOf(group string) []meta.GroupVersion {
+	var list []meta.GroupVersion
+	for _, v := range s.versions[group] {
+		list = append(list, meta.GroupVersion{Group: group, Version: v})
+	}
+	return list
+}
+
+// KindsOf returns the names of all kinds in a group version, sorted, including the options that every version has.
+func (s *Scheme) KindsOf(gv meta.GroupVersion) []string {
+	var list []string
+	for gvk := range s.types {
+		if gvk.GroupVersion() == gv {
+			list = append(list, gvk.Kind)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// HubKind returns the kind of the hub type: in the version whose type it is, or in InternalVersion if it is a type
+// of its own. It reports false for an unknown kind.
+func (s *Scheme) HubKind(gk meta.GroupKind) (meta.GroupVersionKind, bool) {
+	hub := s.hubs[gk]
+	if hub == nil {
+		return meta.GroupVersionKind{}, false
+	}
+	return s.hubKind(gk, hub), true
+}
+
+func (s *Scheme) hubKind(gk meta.GroupKind, hub reflect.Type) meta.GroupVersionKind {
+	for _, v := range s.versions[gk.Group] {
+		if gvk := (meta.GroupVersionKind{Group: gk.Group, Version: v, Kind: gk.Kind}); s.types[gvk] == hub {
+			return gvk
+		}
+	}
+	return meta.GroupVersionKind{Group: gk.Group, Version: InternalVersion, Kind: gk.Kind}
+}
+
+// FieldLabel checks and converts one requirement of a field selector for a kind.
+func (s *Scheme) FieldLabel(gvk meta.GroupVersionKind, label, value string) (string, string, error) {
+	if fn := s.labels[gvk]; fn != nil {
+		return fn(label, value)
+	}
+	return MetadataLabels(label, value)
+}
+
+// MetadataLabels is the FieldLabelFunc of kinds without one of their own: metadata.name and metadata.namespace.
+func MetadataLabels(label, value string) (string, string, error) {
+	switch label {
+	case "metadata.name", "metadata.namespace":
+		return label, value, nil
+	}
+	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name", "metadata.namespace")
+}

@@ -1,0 +1,30 @@
+package scheme
+
+import (
+	"reflect"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// DeepCopy returns a deep copy of v, which is usually a pointer to an object. It needs no Scheme.
+func DeepCopy[T any](v T) T { return typeinfo.Copy(v) }
+
+// Copy returns a deep copy of an object. It needs no Scheme.
+func Copy(obj meta.Typed) meta.Typed { return typeinfo.Copy(obj) }
+
+// Default completes obj in place: the defaults that tags declare and the registered functions, for the object and all
+// structs below it, parents first. It costs nothing worth mentioning for kinds without defaults.
+func (s *Scheme) Default(obj meta.Typed) {
+	rv := reflect.ValueOf(obj)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		return
+	}
+	if t := typeinfo.Of(rv.Type()); t != nil {
+		s.defaulter.Visit(t, rv.UnsafePointer())
+	}
+}
+
+// Check applies the checks that tags declare. old is the object before an update, of the same type, or nil.
+func (s *Scheme) Check(obj, old meta.Typed) field.ErrorList { return typeinfo.Validate(obj, old) }
