@@ -41,8 +41,9 @@ func operations(patch []byte) ([]operation, error) {
 	refuse := func(value []byte, into string) error {
 		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
 	}
-	if err := check(patch); err != nil {
-		return nil, malformed("error decoding patch: " + err.Error())
+	syntax, number := check(patch)
+	if syntax != nil {
+		return nil, malformed("error decoding patch: " + syntax.Error())
 	}
 	patch = trim(patch)
 	if isNull(patch) {
@@ -73,6 +74,11 @@ func operations(patch []byte) ([]operation, error) {
 				target = &ops[i].from
 			case "value":
 				ops[i].value = m.value
+				if number != nil && m.traits&huge != 0 {
+					if _, err := check(m.value); err != nil {
+						return nil, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
+					}
+				}
 				continue
 			default:
 				continue

@@ -17,14 +17,17 @@ func Merge(doc, patch []byte) ([]byte, error) {
 
 // checkMerge refuses what is not an object. Kubernetes first decodes into a map, which accepts null.
 func checkMerge(patch []byte) error {
-	if err := check(patch); err != nil {
-		return malformed("error decoding patch: " + err.Error())
+	syntax, number := check(patch)
+	if syntax != nil {
+		return malformed("error decoding patch: " + syntax.Error())
 	}
 	switch patch = trim(patch); {
 	case isNull(patch):
 		return malformed("Invalid JSON Patch")
 	case patch[0] != '{':
 		return malformed("error decoding patch: " + notObject(patch))
+	case number != nil:
+		return malformed("error decoding patch: " + number.Error())
 	}
 	return nil
 }

@@ -195,16 +195,21 @@ func scanNumber(b []byte, i int, t *traits) (int, bool) {
 	return i, true
 }
 
-// check returns the error that kube-apiserver has for input that is no JSON or holds numbers beyond a float64, in the
-// words of encoding/json. The good case costs one pass.
-func check(input []byte) error {
+// check returns the errors that kube-apiserver has for input that is no JSON, and for JSON with numbers beyond a
+// float64, in the words of encoding/json. The good case costs one pass.
+func check(input []byte) (syntax, number error) {
 	var t traits
 	end, ok := scan(input, skipSpace(input, 0), 0, &t)
-	if ok && skipSpace(input, end) == len(input) && t&huge == 0 {
-		return nil
+	ok = ok && skipSpace(input, end) == len(input)
+	if ok && t&huge == 0 {
+		return nil, nil
 	}
 	var v any
-	return json.Unmarshal(input, &v)
+	err := json.Unmarshal(input, &v)
+	if ok {
+		return nil, err
+	}
+	return err, nil
 }
 
 // members splits an object into members appended to into, sorted by key, the last one of equal keys only. It reports

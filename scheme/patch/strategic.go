@@ -44,17 +44,20 @@ func StrategicText(doc, patch []byte, t *typeinfo.Type) string {
 }
 
 func strategic(doc, patch []byte, t *typeinfo.Type) (merged, changes object, err error) {
-	if err := check(patch); err != nil {
-		return nil, nil, malformed(err.Error())
+	syntax, number := check(patch)
+	if syntax != nil {
+		return nil, nil, malformed(syntax.Error())
 	}
 	patch, doc = trim(patch), trim(doc)
 	switch {
+	case patch[0] != '{' && !isNull(patch):
+		return nil, nil, malformed(notObject(patch))
+	case number != nil:
+		return nil, nil, malformed(number.Error())
 	case patch[0] == '{':
 		changes = parse(patch, true).(object)
-	case !isNull(patch):
-		return nil, nil, malformed(notObject(patch))
 	}
-	if check(doc) != nil || doc[0] != '{' {
+	if syntax, _ := check(doc); syntax != nil || doc[0] != '{' {
 		return nil, changes, inapplicable("invalid JSON document")
 	}
 	merged, err = mergeObject(parse(doc, false).(object), changes, shape{t: t})

@@ -1,0 +1,57 @@
+package patch
+
+import (
+	"strings"
+	"testing"
+)
+
+// configMap is a ConfigMap of about 1.5 KiB as it is stored.
+var configMap = []byte(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","namespace":"default","uid":"5f0c3a52-5c70-4a3c-9d3b-0b8d2b8f5a10",` +
+	`"creationTimestamp":"2025-01-01T00:00:00Z","labels":{"app":"web","tier":"front"},"managedFields":[{"manager":"kubectl","operation":"Update",` +
+	`"apiVersion":"v1","time":"2025-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{".":{},"f:a":{},"f:b":{}}}}]},"data":{"a":"` +
+	strings.Repeat("value ", 80) + `","b":"` + strings.Repeat("line\\n", 70) + `","c":"1"}}`)
+
+func BenchmarkMerge(b *testing.B) {
+	p := []byte(`{"data":{"c":"2","d":"new"},"metadata":{"labels":{"tier":"back"}}}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(configMap)))
+	for b.Loop() {
+		if _, err := Merge(configMap, p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkJSON(b *testing.B) {
+	p := []byte(`[{"op":"replace","path":"/data/c","value":"2"},{"op":"add","path":"/metadata/labels/tier","value":"back"}]`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := JSON(configMap, p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkStrategic(b *testing.B) {
+	doc := []byte(`{"name":"r","a":"x","prims":["a","b"],"m":{"a":"b"},"subs":[{"name":"one","a":"x","m":{"k":"v"}},{"name":"two","a":"` + strings.Repeat("long", 200) + `"}]}`)
+	p := []byte(`{"subs":[{"name":"three"},{"name":"two","n":5}],"$setElementOrder/subs":[{"name":"one"},{"name":"three"},{"name":"two"}]}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Strategic(doc, p, root); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A merge allocates its result and, where the document repeats or escapes keys, those.
+func TestMergeAllocs(t *testing.T) {
+	p := []byte(`{"data":{"c":"2","d":"new"},"metadata":{"labels":{"tier":"back"}}}`)
+	got := testing.AllocsPerRun(200, func() {
+		if _, err := Merge(configMap, p); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got > 1 {
+		t.Errorf("Merge: got %v allocations, want 1", got)
+	}
+}

@@ -1,0 +1,158 @@
+package patch
+
+import "strconv"
+
+// What field validation has to say about the patch itself. What it says about the patched object is the decoder's.
+
+const maxFindings = 100 // of one patch; more are dropped, as in Kubernetes
+
+// CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, as the warnings or the strict
+// decoding errors name them. A patch that cannot be read has none: JSON refuses it.
+func CheckJSON(patch []byte) []string {
+	if syntax, _ := check(patch); syntax != nil {
+		return nil
+	}
+	ops, ok := elements(trim(patch), 0, nil)
+	if !ok {
+		return nil
+	}
+	f := findings{prefix: "json patch "}
+	for i, op := range ops {
+		ms, _ := fields(op, 1, nil)
+		at := f.enter("[" + strconv.Itoa(i) + "]")
+		seen := make(map[string]bool, len(ms))
+		for _, m := range ms {
+			key := string(m.key)
+			switch key {
+			case "op", "path", "from", "value":
+				if seen[key] {
+					f.add("duplicate", key)
+				}
+				seen[key] = true
+				if key == "value" {
+					f.walkAt("."+key, m.value)
+				}
+			default:
+				f.add("unknown", key)
+			}
+		}
+		f.leave(at)
+	}
+	return f.found
+}
+
+// CheckMerge returns the repeated fields in a merge patch or strategic merge patch, as the warnings or the strict
+// decoding errors name them. A patch that cannot be read has none.
+func CheckMerge(patch []byte) []string {
+	if syntax, _ := check(patch); syntax != nil {
+		return nil
+	}
+	var f findings
+	f.walk(trim(patch))
+	return f.found
+}
+
+// findings collects messages, each once. path is where the walk stands; keys are joined with dots without quoting.
+type findings struct {
+	prefix string
+	path   []byte
+	depth  int // parts of path; a part may be empty
+	found  []string
+	seen   map[string]bool
+}
+
+// enter appends to the path and returns what leave needs to undo it.
+func (f *findings) enter(part string) int {
+	at := len(f.path)
+	f.path = append(f.path, part...)
+	f.depth++
+	return at
+}
+
+func (f *findings) leave(at int) {
+	f.path = f.path[:at]
+	f.depth--
+}
+
+func (f *findings) add(what, key string) {
+	if len(f.found) >= maxFindings {
+		return
+	}
+	path := key
+	if f.depth > 0 {
+		path = string(f.path) + "." + key
+	}
+	message := f.prefix + what + " field " + strconv.Quote(path)
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	if !f.seen[message] {
+		f.seen[message] = true
+		f.found = append(f.found, message)
+	}
+}
+
+func (f *findings) walkAt(part string, value []byte) {
+	at := f.enter(part)
+	f.walk(value)
+	f.leave(at)
+}
+
+// walk looks for repeated keys. Only containers are worth the look.
+func (f *findings) walk(value []byte) {
+	switch value[0] {
+	case '{':
+		var space [inline]member
+		ms, _ := fields(value, 0, space[:0])
+		repeated := repeats(ms)
+		var seen map[string]bool
+		if repeated {
+			seen = make(map[string]bool, len(ms))
+		}
+		for _, m := range ms {
+			key := string(m.key)
+			if repeated {
+				if seen[key] {
+					f.add("duplicate", key)
+				}
+				seen[key] = true
+			}
+			if c := m.value[0]; c == '{' || c == '[' {
+				if f.depth > 0 {
+					key = "." + key
+				}
+				f.walkAt(key, m.value)
+			}
+		}
+	case '[':
+		var space [inline][]byte
+		es, _ := elements(value, 0, space[:0])
+		for i, e := range es {
+			if c := e[0]; c == '{' || c == '[' {
+				f.walkAt("["+strconv.Itoa(i)+"]", e)
+			}
+		}
+	}
+}
+
+// repeats reports whether a key stands twice, without allocating for small objects.
+func repeats(ms []member) bool {
+	if len(ms) > inline {
+		seen := make(map[string]bool, len(ms))
+		for _, m := range ms {
+			if seen[string(m.key)] {
+				return true
+			}
+			seen[string(m.key)] = true
+		}
+		return false
+	}
+	for i := range ms {
+		for j := range i {
+			if string(ms[i].key) == string(ms[j].key) {
+				return true
+			}
+		}
+	}
+	return false
+}
