@@ -10,7 +10,6 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -116,10 +115,12 @@ func (s *Store) dryCreate(ctx context.Context, key string, value []byte) (reques
 
 // existsError tells a name that is taken from one whose object is still going away.
 func (s *Store) existsError(ctx context.Context, namespace, name string, generated bool) error {
-	if generated {
-		return meta.NewGenerateNameConflict(s.res.GroupResource, name)
-	}
 	err := meta.NewAlreadyExists(s.res.GroupResource, name)
+	if generated {
+		err.Status.Message += ", the server was not able to generate a unique name for the object"
+		err.Status.Details.RetryAfterSeconds = 1
+		return err
+	}
 	enc, getErr := s.Get(ctx, namespace, name, "")
 	if getErr != nil {
 		return err
@@ -216,9 +217,9 @@ func newUID() meta.UID {
 // generateName appends five random characters to base, which is cut so that the name stays a label. The
 // alphabet has no vowels and no look-alikes.
 func generateName(base string) string {
-	const alphabet, suffix = "bcdfghjklmnpqrstvwxz2456789", 5
-	if maxBase := names.MaxGeneratedLength - suffix; len(base) > maxBase {
-		base = base[:maxBase]
+	const alphabet, suffix, maxLength = "bcdfghjklmnpqrstvwxz2456789", 5, 63
+	if len(base) > maxLength-suffix {
+		base = base[:maxLength-suffix]
 	}
 	var r [suffix]byte
 	rand.Read(r[:])

@@ -115,7 +115,7 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	if changed {
 		m.Finalizers = finalizers
 	}
-	held := len(m.Finalizers) > 0
+	held := d.s.held(obj)
 	switch {
 	case graceful && (held || *d.opts.GracePeriodSeconds > 0):
 		return true, false, nil
@@ -123,6 +123,9 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 		return true, true, nil
 	case held:
 		d.markDeleting(m)
+		if terminate := d.s.res.Strategy.Terminate; terminate != nil {
+			terminate(obj)
+		}
 		return true, false, nil
 	default:
 		return false, true, nil
@@ -247,9 +250,9 @@ func (d *deletion) result(obj *cache.Object, done bool) (*request.DeleteResult, 
 		return nil, err
 	}
 	gr := d.s.res.GroupResource
-	status := meta.NewSuccess(&meta.StatusDetails{
+	status := &meta.Status{Status: "Success", Details: &meta.StatusDetails{
 		Name: d.name, Group: gr.Group, Kind: gr.Resource, UID: last.GetObjectMeta().UID,
-	})
+	}}
 	return &request.DeleteResult{Status: status, Done: true}, nil
 }
 

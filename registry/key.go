@@ -21,7 +21,7 @@ func (s *Store) key(namespace, name string) (string, error) {
 	if name == "" {
 		return "", meta.NewBadRequest("Name parameter required.")
 	}
-	if bad := names.IsPathSegmentName(name, false); len(bad) > 0 {
+	if bad := names.IsPathSegmentName(name); len(bad) > 0 {
 		return "", meta.NewBadRequest("Name parameter invalid: " + quote(name) + ": " + joinAnd(bad))
 	}
 	if !s.res.Namespaced {

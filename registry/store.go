@@ -41,7 +41,7 @@ type Leaser interface {
 type Store struct {
 	cfg *Config
 	res Resource
-	// subresource is "" or "status".
+	// subresource is "" for the resource itself.
 	subresource string
 	strategy    *Strategy
 	root        string // key prefix, ends in "/"
@@ -70,7 +70,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		res.StorageVersion = versions[0].Version
 	}
 	if res.Strategy.ValidateName == nil {
-		res.Strategy.ValidateName = names.IsDNS1123SubdomainPrefix
+		res.Strategy.ValidateName = names.DNSSubdomainName
 	}
 	s := &Store{
 		cfg:        cfg,
@@ -91,14 +91,17 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	return s, nil
 }
 
-// Status returns the Store of the status subresource, which shares the objects, or nil if the resource has none.
-func (s *Store) Status() *Store {
-	if s.res.Status == nil {
-		return nil
+// Subresource returns the Store of a declared subresource, which shares the objects, or nil if there is none of that
+// name.
+func (s *Store) Subresource(name string) *Store {
+	for i := range s.res.Subresources {
+		if s.res.Subresources[i].Name == name {
+			sub := *s
+			sub.subresource, sub.strategy = name, &s.res.Subresources[i].Strategy
+			return &sub
+		}
 	}
-	sub := *s
-	sub.subresource, sub.strategy = "status", s.res.Status
-	return &sub
+	return nil
 }
 
 // Resource returns the declaration of the store.
@@ -112,11 +115,12 @@ func (s *Store) Objects() *cache.Resource { return s.objects }
 
 // New returns an empty object of the hub version.
 func (s *Store) New() meta.Object {
-	obj, err := s.cfg.Scheme.NewHub(s.storageGVK.GroupKind())
+	hub, _ := s.cfg.Scheme.HubKind(s.storageGVK.GroupKind())
+	obj, err := s.cfg.Scheme.NewObject(hub)
 	if err != nil { // New has checked that the kind is registered
 		panic(err)
 	}
-	return obj
+	return obj.(meta.Object)
 }
 
 // Get returns one object. See router.Getter.

@@ -48,6 +48,11 @@ type Strategy struct {
 	// it set if it returns true. nil: deletions are immediate.
 	Graceful func(r *Request, obj meta.Object, opts *meta.DeleteOptions) bool
 
+	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces: spec.finalizers).
+	Held func(obj meta.Object) bool
+	// Terminate is told that the deletion of an object that is held has begun, and shows it in the object.
+	Terminate func(obj meta.Object)
+
 	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs, ReplicationControllers).
 	OrphanByDefault bool
 	// NoGarbageCollection keeps the garbage collector's finalizers off the kind (Events).
@@ -89,9 +94,8 @@ type Resource struct {
 	StorageVersion string
 
 	Strategy Strategy
-	// Status is the strategy of the status subresource, nil if there is none. Only PrepareUpdate, ValidateUpdate and
-	// Warnings of it are used.
-	Status *Strategy
+	// Subresources are further doors to a part of the object: status, finalize.
+	Subresources []Subresource
 
 	// Fields are the selectable fields beside metadata.name and metadata.namespace.
 	Fields []FieldValue
@@ -103,5 +107,15 @@ type Resource struct {
 	ReturnsDeleted bool
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
 	// patch, update, watch.
+	Verbs []string
+}
+
+// Subresource is a door through which a part of an object can be changed.
+type Subresource struct {
+	// Name is the last segment of the path: "status".
+	Name string
+	// Strategy decides what may change. Only PrepareUpdate, ValidateUpdate, Warnings and Canonicalize are used.
+	Strategy Strategy
+	// Verbs are those served. nil: get, patch, update.
 	Verbs []string
 }

@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"context"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // Columns returns the columns of the kind's Table.
@@ -40,4 +42,14 @@ func (s *Store) Row(enc request.Encoded, now time.Time) ([]any, []meta.TableRowC
 var defaultColumns = []meta.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: "Name of the object, unique among those of its kind in its namespace."},
 	{Name: "Created At", Type: "date", Description: "When the object was created."},
+}
+
+// Field returns a selectable field of an object, without decoding it. Errors are those of Get.
+func (s *Store) Field(ctx context.Context, namespace, name, label, resourceVersion string) (string, error) {
+	enc, err := s.Get(ctx, namespace, name, resourceVersion)
+	if err != nil {
+		return "", err
+	}
+	value, _ := enc.(*cache.Object).Fields.Get(label)
+	return value, nil
 }

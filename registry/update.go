@@ -107,7 +107,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 		return nil, 0, err
 	}
 	value, lease, err = s.encode(u.ctx, obj, u.dryRun)
-	if err == nil && s.subresource == "" && mayGo(obj.GetObjectMeta()) {
+	if err == nil && s.mayGo(obj) {
 		u.emptied, u.last = cur, value
 		return nil, 0, errEmptied
 	}
@@ -176,9 +176,15 @@ func (u *update) wrongUID(have meta.UID) error {
 }
 
 // mayGo reports whether nothing holds a deleted object back.
-func mayGo(m *meta.ObjectMeta) bool {
-	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 &&
+func (s *Store) mayGo(obj meta.Object) bool {
+	m := obj.GetObjectMeta()
+	return m.DeletionTimestamp != nil && !s.held(obj) &&
 		(m.DeletionGracePeriodSeconds == nil || *m.DeletionGracePeriodSeconds == 0)
+}
+
+// held reports whether finalizers of any kind keep an object.
+func (s *Store) held(obj meta.Object) bool {
+	return len(obj.GetObjectMeta().Finalizers) > 0 || s.res.Strategy.Held != nil && s.res.Strategy.Held(obj)
 }
 
 // beforeUpdate keeps what the server owns and validates the change.
@@ -217,4 +223,3 @@ func (s *Store) beforeUpdate(ctx context.Context, r *Request, obj, old meta.Obje
 	}
 	return nil
 }
-

@@ -7,11 +7,12 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Director sends a request to the REST router if its path is inside a registered group, else to the prefix mux, and
-// what that does not know to the next server.
+// Director sends a request to the REST router if its path is inside a registered group version, else to the prefix
+// mux, then to discovery, and what those do not know to the next server.
 type Director struct {
-	REST   *RESTRouter
-	Prefix *PrefixMux
+	REST      *RESTRouter
+	Discovery *Discovery
+	Prefix    *PrefixMux
 	// Next is the next server of the delegation chain; nil ends it with a plain 404.
 	Next http.Handler
 }
@@ -27,8 +28,12 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
+	if h := d.Discovery.Match(r.URL.Path); h != nil {
+		h.ServeHTTP(w, r)
+		return
+	}
 	if info != nil && d.REST.KnowsGroup(r.URL.Path, info) && d.Next == nil {
-		WriteError(w, r, errNotFound())
+		WriteError(w, r, ErrNotFound())
 		return
 	}
 	if d.Next != nil {

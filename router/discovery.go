@@ -163,7 +163,7 @@ func readOnly(h http.Handler, also ...string) http.Handler {
 			allowed = allowed || r.Method == m
 		}
 		if !allowed {
-			WriteError(w, r, errMethod())
+			WriteError(w, r, ErrMethod())
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -51,7 +51,7 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	}
 	set(e.itemVerbs, "get", res.Getter != nil, e.get)
 	set(e.itemVerbs, "update", res.Updater != nil, e.update)
-	set(e.itemVerbs, "patch", res.Updater != nil, e.patch)
+	set(e.itemVerbs, "patch", res.Updater != nil && !res.NoPatch, e.patch)
 	set(e.itemVerbs, "delete", res.Deleter != nil, e.delete)
 	set(e.itemVerbs, "watch", res.Watcher != nil, e.watch) // the legacy /watch/ paths
 	set(e.collectionVerbs, "list", res.Lister != nil, e.list)
@@ -88,7 +88,7 @@ func (e *endpoint) collection(verb string, allNamespaces bool) http.Handler {
 	return notAllowed
 }
 
-var notAllowed = handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return errMethod() })
+var notAllowed = handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return ErrMethod() })
 
 // complete fills in the defaults.
 func (c *Config) complete() {

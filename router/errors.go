@@ -11,16 +11,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// errNotFound is the answer for a resource, version or path inside a known group that does not exist.
-func errNotFound() error {
+// ErrNotFound is the answer for a resource, version or path inside a known group that does not exist.
+func ErrNotFound() error {
 	return &meta.StatusError{Status: meta.Status{
 		Status: meta.StatusFailure, Code: http.StatusNotFound, Reason: meta.StatusReasonNotFound,
 		Message: "the server could not find the requested resource", Details: &meta.StatusDetails{},
 	}}
 }
 
-// errMethod is the answer for a verb that a resource does not serve.
-func errMethod() error {
+// ErrMethod is the answer for a verb that a resource does not serve.
+func ErrMethod() error {
 	return &meta.StatusError{Status: meta.Status{
 		Status: meta.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: meta.StatusReasonMethodNotAllowed,
 		Message: "the server does not allow this method on the requested resource", Details: &meta.StatusDetails{},

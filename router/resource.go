@@ -26,7 +26,8 @@ type Resource struct {
 	Lister            Lister
 	Watcher           Watcher
 	Creater           Creater
-	Updater           Updater // serves update and patch
+	Updater           Updater // serves update, and patch unless NoPatch is set
+	NoPatch           bool
 	Deleter           Deleter
 	CollectionDeleter CollectionDeleter
 	Tabler            Tabler
@@ -53,7 +54,7 @@ func (r *Resource) Verbs() []string {
 	add("deletecollection", r.CollectionDeleter != nil)
 	add("get", r.Getter != nil)
 	add("list", r.Lister != nil)
-	add("patch", r.Updater != nil)
+	add("patch", r.Updater != nil && !r.NoPatch)
 	add("update", r.Updater != nil)
 	add("watch", r.Watcher != nil)
 	return verbs

@@ -101,7 +101,7 @@ func (rr *RESTRouter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		match.Handler.ServeHTTP(w, r)
 		return
 	}
-	WriteError(w, r, errNotFound())
+	WriteError(w, r, ErrNotFound())
 }
 
 // find returns the endpoint that a request's Info names, or nil.

@@ -1,0 +1,72 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Namespaces looks namespaces up; the registry's Store of them does.
+type Namespaces interface {
+	// Field returns a selectable field of an object. resourceVersion is as in a GET. The error is a
+	// *meta.StatusError.
+	Field(ctx context.Context, namespace, name, label, resourceVersion string) (string, error)
+}
+
+// NamespaceLifecycle keeps objects out of namespaces that do not exist or are being deleted, and protects the
+// namespaces that every cluster needs.
+type NamespaceLifecycle struct {
+	namespaces Namespaces
+}
+
+// immortal namespaces cannot be deleted.
+var immortal = []string{"default", "kube-system", "kube-public"}
+
+// NewNamespaceLifecycle returns the plugin.
+func NewNamespaceLifecycle(n Namespaces) *NamespaceLifecycle { return &NamespaceLifecycle{n} }
+
+// Name is the plugin's name.
+func (*NamespaceLifecycle) Name() string { return "NamespaceLifecycle" }
+
+// Handles is true but for connects.
+func (*NamespaceLifecycle) Handles(op Operation) bool { return op != Connect }
+
+// Mutate changes nothing: it stands with the mutators to come before all work on the object.
+func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
+	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
+	if a.Operation == Delete {
+		if isNamespace && slices.Contains(immortal, a.Name) {
+			return meta.NewForbidden(a.Resource.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
+		}
+		return nil
+	}
+	if isNamespace || a.Namespace == "" {
+		return nil
+	}
+	phase, err := l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "0")
+	if meta.IsNotFound(err) { // maybe it is only too new for the cache
+		phase, err = l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "")
+	}
+	if err != nil {
+		return err
+	}
+	if a.Operation == Create && phase == "Terminating" {
+		return terminating(a)
+	}
+	return nil
+}
+
+// terminating is the answer to who creates something in a namespace that is being emptied.
+func terminating(a *Attributes) error {
+	err := meta.NewForbidden(a.Resource.GroupResource(), a.Name,
+		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
+	err.Status.Details.Causes = append(err.Status.Details.Causes, meta.StatusCause{
+		Type:    "NamespaceTerminating",
+		Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace),
+		Field:   "metadata.namespace",
+	})
+	return err
+}

@@ -1,0 +1,117 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+// goJSON renders a value of the API as kube-apiserver shows it in messages. That server validates a second, internal
+// set of types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
+func goJSON(v any) json.RawMessage {
+	var b bytes.Buffer
+	writeGo(&b, reflect.ValueOf(v))
+	return b.Bytes()
+}
+
+// podSpecOrder is the order of fields in the internal pod spec, and podContextFields what that keeps in its security
+// context.
+var (
+	podSpecOrder = strings.Fields(`Volumes InitContainers Containers EphemeralContainers RestartPolicy
+		TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName
+		AutomountServiceAccountToken NodeName SecurityContext ImagePullSecrets Hostname Subdomain SetHostnameAsFQDN
+		Affinity SchedulerName Tolerations HostAliases PriorityClassName Priority PreemptionPolicy DNSConfig
+		ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS SchedulingGates
+		ResourceClaims Resources HostnameOverride SchedulingGroup`)
+	podContextFields = strings.Fields(`HostNetwork HostPID HostIPC ShareProcessNamespace HostUsers`)
+)
+
+var (
+	podSpecType   = reflect.TypeFor[corev1.PodSpec]()
+	marshalerType = reflect.TypeFor[json.Marshaler]()
+	ownPackage    = podSpecType.PkgPath()
+)
+
+func writeGo(b *bytes.Buffer, v reflect.Value) {
+	if !v.IsValid() {
+		b.WriteString("null")
+		return
+	}
+	t := v.Type()
+	switch {
+	case t == podSpecType:
+		writePodSpec(b, v)
+	case t.Kind() == reflect.Pointer:
+		writeGo(b, v.Elem())
+	case t.Implements(marshalerType), t.Kind() == reflect.Struct && t.PkgPath() != ownPackage:
+		writeJSON(b, v)
+	case t.Kind() == reflect.Struct:
+		b.WriteByte('{')
+		writeFields(b, v, "")
+		b.WriteByte('}')
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		writeList(b, v)
+
+	default:
+		writeJSON(b, v)
+	}
+}
+
+func writeJSON(b *bytes.Buffer, v reflect.Value) {
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		text, _ = json.Marshal(fmt.Sprint(v.Interface()))
+	}
+	b.Write(text)
+}
+
+// writeFields writes the fields of a struct, those of embedded ones in their place, and returns the separator for what
+// follows.
+func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.Anonymous && f.Type.PkgPath() == ownPackage {
+			sep = writeFields(b, v.Field(i), sep)
+		} else {
+			sep = writeField(b, f.Name, v.Field(i), sep)
+		}
+	}
+	return sep
+}
+
+func writeField(b *bytes.Buffer, name string, v reflect.Value, sep string) string {
+	fmt.Fprintf(b, "%s%q:", sep, name)
+	writeGo(b, v)
+	return ","
+}
+
+func writeList(b *bytes.Buffer, v reflect.Value) {
+	if v.IsNil() {
+		b.WriteString("null")
+		return
+	}
+	b.WriteByte('[')
+	for i := range v.Len() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeGo(b, v.Index(i))
+	}
+	b.WriteByte(']')
+}
+
+// goDiff shows how two values differ, as a unified diff of their indented form.
+func goDiff(old, new any) string {
+	return unifiedDiff(indented(old), indented(new))
+}
+
+func indented(v any) []string {
+	var b bytes.Buffer
+	if json.Indent(&b, goJSON(v), "", " ") != nil {
+		return nil
+	}
+	return strings.Split(b.String(), "\n")
+}

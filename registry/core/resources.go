@@ -1,0 +1,217 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// standardResources are the names without a domain that mean something, in containers or in quotas.
+var standardResources = []corev1.ResourceName{
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
+	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
+	corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
+	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
+	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
+	corev1.ResourceStorage, corev1.ResourceRequestsStorage,
+	corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
+}
+
+// countedResources are objects that quotas count.
+var countedResources = []corev1.ResourceName{
+	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
+	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
+	corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
+}
+
+var containerResources = []corev1.ResourceName{
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
+}
+
+// isNative reports whether a resource name belongs to Kubernetes: it has no domain, or one of ours.
+func isNative(name corev1.ResourceName) bool {
+	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
+}
+
+// isExtended reports whether a resource name belongs to somebody else, such as a device plugin.
+func isExtended(name corev1.ResourceName) bool {
+	return !isNative(name) && !strings.HasPrefix(string(name), "requests.") &&
+		len(names.IsQualifiedName("requests."+string(name))) == 0
+}
+
+// canOvercommit reports whether more of a resource may be limited than requested.
+func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
+
+// resourceName checks a name wherever resources are named.
+func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	if errs := invalid(p, string(name), names.IsQualifiedName(string(name))); len(errs) > 0 {
+		return errs
+	}
+	if !strings.Contains(string(name), "/") && !slices.Contains(standardResources, name) && !corev1.IsHugePages(name) {
+		return field.ErrorList{field.Invalid(p, string(name), "must be a standard resource type or fully qualified")}
+	}
+	return nil
+}
+
+// containerResourceName checks a name in the resources of a container.
+func containerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	errs := resourceName(p, name)
+	switch {
+	case !strings.Contains(string(name), "/"):
+		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
+			errs = append(errs, field.Invalid(p, string(name), "must be a standard resource for containers"))
+		}
+	case !isNative(name) && !isExtended(name):
+		errs = append(errs, field.Invalid(p, string(name), "doesn't follow extended resource name standard"))
+	}
+	return errs
+}
+
+// resourceAmount checks the amount of a resource.
+func resourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
+	errs := notNegativeQuantity(p, q)
+	if (slices.Contains(countedResources, name) || isExtended(name)) && q.MilliValue()%1000 != 0 {
+		errs = append(errs, field.Invalid(p, q, "must be an integer"))
+	}
+	if size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix); ok {
+		page, err := meta.ParseQuantity(size)
+		if err != nil || page.Sign() <= 0 || page.MilliValue()%1000 != 0 || q.Value()%page.Value() != 0 {
+			errs = append(errs, field.Invalid(p, q.String(),
+				fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))
+		}
+	}
+	return errs
+}
+
+// requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
+// resource claims.
+type requirements struct {
+	nameRule func(*field.Path, corev1.ResourceName) field.ErrorList
+	claims   []string
+}
+
+func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field.ErrorList {
+	var errs field.ErrorList
+	limits, requests := p.Child("limits"), p.Child("requests")
+	var compute, huge bool
+	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
+		errs = append(errs, c.nameRule(p, name)...)
+		errs = append(errs, resourceAmount(p, name, q)...)
+		huge = huge || corev1.IsHugePages(name)
+		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
+	}
+	for _, name := range sortedKeys(r.Limits) {
+		each(limits.Key(string(name)), name, r.Limits[name])
+	}
+	for _, name := range sortedKeys(r.Requests) {
+		q := r.Requests[name]
+		each(requests.Key(string(name)), name, q)
+		limit, ok := r.Limits[name]
+		switch {
+		case !ok && !canOvercommit(name):
+			errs = append(errs, field.Required(limits, "Limit must be set for non overcommitable resources"))
+		case !ok:
+		case q.Cmp(limit) != 0 && !canOvercommit(name):
+			errs = append(errs, field.Invalid(requests, q.String(),
+				fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+		case q.Cmp(limit) > 0:
+			errs = append(errs, field.Invalid(requests, q.String(),
+				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+		}
+	}
+	if huge && !compute {
+		errs = append(errs, field.Forbidden(p, "HugePages require cpu or memory"))
+	}
+	return append(errs, c.checkClaims(p.Child("claims"), r.Claims)...)
+}
+
+func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i, claim := range claims {
+		p := p.Index(i)
+		if claim.Name == "" {
+			errs = append(errs, field.Required(p, ""))
+			continue
+		}
+		key := claim.Name
+		if claim.Request != "" {
+			errs = append(errs, label(p.Child("request"), claim.Request)...)
+			key += "/" + claim.Request
+		}
+		if seen[claim.Name] || !seen.add(key) {
+			errs = append(errs, field.Duplicate(p, key))
+		}
+		if !slices.Contains(c.claims, claim.Name) {
+			err := field.NotFound(p, claim.Name)
+			err.Detail = "must be one of the names in pod.spec.resourceClaims"
+			if len(c.claims) == 0 {
+				err.Detail += " which is empty"
+			} else {
+				err.Detail += ": " + strings.Join(slices.Sorted(slices.Values(c.claims)), ", ")
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// podResources checks resources given for a pod as a whole, also against those of its containers.
+func podResources(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
+	r := spec.Resources
+	if r == nil {
+		return nil
+	}
+	if spec.OS != nil && spec.OS.Name == corev1.Windows {
+		return field.ErrorList{field.Forbidden(p, "may not be set for a windows pod")}
+	}
+	var errs field.ErrorList
+	if len(r.Claims) > 0 {
+		errs = append(errs, field.Forbidden(p.Child("claims"), "claims may not be set for Resources at pod-level"))
+	}
+	own := *r
+	own.Claims = nil
+	errs = append(errs, requirements{nameRule: podResourceName}.check(p, &own)...)
+
+	sums := corev1.ContainerRequests(spec)
+	for _, name := range sortedKeys(r.Requests) {
+		if sum, ok := sums[name]; ok && sum.Cmp(r.Requests[name]) > 0 {
+			q := r.Requests[name]
+			errs = append(errs, field.Invalid(p.Child("requests").Key(string(name)), q.String(),
+				"must be greater than or equal to aggregate container requests of "+sum.String()))
+		}
+	}
+	each := func(p *field.Path, list []corev1.Container) {
+		for i := range list {
+			for _, name := range sortedKeys(list[i].Resources.Limits) {
+				q := list[i].Resources.Limits[name]
+				if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
+					errs = append(errs, field.Invalid(p.Index(i).Child("resources", "limits").Key(string(name)),
+						q.String(), "must be less than or equal to pod limits of "+limit.String()))
+				}
+			}
+		}
+	}
+	spec0 := field.NewPath("spec")
+	each(spec0.Child("initContainers"), spec.InitContainers)
+	each(spec0.Child("containers"), spec.Containers)
+	return errs
+}
+
+func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	if corev1.IsPodLevelResource(name) {
+		return resourceName(p, name)
+	}
+	return field.ErrorList{field.NotSupported(p, name,
+		[]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceHugePagesPrefix, corev1.ResourceMemory})}
+}
+
+// overhead checks what running a pod takes beside its containers.
+func overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
+	return requirements{nameRule: containerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
+}

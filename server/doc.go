@@ -1,0 +1,17 @@
+// Package server wires the rooms into an API server and gives it a life: configuration, listeners, start, readiness
+// and shutdown.
+//
+//	s, err := server.New(server.Config{})
+//	err = s.Run(ctx)
+//
+// A Server is a chain of GenericServers in front of one store. Each GenericServer has a director with a REST router,
+// discovery and a prefix mux of its own, and hands what it does not know to the next.
+//
+// Guarantees: the zero Config works. New validates the entire configuration and starts nothing that Run or Close does
+// not end. Run returns once everything that the server started has ended, in this order: readiness fails, watches
+// end and requests finish, controllers stop, listeners close, the cache and then the store close.
+//
+// Not here: what the API does (registry, router), the binary's flags (cmd).
+//
+// Read: config.go, server.go, generic.go, group.go, core.go, hooks.go, health.go, listen.go, then controller/.
+package server

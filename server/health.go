@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/router"
+)
+
+// healthCheck is a named condition of the server's health; nil means good.
+type healthCheck struct {
+	name  string
+	check func(ctx context.Context) error
+}
+
+// healthTimeout bounds one check.
+const healthTimeout = 2 * time.Second
+
+// installHealth serves /healthz, /livez and /readyz, and each check below them.
+func (s *Server) installHealth() error {
+	basic := []healthCheck{
+		{"ping", func(context.Context) error { return nil }},
+		{"log", func(context.Context) error { return nil }},
+		{"etcd", s.checkStore},
+	}
+	for _, name := range s.postStart.names() {
+		basic = append(basic, healthCheck{"poststarthook/" + name, func(context.Context) error { return s.postStart.done(name) }})
+	}
+	ready := append(slices.Clip(basic), healthCheck{"shutdown", func(context.Context) error {
+		if s.stopping.Load() {
+			return fmt.Errorf("process is shutting down")
+		}
+		return nil
+	}})
+	for path, checks := range map[string][]healthCheck{"/healthz": basic, "/livez": basic, "/readyz": ready} {
+		if err := s.installChecks(path, checks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) checkStore(ctx context.Context) error {
+	_, err := s.store.Revision(ctx)
+	return err
+}
+
+func (s *Server) installChecks(path string, checks []healthCheck) error {
+	if err := s.Core.Paths.Handle(path, s.healthHandler(strings.TrimPrefix(path, "/"), checks)); err != nil {
+		return err
+	}
+	for _, c := range checks {
+		one := s.healthHandler(c.name, []healthCheck{c})
+		if err := s.Core.Paths.Handle(path+"/"+c.name, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// healthHandler runs checks: "ok", or with ?verbose or a failure a line for each. ?exclude=name leaves one out.
+func (s *Server) healthHandler(name string, checks []healthCheck) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		excluded := query["exclude"]
+		var report, failed strings.Builder
+		for _, c := range checks {
+			if i := slices.Index(excluded, c.name); i >= 0 {
+				excluded = slices.Delete(slices.Clone(excluded), i, i+1)
+				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.name)
+				continue
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+			err := c.check(ctx)
+			cancel()
+			if err != nil {
+				s.log.Warn("health check failed", zap.String("check", c.name), zap.Error(err))
+				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)
+				failed.WriteString(c.name + " ")
+				continue
+			}
+			fmt.Fprintf(&report, "[+]%s ok\n", c.name)
+		}
+		if len(excluded) > 0 {
+			fmt.Fprintf(&report, "warn: some health checks cannot be excluded: no matches for %s\n", quoteAll(excluded))
+		}
+		h := w.Header()
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("X-Content-Type-Options", "nosniff")
+		switch {
+		case failed.Len() > 0:
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, report.String()+name+" check failed\n")
+		case verbose(query):
+			io.WriteString(w, report.String()+name+" check passed\n")
+		default:
+			io.WriteString(w, "ok")
+		}
+	})
+}
+
+func verbose(q url.Values) bool {
+	_, ok := q["verbose"]
+	return ok
+}
+
+func quoteAll(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = strconv.Quote(s)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// readOnly refuses what is not a GET, as a Status.
+func readOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			router.WriteError(w, r, router.ErrMethod())
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

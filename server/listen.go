@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Limits of connections. Bodies and whole requests are bounded by the filters.
+const (
+	headerTimeout  = 10 * time.Second // to send a request's headers
+	idleTimeout    = 3 * time.Minute
+	maxHeaderBytes = 1 << 20
+	// maxStreams bounds the requests of one HTTP/2 connection at a time.
+	maxStreams = 250
+)
+
+// listeners are the server's open ports.
+type listeners struct {
+	mu            sync.Mutex
+	secure, plain net.Listener
+	servers       []*http.Server
+	wg            sync.WaitGroup
+}
+
+// listen opens the configured ports. Clients that connect from now on wait until they are served.
+func (s *Server) listen() error {
+	l := &s.listeners
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	if s.cfg.SecurePort != NoPort {
+		if l.secure, err = listenPort(s.cfg.BindAddress, s.cfg.SecurePort); err != nil {
+			return err
+		}
+	}
+	if s.cfg.HTTPPort != 0 {
+		if l.plain, err = listenPort(s.cfg.BindAddress, s.cfg.HTTPPort); err != nil {
+			return err
+		}
+	}
+	if l.secure != nil {
+		if err := s.identity.listening(l.secure.Addr()); err != nil {
+			return err
+		}
+		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig())
+	}
+	return nil
+}
+
+func listenPort(address string, port int) (net.Listener, error) {
+	if port == AnyPort {
+		port = 0
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return l, nil
+}
+
+// serve begins to serve on the open ports. The channel gets the error of a port that fails.
+func (l *listeners) serve(h http.Handler, logger *zap.Logger) <-chan error {
+	failed := make(chan error, 2)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, port := range []net.Listener{l.secure, l.plain} {
+		if port == nil {
+			continue
+		}
+		srv := &http.Server{
+			Handler:           h,
+			ReadHeaderTimeout: headerTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+			ErrorLog:          quietLog(logger),
+		}
+		l.servers = append(l.servers, srv)
+		l.wg.Go(func() {
+			if err := srv.Serve(port); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("server: %w", err)
+			}
+		})
+	}
+	return failed
+}
+
+// quietLog takes what net/http says of broken connections to the debug level.
+func quietLog(logger *zap.Logger) *log.Logger {
+	l, err := zap.NewStdLogAt(logger, zap.DebugLevel)
+	if err != nil {
+		return nil
+	}
+	return l
+}
+
+// close stops listening and waits for connections to become idle, until ctx ends.
+func (l *listeners) close(ctx context.Context) error {
+	l.mu.Lock()
+	servers := l.servers
+	l.mu.Unlock()
+	var errs []error
+	for _, srv := range servers {
+		if err := srv.Shutdown(ctx); err != nil {
+			errs = append(errs, err, srv.Close())
+		}
+	}
+	l.wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (l *listeners) secureAddr() net.Addr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.secure == nil {
+		return nil
+	}
+	return l.secure.Addr()
+}

@@ -1,0 +1,280 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// Server is an API server. Make it with New, serve with Run.
+type Server struct {
+	cfg Config
+	log *zap.Logger
+
+	Scheme *scheme.Scheme
+	Codecs *codec.Factory
+	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
+	Core *GenericServer
+	// Metrics is the registry behind /metrics.
+	Metrics *prometheus.Registry
+
+	store    storage.Store
+	leases   *storage.Leases
+	cache    *cache.Cache
+	registry *registry.Config
+	stores   map[meta.GroupResource]*registry.Store
+
+	handler  http.Handler
+	drain    *filters.Drain
+	identity *identity
+
+	postStart, preShutdown hooks
+	stopping               atomic.Bool
+	ready                  chan struct{} // closed when all post-start hooks have run
+
+	listeners listeners
+	work      sync.WaitGroup // of Go
+	ctx       context.Context
+	cancel    context.CancelFunc
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
+// is reported all at once. A server that is not Run must be Closed.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s := &Server{
+		cfg:     cfg,
+		log:     cfg.Log,
+		Scheme:  scheme.New(),
+		Metrics: prometheus.NewRegistry(),
+		drain:   filters.NewDrain(),
+		stores:  map[meta.GroupResource]*registry.Store{},
+		ready:   make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.build(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// build makes the parts in the order in which they need each other. The store opens and the certificates are made
+// while the types are compiled.
+func (s *Server) build() error {
+	var opening sync.WaitGroup
+	var storeErr, identityErr error
+	opening.Go(func() { s.store, storeErr = openStore(s.ctx, &s.cfg) })
+	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
+	for i := range s.cfg.Groups {
+		s.cfg.Groups[i].AddToScheme(s.Scheme)
+	}
+	schemeErr := s.Scheme.Complete()
+	opening.Wait()
+	if err := errors.Join(storeErr, identityErr, schemeErr); err != nil {
+		return err
+	}
+	s.Codecs = codec.NewFactory(s.Scheme)
+	s.leases = storage.NewLeases(s.store)
+	s.cache = cache.New(s.store, cache.Config{Prefix: s.cfg.EtcdPrefix + "/", Hooks: s.cacheHooks()})
+	s.registry = &registry.Config{
+		Scheme: s.Scheme, Codecs: s.Codecs, Cache: s.cache, Leases: s.leases,
+		Prefix: s.cfg.EtcdPrefix + "/", Protobuf: s.cfg.StorageProtobuf,
+	}
+	routerConfig := &router.Config{Scheme: s.Scheme, Codecs: s.Codecs, MinWatch: s.cfg.MinWatch}
+	s.Core = NewGenericServer("core", routerConfig, s.Codecs, nil)
+	for i := range s.cfg.Groups {
+		g := &s.cfg.Groups[i]
+		versions, err := s.resourcesOf(g)
+		if err != nil {
+			return err
+		}
+		s.Core.Install(g.Priority, versions...)
+	}
+	return errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler(routerConfig))
+}
+
+// buildAdmission makes the chain of plugins that every write passes.
+func (s *Server) buildAdmission() error {
+	var chain admission.Chain
+	if namespaces := s.Store(meta.GroupResource{Resource: "namespaces"}); namespaces != nil {
+		chain = append(chain, admission.NewNamespaceLifecycle(namespaces))
+	}
+	if s.cfg.Admission != nil {
+		more, err := s.cfg.Admission(s)
+		if err != nil {
+			return err
+		}
+		chain = append(chain, more...)
+	}
+	s.registry.Admission = chain
+	return nil
+}
+
+// buildHandler puts the filters around the delegation chain.
+func (s *Server) buildHandler(rc *router.Config) error {
+	if err := s.installPaths(); err != nil {
+		return err
+	}
+	inflight := &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites)}
+	metrics, err := filters.NewMetrics(s.Metrics, inflight)
+	if err != nil {
+		return err
+	}
+	if err := s.installMetrics(rc); err != nil {
+		return err
+	}
+	origins := make([]*regexp.Regexp, len(s.cfg.CORSOrigins))
+	for i, o := range s.cfg.CORSOrigins {
+		origins[i] = regexp.MustCompile(o) // validate has compiled it
+	}
+	authenticator, err := s.authenticator()
+	if err != nil {
+		return err
+	}
+	steps := filters.Config{
+		Fail:           router.WriteError,
+		Authenticator:  authenticator,
+		Authorizer:     s.authorizer(),
+		Log:            s.log,
+		Metrics:        metrics,
+		Drain:          s.drain,
+		InFlight:       inflight,
+		RequestTimeout: s.cfg.RequestTimeout,
+		Origins:        origins,
+	}.Steps()
+	s.handler = filters.Chain(s.Core, steps...)
+	return nil
+}
+
+// limit turns a configured bound, negative for none, into the filter's, 0 for none.
+func limit(n int) int64 { return int64(max(n, 0)) }
+
+// authorizer asks the configured authorizer first, then the mode's.
+func (s *Server) authorizer() authz.Authorizer {
+	all := []authz.Authorizer{authz.Privileged("system:masters")}
+	if s.cfg.Authorizer != nil {
+		all = append(all, s.cfg.Authorizer)
+	}
+	switch s.cfg.Authorization {
+	case AuthorizeAlways:
+		all = append(all, authz.AlwaysAllow())
+	case AuthorizeNever:
+		all = append(all, authz.AlwaysDeny())
+	case AuthorizePrivileged:
+		all = append(all, authz.Discovery())
+	}
+	return authz.Union(all...)
+}
+
+// Store returns the store of a resource, or nil if the server has no such resource. Controllers and admission
+// plugins work through it: in process, without HTTP.
+func (s *Server) Store(gr meta.GroupResource) *registry.Store { return s.stores[gr] }
+
+// Handler is the whole server as an http.Handler, filters included.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Ready is closed when the server listens and all post-start hooks have run.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// Log is the server's log.
+func (s *Server) Log() *zap.Logger { return s.log }
+
+// Go runs work that ends when its context does, which is when the server stops. Run waits for it.
+func (s *Server) Go(work func(ctx context.Context)) {
+	s.work.Go(func() { work(s.ctx) })
+}
+
+// Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
+//
+// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, turns new requests away,
+// ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, stops the controllers, and
+// closes cache and store.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.listen(); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	failed := s.listeners.serve(s.handler, s.log)
+	start := make(chan error, 1)
+	s.Go(func(ctx context.Context) {
+		err := s.postStart.run(ctx, s)
+		if err == nil {
+			close(s.ready)
+		}
+		start <- err
+	})
+	var err error
+wait:
+	for {
+		select {
+		case <-ctx.Done():
+			break wait
+		case err = <-failed:
+			break wait
+		case err = <-start:
+			if err != nil {
+				break wait
+			}
+			start = nil
+		}
+	}
+	return errors.Join(err, s.shutdown(), s.Close())
+}
+
+// shutdown sees the requests out.
+func (s *Server) shutdown() error {
+	s.stopping.Store(true)
+	s.log.Info("shutting down")
+	time.Sleep(s.cfg.ShutdownDelay)
+	err := s.preShutdown.run(s.ctx, s)
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
+	defer cancel()
+	return errors.Join(err, s.drain.Close(ctx), s.listeners.close(ctx))
+}
+
+// Close ends everything without waiting for requests. Run calls it; it is for servers that are not run.
+func (s *Server) Close() error {
+	s.closeOnce.Do(func() {
+		s.cancel()
+		s.work.Wait()
+		if s.identity != nil {
+			s.identity.close()
+		}
+		if s.cache != nil {
+			s.cache.Close()
+		}
+		if s.leases != nil {
+			s.leases.Close()
+		}
+		if s.store != nil {
+			s.closeErr = s.store.Close()
+		}
+	})
+	return s.closeErr
+}
+
+// Address returns where the server listens for HTTPS, or nil before Run has begun to listen or without that port.
+func (s *Server) Address() net.Addr { return s.listeners.secureAddr() }
