@@ -122,6 +122,14 @@ func (s *Scheme) KindsOf(gv meta.GroupVersion) []string {
 	return list
 }
 
+// AllKinds returns all kinds of all versions, sorted, without the internal ones. Those that all group versions have
+// (options and watch events) and the unversioned ones are among them.
+func (s *Scheme) AllKinds() []meta.GroupVersionKind {
+	return slices.DeleteFunc(s.sortedKinds(), func(gvk meta.GroupVersionKind) bool {
+		return gvk.Version == InternalVersion
+	})
+}
+
 // HubKind returns the kind of the hub type: in the version whose type it is, or in InternalVersion if it is a type
 // of its own. It reports false for an unknown kind.
 func (s *Scheme) HubKind(gk meta.GroupKind) (meta.GroupVersionKind, bool) {
