@@ -26,12 +26,12 @@ func (r *Resource) openPast(ctx context.Context, opts *WatchOptions) (*past, err
 }
 
 // collectPast adds the next changes of the store's history, and joins the window if it can.
-func (w *Watcher) collectPast(ctx context.Context) error {
+func (w *Watcher) collectPast(ctx context.Context, p *past) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.r.c.ctx, cancel)() // Cache.Close ends the wait
-	w.past.cursor.Progress()                     // there may be no change between here and the window
-	batch, err := w.past.cursor.Next(ctx)
+	p.cursor.Progress()                          // there may be no change between here and the window
+	batch, err := p.cursor.Next(ctx)
 	if w.r.c.ctx.Err() != nil {
 		return closed("watch", w.groupKey())
 	}
@@ -51,8 +51,9 @@ func (w *Watcher) collectPast(ctx context.Context) error {
 	w.upto = max(w.upto, batch.Rev)
 	if batch.Rev >= s.floor {
 		w.pos.Store(s.seqAfter(batch.Rev))
-		w.past.cursor.Close()
-		w.past = nil
+		if w.past.CompareAndSwap(p, nil) {
+			p.cursor.Close()
+		}
 	}
 	return nil
 }

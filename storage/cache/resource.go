@@ -71,6 +71,8 @@ const (
 type epoch struct {
 	state atomic.Pointer[state] // never nil
 	end   atomic.Pointer[error] // nil while it lasts; set before the watchers are woken
+	// prefix is where the "/" that ends the resource's prefix stands.
+	prefix int
 
 	mu struct {
 		sync.Mutex
@@ -183,7 +185,7 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 
 // begin publishes the first state of an epoch: t at rev, and what came since.
 func (r *Resource) begin(t *tree, rev storage.Revision, broken int) error {
-	e := &epoch{}
+	e := &epoch{prefix: len(r.cfg.Prefix) - 1}
 	e.mu.groups = map[string]*group{}
 	e.mu.watchers = map[*Watcher]struct{}{}
 	first := &state{epoch: e, tree: t.IsoCopy(), first: 1, last: rev, floor: rev, broken: broken}

@@ -97,6 +97,7 @@ type clock struct {
 	rev     atomic.Uint64
 	waiting atomic.Int32 // len(mu.heap), so that advance needs no lock if nobody waits
 	late    func()       // called while somebody has been waiting for long
+	pool    sync.Pool    // of *waiter; one a clock, because timers and channels belong to its tests' bubbles
 
 	mu struct {
 		sync.Mutex
@@ -111,9 +112,8 @@ type waiter struct {
 	rev   storage.Revision
 	woken chan struct{} // capacity 1
 	index int           // in the heap, -1 if taken off
+	timer *time.Timer
 }
-
-var waiters = sync.Pool{New: func() any { return &waiter{woken: make(chan struct{}, 1)} }}
 
 func (c *clock) now() storage.Revision { return storage.Revision(c.rev.Load()) }
 
@@ -144,8 +144,14 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	if c.now() >= rev {
 		return true, nil
 	}
-	w := waiters.Get().(*waiter)
-	defer waiters.Put(w)
+	w, _ := c.pool.Get().(*waiter)
+	if w == nil {
+		w = &waiter{woken: make(chan struct{}, 1), timer: time.NewTimer(limit)}
+	} else {
+		w.timer.Reset(limit)
+	}
+	defer c.pool.Put(w)
+	defer w.timer.Stop()
 	w.rev = rev
 	c.mu.Lock()
 	c.waiting.Add(1)
@@ -157,13 +163,11 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	heap.Push(&c.mu.heap, w)
 	c.alarmLocked()
 	c.mu.Unlock()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	var err error
 	select {
 	case <-w.woken:
 		return c.now() >= rev, nil
-	case <-timer.C:
+	case <-w.timer.C:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

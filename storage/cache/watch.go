@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,17 +62,17 @@ type Watcher struct {
 
 	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
 	initial atomic.Pointer[initial] // the state still to be sent; taken away if that takes too long
+	past    atomic.Pointer[past]    // the store's history, until it has caught up with the window; nil then
+	done    atomic.Bool             // Close was called
 
 	// Owned by Next.
 
 	begin bool             // initial has not been sent to its end
-	past  *past            // the store's history, until it has caught up with the window; nil then
 	idle  *cell            // all had been seen when this was the group's cell; else nil
 	upto  storage.Revision // everything up to here has been sent
 	buf   []Event
 
 	marks bookmarks
-	once  sync.Once // Close
 }
 
 // initial is the part of a snapshot that has not been sent.
@@ -107,10 +106,12 @@ func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, erro
 	case opts.After >= s.floor:
 		w.pos.Store(s.seqAfter(opts.After))
 	default:
-		if w.past, err = r.openPast(ctx, &opts); err != nil {
+		p, err := r.openPast(ctx, &opts)
+		if err != nil {
 			w.Close()
 			return nil, err
 		}
+		w.past.Store(p)
 	}
 	return w, nil
 }
@@ -144,13 +145,14 @@ func (w *Watcher) groupKey() string {
 
 // Close releases the position. It does not end a Next under way: the context does.
 func (w *Watcher) Close() {
-	w.once.Do(func() {
-		w.epoch.leave(w, w.groupKey())
-		w.initial.Store(nil)
-		if w.past != nil {
-			w.past.cursor.Close()
-		}
-	})
+	if w.done.Swap(true) {
+		return
+	}
+	w.epoch.leave(w, w.groupKey())
+	w.initial.Store(nil)
+	if p := w.past.Swap(nil); p != nil {
+		p.cursor.Close()
+	}
 }
 
 // SetDeadline asks for a last bookmark shortly before t, so that the client can resume from there. It has no effect
@@ -184,11 +186,14 @@ func (w *Watcher) collect(ctx context.Context) (*cell, error) {
 	if err := w.epoch.end.Load(); err != nil {
 		return nil, *err
 	}
+	past := w.past.Load()
 	switch {
+	case w.done.Load():
+		return nil, closed("watch", w.groupKey())
 	case w.begin:
 		return nil, w.collectInitial()
-	case w.past != nil:
-		return nil, w.collectPast(ctx)
+	case past != nil:
+		return nil, w.collectPast(ctx, past)
 	}
 	return w.collectWindow()
 }
@@ -242,10 +247,13 @@ func (w *Watcher) collectWindow() (*cell, error) {
 		}
 		w.idle, c = nil, w.group.cell.Load()
 	}
-	// The order of the three loads matters. The cell first: a change that is not in the state will wake the cell. The
-	// clock before the state: whatever had been seen by then is in the state.
+	// The order of the loads matters. The cell first: a change that is not in the state will wake the cell. The clock
+	// before the state: whatever had been seen by then is in the state, unless the epoch had ended.
 	seen := w.r.c.seen.now()
 	s := w.epoch.state.Load()
+	if err := w.epoch.end.Load(); err != nil {
+		return nil, *err
+	}
 	if w.idle != nil {
 		// Nothing in s behind pos concerns us, unless from has been set meanwhile.
 		if from := c.from.Load(); from != 0 {

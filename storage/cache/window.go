@@ -218,7 +218,7 @@ func (e *epoch) publish(next *state, since uint64) []*cell {
 		for seq := since; seq < next.end(); seq++ {
 			key := next.events[seq-next.first].key
 			mark(key, seq)
-			for i := 0; ; i++ {
+			for i := e.prefix; ; i++ {
 				n := strings.IndexByte(key[i:], '/')
 				if n < 0 {
 					break
