@@ -1,0 +1,132 @@
+package meta
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// IntOrStringType tells which half of an IntOrString counts.
+type IntOrStringType int64
+
+// The types of an IntOrString.
+const (
+	IntType    IntOrStringType = 0
+	StringType IntOrStringType = 1
+)
+
+// IntOrString is a number or a string, such as a port or its name, a count or a percentage.
+type IntOrString struct {
+	Type   IntOrStringType
+	IntVal int32
+	StrVal string
+}
+
+// FromInt32 returns a number.
+func FromInt32(v int32) IntOrString { return IntOrString{Type: IntType, IntVal: v} }
+
+// FromString returns a string.
+func FromString(s string) IntOrString { return IntOrString{Type: StringType, StrVal: s} }
+
+// String returns the string, or the number in decimal.
+func (v IntOrString) String() string {
+	if v.Type == StringType {
+		return v.StrVal
+	}
+	return strconv.Itoa(int(v.IntVal))
+}
+
+// IntValue returns the number; a string is read as one, and counts as 0 if it is none.
+func (v IntOrString) IntValue() int {
+	if v.Type == StringType {
+		i, _ := strconv.Atoi(v.StrVal)
+		return i
+	}
+	return int(v.IntVal)
+}
+
+// ScaledValue returns the number, or the percentage of total, rounded up or down.
+func (v IntOrString) ScaledValue(total int, roundUp bool) (int, error) {
+	if v.Type == IntType {
+		return int(v.IntVal), nil
+	}
+	if v.Type != StringType {
+		return 0, errors.New("invalid value for IntOrString: invalid type: neither int nor percentage")
+	}
+	digits, ok := strings.CutSuffix(v.StrVal, "%")
+	if !ok {
+		return 0, errors.New("invalid value for IntOrString: invalid type: string is not a percentage")
+	}
+	percent, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0, fmt.Errorf("invalid value for IntOrString: invalid value %q: %w", v.StrVal, err)
+	}
+	product := percent * total
+	floor := product / 100
+	if product%100 != 0 && product < 0 {
+		floor--
+	}
+	if roundUp && product%100 != 0 {
+		floor++
+	}
+	return floor, nil
+}
+
+// MarshalJSON writes a number or a string.
+func (v IntOrString) MarshalJSON() ([]byte, error) {
+	switch v.Type {
+	case IntType:
+		return strconv.AppendInt(nil, int64(v.IntVal), 10), nil
+	case StringType:
+		return json.Marshal(v.StrVal)
+	}
+	return nil, errors.New("impossible IntOrString.Type")
+}
+
+// UnmarshalJSON reads a number or a string; null leaves v at 0.
+func (v *IntOrString) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		s, err := unquote(data)
+		if err == nil {
+			*v = FromString(s)
+		}
+		return err
+	}
+	var i int32
+	err := json.Unmarshal(data, &i)
+	if err == nil {
+		*v = FromInt32(i)
+	}
+	return err
+}
+
+// AppendProto appends the message. All three fields are always in it.
+func (v IntOrString) AppendProto(b []byte) []byte {
+	b = appendVarint(b, 1, int64(v.Type))
+	b = appendVarint(b, 2, int64(v.IntVal))
+	return appendString(b, 3, v.StrVal)
+}
+
+// ParseProto reads the message.
+func (v *IntOrString) ParseProto(data []byte) error {
+	*v = IntOrString{}
+	return eachField(data, func(f wireField) error {
+		var n int64
+		var s []byte
+		var err error
+		switch f.number {
+		case 1:
+			n, err = f.int()
+			v.Type = IntOrStringType(n)
+		case 2:
+			n, err = f.int()
+			v.IntVal = int32(n)
+		case 3:
+			s, err = f.bytes()
+			v.StrVal = string(s)
+		}
+		return err
+	})
+}

@@ -1,0 +1,258 @@
+package meta
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// suffixes are the SI suffixes by format. The exponent is of 10, or of 2 with BinarySI.
+var suffixes = map[string]struct {
+	exponent int32
+	format   Format
+}{
+	"n": {-9, DecimalSI}, "u": {-6, DecimalSI}, "m": {-3, DecimalSI}, "": {0, DecimalSI}, "k": {3, DecimalSI},
+	"M": {6, DecimalSI}, "G": {9, DecimalSI}, "T": {12, DecimalSI}, "P": {15, DecimalSI}, "E": {18, DecimalSI},
+	"Ki": {10, BinarySI}, "Mi": {20, BinarySI}, "Gi": {30, BinarySI}, "Ti": {40, BinarySI}, "Pi": {50, BinarySI},
+	"Ei": {60, BinarySI},
+}
+
+var (
+	decimalSuffix = [...]string{"n", "u", "m", "", "k", "M", "G", "T", "P", "E"} // by exponent/3 + 3
+	binarySuffix  = [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}          // by power of 1024
+)
+
+// MustParse is ParseQuantity for constants; it panics on a malformed one.
+func MustParse(s string) Quantity {
+	q, err := ParseQuantity(s)
+	if err != nil {
+		panic("meta.MustParse(" + strconv.Quote(s) + "): " + err.Error())
+	}
+	return q
+}
+
+// ParseQuantity reads a quantity. The number may have a sign and a fraction; the suffix is an SI suffix (m, k, Ki, ...)
+// or an exponent (e3, E-6). What is finer than 1n rounds away from zero; binary quantities are capped at 2^63-1.
+func ParseQuantity(s string) (Quantity, error) {
+	p, err := splitQuantity(s)
+	if err != nil {
+		return Quantity{}, err
+	}
+	q := Quantity{format: p.format}
+	plain := false // the spelling may be kept
+	switch {
+	case p.whole == "" && p.fraction == "":
+		return q, nil
+	case p.format != BinarySI && p.decimal(&q):
+		plain = p.fraction == "" && q.scale%3 == 0 && !strings.HasSuffix(p.whole, "000")
+	case p.format == BinarySI && p.binary(&q):
+		plain = q.value>>p.exponent%1024 != 0
+	default:
+		if err := p.wide(&q); err != nil {
+			return Quantity{}, err
+		}
+	}
+	q.strip()
+	if plain {
+		q.text = s
+		return q, nil
+	}
+	q.spell(s)
+	return q, nil
+}
+
+// quantityParts is a quantity taken apart.
+type quantityParts struct {
+	negative bool
+	whole    string // digits before the point, without leading zeros
+	fraction string // digits behind it, without trailing zeros
+	exponent int32
+	format   Format
+}
+
+func splitQuantity(s string) (p quantityParts, err error) {
+	if s == "" || len(s) > maxQuantityText {
+		return p, errQuantityForm
+	}
+	rest := s
+	if rest[0] == '-' || rest[0] == '+' {
+		p.negative = rest[0] == '-'
+		rest = rest[1:]
+	}
+	n := digits(rest)
+	p.whole, rest = strings.TrimLeft(rest[:n], "0"), rest[n:]
+	if strings.HasPrefix(rest, ".") {
+		n = digits(rest[1:])
+		p.fraction, rest = strings.TrimRight(rest[1:1+n], "0"), rest[1+n:]
+	}
+	// The form of the suffix comes first, its meaning after: the errors differ.
+	end := 0
+	for end < len(rest) && strings.IndexByte("eEinumkKMGTP", rest[end]) >= 0 {
+		end++
+	}
+	if end < len(rest) && (rest[end] == '-' || rest[end] == '+') {
+		end++
+	}
+	if end += digits(rest[end:]); end < len(rest) {
+		return p, errQuantityForm
+	}
+	if known, ok := suffixes[rest]; ok {
+		p.exponent, p.format = known.exponent, known.format
+		return p, nil
+	}
+	if len(rest) > 1 && (rest[0] == 'e' || rest[0] == 'E') {
+		e, err := strconv.ParseInt(rest[1:], 10, 64)
+		if err != nil || e > maxExponent {
+			return p, errQuantitySuffix
+		}
+		// Below nano nothing is told apart any more.
+		p.exponent, p.format = int32(max(e, -maxExponent)), DecimalExponent
+		return p, nil
+	}
+	return p, errQuantitySuffix
+}
+
+// digits counts the decimal digits at the start of s.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// small returns whole and fraction as one number; it is for at most 18 digits.
+func (p *quantityParts) small() int64 {
+	var v int64
+	for _, part := range [...]string{p.whole, p.fraction} {
+		for i := range len(part) {
+			v = v*10 + int64(part[i]-'0')
+		}
+	}
+	if p.negative {
+		return -v
+	}
+	return v
+}
+
+// decimal sets q if it is a decimal number that fits into an int64 and needs no rounding.
+func (p *quantityParts) decimal(q *Quantity) bool {
+	scale := p.exponent - int32(len(p.fraction))
+	if len(p.whole)+len(p.fraction) > 18 || scale < nano {
+		return false
+	}
+	q.value, q.scale = p.small(), scale
+	return true
+}
+
+// binary sets q if it is a binary number without fraction of less than 2^63.
+func (p *quantityParts) binary(q *Quantity) bool {
+	if p.fraction != "" || len(p.whole) > 18 {
+		return false
+	}
+	v := p.small()
+	shifted := v << p.exponent
+	if shifted>>p.exponent != v {
+		return false
+	}
+	q.value = shifted
+	return true
+}
+
+// wide sets q to any other number, rounding and capping it.
+func (p *quantityParts) wide(q *Quantity) error {
+	v, ok := new(big.Int).SetString(p.whole+p.fraction, 10)
+	if !ok {
+		return errQuantityNumber
+	}
+	scale := -int32(len(p.fraction))
+	if p.format == BinarySI {
+		v.Lsh(v, uint(p.exponent))
+	} else {
+		scale += p.exponent
+	}
+	if scale < nano {
+		v, scale = divUp(v, bigPow10(nano-scale)), nano
+	}
+	if p.format == BinarySI {
+		one := bigPow10(-scale)
+		limit := new(big.Int).Mul(big.NewInt(math.MaxInt64), one)
+		if v.Cmp(limit) > 0 {
+			v = limit
+		}
+		if v.Sign() > 0 && v.Cmp(one) < 0 {
+			q.format = DecimalSI // binary suffixes cannot write it
+		}
+	}
+	if p.negative {
+		v.Neg(v)
+	}
+	q.wide, q.scale = v, scale
+	return nil
+}
+
+// spell sets q.text to the canonical spelling, reusing the string have if it is that already.
+func (q *Quantity) spell(have string) {
+	if q.IsZero() {
+		q.text = ""
+		return
+	}
+	var room [40]byte
+	text := room[:0]
+	if q.format == BinarySI {
+		text = q.appendBinary(text)
+	}
+	if len(text) == 0 {
+		text = q.appendDecimal(text)
+	}
+	if string(text) != have {
+		have = string(text)
+	}
+	q.text = have
+}
+
+// appendDecimal writes the mantissa so that the exponent is a multiple of three.
+func (q *Quantity) appendDecimal(b []byte) []byte {
+	b = q.mantissaText(b)
+	zeros := (q.scale%3 + 3) % 3
+	if q.format != DecimalExponent && q.scale > 18 {
+		zeros = q.scale - 18 // there is no suffix above E
+	}
+	for range zeros {
+		b = append(b, '0')
+	}
+	exponent := q.scale - zeros
+	if q.format != DecimalExponent {
+		return append(b, decimalSuffix[exponent/3+3]...)
+	}
+	if exponent != 0 {
+		b = append(b, 'e')
+		b = strconv.AppendInt(b, int64(exponent), 10)
+	}
+	return b
+}
+
+// appendBinary writes an integer of at least 1024 with the largest suffix that leaves it an integer, and nothing if q
+// is not such a number.
+func (q *Quantity) appendBinary(b []byte) []byte {
+	if q.scale < 0 {
+		return b
+	}
+	power := 0
+	if v, ok := q.AsInt64(); ok {
+		if -1024 < v && v < 1024 {
+			return b
+		}
+		for v%1024 == 0 && power < len(binarySuffix)-1 {
+			v /= 1024
+			power++
+		}
+		b = strconv.AppendInt(b, v, 10)
+	} else {
+		v := new(big.Int).Mul(q.mantissa(), bigPow10(q.scale))
+		power = min(int(v.TrailingZeroBits()/10), len(binarySuffix)-1)
+		b = v.Quo(v, new(big.Int).Lsh(big.NewInt(1), uint(10*power))).Append(b, 10)
+	}
+	return append(b, binarySuffix[power]...)
+}

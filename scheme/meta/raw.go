@@ -1,0 +1,78 @@
+package meta
+
+import "slices"
+
+// UID is the identity of an object over its whole life. Two objects of one name never share it.
+type UID string
+
+// RawExtension is any JSON value, kept as it was written. Raw is never changed in place, so copying the struct is a
+// deep copy. Without Raw it is null.
+type RawExtension struct{ Raw []byte }
+
+// MarshalJSON writes the value.
+func (r RawExtension) MarshalJSON() ([]byte, error) { return marshalRaw(r.Raw), nil }
+
+// UnmarshalJSON keeps a copy of the value; null leaves r unset.
+func (r *RawExtension) UnmarshalJSON(data []byte) error {
+	unmarshalRaw(&r.Raw, data)
+	return nil
+}
+
+// AppendProto appends the value.
+func (r RawExtension) AppendProto(b []byte) []byte { return appendRaw(b, r.Raw) }
+
+// ParseProto reads the message.
+func (r *RawExtension) ParseProto(data []byte) error { return parseRaw(&r.Raw, data) }
+
+// FieldsV1 is a set of fields as server-side apply tracks them, a tree in JSON. Raw is never changed in place, so
+// copying the struct is a deep copy. Without Raw it is null.
+type FieldsV1 struct{ Raw []byte }
+
+// MarshalJSON writes the tree.
+func (f FieldsV1) MarshalJSON() ([]byte, error) { return marshalRaw(f.Raw), nil }
+
+// UnmarshalJSON keeps a copy of the tree; null leaves f unset.
+func (f *FieldsV1) UnmarshalJSON(data []byte) error {
+	unmarshalRaw(&f.Raw, data)
+	return nil
+}
+
+// AppendProto appends the tree.
+func (f FieldsV1) AppendProto(b []byte) []byte { return appendRaw(b, f.Raw) }
+
+// ParseProto reads the message.
+func (f *FieldsV1) ParseProto(data []byte) error { return parseRaw(&f.Raw, data) }
+
+func marshalRaw(raw []byte) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	return raw
+}
+
+// unmarshalRaw copies data: the decoder will reuse its buffer.
+func unmarshalRaw(raw *[]byte, data []byte) {
+	if string(data) == "null" {
+		return
+	}
+	*raw = slices.Clone(data)
+}
+
+func appendRaw(b, raw []byte) []byte {
+	if raw == nil {
+		return b
+	}
+	return appendBytes(b, 1, raw)
+}
+
+func parseRaw(raw *[]byte, data []byte) error {
+	*raw = nil
+	return eachField(data, func(f wireField) error {
+		if f.number != 1 {
+			return nil
+		}
+		content, err := f.bytes()
+		*raw = append(make([]byte, 0, len(content)), content...)
+		return err
+	})
+}

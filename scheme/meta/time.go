@@ -1,0 +1,201 @@
+package meta
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Time is a moment in whole seconds, in UTC. JSON has it as RFC 3339, null if it is zero. Copying the struct copies it.
+type Time struct{ time.Time }
+
+// MicroTime is a moment in microseconds, in UTC. JSON has it as RFC 3339 with exactly six decimals, null if it is zero.
+// Copying the struct copies it.
+type MicroTime struct{ time.Time }
+
+const rfc3339Micro = "2006-01-02T15:04:05.000000Z07:00"
+
+// Now returns the current time as a Time.
+func Now() Time { return NewTime(time.Now()) }
+
+// NewTime returns t without what a Time cannot hold: fractions of a second, the zone, the monotonic clock.
+func NewTime(t time.Time) Time { return Time{t.UTC().Truncate(time.Second)} }
+
+// NowMicro returns the current time as a MicroTime.
+func NowMicro() MicroTime { return NewMicroTime(time.Now()) }
+
+// NewMicroTime returns t without what a MicroTime cannot hold: fractions of a microsecond, the zone, the monotonic clock.
+func NewMicroTime(t time.Time) MicroTime { return MicroTime{t.UTC().Truncate(time.Microsecond)} }
+
+// IsZero reports whether t is unset; so is a nil pointer.
+func (t *Time) IsZero() bool { return t == nil || t.Time.IsZero() }
+
+// IsZero reports whether t is unset; so is a nil pointer.
+func (t *MicroTime) IsZero() bool { return t == nil || t.Time.IsZero() }
+
+// Equal reports whether both are the same moment, or both unset.
+func (t *Time) Equal(o *Time) bool {
+	if t == nil || o == nil {
+		return t.IsZero() && o.IsZero()
+	}
+	return t.Time.Equal(o.Time)
+}
+
+// Before reports whether t is earlier than o. An unset time is earlier than any other.
+func (t *Time) Before(o *Time) bool {
+	if t == nil || o == nil {
+		return t == nil && o != nil
+	}
+	return t.Time.Before(o.Time)
+}
+
+// MarshalJSON writes RFC 3339 in UTC, or null.
+func (t Time) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, time.RFC3339), nil }
+
+// MarshalJSON writes RFC 3339 in UTC with six decimals, or null.
+func (t MicroTime) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, rfc3339Micro), nil }
+
+func marshalTime(t time.Time, layout string) []byte {
+	if t.IsZero() {
+		return []byte("null")
+	}
+	b := make([]byte, 0, len(layout)+2)
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, layout)
+	return append(b, '"')
+}
+
+// UnmarshalJSON reads RFC 3339 with any zone; null is zero.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	p, err := unmarshalTime(data, time.RFC3339)
+	if err == nil {
+		*t = NewTime(p)
+	}
+	return err
+}
+
+// UnmarshalJSON reads RFC 3339 with six decimals and any zone; null is zero.
+func (t *MicroTime) UnmarshalJSON(data []byte) error {
+	p, err := unmarshalTime(data, rfc3339Micro)
+	if err == nil {
+		*t = NewMicroTime(p)
+	}
+	return err
+}
+
+func unmarshalTime(data []byte, layout string) (time.Time, error) {
+	if string(data) == "null" {
+		return time.Time{}, nil
+	}
+	s, err := unquote(data)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(layout, s)
+}
+
+// unquote reads a JSON string.
+func unquote(data []byte) (string, error) {
+	if n := len(data); n >= 2 && data[0] == '"' && data[n-1] == '"' {
+		plain := true
+		for _, c := range data[1 : n-1] {
+			if c < ' ' || c > '~' || c == '\\' || c == '"' {
+				plain = false
+				break
+			}
+		}
+		if plain {
+			return string(data[1 : n-1]), nil
+		}
+	}
+	var s string
+	err := json.Unmarshal(data, &s)
+	return s, err
+}
+
+// AppendProto appends seconds and nanoseconds since 1970; the latter are always 0. The zero time is an empty message.
+func (t Time) AppendProto(b []byte) []byte {
+	if t.Time.IsZero() {
+		return b
+	}
+	return appendVarint(appendVarint(b, 1, t.Unix()), 2, 0)
+}
+
+// AppendProto appends seconds and nanoseconds since 1970, the latter in whole microseconds. The zero time is an empty
+// message.
+func (t MicroTime) AppendProto(b []byte) []byte {
+	if t.Time.IsZero() {
+		return b
+	}
+	return appendVarint(appendVarint(b, 1, t.Unix()), 2, int64(t.Nanosecond()/1000*1000))
+}
+
+// ParseProto reads the message.
+func (t *Time) ParseProto(data []byte) error {
+	p, err := parseTimeProto(data)
+	if err == nil {
+		*t = NewTime(p)
+	}
+	return err
+}
+
+// ParseProto reads the message.
+func (t *MicroTime) ParseProto(data []byte) error {
+	p, err := parseTimeProto(data)
+	if err == nil {
+		*t = NewMicroTime(p)
+	}
+	return err
+}
+
+func parseTimeProto(data []byte) (time.Time, error) {
+	if len(data) == 0 {
+		return time.Time{}, nil
+	}
+	var seconds, nanos int64
+	err := eachField(data, func(f wireField) (err error) {
+		switch f.number {
+		case 1:
+			seconds, err = f.int()
+		case 2:
+			nanos, err = f.int()
+			nanos = int64(int32(nanos))
+		}
+		return err
+	})
+	return time.Unix(seconds, nanos), err
+}
+
+// Duration is a length of time. JSON has it as Go writes it, such as "1h30m0s".
+type Duration struct{ time.Duration }
+
+// MarshalJSON writes a string.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.Duration.String()) }
+
+// UnmarshalJSON reads a string that time.ParseDuration understands.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	s, err := unquote(data)
+	if err != nil {
+		return err
+	}
+	p, err := time.ParseDuration(s)
+	if err == nil {
+		d.Duration = p
+	}
+	return err
+}
+
+// AppendProto appends the nanoseconds.
+func (d Duration) AppendProto(b []byte) []byte { return appendVarint(b, 1, int64(d.Duration)) }
+
+// ParseProto reads the message.
+func (d *Duration) ParseProto(data []byte) error {
+	d.Duration = 0
+	return eachField(data, func(f wireField) error {
+		if f.number != 1 {
+			return nil
+		}
+		n, err := f.int()
+		d.Duration = time.Duration(n)
+		return err
+	})
+}
