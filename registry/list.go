@@ -113,13 +113,16 @@ func (s *Store) expiredContinue(ctx context.Context, after string) error {
 
 // matcher compiles the selectors. name is the one metadata.name that can match, or "".
 func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) bool, name string, err error) {
-	for i := range req.Fields {
-		if label := req.Fields[i].Field; !s.reader.knownField(label) {
-			return nil, "", s.unknownField(label)
+	labels, fields := req.Labels, req.Fields
+	if !fields.Empty() {
+		fields, err = fields.Transform(func(label, value string) (string, string, error) {
+			return s.cfg.Scheme.FieldLabel(s.storageGVK, label, value)
+		})
+		if err != nil {
+			return nil, "", meta.NewBadRequest(err.Error())
 		}
 	}
-	name, _ = req.Fields.RequiresExact("metadata.name")
-	labels, fields := req.Labels, req.Fields
+	name, _ = fields.RequiresExact("metadata.name")
 	switch {
 	case labels.Empty() && fields.Empty():
 		return nil, name, nil
@@ -128,15 +131,6 @@ func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) boo
 	default:
 		return func(o *cache.Object) bool { return labels.Matches(o.Labels) && fields.Matches(o.Fields) }, name, nil
 	}
-}
-
-// unknownField is the answer to a selector on a field that the kind does not offer. Kinds with no fields of their
-// own list what there is.
-func (s *Store) unknownField(label string) error {
-	if len(s.res.Fields) > 0 {
-		return meta.NewBadRequest("field label not supported: " + label)
-	}
-	return meta.NewBadRequest(quote(label) + ` is not a known field selector: only "metadata.name", "metadata.namespace"`)
 }
 
 // Watch returns a cursor over the changes that req selects. See router.Watcher.

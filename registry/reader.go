@@ -104,15 +104,6 @@ func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 	return append(pairs, cache.Pair{Key: "metadata.name", Value: peek.Name}, cache.Pair{Key: "metadata.namespace", Value: peek.Namespace})
 }
 
-// knownField reports whether a field selector may name label.
-func (r *reader) knownField(label string) bool {
-	if label == "metadata.name" || label == "metadata.namespace" {
-		return true
-	}
-	_, ok := slices.BinarySearchFunc(r.fields, label, func(f FieldValue, label string) int { return strings.Compare(f.Label, label) })
-	return ok
-}
-
 // transcode brings a stored object into JSON of the storage version.
 func (r *reader) transcode(value []byte) ([]byte, error) {
 	obj, err := r.object(value)

@@ -99,6 +99,26 @@ func (d *Discovery) Remove(gv meta.GroupVersion) {
 	}
 }
 
+// Paths lists the paths of all documents, for the index at /.
+func (d *Discovery) Paths() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	paths := []string{"/apis"}
+	if len(d.legacy.versions) > 0 {
+		paths = append(paths, "/api")
+	}
+	for i := range d.legacy.versions {
+		paths = append(paths, "/api/"+d.legacy.versions[i].Version)
+	}
+	for i := range d.groups {
+		paths = append(paths, "/apis/"+d.groups[i].name)
+		for j := range d.groups[i].versions {
+			paths = append(paths, "/apis/"+d.groups[i].versions[j].GroupVersion.String())
+		}
+	}
+	return paths
+}
+
 // groupLocked returns the legacy group, or another one if it is known, else nil.
 func (d *Discovery) groupLocked(name string) *discoveryGroup {
 	if name == "" {

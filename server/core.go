@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry/coordination"
+	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// CoreGroups returns Kubernetes's own groups as far as they are served. Events are kept for eventTTL.
+func CoreGroups(eventTTL time.Duration) []Group {
+	return []Group{
+		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(eventTTL)},
+		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
+	}
+}
+
+// systemNamespaces exist in every cluster.
+var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// createSystemNamespaces is a post-start hook: it makes the system namespaces that are missing.
+func createSystemNamespaces(ctx context.Context, s *Server) error {
+	namespaces := s.Store(meta.GroupResource{Resource: "namespaces"})
+	for _, name := range systemNamespaces {
+		if _, err := namespaces.Get(ctx, "", name, ""); err == nil {
+			continue
+		}
+		ns := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}}
+		s.Scheme.Default(ns)
+		_, err := namespaces.Create(ctx, "", "", ns, &meta.CreateOptions{})
+		if err != nil && !meta.IsAlreadyExists(err) {
+			return err
+		}
+		s.log.Debug("created system namespace", zap.String("namespace", name))
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"runtime/debug"
+	"sort"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/coracle-project/coracle/router"
+)
+
+// KubernetesVersion is the release whose API the server speaks.
+const KubernetesVersion = "v1.36.3"
+
+// Version is the release of Coracle. Builds set it with -ldflags.
+var Version = "dev"
+
+// versionInfo is the document at /version.
+type versionInfo struct {
+	Major        string `json:"major"`
+	Minor        string `json:"minor"`
+	GitVersion   string `json:"gitVersion"`
+	GitCommit    string `json:"gitCommit"`
+	GitTreeState string `json:"gitTreeState"`
+	BuildDate    string `json:"buildDate"`
+	GoVersion    string `json:"goVersion"`
+	Compiler     string `json:"compiler"`
+	Platform     string `json:"platform"`
+}
+
+// installPaths serves what is no API resource: version, index, health, metrics, schemas, profiles.
+func (s *Server) installPaths() error {
+	paths := s.Core.Paths
+	version := readOnly(versionHandler())
+	index := http.HandlerFunc(s.serveIndex)
+	for path, h := range map[string]http.Handler{
+		"/version": version, "/": index, "/index.html": index,
+	} {
+		if err := paths.Handle(path, h); err != nil {
+			return err
+		}
+	}
+	if err := paths.HandleHidden("/version/", onlyAt("/version/", version)); err != nil {
+		return err
+	}
+	metrics := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{DisableCompression: true})
+	if err := paths.Handle("/metrics", metrics); err != nil {
+		return err
+	}
+	if err := s.installHealth(); err != nil {
+		return err
+	}
+	if err := s.installOpenAPI(); err != nil {
+		return err
+	}
+	if s.cfg.Profiling {
+		return s.installProfiles()
+	}
+	return nil
+}
+
+// onlyAt serves one path of a prefix and answers 404, as a Status, on those below it.
+func onlyAt(path string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path {
+			router.WriteError(w, r, router.ErrNotFound())
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// installProfiles serves /debug/pprof.
+func (s *Server) installProfiles() error {
+	for path, h := range map[string]http.HandlerFunc{
+		"/debug/pprof/":        pprof.Index,
+		"/debug/pprof/cmdline": pprof.Cmdline,
+		"/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/symbol":  pprof.Symbol,
+		"/debug/pprof/trace":   pprof.Trace,
+	} {
+		if err := s.Core.Paths.Handle(path, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// versionHandler answers with the version, made once.
+func versionHandler() http.Handler {
+	v := versionInfo{
+		Major: "1", Minor: "36", GitVersion: KubernetesVersion + "+coracle." + Version, GitTreeState: "clean",
+		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			switch setting.Key {
+			case "vcs.revision":
+				v.GitCommit = setting.Value
+			case "vcs.time":
+				v.BuildDate = setting.Value
+			}
+		}
+	}
+	body, err := json.MarshalIndent(v, "", "  ")
+	if err != nil { // a struct of strings cannot fail
+		panic(err)
+	}
+	contentType := []string{"application/json"}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = contentType
+		w.Write(body)
+	})
+}
+
+// serveIndex lists the paths that the server knows.
+func (s *Server) serveIndex(w http.ResponseWriter, _ *http.Request) {
+	paths := append(s.Core.Paths.Paths(), s.Core.Discovery.Paths()...)
+	sort.Strings(paths)
+	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(body)
+}
