@@ -94,7 +94,10 @@ func yamlKey(key, value any) (string, error) {
 func AppendYAML(dst, data []byte) ([]byte, error) {
 	tree, _, err := DecodeTree(data, false)
 	if err != nil {
-		return dst, err
+		// A number out of all range stays text, as it does in kube-apiserver, where YAML's own parser reads the JSON.
+		if err := yaml.Unmarshal(data, &tree); err != nil {
+			return dst, err
+		}
 	}
 	out, err := yaml.Marshal(tree)
 	if err != nil {

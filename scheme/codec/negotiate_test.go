@@ -1,0 +1,149 @@
+package codec
+
+import (
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+func TestNegotiate(t *testing.T) {
+	const (
+		plain    = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+		streamed = "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+		route    = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+		list     = route + ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+		all      = OfferTable | OfferPartial
+	)
+	table := Media{As: "Table", Group: "meta.k8s.io", Version: "v1"}
+	for _, tt := range []struct {
+		accept string
+		offer  Offer
+		want   Media
+		err    string
+	}{
+		{"", all, Media{}, ""},
+		{"*/*", all, Media{}, ""},
+		{"application/json", all, Media{}, ""},
+		{"application/yaml", all, Media{Type: YAML}, ""},
+		{"application/vnd.kubernetes.protobuf", all, Media{Type: Protobuf}, ""},
+		{"application/vnd.kubernetes.protobuf,application/json", all, Media{Type: Protobuf}, ""},
+		{"application/vnd.kubernetes.protobuf;q=0.5, application/json", all, Media{}, ""},
+		{"text/html,application/json;q=0.1", all, Media{}, ""},
+		{"text/html, */*;q=0.8", all, Media{}, ""},
+		{"*/*, application/yaml", all, Media{Type: YAML}, ""},
+		{"application/json; charset=utf-8", all, Media{}, ""},
+		{"application/json;pretty=1", all, Media{Pretty: true}, ""},
+		{"application/*", all, Media{}, route},
+		{"application/*, application/yaml", all, Media{Type: YAML}, ""},
+		{"application/xml", all, Media{}, route},
+		{"application/xml", all | OfferStream, Media{}, list},
+		{"garbage", OfferStream, Media{}, list},
+		{"application/json;as=Table;v=v1;g=meta.k8s.io", all, table, ""},
+		{"application/json;as=Table;v=v1beta1;g=meta.k8s.io", all, Media{As: "Table", Group: "meta.k8s.io", Version: "v1beta1"}, ""},
+		{"application/json;as=Table;v=v1;g=meta.k8s.io,application/json", OfferPartial, Media{}, ""},
+		{"application/json;as=Table;v=v9;g=meta.k8s.io", all, Media{}, plain},
+		{"application/json;as=Table;v=v9;g=meta.k8s.io, application/json", all, Media{}, ""},
+		{"application/json;as=Chart;v=v1;g=meta.k8s.io", all, Media{}, plain},
+		{"application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io", all, table, ""},
+		{"application/yaml;as=Table;v=v1;g=meta.k8s.io", all, Media{Type: YAML, As: "Table", Group: "meta.k8s.io", Version: "v1"}, ""},
+		{"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", all, Media{Type: Protobuf, As: AsPartial, Group: "meta.k8s.io", Version: "v1"}, ""},
+		{"application/json;stream=watch", OfferStream, Media{Stream: true}, ""},
+		{"application/json;stream=watch", all, Media{}, plain},
+		{"application/json;stream=watch", OfferWatch, Media{Stream: true}, ""},
+		{"application/vnd.kubernetes.protobuf;stream=watch,application/json", OfferWatch, Media{Type: Protobuf, Stream: true}, ""},
+		{"application/yaml", OfferWatch, Media{}, streamed},
+		{"application/json;as=Table;v=v1;g=meta.k8s.io", OfferWatch | OfferTable, table, ""},
+	} {
+		for range 2 { // the second time from memory
+			got, err := Negotiate(tt.accept, tt.offer)
+			if got != tt.want || errText(err) != tt.err {
+				t.Errorf("Negotiate(%q, %d): got %+v, %q, want %+v, %q", tt.accept, tt.offer, got, errText(err), tt.want, tt.err)
+			}
+			if err != nil && err.(*meta.StatusError).Status.Code != 406 {
+				t.Errorf("Negotiate(%q): got code %d, want 406", tt.accept, err.(*meta.StatusError).Status.Code)
+			}
+		}
+	}
+}
+
+func TestNegotiateAllocates(t *testing.T) {
+	const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+	if n := testing.AllocsPerRun(100, func() { Negotiate(accept, OfferTable) }); n > 0 {
+		t.Errorf("Negotiate: got %v allocs, want 0", n)
+	}
+	f := NewFactory(testKinds{})
+	m := Media{Type: YAML}
+	if n := testing.AllocsPerRun(100, func() { f.FormOf(m, v1) }); n > 0 {
+		t.Errorf("FormOf: got %v allocs, want 0", n)
+	}
+}
+
+func TestFormOf(t *testing.T) {
+	f := NewFactory(testKinds{})
+	seen := map[uint32]bool{}
+	for _, gv := range []meta.GroupVersion{v1, {Group: "apps", Version: "v1"}} {
+		for _, m := range []Media{{}, {Type: YAML}, {Pretty: true}, {As: AsPartial}} {
+			n := f.FormOf(m, gv)
+			if n == 0 || seen[n] || f.FormOf(m, gv) != n {
+				t.Errorf("FormOf(%v, %v): got %d", m, gv, n)
+			}
+			seen[n] = true
+		}
+	}
+}
+
+func TestBodyType(t *testing.T) {
+	const refused = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+	for _, tt := range []struct {
+		header string
+		want   Type
+		err    string
+	}{
+		{"", JSON, ""},
+		{"application/json", JSON, ""},
+		{"application/json; charset=utf-8", JSON, ""},
+		{"Application/YAML", YAML, ""},
+		{"application/vnd.kubernetes.protobuf", Protobuf, ""},
+		{"text/plain", JSON, refused},
+		{"application/x-www-form-urlencoded", JSON, refused},
+		{";;;", JSON, refused},
+	} {
+		if got, err := BodyType(tt.header); got != tt.want || errText(err) != tt.err {
+			t.Errorf("BodyType(%q): got %v, %v, want %v, %q", tt.header, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestPretty(t *testing.T) {
+	for _, tt := range []struct {
+		query, agent string
+		want         bool
+	}{
+		{"", "kubectl/v1.36", false},
+		{"", "curl/8.5.0", true},
+		{"", "Wget/1.21", true},
+		{"", "Mozilla/5.0 browser", true},
+		{"pretty=true", "", true},
+		{"a=b&pretty=1", "", true},
+		{"pretty=false", "curl/8", false},
+		{"pretty=0", "curl/8", false},
+		{"pretty=", "curl/8", true},
+		{"pretty", "x", false},
+		{"pretty=maybe", "curl/8", false},
+	} {
+		if got := Pretty(tt.query, tt.agent); got != tt.want {
+			t.Errorf("Pretty(%q, %q): got %v, want %v", tt.query, tt.agent, got, tt.want)
+		}
+	}
+}
+
+func FuzzNegotiate(f *testing.F) {
+	f.Add("application/json;as=Table;v=v1;g=meta.k8s.io, */*;q=0.1", uint8(3))
+	f.Add("a/b/c;;=;q==1,,*,*/", uint8(255))
+	f.Fuzz(func(t *testing.T, accept string, offer uint8) {
+		a, errA := Negotiate(accept, Offer(offer))
+		if b, errB := Negotiate(accept, Offer(offer)); a != b || errText(errA) != errText(errB) {
+			t.Fatalf("Negotiate(%q): %v, %v, then %v, %v", accept, a, errA, b, errB)
+		}
+	})
+}
