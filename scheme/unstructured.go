@@ -1,0 +1,290 @@
+package scheme
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Unstructured is an object of a kind that has no Go type, such as a custom resource: typed metadata beside a tree of
+// plain JSON values. It is not safe for concurrent change.
+//
+// Values in the tree are map[string]any, []any, string, bool, int64, float64 (numbers with a fraction or exponent, or
+// beyond int64) and nil. A tree that is decoded or copied is owned by its object.
+type Unstructured struct {
+	meta.TypeMeta
+	meta.ObjectMeta
+	// Content holds all other fields of the object, never apiVersion, kind or metadata.
+	Content map[string]any
+}
+
+// UnstructuredList is a list of Unstructured objects of one kind.
+type UnstructuredList struct {
+	meta.TypeMeta
+	meta.ListMeta
+	Items []*Unstructured
+}
+
+// ErrNotObject is returned where JSON is no object.
+var ErrNotObject = errors.New("not a JSON object")
+
+// At returns the value at a path of field names in the content, if there is one and it is of type T. The value is
+// shared with the object.
+func At[T any](u *Unstructured, path ...string) (T, bool) {
+	var value any = u.Content
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		next, ok := object[name]
+		if !ok {
+			var zero T
+			return zero, false
+		}
+		value = next
+	}
+	t, ok := value.(T)
+	return t, ok
+}
+
+// Set stores value at a path of field names in the content, making the objects on the way. It keeps value, which
+// must be a tree as described above. The error says which name on the way is taken by something else.
+func (u *Unstructured) Set(value any, path ...string) error {
+	if len(path) == 0 {
+		return errors.New("no path given")
+	}
+	switch path[0] {
+	case "apiVersion", "kind", "metadata":
+		return fmt.Errorf("%s is not part of the content", path[0])
+	}
+	if u.Content == nil {
+		u.Content = map[string]any{}
+	}
+	object := u.Content
+	for i, name := range path[:len(path)-1] {
+		switch next := object[name].(type) {
+		case map[string]any:
+			object = next
+		case nil:
+			made := map[string]any{}
+			object[name] = made
+			object = made
+		default:
+			return fmt.Errorf("%s is no object but %T", strings.Join(path[:i+1], "."), next)
+		}
+	}
+	object[path[len(path)-1]] = value
+	return nil
+}
+
+// Remove deletes the field at a path, if it is there.
+func (u *Unstructured) Remove(path ...string) {
+	if len(path) == 0 {
+		return
+	}
+	if object, ok := At[map[string]any](u, path[:len(path)-1]...); ok {
+		delete(object, path[len(path)-1])
+	}
+}
+
+// DeepCopy returns a copy that shares nothing with u.
+func (u *Unstructured) DeepCopy() *Unstructured { return typeinfo.Copy(u) }
+
+// MarshalJSON writes the fields of the object in alphabetical order, as Kubernetes does for objects without a type.
+func (u *Unstructured) MarshalJSON() ([]byte, error) {
+	fields := maps.Clone(u.Content)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	setTypeMeta(fields, u.TypeMeta)
+	delete(fields, "metadata")
+	var zero meta.ObjectMeta
+	if head, err := json.Marshal(&u.ObjectMeta); err != nil {
+		return nil, err
+	} else if none, _ := json.Marshal(&zero); !bytes.Equal(head, none) {
+		fields["metadata"] = json.RawMessage(head)
+	}
+	return marshal(fields)
+}
+
+// UnmarshalJSON replaces u. Fields of the metadata that Kubernetes does not know are dropped; names are matched
+// exactly.
+func (u *Unstructured) UnmarshalJSON(data []byte) error {
+	tree, err := decodeObject(data)
+	if err != nil {
+		return err
+	}
+	made := Unstructured{Content: tree}
+	if made.TypeMeta, err = takeTypeMeta(tree); err == nil {
+		err = takeMetadata(tree, &made.ObjectMeta)
+	}
+	if err != nil {
+		return err
+	}
+	*u = made
+	return nil
+}
+
+// MarshalJSON writes the list; items is always there.
+func (l *UnstructuredList) MarshalJSON() ([]byte, error) {
+	items := l.Items
+	if items == nil {
+		items = []*Unstructured{}
+	}
+	fields := map[string]any{"items": items, "metadata": &l.ListMeta}
+	setTypeMeta(fields, l.TypeMeta)
+	return marshal(fields)
+}
+
+// UnmarshalJSON replaces l.
+func (l *UnstructuredList) UnmarshalJSON(data []byte) error {
+	tree, err := decodeObject(data)
+	if err != nil {
+		return err
+	}
+	var made UnstructuredList
+	if made.TypeMeta, err = takeTypeMeta(tree); err == nil {
+		err = takeMetadata(tree, &made.ListMeta)
+	}
+	if err != nil {
+		return err
+	}
+	var items struct {
+		Items []*Unstructured `json:"items"`
+	}
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	made.Items = items.Items
+	*l = made
+	return nil
+}
+
+// marshal writes JSON as the API does: without escaping HTML, and without a final newline.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func setTypeMeta(fields map[string]any, tm meta.TypeMeta) {
+	for name, value := range map[string]string{"apiVersion": tm.APIVersion, "kind": tm.Kind} {
+		delete(fields, name)
+		if value != "" {
+			fields[name] = value
+		}
+	}
+}
+
+// decodeObject decodes a JSON object into a tree with integers as int64.
+func decodeObject(data []byte) (map[string]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var tree map[string]any
+	if err := dec.Decode(&tree); err != nil {
+		return nil, err
+	}
+	if tree == nil {
+		return nil, ErrNotObject
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("more than one JSON value")
+	}
+	return settleNumbers(tree).(map[string]any), nil
+}
+
+// settleNumbers replaces each json.Number below v by an int64, or a float64 where it is no integer or too large.
+func settleNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, held := range v {
+			v[k] = settleNumbers(held)
+		}
+	case []any:
+		for i := range v {
+			v[i] = settleNumbers(v[i])
+		}
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // out of range becomes infinite; JSON has no such number and marshalling says so
+		return f
+	}
+	return v
+}
+
+// takeTypeMeta moves apiVersion and kind out of a tree.
+func takeTypeMeta(tree map[string]any) (tm meta.TypeMeta, err error) {
+	for name, to := range map[string]*string{"apiVersion": &tm.APIVersion, "kind": &tm.Kind} {
+		switch value := tree[name].(type) {
+		case string:
+			*to = value
+		case nil:
+		default:
+			return tm, fmt.Errorf("%s is no string but %T", name, value)
+		}
+		delete(tree, name)
+	}
+	return tm, nil
+}
+
+// takeMetadata moves the metadata out of a tree into a struct. What the struct does not know under the exact name is
+// dropped first: encoding/json would match names regardless of case.
+func takeMetadata[T any](tree map[string]any, to *T) error {
+	head, ok := tree["metadata"]
+	delete(tree, "metadata")
+	if !ok || head == nil {
+		return nil
+	}
+	if _, ok := head.(map[string]any); !ok {
+		return fmt.Errorf("metadata is no object but %T", head)
+	}
+	keepKnown(typeinfo.For[T](), head)
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("metadata: %w", err)
+	}
+	return nil
+}
+
+// keepKnown removes the fields from a tree that t does not have.
+func keepKnown(t *typeinfo.Type, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, held := range v {
+			switch {
+			case t.Kind == typeinfo.Map:
+				keepKnown(t.Elem, held)
+			case t.Kind != typeinfo.Struct:
+			case t.Field(name) == nil:
+				delete(v, name)
+			default:
+				keepKnown(t.Field(name).Type, held)
+			}
+		}
+	case []any:
+		if t.Kind == typeinfo.List {
+			for _, held := range v {
+				keepKnown(t.Elem, held)
+			}
+		}
+	}
+}
+
+// FieldNames returns the names of the fields in the content, sorted.
+func (u *Unstructured) FieldNames() []string { return slices.Sorted(maps.Keys(u.Content)) }
