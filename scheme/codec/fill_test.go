@@ -19,7 +19,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 			u.Raw = []byte(`{"f:a":{".":{}}}`)
 			return
 		case *meta.Time:
-			u.Time = time.Unix(r.Int64N(1<<32), 0).Local()
+			u.Time = time.Unix(r.Int64N(1<<32), 0).UTC()
 			return
 		}
 	}
