@@ -1,0 +1,313 @@
+package authn
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+func TestReadTokens(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		len        int
+		err        string
+	}{
+		{"empty", "", 0, ""},
+		{"plain", "t,u,1\n", 1, ""},
+		{"groups", `t,u,1,"a,b"`, 1, ""},
+		{"more columns", "t,u,1,g,extra\n", 1, ""},
+		{"no token", ",u,1\nt,u,1\n", 1, ""},
+		{"twice", "t,u,1\nt,v,2\n", 1, ""},
+		{"too few", "t,u,1\nt,u\n", 0, "line 2: must have at least 3 columns (token, user name, user uid), found 2"},
+		{"bad quote", "t,\"u,1\n", 0, "quote"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ReadTokens(strings.NewReader(tt.text))
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("ReadTokens: got error %v, want %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil || got.Len() != tt.len {
+				t.Errorf("ReadTokens: got %v, %v, want %d tokens", got, err, tt.len)
+			}
+		})
+	}
+}
+
+func TestReadTokenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.csv")
+	if _, err := ReadTokenFile(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: got %v", err)
+	}
+	if err := os.WriteFile(path, []byte("t,u,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadTokenFile(path); err != nil || got.Len() != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	tokens, err := ReadTokens(strings.NewReader("t,u,1,\"a,b\"\n" + long + ",long,2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Anonymous(Union(tokens))
+	for _, tt := range []struct {
+		header, user string
+		fails        bool
+	}{
+		{"Bearer t", "u", false},
+		{"bearer t", "u", false},
+		{" Bearer t more", "u", false},
+		{"Bearer " + long, "long", false},
+		{"Bearer x", "", true},
+		{"Bearer tt", "", true},
+		{"Bearer", AnonymousUser, false},
+		{"Bearer  t", AnonymousUser, false},
+		{"Basic YTpi", AnonymousUser, false},
+		{"t", AnonymousUser, false},
+		{"", AnonymousUser, false},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Authorization", tt.header)
+		user, err := a.Authenticate(r)
+		if (err != nil) != tt.fails || err == nil && user.Name != tt.user {
+			t.Errorf("Authorization %.20q: got %v, %v, want %q", tt.header, user, err, tt.user)
+		}
+		if tt.user == "u" && !slices.Equal(user.Groups, []string{"a", "b", GroupAuthenticated}) {
+			t.Errorf("groups: got %q", user.Groups)
+		}
+		if tt.user == AnonymousUser && !slices.Equal(user.Groups, []string{GroupUnauthenticated}) {
+			t.Errorf("groups of anonymous: got %q", user.Groups)
+		}
+	}
+}
+
+type fixed struct {
+	user *request.User
+	err  error
+}
+
+func (f fixed) Authenticate(*http.Request) (*request.User, error) { return f.user, f.err }
+
+func TestUnion(t *testing.T) {
+	none, bad, good := fixed{}, fixed{err: errors.New("bad")}, fixed{user: &request.User{Name: "u"}}
+	for _, tt := range []struct {
+		name        string
+		all         []Authenticator
+		user, fails bool
+	}{
+		{"nobody", nil, false, false},
+		{"none", []Authenticator{none, none}, false, false},
+		{"bad then good", []Authenticator{bad, good}, true, false},
+		{"good then bad", []Authenticator{good, bad}, true, false},
+		{"none then bad", []Authenticator{none, bad}, false, true},
+	} {
+		user, err := Union(tt.all...).Authenticate(nil)
+		if (user != nil) != tt.user || (err != nil) != tt.fails {
+			t.Errorf("%s: got %v, %v", tt.name, user, err)
+		}
+	}
+	if user, err := Anonymous(nil).Authenticate(nil); err != nil || user.Name != AnonymousUser {
+		t.Errorf("Anonymous(nil): got %v, %v", user, err)
+	}
+}
+
+// authority signs certificates for tests.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pool *x509.CertPool
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{key: key, pool: x509.NewCertPool()}
+	a.cert = a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.pool.AddCert(a.cert)
+	return a
+}
+
+func (a *authority) sign(t testing.TB, c *x509.Certificate) *x509.Certificate {
+	t.Helper()
+	c.SerialNumber = big.NewInt(7)
+	if c.NotAfter.IsZero() {
+		c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	}
+	parent := a.cert
+	if parent == nil {
+		parent = c
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &a.key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+func (a *authority) client(t testing.TB, name string, orgs ...string) *x509.Certificate {
+	return a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: orgs}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+}
+
+func with(certs ...*x509.Certificate) *http.Request {
+	r := httptest.NewRequest("GET", "/", nil)
+	r.TLS = &tls.ConnectionState{PeerCertificates: certs}
+	return r
+}
+
+func TestX509(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	a := NewX509(func() *x509.CertPool { return ca.pool })
+	clientAuth := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	uid := pkix.Name{CommonName: "u", ExtraNames: []pkix.AttributeTypeAndValue{{Type: oidUID, Value: "the-uid"}}}
+	for _, tt := range []struct {
+		name  string
+		r     *http.Request
+		user  string
+		fails bool
+	}{
+		{"no TLS", httptest.NewRequest("GET", "/", nil), "", false},
+		{"no certificate", with(), "", false},
+		{"good", with(ca.client(t, "alice", "dev")), "alice", false},
+		{"with uid", with(ca.sign(t, &x509.Certificate{Subject: uid, ExtKeyUsage: clientAuth})), "u", false},
+		{"no name", with(ca.client(t, "")), "", false},
+		{"of a stranger", with(other.client(t, "alice")), "", true},
+		{"of a server", with(ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "s"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})), "", true},
+		{"expired", with(ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "old"}, ExtKeyUsage: clientAuth, NotAfter: time.Now().Add(-time.Minute)})), "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for range 2 { // the second time from memory
+				user, err := a.Authenticate(tt.r)
+				if (err != nil) != tt.fails || (user != nil) != (tt.user != "") || user != nil && user.Name != tt.user {
+					t.Fatalf("got %v, %v, want %q", user, err, tt.user)
+				}
+				if tt.user == "alice" && (!slices.Equal(user.Groups, []string{"dev", GroupAuthenticated}) || user.Extra["authentication.kubernetes.io/credential-id"] == nil) {
+					t.Errorf("got %+v", user)
+				}
+				if tt.user == "u" && user.UID != "the-uid" {
+					t.Errorf("UID: got %q", user.UID)
+				}
+			}
+		})
+	}
+}
+
+// A remembered certificate ends with its time, and with the roots that it was verified under.
+func TestX509Forgets(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	pool, now := ca.pool, time.Now()
+	a := NewX509(func() *x509.CertPool { return pool })
+	a.now = func() time.Time { return now }
+	r := with(ca.client(t, "alice"))
+	check := func(what string, want bool) {
+		t.Helper()
+		if user, _ := a.Authenticate(r); (user != nil) != want {
+			t.Errorf("%s: got %v, want one: %v", what, user, want)
+		}
+	}
+	check("at first", true)
+	pool = other.pool
+	check("under other roots", false)
+	pool = ca.pool
+	check("under the first again", true)
+	pool = nil
+	check("without roots", false)
+	pool = ca.pool
+	now = now.Add(2 * time.Hour)
+	check("when expired", false)
+}
+
+func TestX509Bounded(t *testing.T) {
+	ca := newAuthority(t)
+	a := NewX509(func() *x509.CertPool { return ca.pool })
+	for i := range verifiedMax {
+		a.mu.verified[string(rune(i))] = verified{}
+	}
+	if user, err := a.Authenticate(with(ca.client(t, "alice"))); user == nil || err != nil {
+		t.Fatal(user, err)
+	}
+	if got := len(a.mu.verified); got > verifiedMax {
+		t.Errorf("remembered: got %d, want at most %d", got, verifiedMax)
+	}
+}
+
+func TestAllocs(t *testing.T) {
+	ca := newAuthority(t)
+	tokens, err := ReadTokens(strings.NewReader("some-token,u,1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), tokens))
+	token := httptest.NewRequest("GET", "/", nil)
+	token.Header.Set("Authorization", "Bearer some-token")
+	for name, r := range map[string]*http.Request{"certificate": with(ca.client(t, "alice")), "token": token, "nothing": httptest.NewRequest("GET", "/", nil)} {
+		if got := testing.AllocsPerRun(100, func() {
+			if user, err := a.Authenticate(r); user == nil || err != nil {
+				t.Fatal(user, err)
+			}
+		}); got > 0 {
+			t.Errorf("%s: got %v allocs, want 0", name, got)
+		}
+	}
+}
+
+func BenchmarkAuthenticate(b *testing.B) {
+	ca := newAuthority(b)
+	tokens, err := ReadTokens(strings.NewReader("some-token,u,1\n"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), tokens))
+	token := httptest.NewRequest("GET", "/", nil)
+	token.Header.Set("Authorization", "Bearer some-token")
+	for _, bb := range []struct {
+		name string
+		r    *http.Request
+	}{{"certificate", with(ca.client(b, "alice"))}, {"token", token}} {
+		b.Run("with="+bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if user, err := a.Authenticate(bb.r); user == nil || err != nil {
+					b.Fatal(user, err)
+				}
+			}
+		})
+	}
+}
+
+func FuzzReadTokens(f *testing.F) {
+	f.Add("t,u,1,\"a,b\"\n")
+	f.Add("\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, err := ReadTokens(strings.NewReader(text)); err == nil && got == nil {
+			t.Error("ReadTokens: got neither tokens nor an error")
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := testConfig(t)
+		release := make(chan struct{})
+		var watchErr error
+		h := func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("watch") {
+				<-r.Context().Done()
+				watchErr = r.Context().Err()
+				return
+			}
+			<-release
+			w.WriteHeader(http.StatusAccepted)
+		}
+		var wg sync.WaitGroup
+		var short *httptest.ResponseRecorder
+		wg.Go(func() { short = serve(c, h, "admin-token", "GET", "/api/v1/pods") })
+		wg.Go(func() { serve(c, h, "admin-token", "GET", "/api/v1/pods?watch=1") })
+		synctest.Wait()
+		if s, l := c.Drain.Running(); s != 1 || l != 1 {
+			t.Fatalf("Running: got %d, %d, want 1, 1", s, l)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Drain.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close with a request running: got %v, want DeadlineExceeded", err)
+		}
+		if !errors.Is(watchErr, context.Canceled) {
+			t.Errorf("watch ended with %v, want Canceled", watchErr)
+		}
+		late := serve(c, h, "admin-token", "GET", "/api/v1/pods")
+		if late.Code != 503 || late.Header().Get("Retry-After") != "1" || late.Header().Get("Connection") != "close" {
+			t.Errorf("late request: got %d %v", late.Code, late.Header())
+		}
+
+		done := make(chan error)
+		go func() { done <- c.Drain.Close(t.Context()) }()
+		synctest.Wait()
+		close(release)
+		if err := <-done; err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		wg.Wait()
+		if short.Code != http.StatusAccepted {
+			t.Errorf("request that was running: got %d, want %d", short.Code, http.StatusAccepted)
+		}
+	})
+}
+
+// Whatever the timing, a request is either turned away or waited for.
+func TestDrainRace(t *testing.T) {
+	for range 200 {
+		c := testConfig(t)
+		chain := Chain(http.HandlerFunc(ok), c.Steps()...)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 5 {
+					r := httptest.NewRequest("GET", "/api/v1/pods", nil)
+					r.Header.Set("Authorization", "Bearer admin-token")
+					chain.ServeHTTP(httptest.NewRecorder(), r)
+				}
+			})
+		}
+		if err := c.Drain.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+	}
+}

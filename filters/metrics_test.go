@@ -1,0 +1,182 @@
+package filters
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func metricsConfig(t *testing.T) (Config, *prometheus.Registry) {
+	c, reg := testConfig(t), prometheus.NewRegistry()
+	m, err := NewMetrics(reg, c.InFlight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Metrics = m
+	return c, reg
+}
+
+func TestMetrics(t *testing.T) {
+	c, reg := metricsConfig(t)
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	apply := []string{"Content-Type", "application/apply-patch+yaml"}
+	for _, tt := range []struct {
+		h                     http.HandlerFunc
+		token, method, target string
+		headers               []string
+	}{
+		// What was never found is not told apart by name...
+		{status(404), "admin-token", "GET", "/apis/made.up/v1/namespaces/n/things/t", nil},
+		{status(200), "", "GET", "/apis/made.up/v2/things", nil},
+		// ... but once it was, its 404s are.
+		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
+		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
+		{status(404), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
+		{status(200), "admin-token", "GET", "/apis/apps/v1/deployments", nil},
+		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments", nil},
+		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments?watch=1", nil},
+		{status(201), "admin-token", "POST", "/apis/apps/v1/namespaces/n/deployments?dryRun=All", nil},
+		{status(201), "admin-token", "PATCH", "/apis/apps/v1/namespaces/n/deployments/d", apply},
+		{status(200), "admin-token", "PUT", "/apis/apps/v1/namespaces/n/deployments/d/scale", nil},
+		{status(200), "admin-token", "DELETE", "/apis/apps/v1/namespaces/n/deployments", nil},
+		{status(200), "admin-token", "GET", "/api/v1/namespaces/n/pods/p/exec", nil},
+		{status(200), "admin-token", "BREW", "/api/v1/namespaces/n/pods/p", nil},
+		{func(http.ResponseWriter, *http.Request) { panic("oh") }, "admin-token", "GET", "/healthz", nil},
+	} {
+		serve(c, tt.h, tt.token, tt.method, tt.target, tt.headers...)
+	}
+	// code dry_run verb group/version/resource/subresource scope: value
+	want := []string{
+		"200 - CONNECT /v1/pods/exec resource: 1",
+		"200 - DELETECOLLECTION apps/v1/deployments/ namespace: 1",
+		"200 - GET apps/v1/deployments/ resource: 2",
+		"200 - LIST apps/v1/deployments/ cluster: 1",
+		"200 - LIST apps/v1/deployments/ namespace: 1",
+		"200 - PUT apps/v1/deployments/scale resource: 1",
+		"200 - WATCH apps/v1/deployments/ namespace: 1",
+		"200 - other /v1/pods/ resource: 1",
+		"201 - APPLY apps/v1/deployments/ resource: 1",
+		"201 All POST apps/v1/deployments/ resource: 1",
+		"403 - LIST /// cluster: 1",
+		"404 - GET /// resource: 1",
+		"404 - GET apps/v1/deployments/ resource: 1",
+		"500 - GET /// -: 1",
+	}
+	if got := gather(t, reg, "apiserver_request_total"); !slices.Equal(got, want) {
+		t.Errorf("apiserver_request_total: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, name := range []string{"apiserver_request_duration_seconds", "apiserver_request_sli_duration_seconds", "apiserver_response_sizes",
+		"apiserver_longrunning_requests", "apiserver_current_inflight_requests"} {
+		if len(gather(t, reg, name)) == 0 {
+			t.Errorf("%s: got no samples", name)
+		}
+	}
+}
+
+// gather returns the samples of a counter or gauge, sorted; of a histogram, the counts.
+func gather(t *testing.T, reg *prometheus.Registry, name string) []string {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			l := map[string]string{}
+			for _, pair := range m.GetLabel() {
+				l[pair.GetName()] = pair.GetValue()
+			}
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			lines = append(lines, fmt.Sprintf("%s %s %s %s/%s/%s/%s %s: %v", l["code"], cmp.Or(l["dry_run"], "-"), l["verb"],
+				l["group"], l["version"], l["resource"], l["subresource"], cmp.Or(l["scope"], "-"), value))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestLongRunningGauge(t *testing.T) {
+	c, reg := metricsConfig(t)
+	watch := func(w http.ResponseWriter, r *http.Request) {
+		running := 0
+		for _, line := range gather(t, reg, "apiserver_longrunning_requests") {
+			if strings.HasSuffix(line, ": 1") {
+				running++
+			}
+		}
+		if running != 1 {
+			t.Errorf("during a watch: got %d series at 1, want 1", running)
+		}
+		ok(w, r)
+	}
+	// The first time the resource is not known yet.
+	serve(c, watch, "admin-token", "GET", "/api/v1/pods?watch=1")
+	serve(c, watch, "admin-token", "GET", "/api/v1/pods?watch=1")
+	for _, line := range gather(t, reg, "apiserver_longrunning_requests") {
+		if !strings.HasSuffix(line, ": 0") {
+			t.Errorf("after all watches: got %s, want 0", line)
+		}
+	}
+}
+
+func TestMetricsTwice(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	if _, err := NewMetrics(reg, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewMetrics(reg, nil); err == nil {
+		t.Error("NewMetrics on a used registry: got no error")
+	}
+}
+
+// Made-up names must not grow the metrics.
+func TestMetricsBounded(t *testing.T) {
+	c, reg := metricsConfig(t)
+	for i := range 100 {
+		serve(c, ok, "", "GET", "/apis/g"+strings.Repeat("x", i)+"/v1/things")
+	}
+	if got := gather(t, reg, "apiserver_request_total"); len(got) != 1 {
+		t.Errorf("series: got %q, want one", got)
+	}
+}
+
+func TestSeriesConcurrent(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := NewMetrics(reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources := strings.Split("a b c d e f g h i j k l m n o p", " ")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				for _, name := range resources {
+					m.series(labels{verb: "GET", resource: name}, true).count(200)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := gather(t, reg, "apiserver_request_total")
+	for _, name := range resources {
+		if want := fmt.Sprintf("200 - GET //%s/ -: 800", name); !slices.Contains(got, want) {
+			t.Errorf("requests for %s: want %q among %q", name, want, got)
+		}
+	}
+	if got := len(*m.known.Load()); got < len(resources)-1 {
+		t.Errorf("known: got %d, want about %d", got, len(resources))
+	}
+}
