@@ -72,3 +72,40 @@ func TestDecisions(t *testing.T) {
 		}
 	}
 }
+
+func TestDiscovery(t *testing.T) {
+	anonymous := &request.User{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}
+	alice := &request.User{Name: "alice", Groups: []string{"system:authenticated"}}
+	path := func(verb, path string) Attributes { return Attributes{Verb: verb, Path: path} }
+	review := func(group, resource string) Attributes {
+		return Attributes{IsResource: true, Verb: "create", Group: group, Resource: resource}
+	}
+	for _, tt := range []struct {
+		a                Attributes
+		anonymous, alice Decision
+	}{
+		{path("get", "/healthz"), Allow, Allow},
+		{path("get", "/version/"), Allow, Allow},
+		{path("post", "/healthz"), NoOpinion, NoOpinion},
+		{path("get", "/healthz/ping"), NoOpinion, NoOpinion},
+		{path("get", "/api"), NoOpinion, Allow},
+		{path("get", "/api/v1"), NoOpinion, Allow},
+		{path("get", "/apis/apps/v1"), NoOpinion, Allow},
+		{path("get", "/apisx"), NoOpinion, NoOpinion},
+		{path("get", "/openapi/v2"), NoOpinion, Allow},
+		{path("get", "/metrics"), NoOpinion, NoOpinion},
+		{path("get", "/"), NoOpinion, NoOpinion},
+		{review("authentication.k8s.io", "selfsubjectreviews"), NoOpinion, Allow},
+		{review("authorization.k8s.io", "selfsubjectaccessreviews"), NoOpinion, Allow},
+		{review("authorization.k8s.io", "subjectaccessreviews"), NoOpinion, NoOpinion},
+		{review("", "pods"), NoOpinion, NoOpinion},
+	} {
+		for user, want := range map[*request.User]Decision{anonymous: tt.anonymous, alice: tt.alice, nil: NoOpinion} {
+			a := tt.a
+			a.User = user
+			if got, _, _ := Discovery().Authorize(t.Context(), &a); got != want {
+				t.Errorf("%s %s %s of %v: got %v, want %v", a.Verb, a.Path, a.Resource, user, got, want)
+			}
+		}
+	}
+}
