@@ -11,7 +11,7 @@
 // Revision is one atomic load.
 //
 // Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, server.go, watch.go, memory.go.
+// Read: embedded.go, server.go, watch.go, trim_linux.go.
 package embedded
 
 import (
@@ -73,6 +73,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,6 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		victim(dir)
+	}
 	goleak.VerifyTestMain(m)
 }
 

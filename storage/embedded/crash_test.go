@@ -1,0 +1,114 @@
+package embedded_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded"
+)
+
+// crashDir makes the test binary the victim of TestKill: it writes, prints each acknowledgement, and never ends.
+const crashDir = "EMBEDDED_CRASH_DIR"
+
+func victim(dir string) {
+	ctx := context.Background()
+	s, err := embedded.Open(ctx, embedded.Config{Dir: dir})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	var mu sync.Mutex
+	for w := range 8 {
+		go func() {
+			for i := 0; ; i++ {
+				key := fmt.Sprintf("/crash/%d-%d", w, i%50)
+				e, err := s.Put(ctx, key, fmt.Appendf(nil, "%d", i), storage.Pre{}, 0)
+				if err != nil {
+					continue
+				}
+				mu.Lock()
+				fmt.Println(key, i, e.Rev)
+				mu.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+// TestKill kills a writing process and checks that all it had acknowledged is there, several times over.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	last := map[string]storage.Entry{} // acknowledged, over all rounds
+	for round := range 4 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), crashDir+"="+dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines, killed := 0, false
+		for scan := bufio.NewScanner(out); scan.Scan(); {
+			f := strings.Fields(scan.Text())
+			if len(f) != 3 {
+				t.Logf("victim: %s", scan.Text())
+				continue
+			}
+			rev, _ := strconv.ParseUint(f[2], 10, 64)
+			if e := last[f[0]]; uint64(e.Rev) < rev {
+				last[f[0]] = storage.Entry{Key: f[0], Value: []byte(f[1]), Rev: storage.Revision(rev)}
+			}
+			if lines++; lines == 200*(round+1) && !killed {
+				killed = true
+				cmd.Process.Kill()
+			}
+		}
+		cmd.Wait()
+		if !killed {
+			t.Fatal("the victim ended by itself")
+		}
+		checkSurvived(t, dir, last)
+	}
+}
+
+func checkSurvived(t *testing.T, dir string, last map[string]storage.Entry) {
+	t.Helper()
+	begin := time.Now()
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	t.Logf("opened after the crash in %v", time.Since(begin))
+	for key, want := range last {
+		got, err := s.Get(t.Context(), key)
+		// A later write may have been applied without its acknowledgement being printed.
+		if err != nil || got.Rev < want.Rev || (got.Rev == want.Rev && string(got.Value) != string(want.Value)) {
+			t.Errorf("%s: got %s at %d, %v, want %s at %d", key, got.Value, got.Rev, err, want.Value, want.Rev)
+		}
+	}
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s2, err := embedded.Open(t.Context(), embedded.Config{Dir: dir}); err == nil {
+		s2.Close()
+		t.Fatal("the same directory was opened twice")
+	}
+}

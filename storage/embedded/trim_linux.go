@@ -1,0 +1,105 @@
+package embedded
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	trimInterval  = 5 * time.Second
+	trimThreshold = 24 << 20 // bytes of mapped files resident beyond those after the last trim
+)
+
+// trimmer keeps the database's mapping out of the resident memory.
+//
+// The database file is mapped; the kernel maps all of it at the start, and later reads of old history, compaction and
+// lists leave their pages there until memory is short. They belong to the page cache anyway, so letting go of them
+// costs a minor fault at the next use and makes the process look as small as it is.
+//
+// Letting go of a range that has been unmapped and used for something else would destroy memory. The database is
+// remapped only when it outgrows its mapping, which is larger than the quota, and unmapped by Close, which ends the
+// trimmer first; a file of more than half its mapping is left alone nevertheless.
+type trimmer struct {
+	path string
+	base int64 // bytes of mapped files after the last trim; owned by the loop
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// newTrimmer trims the mapping of the file at path now, and whenever it has grown.
+func newTrimmer(path string) *trimmer {
+	t := &trimmer{path: path, stop: make(chan struct{})}
+	t.trim()
+	t.done.Go(t.run)
+	return t
+}
+
+// close ends the loop. It must come before the file is unmapped.
+func (t *trimmer) close() {
+	close(t.stop)
+	t.done.Wait()
+}
+
+func (t *trimmer) run() {
+	tick := time.NewTicker(trimInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.stop:
+			return
+		case <-tick.C:
+			if mappedResident()-t.base > trimThreshold {
+				t.trim()
+			}
+		}
+	}
+}
+
+// trim lets go of the pages. Whatever goes wrong, it does nothing.
+func (t *trimmer) trim() {
+	defer func() { t.base = mappedResident() }()
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return
+	}
+	start, end, ok := mapping(t.path)
+	if !ok || uint64(info.Size()) > uint64(end-start)/2 {
+		return
+	}
+	syscall.Syscall(syscall.SYS_MADVISE, start, end-start, syscall.MADV_DONTNEED)
+}
+
+// mapping returns the addresses at which the file is mapped, if exactly once.
+func mapping(path string) (start, end uintptr, ok bool) {
+	data, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return 0, 0, false
+	}
+	found := 0
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if !bytes.HasSuffix(line, []byte(" "+path)) {
+			continue
+		}
+		if n, _ := fmt.Sscanf(string(line), "%x-%x r--s", &start, &end); n != 2 {
+			return 0, 0, false
+		}
+		found++
+	}
+	return start, end, found == 1 && end > start
+}
+
+// mappedResident returns the resident bytes of mapped files in this process.
+func mappedResident() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, resident, shared int64
+	fmt.Sscan(string(data), &size, &resident, &shared)
+	return shared * int64(os.Getpagesize())
+}

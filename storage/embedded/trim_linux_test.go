@@ -1,0 +1,62 @@
+package embedded
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+func TestTrim(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(t.Context(), Config{Dir: dir, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	path := filepath.Join(dir, "member", "snap", "db")
+	start, end, ok := mapping(path)
+	if !ok {
+		t.Fatalf("the mapping of %s was not found", path)
+	}
+	if end-start < 8<<30 {
+		t.Errorf("the mapping has %d bytes, less than the quota: it would be moved", end-start)
+	}
+	const n = 4000
+	var wg sync.WaitGroup
+	for w := range 16 {
+		wg.Go(func() {
+			for i := w; i < n; i += 16 {
+				s.Put(t.Context(), fmt.Sprintf("/a/%d", i), bytes.Repeat([]byte("x"), 8192), storage.Pre{}, 0)
+			}
+		})
+	}
+	wg.Wait()
+	s.server.Backend().ForceCommit()
+	list := func() {
+		t.Helper()
+		res, err := s.Range(t.Context(), storage.RangeRequest{Prefix: "/a/"})
+		if err != nil || len(res.Entries) != n {
+			t.Fatalf("Range: got %d entries, %v, want %d", len(res.Entries), err, n)
+		}
+	}
+	list()
+	before := mappedResident()
+	s.trim.trim()
+	after := mappedResident()
+	if before-after < n*8192/2 {
+		t.Errorf("resident mapped files: %d MiB before, %d MiB after", before>>20, after>>20)
+	}
+	list() // the pages come back
+
+	if _, _, ok := mapping(filepath.Join(dir, "none")); ok {
+		t.Error("found the mapping of a file that is not mapped")
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}

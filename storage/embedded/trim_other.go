@@ -1,0 +1,9 @@
+//go:build !linux
+
+package embedded
+
+// trimmer does nothing here; see trim_linux.go.
+type trimmer struct{}
+
+func newTrimmer(string) *trimmer { return &trimmer{} }
+func (*trimmer) close()          {}
