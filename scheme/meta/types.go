@@ -41,6 +41,8 @@ type ObjectMeta struct {
 
 // OwnerReference ...
 type OwnerReference struct {
+	_ struct{} `struct:"atomic"`
+
 	APIVersion         string `json:"apiVersion" pb:"5"`
 	Kind               string `json:"kind" pb:"1"`
 	Name               string `json:"name" pb:"3"`
@@ -226,6 +228,8 @@ type RootPaths struct {
 
 // LabelSelector ...
 type LabelSelector struct {
+	_ struct{} `struct:"atomic"`
+
 	MatchLabels      map[string]string          `json:"matchLabels,omitempty" pb:"1"`
 	MatchExpressions []LabelSelectorRequirement `json:"matchExpressions,omitempty" pb:"2" list:"atomic"`
 }

@@ -121,6 +121,8 @@ type EnvVarSource struct {
 
 // ConfigMapKeySelector names a key of a config map.
 type ConfigMapKeySelector struct {
+	_ struct{} `struct:"atomic"`
+
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
 	// The key.
@@ -131,6 +133,8 @@ type ConfigMapKeySelector struct {
 
 // SecretKeySelector names a key of a secret.
 type SecretKeySelector struct {
+	_ struct{} `struct:"atomic"`
+
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
 	// The key.
@@ -141,6 +145,8 @@ type SecretKeySelector struct {
 
 // FileKeySelector names a variable in a file of a volume.
 type FileKeySelector struct {
+	_ struct{} `struct:"atomic"`
+
 	// Volume that holds the file.
 	VolumeName string `json:"volumeName" pb:"1"`
 	// Path of the file, relative to the volume and without "..".

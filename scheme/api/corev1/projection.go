@@ -24,6 +24,8 @@ type DownwardAPIVolumeFile struct {
 
 // ObjectFieldSelector names a field of an object.
 type ObjectFieldSelector struct {
+	_ struct{} `struct:"atomic"`
+
 	// Version that the path is written in; v1 by default.
 	APIVersion string `json:"apiVersion,omitempty" pb:"1"`
 	// Path of the field.
@@ -32,6 +34,8 @@ type ObjectFieldSelector struct {
 
 // ResourceFieldSelector names a resource request or limit of a container.
 type ResourceFieldSelector struct {
+	_ struct{} `struct:"atomic"`
+
 	// Name of the container; required in volumes, optional in environment variables.
 	ContainerName string `json:"containerName,omitempty" pb:"1"`
 	// The resource, such as limits.cpu.

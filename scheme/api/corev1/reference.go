@@ -4,6 +4,8 @@ import "github.com/coracle-project/coracle/scheme/meta"
 
 // ObjectReference names another object, or a part of it. New kinds should use a narrower reference of their own.
 type ObjectReference struct {
+	_ struct{} `struct:"atomic"`
+
 	// Kind of the referent.
 	Kind string `json:"kind,omitempty" pb:"1"`
 	// Namespace of the referent.
@@ -22,12 +24,16 @@ type ObjectReference struct {
 
 // LocalObjectReference names an object in the same namespace.
 type LocalObjectReference struct {
+	_ struct{} `struct:"atomic"`
+
 	// Name of the referent.
 	Name string `json:"name,omitempty" pb:"1"`
 }
 
 // TypedLocalObjectReference names an object of some kind in the same namespace.
 type TypedLocalObjectReference struct {
+	_ struct{} `struct:"atomic"`
+
 	// API group of the referent; the core group if unset.
 	APIGroup *string `json:"apiGroup" pb:"1" check:"optional"`
 	// Kind of the referent.

@@ -22,12 +22,16 @@ type NodeAffinity struct {
 
 // NodeSelector selects nodes by its terms, of which one must hold.
 type NodeSelector struct {
+	_ struct{} `struct:"atomic"`
+
 	// Terms, at least one.
 	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms" pb:"1" list:"atomic"`
 }
 
 // NodeSelectorTerm selects nodes by its requirements, which must all hold. An empty term selects nothing.
 type NodeSelectorTerm struct {
+	_ struct{} `struct:"atomic"`
+
 	// Requirements on the node's labels.
 	MatchExpressions []NodeSelectorRequirement `json:"matchExpressions,omitempty" pb:"1" list:"atomic"`
 	// Requirements on the node's fields.
