@@ -26,6 +26,7 @@ type Discovery struct {
 	legacy discoveryGroup
 	// aggregated documents by prefix and media, emptied by every change.
 	aggregated map[aggregatedKey]aggregatedDoc
+	generation uint64 // counts changes
 }
 
 type discoveryGroup struct {
@@ -54,7 +55,7 @@ func NewDiscovery(codecs *codec.Factory) *Discovery {
 func (d *Discovery) Install(gv GroupVersion, priority int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.aggregated)
+	d.changedLocked()
 	gv.Resources = sortedResources(gv.Resources)
 	g := d.groupLocked(gv.Group)
 	if g == nil {
@@ -78,7 +79,7 @@ func (d *Discovery) Install(gv GroupVersion, priority int) {
 func (d *Discovery) Remove(gv meta.GroupVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.aggregated)
+	d.changedLocked()
 	g := d.groupLocked(gv.Group)
 	if g == nil {
 		return
@@ -97,6 +98,12 @@ func (d *Discovery) Remove(gv meta.GroupVersion) {
 			}
 		}
 	}
+}
+
+// changedLocked forgets what was made from the state that is about to change.
+func (d *Discovery) changedLocked() {
+	d.generation++
+	clear(d.aggregated)
 }
 
 // Paths lists the paths of all documents, for the index at /.

@@ -49,8 +49,8 @@ func (s *Server) listen() error {
 		}
 	}
 	if l.secure != nil {
-		if err := s.identity.listening(l.secure.Addr()); err != nil {
-			return err
+		if err := s.identity.writeKubeconfig(s.Kubeconfig(), l.secure.Addr()); err != nil {
+			return fmt.Errorf("server: write the kubeconfig: %w", err)
 		}
 		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig())
 	}
@@ -107,9 +107,14 @@ func quietLog(logger *zap.Logger) *log.Logger {
 // close stops listening and waits for connections to become idle, until ctx ends.
 func (l *listeners) close(ctx context.Context) error {
 	l.mu.Lock()
-	servers := l.servers
+	servers, ports := l.servers, []net.Listener{l.secure, l.plain}
 	l.mu.Unlock()
 	var errs []error
+	for _, port := range ports {
+		if port != nil && len(servers) == 0 { // never served
+			errs = append(errs, port.Close())
+		}
+	}
 	for _, srv := range servers {
 		if err := srv.Shutdown(ctx); err != nil {
 			errs = append(errs, err, srv.Close())
@@ -119,11 +124,15 @@ func (l *listeners) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (l *listeners) secureAddr() net.Addr {
+// addresses returns where the server listens, nil for a port that is not open.
+func (l *listeners) addresses() (secure, plain net.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.secure == nil {
-		return nil
+	if l.secure != nil {
+		secure = l.secure.Addr()
 	}
-	return l.secure.Addr()
+	if l.plain != nil {
+		plain = l.plain.Addr()
+	}
+	return secure, plain
 }

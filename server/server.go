@@ -215,7 +215,7 @@ func (s *Server) Go(work func(ctx context.Context)) {
 // closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.listen(); err != nil {
-		return errors.Join(err, s.Close())
+		return errors.Join(err, s.listeners.close(ctx), s.Close())
 	}
 	failed := s.listeners.serve(s.handler, s.log)
 	start := make(chan error, 1)
@@ -260,9 +260,6 @@ func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		s.cancel()
 		s.work.Wait()
-		if s.identity != nil {
-			s.identity.close()
-		}
 		if s.cache != nil {
 			s.cache.Close()
 		}
@@ -276,5 +273,14 @@ func (s *Server) Close() error {
 	return s.closeErr
 }
 
-// Address returns where the server listens for HTTPS, or nil before Run has begun to listen or without that port.
-func (s *Server) Address() net.Addr { return s.listeners.secureAddr() }
+// Address returns where the server listens for HTTPS, or nil before Run listens or without that port.
+func (s *Server) Address() net.Addr {
+	secure, _ := s.listeners.addresses()
+	return secure
+}
+
+// PlainAddress is Address for plain HTTP.
+func (s *Server) PlainAddress() net.Addr {
+	_, plain := s.listeners.addresses()
+	return plain
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// How long self-made certificates last, and how long before the end they are made anew at a start.
+const (
+	caLife      = 10 * 365 * 24 * time.Hour
+	certLife    = 365 * 24 * time.Hour
+	renewBefore = 30 * 24 * time.Hour
+	clockSkew   = 5 * time.Minute
+)
+
+// pki is the server's own certificate authority with what it has signed, in a folder:
+//
+//	ca.crt ca.key                 the authority, trusted for client certificates as well
+//	apiserver.crt apiserver.key   the serving certificate
+//	admin.crt admin.key           a client certificate of system:masters
+type pki struct {
+	dir string
+	ca  *keyPair
+}
+
+// keyPair is a certificate with its key, as PEM and parsed.
+type keyPair struct {
+	certPEM, keyPEM []byte
+	cert            *x509.Certificate
+	key             *ecdsa.PrivateKey
+}
+
+// openPKI reads the authority in dir, or makes one.
+func openPKI(dir string) (*pki, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	p := &pki{dir: dir}
+	ca, err := p.read("ca")
+	if err == nil && time.Until(ca.cert.NotAfter) > renewBefore {
+		p.ca = ca
+		return p, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	p.ca, err = p.make("ca", &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "coracle-ca"},
+		NotAfter:              time.Now().Add(caLife),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	})
+	return p, err
+}
+
+// serving returns the serving certificate for names and addresses, made anew if the one there does not cover them.
+func (p *pki) serving(names []string, ips []net.IP) (*keyPair, error) {
+	covers := func(c *x509.Certificate) bool {
+		for _, n := range names {
+			if !slices.Contains(c.DNSNames, n) {
+				return false
+			}
+		}
+		for _, ip := range ips {
+			if !slices.ContainsFunc(c.IPAddresses, ip.Equal) {
+				return false
+			}
+		}
+		return true
+	}
+	return p.signed("apiserver", covers, &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		DNSNames:    names,
+		IPAddresses: ips,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+}
+
+// admin returns the client certificate of the administrator.
+func (p *pki) admin() (*keyPair, error) {
+	return p.signed("admin", func(*x509.Certificate) bool { return true }, &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{"system:masters"}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+// signed returns the certificate called name if it is good for a while, signed by the authority and fits; else it
+// makes one like template.
+func (p *pki) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*keyPair, error) {
+	have, err := p.read(name)
+	if err == nil && time.Until(have.cert.NotAfter) > renewBefore && have.cert.CheckSignatureFrom(p.ca.cert) == nil && fits(have.cert) {
+		return have, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	template.NotAfter = time.Now().Add(certLife)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	return p.make(name, template)
+}
+
+// read parses the pair called name.
+func (p *pki) read(name string) (*keyPair, error) {
+	certPEM, err := os.ReadFile(filepath.Join(p.dir, name+".crt"))
+	if err != nil {
+		return nil, err
+	}
+	keyPEM, err := os.ReadFile(filepath.Join(p.dir, name+".key"))
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s: %w", filepath.Join(p.dir, name), err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("certificate %s: the key is no ECDSA key", filepath.Join(p.dir, name))
+	}
+	return &keyPair{certPEM: certPEM, keyPEM: keyPEM, cert: pair.Leaf, key: key}, nil
+}
+
+// make creates a key and a certificate like template, signed by the authority, or by itself if there is none yet, and
+// writes both.
+func (p *pki) make(name string, template *x509.Certificate) (*keyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return nil, err
+	}
+	template.NotBefore = time.Now().Add(-clockSkew)
+	parent, signer := template, key
+	if p.ca != nil {
+		parent, signer = p.ca.cert, p.ca.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		return nil, err
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	pair := &keyPair{
+		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		keyPEM:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
+		key:     key,
+	}
+	if pair.cert, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.keyPEM, 0o600); err != nil {
+		return nil, err
+	}
+	return pair, writeFile(filepath.Join(p.dir, name+".crt"), pair.certPEM, 0o644)
+}
+
+// writeFile replaces a file as a whole: readers see the old or the new content.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // a no-op after the rename
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

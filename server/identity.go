@@ -1,0 +1,179 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coracle-project/coracle/filters/authn"
+)
+
+// identity is who the server is to its clients, and whom it trusts: the serving certificate and the authorities of
+// client certificates. Both are read again when their files change.
+type identity struct {
+	cfg   *Config
+	own   *pki // nil if the server has no secure port
+	admin *keyPair
+
+	serving *reloaded[tls.Certificate]
+	clients *reloaded[x509.CertPool]
+}
+
+// newIdentity reads or makes the certificates.
+func newIdentity(cfg *Config) (*identity, error) {
+	id := &identity{cfg: cfg}
+	if cfg.SecurePort == NoPort {
+		return id, nil
+	}
+	var err error
+	if id.own, err = openPKI(cfg.path("pki")); err != nil {
+		return nil, fmt.Errorf("server: certificates: %w", err)
+	}
+	if id.admin, err = id.own.admin(); err != nil {
+		return nil, fmt.Errorf("server: admin certificate: %w", err)
+	}
+	certFile, keyFile := cfg.TLSCertFile, cfg.TLSKeyFile
+	if certFile == "" {
+		names, ips := id.names()
+		if _, err := id.own.serving(names, ips); err != nil {
+			return nil, fmt.Errorf("server: serving certificate: %w", err)
+		}
+		certFile, keyFile = cfg.path("pki", "apiserver.crt"), cfg.path("pki", "apiserver.key")
+	}
+	id.serving, err = newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+		return &pair, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("server: serving certificate: %w", err)
+	}
+	var files []string
+	if cfg.ClientCAFile != "" {
+		files = []string{cfg.ClientCAFile}
+	}
+	if id.clients, err = newReloaded(files, id.readClientCAs); err != nil {
+		return nil, fmt.Errorf("server: client CAs: %w", err)
+	}
+	return id, nil
+}
+
+// names are what a self-made serving certificate is for.
+func (id *identity) names() (names []string, ips []net.IP) {
+	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	ips = []net.IP{net.IPv4(127, 0, 0, 1).To4(), net.IPv6loopback}
+	if host, err := os.Hostname(); err == nil && !slices.Contains(names, host) {
+		names = append(names, host)
+	}
+	for _, san := range append([]string{id.cfg.BindAddress}, id.cfg.ExtraSANs...) {
+		if ip := net.ParseIP(san); ip == nil {
+			names = append(names, san)
+		} else if !ip.IsUnspecified() && !slices.ContainsFunc(ips, ip.Equal) {
+			ips = append(ips, ip)
+		}
+	}
+	return names, ips
+}
+
+func (id *identity) readClientCAs() (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	pool.AddCert(id.own.ca.cert)
+	if id.cfg.ClientCAFile != "" {
+		pem, err := os.ReadFile(id.cfg.ClientCAFile)
+		if err != nil {
+			return nil, err
+		}
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", id.cfg.ClientCAFile)
+		}
+	}
+	return pool, nil
+}
+
+// tlsConfig asks clients for a certificate, which authentication judges, and offers HTTP/2.
+func (id *identity) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		ClientAuth:     tls.RequestClientCert,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.serving.get(), nil },
+	}
+}
+
+// authenticator knows client certificates, static tokens and what the configuration adds.
+func (s *Server) authenticator() (authn.Authenticator, error) {
+	var all []authn.Authenticator
+	if s.identity.own != nil {
+		all = append(all, authn.NewX509(s.identity.clients.get))
+	}
+	if s.cfg.TokenAuthFile != "" {
+		tokens, err := authn.ReadTokenFile(s.cfg.TokenAuthFile)
+		if err != nil {
+			return nil, fmt.Errorf("server: %w", err)
+		}
+		all = append(all, tokens)
+	}
+	all = append(all, s.cfg.Authenticators...)
+	if s.cfg.NoAnonymous {
+		return authn.Union(all...), nil
+	}
+	if len(all) == 0 {
+		return authn.Anonymous(nil), nil
+	}
+	return authn.Anonymous(authn.Union(all...)), nil
+}
+
+// checkEvery is how often files are looked at for changes, at most.
+const checkEvery = time.Second
+
+// reloaded is something read from files, and read again when they have changed. What cannot be read leaves the last
+// good state in force. All methods may be called at once.
+type reloaded[T any] struct {
+	files []string
+	read  func() (*T, error)
+
+	mu      sync.Mutex
+	value   *T
+	times   []time.Time
+	checked time.Time
+}
+
+func newReloaded[T any](files []string, read func() (*T, error)) (*reloaded[T], error) {
+	r := &reloaded[T]{files: files, read: read}
+	r.times = r.modified()
+	value, err := read()
+	r.value, r.checked = value, time.Now()
+	return r, err
+}
+
+func (r *reloaded[T]) modified() []time.Time {
+	times := make([]time.Time, len(r.files))
+	for i, f := range r.files {
+		if info, err := os.Stat(f); err == nil {
+			times[i] = info.ModTime()
+		}
+	}
+	return times
+}
+
+// get returns the present value.
+func (r *reloaded[T]) get() *T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.files) == 0 || time.Since(r.checked) < checkEvery {
+		return r.value
+	}
+	r.checked = time.Now()
+	times := r.modified()
+	if slices.EqualFunc(times, r.times, time.Time.Equal) {
+		return r.value
+	}
+	if value, err := r.read(); err == nil {
+		r.value, r.times = value, times
+	}
+	return r.value
+}
