@@ -1,0 +1,54 @@
+# Coracle. `make` lists the targets.
+
+GO    ?= go
+RACE  ?= -race
+# Linters run from their modules, at fixed versions; nothing is installed.
+STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/coracle and bin/wardle
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+
+.PHONY: run
+run: ## run the server
+	$(GO) run ./cmd/coracle serve
+
+.PHONY: test
+test: vet unit interop ## all tests: what CI runs
+
+.PHONY: vet
+vet: ## formatting and go vet
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt would change the files above'; exit 1; }
+	$(GO) vet ./...
+
+.PHONY: unit
+unit: ## tests of the main module, with the race detector
+	$(GO) test $(RACE) ./...
+
+.PHONY: interop
+interop: ## real kubectl and client-go against the server (a module of its own)
+	cd test/interop && $(GO) test -count=1 ./...
+
+.PHONY: lint
+lint: ## staticcheck
+	$(STATICCHECK) ./...
+
+.PHONY: bench
+bench: ## Go benchmarks of the hot paths
+	$(GO) test -run '^$$' -bench . -benchmem ./filters ./router/... ./registry/... ./storage/cache ./storage/embedded ./scheme/...
+
+.PHONY: bench-chain
+bench-chain: ## our filter chain beside that of k8s.io/apiserver (a module of its own)
+	cd test/bench && $(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (default 30s each)
+	@./test/fuzz.sh $(or $(FUZZTIME),30s)
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

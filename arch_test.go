@@ -1,0 +1,172 @@
+// Package coracle holds the tests of the house as a whole: which room may import which, what may not be imported at
+// all, and that every package says what it is.
+package coracle
+
+import (
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/coracle-project/coracle"
+
+// allowed are the rooms that a room may import, itself apart. A new edge is a design decision.
+var allowed = map[string][]string{
+	"scheme":         {},
+	"storage":        {},
+	"router/request": {"scheme"},
+	"router":         {"scheme", "router/request"},
+	"filters":        {"scheme", "router/request"},
+	"registry":       {"scheme", "storage", "router/request"},
+	"server":         {"scheme", "storage", "router/request", "router", "filters", "registry"},
+	"cmd":            {"scheme", "server"},
+}
+
+// modules are the third-party modules that the code may import directly, each with the reason for it.
+var modules = map[string]string{
+	"github.com/gorilla/mux":              "the REST router",
+	"github.com/goccy/go-json":            "JSON encoding",
+	"github.com/klauspost/compress":       "gzip of large answers",
+	"github.com/google/btree":             "ordered trees with cheap clones",
+	"github.com/tidwall/btree":            "ordered trees with cheap clones",
+	"github.com/google/gnostic-models":    "the protobuf form of OpenAPI v2",
+	"github.com/evanphx/json-patch/v5":    "JSON patch",
+	"github.com/fsnotify/fsnotify":        "outside edits of the file engine",
+	"github.com/prometheus/client_golang": "metrics",
+	"github.com/prometheus/client_model":  "metrics in tests",
+	"github.com/spf13/cobra":              "commands",
+	"github.com/spf13/pflag":              "flags",
+	"go.etcd.io/etcd/api/v3":              "etcd's wire types",
+	"go.etcd.io/etcd/client/pkg/v3":       "etcd's TLS and file helpers",
+	"go.etcd.io/etcd/client/v3":           "the etcd engine",
+	"go.etcd.io/etcd/server/v3":           "the embedded engine",
+	"go.etcd.io/etcd/pkg/v3":              "helpers of the embedded engine",
+	"go.etcd.io/bbolt":                    "the embedded engine's database",
+	"go.etcd.io/raft/v3":                  "the embedded engine's log",
+	"go.uber.org/goleak":                  "goroutine leaks fail tests",
+	"go.uber.org/zap":                     "logging",
+	"go.yaml.in/yaml/v2":                  "YAML 1.1, as Kubernetes reads it",
+	"go.yaml.in/yaml/v3":                  "YAML",
+	"golang.org/x/crypto":                 "secretbox",
+	"golang.org/x/net":                    "HTTP/2 in tests",
+	"golang.org/x/sys":                    "advice to the kernel about mapped files",
+	"google.golang.org/grpc":              "errors of the etcd client",
+	"google.golang.org/protobuf":          "the protobuf wire format",
+}
+
+type pkg struct {
+	ImportPath, Dir, Name              string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Name,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// room returns the room of one of our packages.
+func room(path string) string {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	if path == "router/request" {
+		return path
+	}
+	first, _, _ := strings.Cut(path, "/")
+	return first
+}
+
+func TestImportsBetweenRooms(t *testing.T) {
+	for _, p := range packages(t) {
+		from := room(p.ImportPath)
+		if from == "" {
+			continue
+		}
+		may, known := allowed[from]
+		if !known {
+			t.Errorf("%s is in no room", p.ImportPath)
+		}
+		for _, imp := range p.Imports {
+			if !strings.HasPrefix(imp, module) {
+				continue
+			}
+			if to := room(imp); to != from && !slices.Contains(may, to) {
+				t.Errorf("%s imports %s: %s may import only %v", p.ImportPath, imp, from, may)
+			}
+		}
+	}
+}
+
+func TestImportsOfOthers(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			first, _, _ := strings.Cut(imp, "/")
+			switch {
+			case strings.HasPrefix(imp, "k8s.io/") || strings.HasPrefix(imp, "sigs.k8s.io/"):
+				t.Errorf("%s imports %s: Kubernetes' own code is for modules under test/ only", p.ImportPath, imp)
+			case !strings.Contains(first, "."), strings.HasPrefix(imp, module):
+			case !knownModule(imp):
+				t.Errorf("%s imports %s, whose module is not in the list", p.ImportPath, imp)
+			case strings.HasPrefix(imp, "go.etcd.io/etcd/server/") && p.ImportPath != module+"/storage/embedded":
+				t.Errorf("%s imports %s: only storage/embedded may", p.ImportPath, imp)
+			}
+		}
+		if slices.Contains(p.Imports, "github.com/goccy/go-json") && p.ImportPath != module+"/scheme/codec" {
+			t.Errorf("%s imports goccy/go-json: only one file of scheme/codec may", p.ImportPath)
+		}
+	}
+}
+
+func knownModule(imp string) bool {
+	for m := range modules {
+		if imp == m || strings.HasPrefix(imp, m+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPackageComments wants exactly one package comment in each package, and no folder deeper than three levels.
+func TestPackageComments(t *testing.T) {
+	for _, p := range packages(t) {
+		if depth := strings.Count(strings.TrimPrefix(p.ImportPath, module), "/"); depth > 3 {
+			t.Errorf("%s is %d folders deep", p.ImportPath, depth)
+		}
+		files := p.GoFiles
+		if len(files) == 0 {
+			files = slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+		}
+		var with []string
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc != nil {
+				with = append(with, name)
+			}
+		}
+		if len(with) != 1 {
+			t.Errorf("%s has package comments in %v, want one", p.ImportPath, with)
+		}
+	}
+}
