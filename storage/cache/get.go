@@ -148,7 +148,7 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o := r.guess(key); o != nil && o.Rev == entry.Rev {
+	if o := r.guess(key); o != nil && o.Rev >= entry.Rev {
 		return o, nil
 	}
 	o := r.decode(key, entry.Value, entry.Rev)

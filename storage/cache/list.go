@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sort"
 	"strings"
 	"time"
@@ -283,7 +284,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions) (List, error
 	}
 	var list List
 	for {
-		res, err := r.c.store.Range(ctx, req)
+		res, err := r.c.readRange(ctx, req)
 		if err != nil {
 			return List{}, err
 		}
@@ -321,5 +322,21 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions) (List, error
 			return list, nil
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
+	}
+}
+
+// readRange is Store.Range at revisions that are known to exist. A replica may not have reached them, and etcd tells
+// watchers of a change shortly before it shows it to readers: that is waited for.
+func (c *Cache) readRange(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	for wait := 50 * time.Microsecond; ; wait *= 2 {
+		res, err := c.store.Range(ctx, req)
+		if !errors.Is(err, storage.Future) || wait > c.cfg.MaxWait {
+			return res, err
+		}
+		select {
+		case <-ctx.Done():
+			return res, ctx.Err()
+		case <-time.After(wait):
+		}
 	}
 }

@@ -160,7 +160,7 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Limit: loadChunk}
 	broken := 0
 	for {
-		res, err := r.c.store.Range(ctx, req)
+		res, err := r.c.readRange(ctx, req)
 		if err != nil {
 			return 0, err
 		}

@@ -115,7 +115,7 @@ func (r *Resource) Verify(ctx context.Context) error {
 	objects := s.tree.Values()
 	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Rev: rev, Limit: loadChunk}
 	for i := 0; ; {
-		res, err := r.c.store.Range(ctx, req)
+		res, err := r.c.readRange(ctx, req)
 		if err != nil {
 			return err
 		}

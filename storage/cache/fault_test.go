@@ -1,0 +1,507 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// unruly is a store whose methods tests replace.
+type unruly struct {
+	storage.Store
+	get      func(ctx context.Context, key string) (storage.Entry, error)
+	put      func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error)
+	del      func(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error)
+	rng      func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error)
+	watch    func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error)
+	revision func(ctx context.Context) (storage.Revision, error)
+}
+
+func (u *unruly) Get(ctx context.Context, key string) (storage.Entry, error) {
+	if u.get != nil {
+		return u.get(ctx, key)
+	}
+	return u.Store.Get(ctx, key)
+}
+
+func (u *unruly) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	if u.put != nil {
+		return u.put(ctx, key, value, pre)
+	}
+	return u.Store.Put(ctx, key, value, pre, lease)
+}
+
+func (u *unruly) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+	if u.del != nil {
+		return u.del(ctx, key, pre)
+	}
+	return u.Store.Delete(ctx, key, pre)
+}
+
+func (u *unruly) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	if u.rng != nil {
+		return u.rng(ctx, req)
+	}
+	return u.Store.Range(ctx, req)
+}
+
+func (u *unruly) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	if u.watch != nil {
+		return u.watch(ctx, req)
+	}
+	return u.Store.Watch(ctx, req)
+}
+
+func (u *unruly) Revision(ctx context.Context) (storage.Revision, error) {
+	if u.revision != nil {
+		return u.revision(ctx)
+	}
+	return u.Store.Revision(ctx)
+}
+
+func fail(kind storage.Kind) error { return &storage.Error{Op: "test", Kind: kind} }
+
+// brittle is a cursor that a test can break.
+type brittle struct {
+	storage.Cursor
+	broken chan error
+}
+
+func (b *brittle) Next(ctx context.Context) (storage.Batch, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var cause error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case cause = <-b.broken:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	batch, err := b.Cursor.Next(ctx)
+	cancel()
+	<-done
+	if cause != nil && err != nil {
+		return batch, cause
+	} else if cause != nil {
+		b.broken <- cause // after this batch
+	}
+	return batch, err
+}
+
+// breakable returns a store whose shared watch ends with what is sent to the channel.
+func breakable() (*unruly, chan error) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	broken := make(chan error, 1)
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		if err != nil || req.Prev {
+			return cur, err
+		}
+		return &brittle{Cursor: cur, broken: broken}, nil
+	}
+	return u, broken
+}
+
+func TestWatchReconnects(t *testing.T) {
+	u, broken := breakable()
+	failures := make(chan error, 10)
+	r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{WatchFailed: func(err error) { failures <- err }}})
+	put(t, store, things+"ns/a", "1", nil)
+	w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, Initial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	next := func(want string) {
+		t.Helper()
+		events, err := w.Next(t.Context())
+		if err != nil || len(events) != 1 || value(events[0].Object) != want {
+			t.Fatalf("Next: got %v, %v, want %q", events, err, want)
+		}
+	}
+	next("1")
+	for i := 2; i < 6; i++ {
+		broken <- fail(storage.Unavailable)
+		if err := <-failures; !errors.Is(err, storage.Unavailable) {
+			t.Errorf("WatchFailed: got %v", err)
+		}
+		put(t, store, things+"ns/a", fmt.Sprint(i), nil)
+		next(fmt.Sprint(i))
+	}
+	if err := r.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWatchCompacted(t *testing.T) {
+	u, broken := breakable()
+	var loads atomic.Int32
+	r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{Loaded: func(string, int, time.Duration) { loads.Add(1) }}})
+	put(t, store, things+"ns/a", "1", nil)
+	w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, Bookmarks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	broken <- fail(storage.Compacted)
+	if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
+		t.Fatalf("Next after the cache lost its place: got %v, %v, want %v", events, err, storage.Compacted)
+	}
+	rev := put(t, store, things+"ns/a", "2", nil)
+	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o.Rev != rev {
+		t.Errorf("Get afterwards: got %+v, %v, want revision %d", o, err, rev)
+	}
+	if n := loads.Load(); n != 2 {
+		t.Errorf("got %d loads, want 2", n)
+	}
+	if err := r.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRestartRandom breaks the shared watch again and again under load. Clients do as clients do: relist on Compacted.
+func TestRestartRandom(t *testing.T) {
+	u, broken := breakable()
+	r, store, _ := openOn(t, u, cache.Config{})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			kind := storage.Unavailable
+			if i%2 == 0 {
+				kind = storage.Compacted
+			}
+			select {
+			case broken <- fail(kind):
+			default:
+			}
+		}
+	})
+	wg.Go(func() {
+		defer close(stop)
+		for i := range 3000 {
+			key := fmt.Sprintf("%sns/%d", things, i%10)
+			put(t, store, key, fmt.Sprint(i), nil)
+			if i%7 == 0 {
+				remove(t, store, key)
+			}
+			if i%20 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	for done := false; !done; {
+		select {
+		case <-stop:
+			done = true
+		default:
+		}
+		if err := r.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		list, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := replicaOf(list)
+		w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: list.Rev})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := list.Rev
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		for {
+			events, err := w.Next(ctx)
+			if err != nil {
+				if !errors.Is(err, storage.Compacted) && ctx.Err() == nil {
+					t.Errorf("Next: %v", err)
+				}
+				break
+			}
+			for _, e := range events {
+				m.apply(t, e)
+				last = e.Rev
+			}
+		}
+		cancel()
+		w.Close()
+		then, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: last}})
+		if err != nil {
+			t.Fatalf("List exactly at %d: %v", last, err)
+		}
+		if want := replicaOf(then); fmt.Sprint(m) != fmt.Sprint(want) {
+			t.Errorf("at %d: got %v, want %v", last, m, want)
+		}
+	}
+	wg.Wait()
+}
+
+func TestLoadFails(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	var calls atomic.Int32
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		if calls.Add(1) <= 2 {
+			return storage.RangeResult{}, fail(storage.Unavailable)
+		}
+		return u.Store.Range(ctx, req)
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	put(t, store, things+"ns/a", "1", nil)
+	for i := range 3 {
+		_, err := r.Get(t.Context(), things+"ns/a", cache.Want{})
+		if i < 2 && !errors.Is(err, storage.Unavailable) || i == 2 && err != nil {
+			t.Errorf("Get %d: got %v", i, err)
+		}
+	}
+}
+
+// TestLoadJoins lets changes come between the chunks of a load.
+func TestLoadJoins(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	n := 0
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		if req.Limit == 0 {
+			return u.Store.Range(ctx, req)
+		}
+		req.Limit = 3
+		n++
+		key := fmt.Sprintf("%sns/%d", things, n%10)
+		put(t, u.Store, key, "before", nil)
+		res, err := u.Store.Range(ctx, req)
+		put(t, u.Store, key, "after", nil)
+		if n%3 == 0 {
+			remove(t, u.Store, key)
+		}
+		if n%2 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		return res, err
+	}
+	for range 20 {
+		c := cache.New(u, cache.Config{})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+		for i := range 10 {
+			put(t, u.Store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Any}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				m := replicaOf(list)
+				end, _ := u.Store.Revision(t.Context())
+				if list.Rev < end {
+					watchUntil(t, r, cache.WatchOptions{Prefix: things, After: list.Rev}, end, m)
+				}
+			})
+		}
+		wg.Wait()
+		rng := u.rng
+		u.rng = nil
+		if err := r.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		u.rng = rng
+		c.Close()
+	}
+	u.Store.Close()
+}
+
+// TestInDoubt makes every write lie about its outcome, applied or not, and counts what was applied.
+func TestInDoubt(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		for _, loaded := range []bool{true, false} {
+			t.Run(fmt.Sprintf("applied=%t,loaded=%t", applied, loaded), func(t *testing.T) {
+				u := &unruly{Store: memory.New(memory.Config{})}
+				lie := 0
+				u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
+					if lie++; lie%2 == 0 {
+						return u.Store.Put(ctx, key, value, pre, 0)
+					}
+					if applied {
+						if e, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
+							return e, err
+						}
+					}
+					return storage.Entry{}, fail(storage.InDoubt)
+				}
+				u.del = func(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+					if lie++; lie%2 == 0 {
+						return u.Store.Delete(ctx, key, pre)
+					}
+					if applied {
+						if rev, err := u.Store.Delete(ctx, key, pre); err != nil {
+							return rev, err
+						}
+					}
+					return 0, fail(storage.InDoubt)
+				}
+				r, _, _ := openOn(t, u, cache.Config{})
+				key := things + "ns/a"
+				if loaded {
+					if _, err := r.Exists(t.Context(), key); err != nil {
+						t.Fatal(err)
+					}
+				}
+				o, err := r.Create(t.Context(), key, body(key, "", nil), 0)
+				if err != nil || o == nil || value(o) != "" {
+					t.Fatalf("Create: got %+v, %v", o, err)
+				}
+				const n = 20
+				for i := range n {
+					lie = 0
+					o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+						return body(key, value(cur)+"x", nil), 0, nil
+					})
+					if err != nil || len(value(o)) != i+1 {
+						t.Fatalf("Update %d: got %+v, %v", i, o, err)
+					}
+				}
+				lie = 0
+				o, err = r.Delete(t.Context(), key, cache.DeleteOptions{}, nil)
+				if err != nil || len(value(o)) != n {
+					t.Fatalf("Delete: got %+v, %v", o, err)
+				}
+				if _, err := u.Store.Get(t.Context(), key); !errors.Is(err, storage.NotFound) {
+					t.Errorf("Get: got %v, want %v", err, storage.NotFound)
+				}
+			})
+		}
+	}
+}
+
+// TestInDoubtOverwritten finds an own write in the history although another one has replaced it.
+func TestInDoubtOverwritten(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	key := things + "ns/a"
+	r, store, _ := openOn(t, u, cache.Config{})
+	base := put(t, store, key, "0", nil)
+	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
+		if _, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
+			t.Errorf("Put: %v", err)
+		}
+		put(t, u.Store, key, "somebody else's", nil)
+		return storage.Entry{}, fail(storage.InDoubt)
+	}
+	calls := 0
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		calls++
+		return body(key, "mine", nil), 0, nil
+	})
+	if err != nil || calls != 1 || value(o) != "mine" || o.Rev != base+1 {
+		t.Errorf("Update: got %+v, %v after %d calls, want the write at %d after 1", o, err, calls, base+1)
+	}
+}
+
+// TestQuestion checks that a reader never gets an answer to a question asked before it came.
+func TestQuestion(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	var asked atomic.Int32
+	gate := make(chan struct{})
+	entered := make(chan struct{}, 100)
+	u.revision = func(ctx context.Context) (storage.Revision, error) {
+		asked.Add(1)
+		rev, err := u.Store.Revision(ctx)
+		entered <- struct{}{}
+		<-gate
+		return rev, err
+	}
+	_, store, c := openOn(t, u, cache.Config{})
+	first := make(chan storage.Revision, 1)
+	ask := func(out chan<- storage.Revision) {
+		rev, err := c.Revision(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		out <- rev
+	}
+	go ask(first)
+	<-entered
+	rev := put(t, store, things+"ns/a", "1", nil) // after the first question was answered by the store
+	const n = 50
+	rest := make(chan storage.Revision, n)
+	for range n {
+		go ask(rest)
+	}
+	time.Sleep(20 * time.Millisecond)
+	close(gate)
+	if got := <-first; got >= rev {
+		t.Errorf("first: got %d, want less than %d", got, rev)
+	}
+	for range n {
+		if got := <-rest; got < rev {
+			t.Errorf("later: got %d, want at least %d", got, rev)
+		}
+	}
+	if got := asked.Load(); got > 4 {
+		t.Errorf("got %d questions for %d readers, want at most 4", got, n+1)
+	}
+}
+
+// TestFallback reads from the store when the watch does not deliver.
+func TestFallback(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		return &silent{done: make(chan struct{})}, nil
+	}
+	r, store, _ := openOn(t, u, cache.Config{MaxWait: 10 * time.Millisecond})
+	put(t, store, things+"ns/a", "1", nil)
+	if _, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	rev := put(t, store, things+"ns/a", "2", nil)
+	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o.Rev != rev {
+		t.Errorf("Get: got %+v, %v, want revision %d", o, err, rev)
+	}
+	list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 5})
+	if err != nil || len(list.Objects) != 1 || list.Objects[0].Rev != rev || list.Rev != rev {
+		t.Errorf("List: got %+v, %v, want revision %d", list, err, rev)
+	}
+	if got, err := r.Exists(t.Context(), things+"ns/a"); err != nil || got != rev {
+		t.Errorf("Exists: got %d, %v, want %d", got, err, rev)
+	}
+	_, err = r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: rev + 10})
+	var e *storage.Error
+	if !errors.As(err, &e) || e.Kind != storage.Future || e.Rev != rev {
+		t.Errorf("Get of the future: got %v, want %v at %d", err, storage.Future, rev)
+	}
+}
+
+// silent is a cursor that never yields.
+type silent struct {
+	once sync.Once
+	done chan struct{}
+}
+
+func (s *silent) Next(ctx context.Context) (storage.Batch, error) {
+	select {
+	case <-ctx.Done():
+		return storage.Batch{}, ctx.Err()
+	case <-s.done:
+		return storage.Batch{}, fail(storage.Closed)
+	}
+}
+func (s *silent) Progress() {}
+func (s *silent) Close()    { s.once.Do(func() { close(s.done) }) }
