@@ -80,7 +80,9 @@ func makeWide(v *big.Int, scale int32, f Format) Quantity {
 // strip moves factors of 10 from the mantissa to the scale, which makes equal numbers equal structs.
 func (q *Quantity) strip() {
 	if q.wide != nil {
-		q.wide, q.scale = stripWide(q.wide, q.scale)
+		if !q.wide.IsInt64() {
+			q.wide, q.scale = stripWide(q.wide, q.scale)
+		}
 		if !q.wide.IsInt64() {
 			return
 		}
@@ -96,6 +98,7 @@ func (q *Quantity) strip() {
 	}
 }
 
+// stripWide is strip for mantissas other than 0.
 func stripWide(v *big.Int, scale int32) (*big.Int, int32) {
 	text := v.String()
 	digits := strings.TrimRight(text, "0")

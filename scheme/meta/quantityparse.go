@@ -40,14 +40,14 @@ func ParseQuantity(s string) (Quantity, error) {
 		return Quantity{}, err
 	}
 	q := Quantity{format: p.format}
-	plain := false // the spelling may be kept
+	// Kubernetes keeps a spelling that looks canonical at a glance, even if it is not quite ("+5", "1.500"). Stored
+	// objects show it, so the glance is part of the format.
+	plain := false
 	switch {
-	case p.whole == "" && p.fraction == "":
-		return q, nil
 	case p.format != BinarySI && p.decimal(&q):
-		plain = p.fraction == "" && q.scale%3 == 0 && !strings.HasSuffix(p.whole, "000")
+		plain = q.scale%3 == 0 && p.whole[0] != '0' && !strings.HasSuffix(p.whole+p.fraction, "000")
 	case p.format == BinarySI && p.binary(&q):
-		plain = q.value>>p.exponent%1024 != 0
+		plain = p.whole[0] != '0' && q.value>>p.exponent%8 != 0
 	default:
 		if err := p.wide(&q); err != nil {
 			return Quantity{}, err
@@ -65,8 +65,9 @@ func ParseQuantity(s string) (Quantity, error) {
 // quantityParts is a quantity taken apart.
 type quantityParts struct {
 	negative bool
-	whole    string // digits before the point, without leading zeros
-	fraction string // digits behind it, without trailing zeros
+	whole    string // digits before the point, without leading zeros; never empty
+	fraction string // digits behind it
+	blank    bool   // there was no digit at all
 	exponent int32
 	format   Format
 }
@@ -82,9 +83,14 @@ func splitQuantity(s string) (p quantityParts, err error) {
 	}
 	n := digits(rest)
 	p.whole, rest = strings.TrimLeft(rest[:n], "0"), rest[n:]
+	p.blank = n == 0
+	if p.whole == "" {
+		p.whole = "0"
+	}
 	if strings.HasPrefix(rest, ".") {
 		n = digits(rest[1:])
-		p.fraction, rest = strings.TrimRight(rest[1:1+n], "0"), rest[1+n:]
+		p.fraction, rest = rest[1:1+n], rest[1+n:]
+		p.blank = p.blank && n == 0
 	}
 	// The form of the suffix comes first, its meaning after: the errors differ.
 	end := 0
@@ -146,24 +152,19 @@ func (p *quantityParts) decimal(q *Quantity) bool {
 	return true
 }
 
-// binary sets q if it is a binary number without fraction of less than 2^63.
+// binary sets q if it is a binary number without fraction that fits into an int64 by a rough count of its digits.
 func (p *quantityParts) binary(q *Quantity) bool {
-	if p.fraction != "" || len(p.whole) > 18 {
+	if p.fraction != "" || len(p.whole)+int(p.exponent)*3/10 > 14 {
 		return false
 	}
-	v := p.small()
-	shifted := v << p.exponent
-	if shifted>>p.exponent != v {
-		return false
-	}
-	q.value = shifted
+	q.value = p.small() << p.exponent
 	return true
 }
 
 // wide sets q to any other number, rounding and capping it.
 func (p *quantityParts) wide(q *Quantity) error {
 	v, ok := new(big.Int).SetString(p.whole+p.fraction, 10)
-	if !ok {
+	if !ok || p.blank {
 		return errQuantityNumber
 	}
 	scale := -int32(len(p.fraction))

@@ -6,38 +6,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Lookup finds a label or field by name without allocating.
-type Lookup interface {
-	Get(key string) (string, bool)
-}
-
-// Set is a map of labels or fields.
-type Set map[string]string
-
-// Get returns the value at key.
-func (s Set) Get(key string) (string, bool) { v, ok := s[key]; return v, ok }
-
-type LabelRequirements []LabelRequirement
-type LabelRequirement struct{ key string }
-
-func ParseLabels(s string) (LabelRequirements, error)          { return nil, nil }
-func SelectorFrom(s *LabelSelector) (LabelRequirements, error) { return nil, nil }
-func (r LabelRequirements) Matches(l Lookup) bool              { return true }
-func (r LabelRequirements) Empty() bool                        { return len(r) == 0 }
-func (r LabelRequirements) String() string                     { return "" }
-
-type FieldRequirements []FieldRequirement
-type FieldRequirement struct{ key string }
-
-func ParseFields(s string) (FieldRequirements, error)             { return nil, nil }
-func (r FieldRequirements) Matches(l Lookup) bool                 { return true }
-func (r FieldRequirements) Empty() bool                           { return len(r) == 0 }
-func (r FieldRequirements) String() string                        { return "" }
-func (r FieldRequirements) RequiresExact(f string) (string, bool) { return "", false }
-func (r FieldRequirements) Transform(fn func(label, value string) (string, string, error)) (FieldRequirements, error) {
-	return r, nil
-}
-
 type StatusError struct{ Status Status }
 
 func (e *StatusError) Error() string { return e.Status.Message }

@@ -244,6 +244,14 @@ type LabelSelectorRequirement struct {
 // LabelSelectorOperator ...
 type LabelSelectorOperator string
 
+// The operators of label selectors.
+const (
+	LabelSelectorOpIn           LabelSelectorOperator = "In"
+	LabelSelectorOpNotIn        LabelSelectorOperator = "NotIn"
+	LabelSelectorOpExists       LabelSelectorOperator = "Exists"
+	LabelSelectorOpDoesNotExist LabelSelectorOperator = "DoesNotExist"
+)
+
 // FieldSelectorRequirement ...
 type FieldSelectorRequirement struct {
 	Key      string                `json:"key" pb:"1"`

@@ -1,0 +1,154 @@
+package meta
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FieldRequirement is one condition on a field: Field must equal Value, or with Not must differ from it.
+type FieldRequirement struct {
+	Field string
+	Value string
+	Not   bool
+}
+
+// FieldRequirements is a field selector: all of its requirements must hold. The empty selector matches everything. It is
+// not changed after parsing, so it may be shared.
+type FieldRequirements []FieldRequirement
+
+// ParseFields reads a field selector: field=value, field==value and field!=value, joined by commas. In values, comma,
+// equals sign and backslash are written with a backslash before them.
+func ParseFields(s string) (FieldRequirements, error) {
+	var rs FieldRequirements
+	for _, term := range splitFieldTerms(s) {
+		if term == "" {
+			continue
+		}
+		name, op, raw, ok := splitFieldTerm(term)
+		if !ok {
+			return nil, fmt.Errorf("invalid selector: '%s'; can't understand '%s'", s, term)
+		}
+		value, err := unescapeFieldValue(raw)
+		if err != nil {
+			return nil, err
+		}
+		rs = append(rs, FieldRequirement{Field: name, Value: value, Not: op == "!="})
+	}
+	return rs, nil
+}
+
+// splitFieldTerms cuts at the commas that no backslash precedes.
+func splitFieldTerms(s string) []string {
+	if s == "" {
+		return nil
+	}
+	var terms []string
+	start := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case ',':
+			terms = append(terms, s[start:i])
+			start = i + 1
+		}
+	}
+	return append(terms, s[start:])
+}
+
+// splitFieldTerm cuts at the first operator.
+func splitFieldTerm(term string) (name, op, value string, ok bool) {
+	for i := range len(term) {
+		for _, op := range [...]string{"!=", "==", "="} {
+			if strings.HasPrefix(term[i:], op) {
+				return term[:i], op, term[i+len(op):], true
+			}
+		}
+	}
+	return "", "", "", false
+}
+
+// unescapeFieldValue undoes escapeFieldValue.
+func unescapeFieldValue(s string) (string, error) {
+	if !strings.ContainsAny(s, `\,=`) {
+		return s, nil
+	}
+	var b strings.Builder
+	escaped := false
+	for _, r := range s {
+		special := r == '\\' || r == ',' || r == '='
+		switch {
+		case escaped && !special:
+			return "", fmt.Errorf("invalid field selector: invalid escape sequence: \\%s", string(r))
+		case escaped || !special:
+			b.WriteRune(r)
+			escaped = false
+		case r == '\\':
+			escaped = true
+		default:
+			return "", fmt.Errorf("invalid field selector: unescaped character in value: %v", r)
+		}
+	}
+	if escaped {
+		return "", fmt.Errorf("invalid field selector: invalid escape sequence: \\")
+	}
+	return b.String(), nil
+}
+
+var fieldEscaper = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
+
+// Matches reports whether fields meets all requirements. A field that is absent counts as empty. It does not allocate.
+func (rs FieldRequirements) Matches(fields Lookup) bool {
+	for i := range rs {
+		if value, _ := fields.Get(rs[i].Field); (value == rs[i].Value) == rs[i].Not {
+			return false
+		}
+	}
+	return true
+}
+
+// Empty reports whether the selector matches everything.
+func (rs FieldRequirements) Empty() bool { return len(rs) == 0 }
+
+// String returns the selector as ParseFields reads it.
+func (rs FieldRequirements) String() string {
+	var b strings.Builder
+	for i, r := range rs {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(r.Field)
+		if r.Not {
+			b.WriteByte('!')
+		}
+		b.WriteByte('=')
+		b.WriteString(fieldEscaper.Replace(r.Value))
+	}
+	return b.String()
+}
+
+// RequiresExact returns the value that the selector demands of a field, if it demands one.
+func (rs FieldRequirements) RequiresExact(name string) (string, bool) {
+	for i := range rs {
+		if r := &rs[i]; r.Field == name && !r.Not {
+			return r.Value, true
+		}
+	}
+	return "", false
+}
+
+// Transform returns the selector with each requirement's field and value replaced by what fn returns. If both become
+// empty the requirement is dropped. An error of fn ends it.
+func (rs FieldRequirements) Transform(fn func(label, value string) (string, string, error)) (FieldRequirements, error) {
+	var out FieldRequirements
+	for _, r := range rs {
+		name, value, err := fn(r.Field, r.Value)
+		if err != nil {
+			return nil, err
+		}
+		if name != "" || value != "" {
+			out = append(out, FieldRequirement{Field: name, Value: value, Not: r.Not})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,243 @@
+package meta
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ParseLabels reads a label selector:
+//
+//	selector    = [ requirement { "," requirement } ]
+//	requirement = key | "!" key | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ] | key ( "in" | "notin" ) "(" values ")"
+//	values      = [ value ] { "," [ value ] }
+//
+// Blanks may stand between tokens. The result is sorted by key.
+func ParseLabels(s string) (LabelRequirements, error) {
+	p := labelParser{lexer: labelLexer{text: s}}
+	p.next()
+	var rs LabelRequirements
+	for {
+		switch p.value().kind {
+		case tokenEnd:
+			return rs.sorted(), nil
+		case tokenWord, tokenNot:
+		default:
+			return nil, fmt.Errorf("found '%s', expected: !, identifier, or 'end of string'", p.tok.text)
+		}
+		r, err := p.requirement()
+		if err != nil {
+			return nil, fmt.Errorf("unable to parse requirement: %w", err)
+		}
+		rs = append(rs, r)
+		switch t := p.take(); t.kind {
+		case tokenEnd:
+			return rs.sorted(), nil
+		case tokenComma:
+			if k := p.value().kind; k != tokenWord && k != tokenNot {
+				return nil, fmt.Errorf("found '%s', expected: identifier after ','", p.tok.text)
+			}
+		default:
+			return nil, fmt.Errorf("found '%s', expected: ',' or 'end of string'", t.text)
+		}
+	}
+}
+
+type tokenKind uint8
+
+const (
+	tokenEnd tokenKind = iota
+	tokenBad
+	tokenWord
+	tokenIn
+	tokenNotIn
+	tokenComma
+	tokenOpen
+	tokenClose
+	tokenNot
+	tokenEquals
+	tokenDoubleEquals
+	tokenNotEquals
+	tokenGreater
+	tokenLess
+)
+
+var labelSymbols = map[string]tokenKind{
+	",": tokenComma, "(": tokenOpen, ")": tokenClose, "!": tokenNot, "=": tokenEquals, "==": tokenDoubleEquals,
+	"!=": tokenNotEquals, ">": tokenGreater, "<": tokenLess,
+}
+
+type labelToken struct {
+	kind tokenKind
+	text string
+}
+
+// labelLexer cuts a selector into tokens.
+type labelLexer struct {
+	text string
+	pos  int
+}
+
+func (l *labelLexer) next() labelToken {
+	for l.pos < len(l.text) && isSelectorBlank(l.text[l.pos]) {
+		l.pos++
+	}
+	if l.pos == len(l.text) {
+		return labelToken{kind: tokenEnd}
+	}
+	start := l.pos
+	if isSelectorSymbol(l.text[start]) {
+		for end := min(start+2, len(l.text)); end > start; end-- { // the longest symbol wins
+			if kind, ok := labelSymbols[l.text[start:end]]; ok {
+				l.pos = end
+				return labelToken{kind, l.text[start:end]}
+			}
+		}
+	}
+	for l.pos < len(l.text) && !isSelectorBlank(l.text[l.pos]) && !isSelectorSymbol(l.text[l.pos]) {
+		l.pos++
+	}
+	switch word := l.text[start:l.pos]; word {
+	case "in":
+		return labelToken{tokenIn, word}
+	case "notin":
+		return labelToken{tokenNotIn, word}
+	default:
+		return labelToken{tokenWord, word}
+	}
+}
+
+func isSelectorBlank(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+func isSelectorSymbol(c byte) bool { return strings.IndexByte("=!(),><", c) >= 0 }
+
+// labelParser looks one token ahead.
+type labelParser struct {
+	lexer labelLexer
+	tok   labelToken
+}
+
+func (p *labelParser) next() { p.tok = p.lexer.next() }
+
+// value returns the token ahead where a key or value may stand: "in" and "notin" are words there.
+func (p *labelParser) value() labelToken {
+	t := p.tok
+	if t.kind == tokenIn || t.kind == tokenNotIn {
+		t.kind = tokenWord
+	}
+	return t
+}
+
+// take consumes and returns value.
+func (p *labelParser) take() labelToken {
+	t := p.value()
+	p.next()
+	return t
+}
+
+func (p *labelParser) requirement() (r LabelRequirement, err error) {
+	op := OpExists
+	key := p.take()
+	if key.kind == tokenNot {
+		op = OpDoesNotExist
+		key = p.take()
+	}
+	if key.kind != tokenWord {
+		return r, fmt.Errorf("found '%s', expected: identifier", key.text)
+	}
+	if err := checkLabelKey(key.text); err != nil {
+		return r, err
+	}
+	if op == OpDoesNotExist || p.tok.kind == tokenEnd || p.tok.kind == tokenComma {
+		return NewLabelRequirement(key.text, op, nil)
+	}
+	if op, err = p.operator(); err != nil {
+		return r, err
+	}
+	var values []string
+	if op == OpIn || op == OpNotIn {
+		values, err = p.set()
+	} else {
+		values, err = p.single()
+	}
+	if err != nil {
+		return r, err
+	}
+	return NewLabelRequirement(key.text, op, values)
+}
+
+func (p *labelParser) operator() (SelectorOperator, error) {
+	t := p.tok
+	p.next()
+	switch t.kind {
+	case tokenIn:
+		return OpIn, nil
+	case tokenNotIn:
+		return OpNotIn, nil
+	case tokenEquals:
+		return OpEquals, nil
+	case tokenDoubleEquals:
+		return OpDoubleEquals, nil
+	case tokenNotEquals:
+		return OpNotEquals, nil
+	case tokenGreater:
+		return OpGreaterThan, nil
+	case tokenLess:
+		return OpLessThan, nil
+	}
+	return 0, fmt.Errorf("found '%s', expected: in, notin, =, ==, !=, gt, lt", t.text)
+}
+
+// single reads the value behind an operator; nothing is the empty value.
+func (p *labelParser) single() ([]string, error) {
+	if p.tok.kind == tokenEnd || p.tok.kind == tokenComma {
+		return []string{""}, nil
+	}
+	t := p.take()
+	if t.kind != tokenWord {
+		return nil, fmt.Errorf("found '%s', expected: identifier", t.text)
+	}
+	return []string{t.text}, nil
+}
+
+// set reads values in parentheses; between two commas there is an empty value.
+func (p *labelParser) set() ([]string, error) {
+	if t := p.take(); t.kind != tokenOpen {
+		return nil, fmt.Errorf("found '%s' expected: '('", t.text)
+	}
+	switch p.value().kind {
+	case tokenClose:
+		p.next()
+		return nil, nil
+	case tokenWord, tokenComma:
+	default:
+		return nil, fmt.Errorf("found '%s', expected: ',', ')' or identifier", p.tok.text)
+	}
+	var values []string
+	for {
+		switch t := p.take(); t.kind {
+		case tokenWord:
+			values = append(values, t.text)
+			switch p.tok.kind {
+			case tokenComma:
+			case tokenClose:
+				p.next()
+				return values, nil
+			default:
+				return nil, fmt.Errorf("found '%s', expected: ',' or ')'", p.tok.text)
+			}
+		case tokenComma:
+			if len(values) == 0 {
+				values = append(values, "")
+			}
+			switch p.tok.kind {
+			case tokenClose:
+				p.next()
+				return append(values, ""), nil
+			case tokenComma:
+				p.next()
+				values = append(values, "")
+			}
+		default:
+			return nil, fmt.Errorf("found '%s', expected: ',', or identifier", t.text)
+		}
+	}
+}
