@@ -1,0 +1,167 @@
+// Package openapi writes the OpenAPI documents of the API, version 3 for each group version and version 2 for
+// everything, from the descriptors of the types and a list of what is served.
+//
+// What it guarantees: the documents say what those of kube-apiserver say to clients. Models carry their kinds, list
+// types, merge keys, defaults and enumerations; every operation carries its action and kind, so that kubectl finds a
+// kind's schema through the paths and sees from the parameters of PATCH what the server can do. Equal input gives equal
+// bytes. Results are bytes; nothing else is kept, and callers cache them. All functions may be called at once.
+//
+// Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema); vendor
+// extensions for unions, which no client reads.
+//
+// Reading order: openapi.go (what goes in), operations.go and parameters.go (the paths), v3.go, v2.go, proto.go.
+package openapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Info names the server in a document.
+type Info struct {
+	Title   string // empty: "Kubernetes", which some clients expect
+	Version string // such as "v1.36.0"; empty: "unversioned"
+}
+
+// Document is one unit of version 3: what is served under one path.
+type Document struct {
+	// Path is the path without slashes at its ends: "api/v1", "apis/apps/v1", "apis/apps", "version".
+	Path string
+	// GroupVersion is set for the documents of group versions.
+	GroupVersion meta.GroupVersion
+	// Resources are the resources and subresources of a group version. A subresource needs its resource in the list.
+	Resources []Resource
+	// Endpoints are other things to GET.
+	Endpoints []Endpoint
+}
+
+// Resource is a resource or subresource.
+type Resource struct {
+	Name       string // the plural, with "/subresource" behind it for subresources
+	Namespaced bool
+	Verbs      []string // of create, delete, deletecollection, get, list, patch, update, watch
+	Object     Model    // what bodies hold
+	List       Model    // what lists hold; needed with the verb list
+	// ReturnsDeleted says that delete answers with the object rather than a Status, as it does for pods.
+	ReturnsDeleted bool
+	// Custom marks resources without a Go type: they know no protobuf and no strategic merge patch.
+	Custom bool
+
+	// Connect lists the HTTP methods of a streaming subresource, such as GET and POST of pods/exec; Object is then
+	// not used.
+	Connect []string
+	// Options is the type of the query's options, of Connect and of get. May be zero.
+	Options Model
+	// Subpath says that Connect also takes a path behind the subresource.
+	Subpath bool
+	// Text says that get answers text, as pods/log does.
+	Text bool
+}
+
+// Model is a kind and its schema.
+type Model struct {
+	Kind   meta.GroupVersionKind
+	Type   *typeinfo.Type // of a Go type
+	Schema *schema.Schema // in place of Type: a model with name and kinds, which is not changed
+}
+
+func (m Model) zero() bool { return m.Type == nil && m.Schema == nil }
+
+// Endpoint is something to GET that is no resource.
+type Endpoint struct {
+	Path        string // with slashes
+	Description string
+	OperationID string
+	Tag         string
+	// Answer is what comes back; zero for text.
+	Answer Model
+	// JSONOnly says that there is no other form.
+	JSONOnly bool
+}
+
+// V3JSON returns a document of OpenAPI 3.0 as JSON.
+func V3JSON(info Info, doc Document) []byte {
+	b := newBuilder()
+	b.add(doc)
+	return b.v3(info)
+}
+
+// V2JSON returns all documents together as Swagger 2.0 in JSON.
+func V2JSON(info Info, docs []Document) []byte {
+	b := newBuilder()
+	for _, doc := range docs {
+		b.add(doc)
+	}
+	return b.v2(info)
+}
+
+// V2Proto is V2JSON as the protobuf message openapi.v2.Document.
+func V2Proto(info Info, docs []Document) []byte {
+	b := newBuilder()
+	for _, doc := range docs {
+		b.add(doc)
+	}
+	return b.v2proto(info)
+}
+
+// Hash returns the hash of a document, for entity tags and for the index of version 3: 64 hex digits.
+func Hash(document []byte) string {
+	sum := sha256.Sum256(document)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}
+
+// Entry is a document in the index of version 3.
+type Entry struct {
+	Path string // of the Document
+	Hash string
+}
+
+// URL is the address of the document, below the server's own.
+func (e Entry) URL() string { return "/openapi/v3/" + e.Path + "?hash=" + e.Hash }
+
+// Index returns the index of the documents of version 3 as JSON.
+func Index(entries []Entry) []byte {
+	entries = slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	var w writer
+	w.open("", '{')
+	w.open("paths", '{')
+	for _, e := range entries {
+		w.open(e.Path, '{')
+		w.str("serverRelativeURL", e.URL())
+		w.close('}')
+	}
+	w.close('}')
+	w.close('}')
+	return w.b
+}
+
+// GroupDocument is the document of a group's own path, "apis/apps"; of all groups for the path "apis", and of the core
+// group's versions for "api".
+func GroupDocument(path string) Document {
+	at := "/" + path + "/"
+	e := Endpoint{Path: at, Tag: path}
+	switch group, ok := strings.CutPrefix(path, "apis/"); {
+	case ok:
+		name := groupName(group)
+		e.Description, e.OperationID, e.Tag = "get the group and its versions", "get"+name+"APIGroup", tagName(group)
+		e.Answer = metaModel[meta.APIGroup]("APIGroup")
+	case path == "api":
+		e.Description, e.OperationID, e.Tag = "get the versions of the core group", "getCoreAPIVersions", "core"
+		e.Answer = metaModel[meta.APIVersions]("APIVersions")
+	default:
+		e.Description, e.OperationID = "get all groups", "getAPIVersions"
+		e.Answer = metaModel[meta.APIGroupList]("APIGroupList")
+	}
+	return Document{Path: path, Endpoints: []Endpoint{e}}
+}
+
+// metaModel is the model of a type of package meta.
+func metaModel[T any](kind string) Model {
+	return Model{Kind: meta.GroupVersionKind{Version: "v1", Kind: kind}, Type: typeinfo.For[T]()}
+}

@@ -1,0 +1,235 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// pathItem is a path with its operations.
+type pathItem struct {
+	path       string
+	parameters []parameter // common to all operations
+	operations []operation // sorted by method
+}
+
+// operation is a method on a path.
+type operation struct {
+	method      string // lower case
+	id          string
+	description string
+	tag         string
+	action      string // empty for endpoints that are no resources
+	kind        meta.GroupVersionKind
+	parameters  []parameter
+	body        *schema.Schema
+	optional    bool     // the body may be missing
+	consumes    []string // media types of the body
+	produces    []string
+	answers     []answer
+}
+
+// answer is a response: a model, or text if there is none.
+type answer struct {
+	code  string
+	text  string
+	model *schema.Schema
+}
+
+// The media types of objects and of watches.
+var (
+	objectTypes = []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
+	customTypes = []string{"application/json", "application/yaml"}
+	watchTypes  = []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"}
+	patchTypes  = []string{"application/json-patch+json", "application/merge-patch+json",
+		"application/apply-patch+yaml", "application/strategic-merge-patch+json"}
+	anyType = []string{"*/*"}
+)
+
+// builder collects the paths and models of documents.
+type builder struct {
+	compiler schema.Compiler
+	models   map[string]*schema.Schema
+	paths    map[string]*pathItem
+	versions []meta.GroupVersion
+	options  map[*typeinfo.Type][]parameter
+
+	patch *schema.Schema // the model of patches, which has no type
+}
+
+func newBuilder() *builder {
+	return &builder{
+		models:  map[string]*schema.Schema{},
+		paths:   map[string]*pathItem{},
+		options: map[*typeinfo.Type][]parameter{},
+		patch:   &schema.Schema{Name: "io.k8s.apimachinery.pkg.apis.meta.v1.Patch", Description: "Patch is the body of a PATCH request.", Type: schema.Object},
+	}
+}
+
+// add collects a document.
+func (b *builder) add(doc Document) {
+	if doc.GroupVersion.Version != "" {
+		b.versions = append(b.versions, doc.GroupVersion)
+		g := group{b, doc.GroupVersion, "/" + doc.Path, groupName(doc.GroupVersion.Group) + upper(doc.GroupVersion.Version),
+			tagName(doc.GroupVersion.Group) + "_" + doc.GroupVersion.Version}
+		b.endpoint(Endpoint{Path: g.root + "/", Description: "get the resources of the version", OperationID: "get" + g.id + "APIResources",
+			Tag: g.tag, Answer: metaModel[meta.APIResourceList]("APIResourceList")})
+		for _, r := range doc.Resources {
+			g.resource(r, parent(doc.Resources, r))
+		}
+	}
+	for _, e := range doc.Endpoints {
+		b.endpoint(e)
+	}
+}
+
+// parent returns the resource that r is a subresource of, or r itself.
+func parent(all []Resource, r Resource) Resource {
+	name, _, ok := strings.Cut(r.Name, "/")
+	if ok {
+		for _, p := range all {
+			if p.Name == name {
+				return p
+			}
+		}
+	}
+	return r
+}
+
+func (b *builder) endpoint(e Endpoint) {
+	types := objectTypes
+	if e.JSONOnly {
+		types = objectTypes[:1]
+	}
+	b.operation(e.Path, operation{method: "get", id: e.OperationID, description: e.Description, tag: e.Tag, consumes: types,
+		produces: types, answers: ok(b.model(e.Answer))})
+}
+
+// operation adds an operation to a path.
+func (b *builder) operation(path string, op operation) {
+	item := b.paths[path]
+	if item == nil {
+		item = &pathItem{path: path}
+		b.paths[path] = item
+	}
+	op.answers = append(op.answers, answer{code: "401", text: "Unauthorized"})
+	item.operations = append(item.operations, op)
+}
+
+// model returns the schema of a model, nil if it is zero, and makes it and all that it reaches part of the result.
+func (b *builder) model(m Model) *schema.Schema {
+	var s *schema.Schema
+	switch {
+	case m.Type != nil:
+		s = b.compiler.Type(m.Type)
+	case m.Schema != nil:
+		s = m.Schema
+	default:
+		return nil
+	}
+	if m.Type != nil && m.Kind.Kind != "" && !slices.Contains(s.Kinds, m.Kind) {
+		s.Kinds = append(s.Kinds, m.Kind) // the builder's own; nobody else sees it
+	}
+	b.collect(s)
+	return s
+}
+
+// collect adds the models that s reaches.
+func (b *builder) collect(s *schema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Name != "" {
+		if b.models[s.Name] == s {
+			return
+		}
+		b.models[s.Name] = s
+	}
+	b.collect(s.Model)
+	b.collect(s.Items)
+	b.collect(s.AdditionalProperties)
+	for _, p := range s.Properties {
+		b.collect(p)
+	}
+}
+
+// finish returns the paths, sorted, with the parameters that all operations of a path share moved to the path.
+func (b *builder) finish() []*pathItem {
+	items := make([]*pathItem, 0, len(b.paths))
+	for _, item := range b.paths {
+		slices.SortFunc(item.operations, func(x, y operation) int { return strings.Compare(x.method, y.method) })
+		for _, p := range item.operations[0].parameters {
+			shared := true
+			for _, op := range item.operations[1:] {
+				shared = shared && slices.Contains(op.parameters, p)
+			}
+			if shared {
+				item.parameters = append(item.parameters, p)
+			}
+		}
+		for i := range item.operations {
+			op := &item.operations[i]
+			op.parameters = slices.DeleteFunc(slices.Clone(op.parameters), func(p parameter) bool { return slices.Contains(item.parameters, p) })
+		}
+		items = append(items, item)
+	}
+	slices.SortFunc(items, func(x, y *pathItem) int { return strings.Compare(x.path, y.path) })
+	return items
+}
+
+// sortedModels returns all models by name. Models that are kinds of every group version get these kinds here.
+func (b *builder) sortedModels() []*schema.Schema {
+	models := make([]*schema.Schema, 0, len(b.models))
+	for _, m := range b.models {
+		switch m.Name {
+		case "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent":
+			everywhere := *m
+			everywhere.Kinds = nil
+			for _, gv := range b.everyVersion() {
+				everywhere.Kinds = append(everywhere.Kinds, gv.WithKind(m.Name[strings.LastIndexByte(m.Name, '.')+1:]))
+			}
+			m = &everywhere
+		}
+		models = append(models, m)
+	}
+	slices.SortFunc(models, func(x, y *schema.Schema) int { return strings.Compare(x.Name, y.Name) })
+	return models
+}
+
+// everyVersion returns the group versions of the documents and the core one, sorted.
+func (b *builder) everyVersion() []meta.GroupVersion {
+	all := append([]meta.GroupVersion{{Version: "v1"}}, b.versions...)
+	slices.SortFunc(all, func(x, y meta.GroupVersion) int { return strings.Compare(x.Group+" "+x.Version, y.Group+" "+y.Version) })
+	return slices.Compact(all)
+}
+
+func ok(model *schema.Schema) []answer { return []answer{{"200", "OK", model}} }
+
+// groupName is the group in operation ids: "Core", "Apps", "RbacAuthorization".
+func groupName(group string) string {
+	if group == "" {
+		return "Core"
+	}
+	var name strings.Builder
+	for part := range strings.SplitSeq(strings.TrimSuffix(group, ".k8s.io"), ".") {
+		name.WriteString(upper(part))
+	}
+	return name.String()
+}
+
+// tagName is the group in tags: "core", "apps", "rbacAuthorization".
+func tagName(group string) string {
+	name := groupName(group)
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// upper makes the first letter upper case.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,77 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// parameter is a parameter of the path or query. Values compare with ==.
+type parameter struct {
+	name        string
+	in          string // path or query
+	typ         string
+	description string
+	required    bool
+}
+
+var (
+	namespaceParameter = parameter{"namespace", "path", schema.String, "namespace of the object", true}
+	pathParameter      = parameter{"path", "path", schema.String, "path behind the resource", true}
+	pretty             = []parameter{{"pretty", "query", schema.String, "If 'true', the answer is indented.", false}}
+)
+
+// parameters joins lists and sorts by name.
+func parameters(lists ...[]parameter) []parameter {
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, func(a, b parameter) int {
+		return strings.Compare(a.name+" "+a.in, b.name+" "+b.in)
+	})
+	return all
+}
+
+// typeParameters are the fields of a type of options that a query can hold.
+func (b *builder) typeParameters(m Model) []parameter {
+	if m.Type == nil {
+		return schemaParameters(m.Schema)
+	}
+	if found, ok := b.options[m.Type]; ok {
+		return found
+	}
+	found := schemaParameters(schema.FromType(m.Type))
+	b.options[m.Type] = found
+	return found
+}
+
+func schemaParameters(s *schema.Schema) []parameter {
+	var out []parameter
+	for name, p := range s.Properties {
+		if name == "apiVersion" || name == "kind" {
+			continue
+		}
+		typ := p.Target().Type
+		switch typ {
+		case schema.Array:
+			typ = schema.String // repeated
+		case schema.Object, "":
+			continue
+		}
+		out = append(out, parameter{name: name, in: "query", typ: typ, description: p.Description})
+	}
+	return out
+}
+
+func optionParameters[T any](b *builder) []parameter {
+	return b.typeParameters(Model{Type: typeinfo.For[T]()})
+}
+
+// deleteCollectionParameters are those of a list without a watch, and of a delete.
+func deleteCollectionParameters(b *builder) []parameter {
+	list := slices.DeleteFunc(slices.Clone(optionParameters[meta.ListOptions](b)), func(p parameter) bool {
+		return p.name == "watch" || p.name == "allowWatchBookmarks"
+	})
+	return slices.Concat(list, optionParameters[meta.DeleteOptions](b))
+}
