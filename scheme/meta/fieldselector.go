@@ -2,6 +2,7 @@ package meta
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,9 @@ type FieldRequirements []FieldRequirement
 // equals sign and backslash are written with a backslash before them.
 func ParseFields(s string) (FieldRequirements, error) {
 	var rs FieldRequirements
-	for _, term := range splitFieldTerms(s) {
+	terms := splitFieldTerms(s)
+	slices.Sort(terms) // the canonical order, and the one in which errors are found
+	for _, term := range terms {
 		if term == "" {
 			continue
 		}
@@ -32,7 +35,9 @@ func ParseFields(s string) (FieldRequirements, error) {
 		if err != nil {
 			return nil, err
 		}
-		rs = append(rs, FieldRequirement{Field: name, Value: value, Not: op == "!="})
+		if name != "" || value != "" { // nothing asked
+			rs = append(rs, FieldRequirement{Field: name, Value: value, Not: op == "!="})
+		}
 	}
 	return rs, nil
 }

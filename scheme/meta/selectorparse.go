@@ -206,7 +206,7 @@ func (p *labelParser) set() ([]string, error) {
 	switch p.value().kind {
 	case tokenClose:
 		p.next()
-		return nil, nil
+		return []string{""}, nil
 	case tokenWord, tokenComma:
 	default:
 		return nil, fmt.Errorf("found '%s', expected: ',', ')' or identifier", p.tok.text)
