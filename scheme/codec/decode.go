@@ -51,7 +51,10 @@ func (d *decoder) pop() {
 
 // addContext completes a type error by the struct and the fields it happened in, as encoding/json does.
 func (d *decoder) addContext(err error) error {
-	te, ok := err.(*json.UnmarshalTypeError)
+	te, ok := err.(*typeError)
+	if foreign, isForeign := err.(*json.UnmarshalTypeError); isForeign { // of an UnmarshalJSON
+		te, ok = &typeError{value: foreign.Value, want: foreign.Type, field: foreign.Field}, true
+	}
 	if !ok {
 		return err
 	}
@@ -66,11 +69,73 @@ func (d *decoder) addContext(err error) error {
 	if last == nil {
 		return err
 	}
-	if te.Field != "" {
-		names = append(names, te.Field)
+	if te.field != "" {
+		names = append(names, te.field)
 	}
-	te.Struct, te.Field = last.goType.Name(), strings.Join(names, ".")
+	te.in, te.field = last.goType.Name(), strings.Join(names, ".")
 	return te
+}
+
+// typeError is a value that does not fit, in the words of json.UnmarshalTypeError.
+type typeError struct {
+	value     string       // the kind of JSON value, with the text of a number that does not fit
+	want      reflect.Type // of the Go value
+	in, field string       // the innermost struct, and the names of the fields on the way
+}
+
+func (e *typeError) Error() string {
+	if e.in == "" && e.field == "" {
+		return "json: cannot unmarshal " + e.value + " into Go value of type " + wireName(e.want)
+	}
+	return "json: cannot unmarshal " + e.value + " into Go struct field " + e.in + "." + e.field + " of type " + wireName(e.want)
+}
+
+// wireName names a Go type as errors of Kubernetes do: packages of API types are called by their version there.
+func wireName(t reflect.Type) string {
+	if t.PkgPath() == "" {
+		switch t.Kind() {
+		case reflect.Slice:
+			return "[]" + wireName(t.Elem())
+		case reflect.Pointer:
+			return "*" + wireName(t.Elem())
+		case reflect.Map:
+			return "map[" + wireName(t.Key()) + "]" + wireName(t.Elem())
+		}
+		return t.String()
+	}
+	pkg, name, _ := strings.Cut(t.String(), ".")
+	if pkg != "meta" || !strings.HasSuffix(t.PkgPath(), "/scheme/meta") {
+		return versionPart(pkg) + "." + name
+	}
+	switch name {
+	case "UID":
+		return "types." + name
+	case "Quantity":
+		return "resource." + name
+	case "IntOrString":
+		return "intstr." + name
+	case "RawExtension":
+		return "runtime." + name
+	}
+	return "v1." + name
+}
+
+// versionPart cuts the group off a package name such as corev1; a name that ends in no version stays.
+func versionPart(pkg string) string {
+	i := strings.LastIndexByte(pkg, 'v')
+	if i <= 0 || i+1 == len(pkg) || pkg[i+1] < '1' || pkg[i+1] > '9' {
+		return pkg
+	}
+	rest := strings.TrimLeft(pkg[i+1:], "0123456789")
+	for _, stage := range []string{"alpha", "beta"} {
+		if n, ok := strings.CutPrefix(rest, stage); ok {
+			rest = strings.TrimLeft(n, "0123456789")
+		}
+	}
+	if rest != "" {
+		return pkg
+	}
+	return pkg[i:]
 }
 
 // save records an error behind which decoding can go on.
@@ -86,7 +151,7 @@ func (d *decoder) save(err error) error {
 
 // mistyped skips a value that does not fit and records so. what is the kind of JSON value.
 func (d *decoder) mistyped(what string, want reflect.Type) error {
-	if err := d.save(&json.UnmarshalTypeError{Value: what, Type: want}); err != nil {
+	if err := d.save(&typeError{value: what, want: want}); err != nil {
 		return err
 	}
 	return d.skip()
@@ -192,7 +257,7 @@ func (d *decoder) custom(p *plan, at unsafe.Pointer) error {
 		return err
 	}
 	if p.unmarshal == nil {
-		return d.save(&json.UnmarshalTypeError{Value: "value", Type: p.goType})
+		return d.save(&typeError{value: "value", want: p.goType})
 	}
 	err := p.custom(at).UnmarshalJSON(d.data[start:d.pos:d.pos])
 	if err != nil && !d.careful {
@@ -282,10 +347,10 @@ func (d *decoder) numberValue(p *plan, at unsafe.Pointer) error {
 		*(*any)(at) = v
 		return err
 	default:
-		return d.save(&json.UnmarshalTypeError{Value: "number", Type: p.goType})
+		return d.save(&typeError{value: "number", want: p.goType})
 	}
 	if !ok {
-		return d.save(&json.UnmarshalTypeError{Value: "number " + string(text), Type: p.goType})
+		return d.save(&typeError{value: "number " + string(text), want: p.goType})
 	}
 	return nil
 }

@@ -68,6 +68,9 @@ func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at u
 		return r.element(f, typ, data, at)
 	case f.pointer:
 		slot := (*unsafe.Pointer)(at)
+		if f.always && typ == protowire.BytesType && len(data) > 0 && data[0] == 0 {
+			return 1, nil
+		}
 		if *slot == nil {
 			*slot = newOf(f.kind, f.goType)
 		}

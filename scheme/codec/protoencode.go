@@ -31,6 +31,9 @@ func (f *protoField) append(dst []byte, at unsafe.Pointer) []byte {
 		return f.appendMap(dst, at)
 	case f.pointer:
 		at = *(*unsafe.Pointer)(at)
+		if at == nil && f.always {
+			return append(append(dst, f.tag...), 0)
+		}
 		if at == nil {
 			return dst
 		}

@@ -35,6 +35,14 @@ type protoField struct {
 	msg     *message     // of Struct and Custom kinds
 	// nilable says that a value of a type with its own message is a slice, which is left out if nil.
 	nilable bool
+	// always says that nil is written as an empty message, and an empty message read as nil: what is a pointer here, to
+	// be left out of JSON, is a plain struct in Kubernetes.
+	always bool
+}
+
+// isAlways reports whether f is the one such field.
+func isAlways(f *typeinfo.Field) bool {
+	return f.GoName == "CreationTimestamp" && f.Owner == reflect.TypeFor[meta.ObjectMeta]() && f.Pointer
 }
 
 var messages struct {
@@ -101,6 +109,7 @@ func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField
 	t := f.Type
 	pf := protoField{
 		name: f.GoName, number: protowire.Number(f.Number), offset: f.Offset, pointer: f.Pointer, named: t.Go,
+		always: isAlways(f),
 	}
 	switch {
 	case t.Proto != nil:

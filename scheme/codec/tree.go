@@ -102,7 +102,7 @@ func (d *decoder) plainNumber(text []byte, integer bool) (any, error) {
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return nil, d.save(&json.UnmarshalTypeError{Value: "number " + string(text), Type: reflect.TypeFor[float64]()})
+		return nil, d.save(&typeError{value: "number " + string(text), want: reflect.TypeFor[float64]()})
 	}
 	return f, nil
 }
