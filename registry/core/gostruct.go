@@ -55,7 +55,6 @@ func writeGo(b *bytes.Buffer, v reflect.Value) {
 		b.WriteByte('}')
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		writeList(b, v)
-
 	default:
 		writeJSON(b, v)
 	}
@@ -101,6 +100,27 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 		writeGo(b, v.Index(i))
 	}
 	b.WriteByte(']')
+}
+
+func writePodSpec(b *bytes.Buffer, v reflect.Value) {
+	b.WriteByte('{')
+	sep := ""
+	for _, name := range podSpecOrder {
+		if name != "SecurityContext" {
+			sep = writeField(b, name, v.FieldByName(name), sep)
+			continue
+		}
+		fmt.Fprintf(b, "%s%q:{", sep, name)
+		inner := ""
+		for _, name := range podContextFields {
+			inner = writeField(b, name, v.FieldByName(name), inner)
+		}
+		if sc := v.FieldByName(name); !sc.IsNil() {
+			writeFields(b, sc.Elem(), inner)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteByte('}')
 }
 
 // goDiff shows how two values differ, as a unified diff of their indented form.

@@ -1,0 +1,357 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+const onceMessage = "may not specify more than 1 handler type"
+
+// checkContainer applies what holds for containers of all sorts.
+func (c *podCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	errs := required(p.Child("name"), ctr.Name)
+	if ctr.Name != "" {
+		errs = append(errs, label(p.Child("name"), ctr.Name)...)
+	}
+	errs = append(errs, required(p.Child("image"), ctr.Image)...)
+	errs = append(errs, oneOf(p.Child("terminationMessagePolicy"), ctr.TerminationMessagePolicy,
+		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
+	errs = append(errs, checkPorts(p.Child("ports"), ctr.Ports)...)
+	errs = append(errs, checkEnv(p.Child("env"), ctr.Env)...)
+	errs = append(errs, checkEnvFrom(p.Child("envFrom"), ctr.EnvFrom)...)
+	errs = append(errs, c.checkMounts(p.Child("volumeMounts"), ctr)...)
+	errs = append(errs, c.checkDevices(p.Child("volumeDevices"), ctr)...)
+	errs = append(errs, oneOf(p.Child("imagePullPolicy"), ctr.ImagePullPolicy, pullPolicies...)...)
+	rules := requirements{nameRule: containerResourceName, claims: c.claims}
+	errs = append(errs, rules.check(p.Child("resources"), &ctr.Resources)...)
+	errs = append(errs, checkResizePolicy(p.Child("resizePolicy"), ctr.ResizePolicy, c.spec.RestartPolicy)...)
+	return append(errs, c.checkSecurity(p.Child("securityContext"), ctr.SecurityContext)...)
+}
+
+var pullPolicies = []corev1.PullPolicy{corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
+
+func (c *podCheck) checkContainers(p *field.Path) field.ErrorList {
+	if len(c.spec.Containers) == 0 {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i := range c.spec.Containers {
+		ctr, p := &c.spec.Containers[i], p.Index(i)
+		errs = append(errs, c.checkContainer(p, ctr)...)
+		if !seen.add(ctr.Name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
+		}
+		errs = append(errs, c.checkLife(p, ctr)...)
+		errs = append(errs, checkRestartRules(p, ctr)...)
+	}
+	return append(errs, hostPortConflicts(p, c.spec.Containers)...)
+}
+
+// checkLife checks lifecycle and probes of a container that runs as long as the pod.
+func (c *podCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	if l := ctr.Lifecycle; l != nil {
+		if l.PostStart != nil {
+			errs = append(errs, c.checkHandler(p.Child("lifecycle", "postStart"), lifecycleHandler(l.PostStart))...)
+		}
+		if l.PreStop != nil {
+			errs = append(errs, c.checkHandler(p.Child("lifecycle", "preStop"), lifecycleHandler(l.PreStop))...)
+		}
+	}
+	errs = append(errs, c.checkProbe(p.Child("livenessProbe"), ctr.LivenessProbe, true)...)
+	errs = append(errs, c.checkProbe(p.Child("readinessProbe"), ctr.ReadinessProbe, false)...)
+	if r := ctr.ReadinessProbe; r != nil && r.TerminationGracePeriodSeconds != nil {
+		errs = append(errs, field.Invalid(p.Child("readinessProbe", "terminationGracePeriodSeconds"),
+			*r.TerminationGracePeriodSeconds, "must not be set for readinessProbes"))
+	}
+	return append(errs, c.checkProbe(p.Child("startupProbe"), ctr.StartupProbe, true)...)
+}
+
+func (c *podCheck) checkInitContainers(p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i := range c.spec.Containers {
+		seen.add(c.spec.Containers[i].Name)
+	}
+	all := p
+	for i := range c.spec.InitContainers {
+		ctr, p := &c.spec.InitContainers[i], p.Index(i)
+		errs = append(errs, c.checkContainer(p, ctr)...)
+		if ctr.Name != "" && !seen.add(ctr.Name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
+		}
+		errs = append(errs, hostPortConflicts(all, c.spec.InitContainers[i:i+1])...)
+		if corev1.IsSidecar(ctr) {
+			errs = append(errs, c.checkLife(p, ctr)...)
+		} else {
+			for _, f := range setFields([]setting{
+				{"lifecycle", ctr.Lifecycle != nil},
+				{"livenessProbe", ctr.LivenessProbe != nil},
+				{"readinessProbe", ctr.ReadinessProbe != nil},
+				{"startupProbe", ctr.StartupProbe != nil},
+			}) {
+				errs = append(errs, field.Forbidden(p.Child(f), "may not be set for init containers without restartPolicy=Always"))
+			}
+		}
+		errs = append(errs, checkRestartRules(p, ctr)...)
+	}
+	return errs
+}
+
+func (c *podCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
+	if len(c.spec.EphemeralContainers) == 0 {
+		return nil
+	}
+	var errs field.ErrorList
+	seen, others := duplicates{}, duplicates{}
+	for _, list := range [][]corev1.Container{c.spec.Containers, c.spec.InitContainers} {
+		for i := range list {
+			seen.add(list[i].Name)
+			others.add(list[i].Name)
+		}
+	}
+	for i := range c.spec.EphemeralContainers {
+		ec, p := &c.spec.EphemeralContainers[i], p.Index(i)
+		ctr := (*corev1.Container)(&ec.EphemeralContainerCommon)
+		errs = append(errs, c.checkContainer(p, ctr)...)
+		errs = append(errs, untrimmedImage(p, ctr)...)
+		if !seen.add(ec.Name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), ec.Name))
+		}
+		if ec.TargetContainerName != "" && !others[ec.TargetContainerName] {
+			errs = append(errs, field.NotFound(p.Child("targetContainerName"), ec.TargetContainerName))
+		}
+		errs = append(errs, forbiddenInEphemeral(p, ctr)...)
+	}
+	return errs
+}
+
+// forbiddenInEphemeral reports what only containers that belong to the pod's work may have.
+func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	const msg = "cannot be set for an Ephemeral Container"
+	var errs field.ErrorList
+	r := &ctr.Resources
+	for _, f := range setFields([]setting{
+		{"ports", len(ctr.Ports) > 0},
+		{"resources", r.Limits != nil || r.Requests != nil || r.Claims != nil},
+		{"resizePolicy", len(ctr.ResizePolicy) > 0},
+		{"restartPolicy", ctr.RestartPolicy != nil},
+		{"restartPolicyRules", len(ctr.RestartPolicyRules) > 0},
+		{"livenessProbe", ctr.LivenessProbe != nil},
+		{"readinessProbe", ctr.ReadinessProbe != nil},
+		{"startupProbe", ctr.StartupProbe != nil},
+		{"lifecycle", ctr.Lifecycle != nil},
+	}) {
+		errs = append(errs, field.Forbidden(p.Child(f), msg))
+	}
+	for i, m := range ctr.VolumeMounts {
+		at := p.Child("volumeMounts").Index(i)
+		if m.SubPath != "" {
+			errs = append(errs, field.Forbidden(at.Child("subPath"), msg))
+		}
+		if m.SubPathExpr != "" {
+			errs = append(errs, field.Forbidden(at.Child("subPathExpr"), msg))
+		}
+	}
+	return errs
+}
+
+func untrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	if strings.TrimSpace(ctr.Image) == ctr.Image {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
+}
+
+// Limits of restart rules.
+const (
+	maxRestartRules = 20
+	maxExitCodes    = 255
+)
+
+func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	if ctr.RestartPolicy == nil {
+		if len(ctr.RestartPolicyRules) > 0 {
+			errs = append(errs, field.Required(p.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
+		}
+	} else {
+		errs = append(errs, supported(p.Child("restartPolicy"), *ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
+			corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
+	}
+	rules := p.Child("restartPolicyRules")
+	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
+		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
+	}
+	for i, rule := range ctr.RestartPolicyRules {
+		p := rules.Index(i)
+		errs = append(errs, supported(p.Child("action"), rule.Action,
+			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)...)
+		if rule.ExitCodes == nil {
+			errs = append(errs, field.Required(p.Child("exitCodes"), "must be specified"))
+			continue
+		}
+		p = p.Child("exitCodes")
+		errs = append(errs, supported(p.Child("operator"), rule.ExitCodes.Operator,
+			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)...)
+		if n := len(rule.ExitCodes.Values); n > maxExitCodes {
+			errs = append(errs, field.TooMany(p.Child("values"), n, maxExitCodes))
+		}
+	}
+	return errs
+}
+
+func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, podPolicy corev1.RestartPolicy) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i, policy := range policies {
+		if !seen.add(string(policy.ResourceName)) {
+			errs = append(errs, field.Duplicate(p.Index(i), policy.ResourceName))
+		}
+		errs = append(errs, oneOf(p, policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
+		errs = append(errs, oneOf(p, policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
+		if podPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
+			errs = append(errs, field.Invalid(p, policy.RestartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+		}
+	}
+	return errs
+}
+
+func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i, port := range ports {
+		p := p.Index(i)
+		if port.Name != "" {
+			if msgs := names.IsValidPortName(port.Name); len(msgs) > 0 {
+				errs = append(errs, invalid(p.Child("name"), port.Name, msgs)...)
+			} else if !seen.add(port.Name) {
+				errs = append(errs, field.Duplicate(p.Child("name"), port.Name))
+			}
+		}
+		if port.ContainerPort == 0 {
+			errs = append(errs, field.Required(p.Child("containerPort"), ""))
+		} else {
+			errs = append(errs, portNumber(p.Child("containerPort"), port.ContainerPort)...)
+		}
+		if port.HostPort != 0 {
+			errs = append(errs, portNumber(p.Child("hostPort"), port.HostPort)...)
+		}
+		errs = append(errs, oneOf(p.Child("protocol"), port.Protocol, protocols...)...)
+	}
+	return errs
+}
+
+var protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
+
+// hostPortConflicts finds ports of the node that containers running at once would share.
+func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i := range list {
+		for j, port := range list[i].Ports {
+			if port.HostPort == 0 {
+				continue
+			}
+			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
+			if !seen.add(key) {
+				errs = append(errs, field.Duplicate(p.Index(i).Child("ports").Index(j).Child("hostPort"), key))
+			}
+		}
+	}
+	return errs
+}
+
+// handler is what probes and lifecycle hooks have in common.
+type handler struct {
+	exec  *corev1.ExecAction
+	http  *corev1.HTTPGetAction
+	tcp   *corev1.TCPSocketAction
+	grpc  *corev1.GRPCAction
+	sleep *corev1.SleepAction
+}
+
+func lifecycleHandler(h *corev1.LifecycleHandler) handler {
+	return handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep}
+}
+
+func (c *podCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
+	var errs field.ErrorList
+	n := 0
+	member := func(name string, set bool, check func(*field.Path) field.ErrorList) {
+		if !set {
+			return
+		}
+		if n++; n > 1 {
+			errs = append(errs, field.Forbidden(p.Child(name), onceMessage))
+			return
+		}
+		errs = append(errs, check(p.Child(name))...)
+	}
+	member("exec", h.exec != nil, func(p *field.Path) field.ErrorList {
+		if len(h.exec.Command) == 0 {
+			return field.ErrorList{field.Required(p.Child("command"), "")}
+		}
+		return nil
+	})
+	member("httpGet", h.http != nil, func(p *field.Path) field.ErrorList { return checkHTTPGet(p, h.http) })
+	member("tcpSocket", h.tcp != nil, func(p *field.Path) field.ErrorList {
+		return portReference(p.Child("port"), h.tcp.Port)
+	})
+	member("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
+		return portNumber(p.Child("port"), h.grpc.Port)
+	})
+	member("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList {
+		if grace := c.spec.TerminationGracePeriodSeconds; grace != nil && (h.sleep.Seconds < 0 || h.sleep.Seconds > *grace) {
+			return field.ErrorList{field.Invalid(p, h.sleep.Seconds,
+				fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))}
+		}
+		return nil
+	})
+	if n == 0 {
+		errs = append(errs, field.Required(p, "must specify a handler type"))
+	}
+	return errs
+}
+
+func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
+	errs := required(p.Child("path"), a.Path)
+	errs = append(errs, portReference(p.Child("port"), a.Port)...)
+	errs = append(errs, supported(p.Child("scheme"), a.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
+	for _, h := range a.HTTPHeaders {
+		errs = append(errs, invalid(p.Child("httpHeaders"), h.Name, names.IsHTTPHeaderName(h.Name))...)
+	}
+	return errs
+}
+
+// checkProbe checks a probe. One success settles the question of liveness and startup, so once must be asked for.
+func (c *podCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) field.ErrorList {
+	if probe == nil {
+		return nil
+	}
+	errs := c.checkHandler(p, handler{exec: probe.Exec, http: probe.HTTPGet, tcp: probe.TCPSocket, grpc: probe.GRPC})
+	for _, f := range []struct {
+		name  string
+		value int32
+	}{
+		{"initialDelaySeconds", probe.InitialDelaySeconds},
+		{"timeoutSeconds", probe.TimeoutSeconds},
+		{"periodSeconds", probe.PeriodSeconds},
+		{"successThreshold", probe.SuccessThreshold},
+		{"failureThreshold", probe.FailureThreshold},
+	} {
+		errs = append(errs, notNegative(p.Child(f.name), int64(f.value))...)
+	}
+	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
+		errs = append(errs, field.Invalid(p.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0"))
+	}
+	if once && probe.SuccessThreshold != 1 {
+		errs = append(errs, field.Invalid(p.Child("successThreshold"), probe.SuccessThreshold, "must be 1"))
+	}
+	return errs
+}

@@ -1,0 +1,224 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
+	var errs field.ErrorList
+	for i := range vars {
+		v, p := &vars[i], p.Index(i)
+		if v.Name == "" {
+			errs = append(errs, field.Required(p.Child("name"), ""))
+		} else {
+			errs = append(errs, invalid(p.Child("name"), v.Name, names.IsRelaxedEnvVarName(v.Name))...)
+		}
+		if v.ValueFrom != nil {
+			errs = append(errs, checkValueFrom(p.Child("valueFrom"), v)...)
+		}
+	}
+	return errs
+}
+
+func checkValueFrom(p *field.Path, v *corev1.EnvVar) field.ErrorList {
+	var errs field.ErrorList
+	from, n := v.ValueFrom, 0
+	if from.FieldRef != nil {
+		n++
+		errs = append(errs, checkFieldRef(p.Child("fieldRef"), from.FieldRef, envFields)...)
+	}
+	if from.ResourceFieldRef != nil {
+		n++
+		errs = append(errs, checkResourceFieldRef(p.Child("resourceFieldRef"), from.ResourceFieldRef, false)...)
+	}
+	if ref := from.ConfigMapKeyRef; ref != nil {
+		n++
+		errs = append(errs, checkKeyRef(p.Child("configMapKeyRef"), ref.Name, ref.Key)...)
+	}
+	if ref := from.SecretKeyRef; ref != nil {
+		n++
+		errs = append(errs, checkKeyRef(p.Child("secretKeyRef"), ref.Name, ref.Key)...)
+	}
+	if ref := from.FileKeyRef; ref != nil {
+		n++
+		errs = append(errs, checkFileKeyRef(p.Child("fileKeyRef"), ref)...)
+	}
+	switch {
+	case n == 0:
+		errs = append(errs, field.Invalid(p, "",
+			"must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
+	case v.Value != "":
+		errs = append(errs, field.Invalid(p, "", "may not be specified when `value` is not empty"))
+	case n > 1:
+		errs = append(errs, field.Invalid(p, "", "may not have more than one field specified at a time"))
+	}
+	return errs
+}
+
+func checkKeyRef(p *field.Path, name, key string) field.ErrorList {
+	errs := subdomain(p.Child("name"), name)
+	if key == "" {
+		return append(errs, field.Required(p.Child("key"), ""))
+	}
+	return append(errs, invalid(p.Child("key"), key, names.IsConfigMapKey(key))...)
+}
+
+func checkFileKeyRef(p *field.Path, ref *corev1.FileKeySelector) field.ErrorList {
+	errs := required(p.Child("volumeName"), ref.VolumeName)
+	if ref.VolumeName != "" {
+		errs = append(errs, label(p.Child("volumeName"), ref.VolumeName)...)
+	}
+	errs = append(errs, required(p.Child("path"), ref.Path)...)
+	errs = append(errs, freePath(p.Child("path"), ref.Path)...)
+	if ref.Key == "" {
+		return append(errs, field.Required(p.Child("key"), ""))
+	}
+	return append(errs, invalid(p.Child("key"), ref.Key, names.IsRelaxedEnvVarName(ref.Key))...)
+}
+
+func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
+	var errs field.ErrorList
+	for i, source := range sources {
+		at, n := p.Index(i), 0
+		if source.Prefix != "" {
+			errs = append(errs, invalid(at.Child("prefix"), source.Prefix, names.IsRelaxedEnvVarName(source.Prefix))...)
+		}
+		named := func(p *field.Path, name string) {
+			n++
+			if name == "" {
+				errs = append(errs, field.Required(p, ""))
+			} else {
+				errs = append(errs, subdomain(p, name)...)
+			}
+		}
+		if source.ConfigMapRef != nil {
+			named(at.Child("configMapRef", "name"), source.ConfigMapRef.Name)
+		}
+		if source.SecretRef != nil {
+			named(at.Child("secretRef", "name"), source.SecretRef.Name)
+		}
+		switch {
+		case n == 0:
+			errs = append(errs, field.Invalid(p, "", "must specify one of: `configMapRef` or `secretRef`"))
+		case n > 1:
+			errs = append(errs, field.Invalid(p, "", "may not have more than one field specified at a time"))
+		}
+	}
+	return errs
+}
+
+// Fields of a pod that its containers can read: all that have a name, those for variables, those for files.
+var (
+	podFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
+		"metadata.uid", "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName",
+		"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
+	envFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
+	fileFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"}
+)
+
+// subscripted splits a path such as metadata.labels['key'].
+func subscripted(fieldPath string) (path, key string, ok bool) {
+	rest, ok := strings.CutSuffix(fieldPath, "']")
+	if !ok {
+		return "", "", false
+	}
+	path, key, ok = strings.Cut(rest, "['")
+	return path, key, ok && path != ""
+}
+
+// convertFieldPath checks a path in a version and returns it as it is called today.
+func convertFieldPath(version, fieldPath string) (string, error) {
+	if version != "v1" {
+		return "", fmt.Errorf("unsupported pod version: %s", version)
+	}
+	if path, _, ok := subscripted(fieldPath); ok {
+		if path == "metadata.annotations" || path == "metadata.labels" {
+			return fieldPath, nil
+		}
+		return "", fmt.Errorf("field label does not support subscript: %s", fieldPath)
+	}
+	switch {
+	case fieldPath == "spec.host":
+		return "spec.nodeName", nil
+	case slices.Contains(podFields, fieldPath):
+		return fieldPath, nil
+	}
+	return "", fmt.Errorf("field label not supported: %s", fieldPath)
+}
+
+func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []string) field.ErrorList {
+	if ref.APIVersion == "" {
+		return field.ErrorList{field.Required(p.Child("apiVersion"), "")}
+	}
+	if ref.FieldPath == "" {
+		return field.ErrorList{field.Required(p.Child("fieldPath"), "")}
+	}
+	fieldPath, err := convertFieldPath(ref.APIVersion, ref.FieldPath)
+	if err != nil {
+		return field.ErrorList{field.Invalid(p.Child("fieldPath"), ref.FieldPath,
+			fmt.Sprintf("error converting fieldPath: %v", err))}
+	}
+	switch path, key, ok := subscripted(fieldPath); {
+	case ok && path == "metadata.annotations":
+		return invalid(p, key, names.IsQualifiedName(strings.ToLower(key)))
+	case ok:
+		return invalid(p, key, names.IsQualifiedName(key))
+	}
+	return supported(p.Child("fieldPath"), fieldPath, allowed...)
+}
+
+var resourceFields = []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory",
+	"requests.cpu", "requests.ephemeral-storage", "requests.memory"}
+
+// Divisors that make sense for cores and for bytes.
+var (
+	cpuDivisors  = []string{"1m", "1"}
+	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
+)
+
+func checkResourceFieldRef(p *field.Path, ref *corev1.ResourceFieldSelector, volume bool) field.ErrorList {
+	var errs field.ErrorList
+	_, kind, _ := strings.Cut(ref.Resource, ".")
+	huge := strings.HasPrefix(ref.Resource, "limits.hugepages-") || strings.HasPrefix(ref.Resource, "requests.hugepages-")
+	switch {
+	case volume && ref.ContainerName == "":
+		errs = append(errs, field.Required(p.Child("containerName"), ""))
+	case ref.Resource == "":
+		errs = append(errs, field.Required(p.Child("resource"), ""))
+	case !huge:
+		errs = append(errs, supported(p.Child("resource"), ref.Resource, resourceFields...)...)
+	}
+	if ref.Divisor.Cmp(meta.Quantity{}) == 0 {
+		return errs
+	}
+	divisors, called := byteDivisors, ""
+	switch {
+	case !huge && !slices.Contains(resourceFields, ref.Resource):
+		return errs
+	case huge:
+		called = "hugepages"
+	case kind == "cpu":
+		divisors, called = cpuDivisors, "cpu"
+	case kind == "memory":
+		called = "memory"
+	default:
+		called = "local ephemeral storage"
+	}
+	if slices.Contains(divisors, ref.Divisor.String()) {
+		return errs
+	}
+	list := "1m and 1"
+	if called != "cpu" {
+		list = strings.Join(byteDivisors, ", ")
+	}
+	return append(errs, field.Invalid(p.Child("divisor"), ref.Resource,
+		fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, called)))
+}

@@ -1,0 +1,126 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// checkMounts checks where a container mounts volumes.
+func (c *podCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	device := func(match func(corev1.VolumeDevice) bool) bool { return slices.ContainsFunc(ctr.VolumeDevices, match) }
+	for i := range ctr.VolumeMounts {
+		m, at := &ctr.VolumeMounts[i], p.Index(i)
+		errs = append(errs, required(at.Child("name"), m.Name)...)
+		if c.volumes[m.Name] == nil {
+			errs = append(errs, field.NotFound(at.Child("name"), m.Name))
+		}
+		errs = append(errs, required(at.Child("mountPath"), m.MountPath)...)
+		if !seen.add(m.MountPath) {
+			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must be unique"))
+		}
+		if device(func(d corev1.VolumeDevice) bool { return d.Name == m.Name }) {
+			errs = append(errs, field.Invalid(at.Child("name"), m.Name, "must not already exist in volumeDevices"))
+		}
+		if device(func(d corev1.VolumeDevice) bool { return d.DevicePath == m.MountPath }) {
+			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must not already exist as a path in volumeDevices"))
+		}
+		errs = append(errs, checkSubPath(p, at, m)...)
+		if m.MountPropagation != nil {
+			errs = append(errs, checkPropagation(p.Child("mountPropagation"), *m.MountPropagation, ctr)...)
+		}
+		errs = append(errs, checkRecursive(p.Child("recursiveReadOnly"), m)...)
+	}
+	return errs
+}
+
+// checkSubPath checks the two ways to name a part of the volume. Paths are reported on the list, not the mount.
+func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
+	var errs field.ErrorList
+	if m.SubPath != "" {
+		errs = append(errs, descendingPath(list.Child("subPath"), m.SubPath)...)
+	}
+	if m.SubPathExpr == "" {
+		return errs
+	}
+	if m.SubPath != "" {
+		errs = append(errs, field.Invalid(at.Child("subPathExpr"), m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"))
+	}
+	return append(errs, descendingPath(list.Child("subPathExpr"), m.SubPathExpr)...)
+}
+
+func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *corev1.Container) field.ErrorList {
+	errs := supported(p, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer,
+		corev1.MountPropagationNone)
+	sc := ctr.SecurityContext
+	if mode == corev1.MountPropagationBidirectional && (sc == nil || sc.Privileged == nil || !*sc.Privileged) {
+		errs = append(errs, field.Forbidden(p, "Bidirectional mount propagation is available only to privileged containers"))
+	}
+	return errs
+}
+
+func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
+	if m.RecursiveReadOnly == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	switch *m.RecursiveReadOnly {
+	case corev1.RecursiveReadOnlyDisabled:
+	case corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible:
+		if !m.ReadOnly {
+			errs = append(errs, field.Forbidden(p, "may only be specified when readOnly is true"))
+		}
+		if m.MountPropagation != nil && *m.MountPropagation != corev1.MountPropagationNone {
+			errs = append(errs, field.Forbidden(p, "may only be specified when mountPropagation is None or not specified"))
+		}
+	default:
+		errs = supported(p, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled,
+			corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
+	}
+	return errs
+}
+
+// checkDevices checks the block devices of a container, which must come from claims.
+func (c *podCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	seenNames, seenPaths := duplicates{}, duplicates{}
+	mount := func(match func(corev1.VolumeMount) bool) bool { return slices.ContainsFunc(ctr.VolumeMounts, match) }
+	for i := range ctr.VolumeDevices {
+		d, p := &ctr.VolumeDevices[i], p.Index(i)
+		name, path := p.Child("name"), p.Child("devicePath")
+		errs = append(errs, required(name, d.Name)...)
+		if seenNames[d.Name] {
+			errs = append(errs, field.Invalid(name, d.Name, "must be unique"))
+		}
+		switch source := c.volumes[d.Name]; {
+		case source == nil:
+			errs = append(errs, field.NotFound(name, d.Name))
+		case source.PersistentVolumeClaim == nil && source.Ephemeral == nil:
+			errs = append(errs, field.Invalid(name, d.Name,
+				"can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
+		}
+		errs = append(errs, required(path, d.DevicePath)...)
+		if seenPaths[d.DevicePath] {
+			errs = append(errs, field.Invalid(path, d.DevicePath, "must be unique"))
+		}
+		if slices.Contains(strings.Split(d.DevicePath, "/"), "..") {
+			errs = append(errs, field.Invalid(path, d.DevicePath, "can not contain backsteps ('..')"))
+		} else {
+			seenPaths.add(d.DevicePath)
+		}
+		if mount(func(m corev1.VolumeMount) bool { return m.Name == d.Name }) {
+			errs = append(errs, field.Invalid(name, d.Name, "must not already exist in volumeMounts"))
+		}
+		if mount(func(m corev1.VolumeMount) bool { return m.MountPath == d.DevicePath }) {
+			errs = append(errs, field.Invalid(path, d.DevicePath, "must not already exist as a path in volumeMounts"))
+		}
+		if d.Name != "" {
+			seenNames.add(d.Name)
+		}
+	}
+	return errs
+}

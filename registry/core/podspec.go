@@ -1,0 +1,358 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// PodCheck checks the specs of pods and pod templates.
+type PodCheck struct {
+	// Pod is true for pods, false for templates, of which less is asked.
+	Pod bool
+	// AllowPrivileged lets containers be privileged.
+	AllowPrivileged bool
+}
+
+// podCheck is the check of one spec: what the rules for its parts need to know of the whole.
+type podCheck struct {
+	PodCheck
+	spec    *corev1.PodSpec
+	meta    *meta.ObjectMeta
+	volumes map[string]*corev1.VolumeSource // those that are valid, by name
+	claims  []string                        // names of resource claims
+}
+
+// Spec returns what is wrong with a spec. m is the metadata of the pod or template.
+func (c PodCheck) Spec(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) field.ErrorList {
+	pc := &podCheck{PodCheck: c, spec: spec, meta: m}
+	errs := pc.checkVolumes(p.Child("volumes"))
+	errs = append(errs, pc.checkResourceClaims(p.Child("resourceClaims"))...)
+	errs = append(errs, pc.checkContainers(p.Child("containers"))...)
+	errs = append(errs, pc.checkInitContainers(p.Child("initContainers"))...)
+	errs = append(errs, pc.checkEphemeralContainers(p.Child("ephemeralContainers"))...)
+	errs = append(errs, podResources(p.Child("resources"), spec)...)
+	errs = append(errs, pc.checkHostNetwork(p)...)
+	errs = append(errs, oneOf(p.Child("restartPolicy"), spec.RestartPolicy,
+		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
+	errs = append(errs, oneOf(p.Child("dnsPolicy"), spec.DNSPolicy,
+		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)...)
+	errs = append(errs, meta.ValidateLabels(spec.NodeSelector, p.Child("nodeSelector"))...)
+	errs = append(errs, pc.checkPodSecurity(p)...)
+	errs = append(errs, checkAffinity(p.Child("affinity"), spec.Affinity)...)
+	errs = append(errs, checkDNSConfig(p.Child("dnsConfig"), spec.DNSConfig, spec.DNSPolicy)...)
+	for i, gate := range spec.ReadinessGates {
+		p := p.Child("readinessGates").Index(i).Child("conditionType")
+		errs = append(errs, qualifiedName(p, string(gate.ConditionType))...)
+	}
+	errs = append(errs, checkSchedulingGates(p.Child("schedulingGates"), spec.SchedulingGates)...)
+	errs = append(errs, checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
+	errs = append(errs, pc.checkHostProcess(p)...)
+	errs = append(errs, checkHostUsers(p, spec)...)
+	errs = append(errs, pc.checkNames(p)...)
+	if spec.Overhead != nil {
+		errs = append(errs, overhead(p.Child("overhead"), spec.Overhead)...)
+	}
+	if spec.OS != nil {
+		errs = append(errs, pc.checkOS(p)...)
+	}
+	return append(errs, checkHostnameOverride(p, spec)...)
+}
+
+// checkNames checks the plain values of a spec: names, times, tolerations, lines of the hosts file, priorities.
+func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
+	spec := c.spec
+	var errs field.ErrorList
+	for _, f := range []struct {
+		name, value string
+		rule        func(string) []string
+	}{
+		{"serviceAccountName", spec.ServiceAccountName, names.IsDNS1123Subdomain},
+		{"nodeName", spec.NodeName, names.IsDNS1123Subdomain},
+	} {
+		if f.value != "" {
+			errs = append(errs, invalid(p.Child(f.name), f.value, f.rule(f.value))...)
+		}
+	}
+	if spec.ActiveDeadlineSeconds != nil {
+		errs = append(errs, deadlineRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1)...)
+	}
+	if spec.Hostname != "" {
+		errs = append(errs, label(p.Child("hostname"), spec.Hostname)...)
+	}
+	if spec.Subdomain != "" {
+		errs = append(errs, label(p.Child("subdomain"), spec.Subdomain)...)
+	}
+	errs = append(errs, checkTolerations(p.Child("tolerations"), spec.Tolerations)...)
+	for _, alias := range spec.HostAliases {
+		p := p.Child("hostAliases")
+		errs = append(errs, invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
+		for _, name := range alias.Hostnames {
+			errs = append(errs, subdomain(p.Child("hostnames"), name)...)
+		}
+	}
+	if spec.PriorityClassName != "" {
+		errs = append(errs, subdomain(p.Child("priorityClassName"), spec.PriorityClassName)...)
+	}
+	if spec.RuntimeClassName != nil {
+		errs = append(errs, subdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
+	}
+	if spec.PreemptionPolicy != nil {
+		errs = append(errs, oneOf(p.Child("preemptionPolicy"), *spec.PreemptionPolicy,
+			corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	return errs
+}
+
+// maxHostname is the longest host name that Linux takes.
+const maxHostname = 64
+
+func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
+	if spec.HostnameOverride == nil {
+		return nil
+	}
+	name, at := *spec.HostnameOverride, p.Child("hostnameOverride")
+	var errs field.ErrorList
+	if spec.HostNetwork {
+		errs = append(errs, field.Forbidden(at, "may not be specified when `hostNetwork` is true"))
+	}
+	if spec.SetHostnameAsFQDN != nil && *spec.SetHostnameAsFQDN {
+		errs = append(errs, field.Forbidden(at, "may not be specified when `setHostnameAsFQDN` is true"))
+	}
+	if len(name) > maxHostname {
+		errs = append(errs, field.TooLong(at, name, maxHostname))
+	}
+	return append(errs, subdomain(at, name)...)
+}
+
+// checkHostNetwork asks for host ports that equal their container ports where the pod uses the node's network.
+func (c *podCheck) checkHostNetwork(p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if !c.spec.HostNetwork {
+		return nil
+	}
+	for i := range c.spec.Containers {
+		for j, port := range c.spec.Containers[i].Ports {
+			if (c.Pod || port.HostPort != 0) && port.HostPort != port.ContainerPort {
+				at := p.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
+				errs = append(errs, field.Invalid(at, port.HostPort, "must match `containerPort` when `hostNetwork` is true"))
+			}
+		}
+	}
+	return errs
+}
+
+func (c *podCheck) checkResourceClaims(p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i := range c.spec.ResourceClaims {
+		claim, p := &c.spec.ResourceClaims[i], p.Index(i)
+		c.claims = append(c.claims, claim.Name)
+		errs = append(errs, required(p.Child("name"), claim.Name)...)
+		if claim.Name != "" {
+			if !seen.add(claim.Name) {
+				errs = append(errs, field.Duplicate(p.Child("name"), claim.Name))
+			} else if bad := label(p.Child("name"), claim.Name); len(bad) > 0 {
+				errs = append(errs, bad...)
+			} else if claim.ResourceClaimTemplateName != nil && c.meta != nil && c.meta.Name != "" {
+				errs = append(errs, subdomain(p.Child("name"), c.meta.Name+"-"+claim.Name)...)
+			}
+		}
+		name, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
+		switch {
+		case name != nil && template != nil:
+			errs = append(errs, field.Invalid(p, goJSON(claim),
+				"at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
+		case name == nil && template == nil:
+			errs = append(errs, field.Invalid(p, goJSON(claim),
+				"must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+		}
+		if name != nil {
+			errs = append(errs, subdomain(p.Child("resourceClaimName"), *name)...)
+		}
+		if template != nil {
+			errs = append(errs, subdomain(p.Child("resourceClaimTemplateName"), *template)...)
+		}
+	}
+	return errs
+}
+
+// Limits of the resolver, in entries and in characters with the spaces between.
+const (
+	maxNameservers = 3
+	maxSearches    = 32
+	maxSearchChars = 2048
+)
+
+func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DNSPolicy) field.ErrorList {
+	if policy == corev1.DNSNone {
+		if config == nil {
+			return field.ErrorList{field.Required(p, "must provide `dnsConfig` when `dnsPolicy` is None")}
+		}
+		if len(config.Nameservers) == 0 {
+			return field.ErrorList{field.Required(p.Child("nameservers"),
+				"must provide at least one DNS nameserver when `dnsPolicy` is None")}
+		}
+	}
+	if config == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	servers, searches := p.Child("nameservers"), p.Child("searches")
+	if len(config.Nameservers) > maxNameservers {
+		errs = append(errs, field.Invalid(servers, config.Nameservers,
+			fmt.Sprintf("must not have more than %d nameservers", maxNameservers)))
+	}
+	for i, ip := range config.Nameservers {
+		errs = append(errs, invalid(servers.Index(i), ip, names.IsValidLegacyIP(ip, true))...)
+	}
+	if len(config.Searches) > maxSearches {
+		errs = append(errs, field.Invalid(searches, config.Searches,
+			fmt.Sprintf("must not have more than %d search paths", maxSearches)))
+	}
+	if len(strings.Join(config.Searches, " ")) > maxSearchChars {
+		errs = append(errs, field.Invalid(searches, config.Searches, fmt.Sprintf(
+			"must not have more than %d characters (including spaces) in the search list", maxSearchChars)))
+	}
+	for i, search := range config.Searches {
+		if search == "." {
+			continue
+		}
+		search = strings.TrimSuffix(search, ".")
+		errs = append(errs, invalid(searches.Index(i), search, names.IsDNS1123SubdomainWithUnderscore(search))...)
+	}
+	for i, option := range config.Options {
+		if option.Name == "" {
+			errs = append(errs, field.Required(p.Child("options").Index(i), "must not be empty"))
+		}
+	}
+	return errs
+}
+
+func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i, gate := range gates {
+		errs = append(errs, qualifiedName(p.Index(i), gate.Name)...)
+		if !seen.add(gate.Name) {
+			errs = append(errs, field.Duplicate(p.Index(i), gate.Name))
+		}
+	}
+	return errs
+}
+
+// checkOS checks the operating system, and that no field of the other one is set.
+func (c *podCheck) checkOS(p *field.Path) field.ErrorList {
+	at := p.Child("os", "name")
+	switch c.spec.OS.Name {
+	case corev1.Linux:
+		return c.forbidden(p, "windows options cannot be set for a linux pod", linuxForbids)
+	case corev1.Windows:
+		return c.forbidden(p, "cannot be set for a windows pod", windowsForbids)
+	case "":
+		return field.ErrorList{field.Required(at, "cannot be empty")}
+	}
+	return supported(at, c.spec.OS.Name, corev1.Linux, corev1.Windows)
+}
+
+// forbidden reports fields that list returns for the pod and for each of its containers.
+func (c *podCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpec, *corev1.SecurityContext) []string) field.ErrorList {
+	var errs field.ErrorList
+	add := func(p *field.Path, fields []string) {
+		for _, f := range fields {
+			parts := strings.Split(f, ".")
+			errs = append(errs, field.Forbidden(p.Child(parts[0], parts[1:]...), msg))
+		}
+	}
+	add(p, list(c.spec, nil))
+	c.eachContainer(p, func(p *field.Path, ctr *corev1.Container) {
+		if ctr.SecurityContext != nil {
+			add(p.Child("securityContext"), list(nil, ctr.SecurityContext))
+		}
+	})
+	return errs
+}
+
+// eachContainer visits all containers in the order init, regular, ephemeral.
+func (c *podCheck) eachContainer(p *field.Path, visit func(*field.Path, *corev1.Container)) {
+	for i := range c.spec.InitContainers {
+		visit(p.Child("initContainers").Index(i), &c.spec.InitContainers[i])
+	}
+	for i := range c.spec.Containers {
+		visit(p.Child("containers").Index(i), &c.spec.Containers[i])
+	}
+	for i := range c.spec.EphemeralContainers {
+		common := (*corev1.Container)(&c.spec.EphemeralContainers[i].EphemeralContainerCommon)
+		visit(p.Child("ephemeralContainers").Index(i), common)
+	}
+}
+
+func linuxForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []string {
+	switch {
+	case sc != nil && sc.WindowsOptions != nil:
+		return []string{"windowsOptions"}
+	case spec != nil && spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil:
+		return []string{"securityContext.windowsOptions"}
+	}
+	return nil
+}
+
+// setting is a field and whether it is set.
+type setting struct {
+	name string
+	set  bool
+}
+
+func setFields(list []setting) []string {
+	list = slices.DeleteFunc(list, func(s setting) bool { return !s.set })
+	fields := make([]string, len(list))
+	for i, s := range list {
+		fields[i] = s.name
+	}
+	return fields
+}
+
+func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []string {
+	if sc != nil {
+		return setFields([]setting{
+			{"appArmorProfile", sc.AppArmorProfile != nil},
+			{"seLinuxOptions", sc.SELinuxOptions != nil},
+			{"seccompProfile", sc.SeccompProfile != nil},
+			{"capabilities", sc.Capabilities != nil},
+			{"readOnlyRootFilesystem", sc.ReadOnlyRootFilesystem != nil},
+			{"privileged", sc.Privileged != nil},
+			{"allowPrivilegeEscalation", sc.AllowPrivilegeEscalation != nil},
+			{"procMount", sc.ProcMount != nil},
+			{"runAsUser", sc.RunAsUser != nil},
+			{"runAsGroup", sc.RunAsGroup != nil},
+		})
+	}
+	fields := setFields([]setting{
+		{"hostUsers", spec.HostUsers != nil},
+		{"hostPID", spec.HostPID},
+		{"hostIPC", spec.HostIPC},
+		{"shareProcessNamespace", spec.ShareProcessNamespace != nil},
+	})
+	ctx := spec.SecurityContext
+	if ctx == nil {
+		return fields
+	}
+	return append(fields, setFields([]setting{
+		{"securityContext.appArmorProfile", ctx.AppArmorProfile != nil},
+		{"securityContext.seLinuxOptions", ctx.SELinuxOptions != nil},
+		{"securityContext.seccompProfile", ctx.SeccompProfile != nil},
+		{"securityContext.fsGroup", ctx.FSGroup != nil},
+		{"securityContext.fsGroupChangePolicy", ctx.FSGroupChangePolicy != nil},
+		{"securityContext.seLinuxChangePolicy", ctx.SELinuxChangePolicy != nil},
+		{"securityContext.sysctls", len(ctx.Sysctls) > 0},
+		{"securityContext.runAsUser", ctx.RunAsUser != nil},
+		{"securityContext.runAsGroup", ctx.RunAsGroup != nil},
+		{"securityContext.supplementalGroups", ctx.SupplementalGroups != nil},
+		{"securityContext.supplementalGroupsPolicy", ctx.SupplementalGroupsPolicy != nil},
+	})...)
+}

@@ -1,0 +1,312 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+var taintEffects = []corev1.TaintEffect{
+	corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+}
+
+func checkTolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		t, p := &list[i], p.Index(i)
+		if t.Key != "" {
+			errs = append(errs, qualifiedName(p.Child("key"), t.Key)...)
+		} else if t.Operator != corev1.TolerationOpExists {
+			errs = append(errs, field.Invalid(p.Child("operator"), t.Operator,
+				"operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+		}
+		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+			errs = append(errs, field.Invalid(p.Child("effect"), t.Effect,
+				"effect must be 'NoExecute' when `tolerationSeconds` is set"))
+		}
+		switch t.Operator {
+		case corev1.TolerationOpEqual, "":
+			if msgs := names.IsValidLabelValue(t.Value); len(msgs) > 0 {
+				errs = append(errs, field.Invalid(p.Child("operator"), t.Value, strings.Join(msgs, ";")))
+			}
+		case corev1.TolerationOpExists:
+			if t.Value != "" {
+				errs = append(errs, field.Invalid(p.Child("operator"), t.Value,
+					"value must be empty when `operator` is 'Exists'"))
+			}
+		default:
+			errs = append(errs, supported(p.Child("operator"), t.Operator,
+				corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
+		}
+		if t.Effect != "" {
+			errs = append(errs, supported(p.Child("effect"), t.Effect, taintEffects...)...)
+		}
+	}
+	return errs
+}
+
+func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
+	if a == nil {
+		return nil
+	}
+	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+	var errs field.ErrorList
+	if n := a.NodeAffinity; n != nil {
+		p := p.Child("nodeAffinity")
+		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+			errs = append(errs, checkNodeSelector(p.Child(required), n.RequiredDuringSchedulingIgnoredDuringExecution)...)
+		}
+		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			term, p := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], p.Child(preferred).Index(i)
+			errs = append(errs, weight(p, term.Weight)...)
+			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference)...)
+		}
+	}
+	podTerms := func(p *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
+		for i := range hard {
+			errs = append(errs, checkPodTerm(p.Child(required).Index(i), &hard[i])...)
+		}
+		for i := range soft {
+			p := p.Child(preferred).Index(i)
+			errs = append(errs, weight(p, soft[i].Weight)...)
+			errs = append(errs, checkPodTerm(p.Child("podAffinityTerm"), &soft[i].PodAffinityTerm)...)
+		}
+	}
+	if t := a.PodAffinity; t != nil {
+		podTerms(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
+			t.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if t := a.PodAntiAffinity; t != nil {
+		podTerms(p.Child("podAntiAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
+			t.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return errs
+}
+
+func weight(p *field.Path, w int32) field.ErrorList {
+	if w < 1 || w > 100 {
+		return field.ErrorList{field.Invalid(p.Child("weight"), w, "must be in the range 1-100")}
+	}
+	return nil
+}
+
+func checkNodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
+	p = p.Child("nodeSelectorTerms")
+	if len(s.NodeSelectorTerms) == 0 {
+		return field.ErrorList{field.Required(p, "must have at least one node selector term")}
+	}
+	var errs field.ErrorList
+	for i := range s.NodeSelectorTerms {
+		errs = append(errs, checkNodeTerm(p.Index(i), &s.NodeSelectorTerms[i])...)
+	}
+	return errs
+}
+
+func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
+	var errs field.ErrorList
+	for i := range term.MatchExpressions {
+		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), &term.MatchExpressions[i])...)
+	}
+	for i := range term.MatchFields {
+		errs = append(errs, checkNodeField(p.Child("matchFields").Index(i), &term.MatchFields[i])...)
+	}
+	return errs
+}
+
+func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+	var errs field.ErrorList
+	values := p.Child("values")
+	switch r.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(r.Values) == 0 {
+			errs = append(errs, field.Required(values, "must be specified when `operator` is 'In' or 'NotIn'"))
+		}
+	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+		if len(r.Values) > 0 {
+			errs = append(errs, field.Forbidden(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+		}
+	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+		if len(r.Values) != 1 {
+			errs = append(errs, field.Required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
+		}
+	default:
+		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "not a valid selector operator"))
+	}
+	errs = append(errs, qualifiedName(p.Child("key"), r.Key)...)
+	for i, v := range r.Values {
+		errs = append(errs, invalid(values.Index(i), v, names.IsValidLabelValue(v))...)
+	}
+	return errs
+}
+
+func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+	var errs field.ErrorList
+	switch r.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(r.Values) != 1 {
+			errs = append(errs, field.Required(p.Child("values"),
+				"must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
+		}
+	default:
+		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "not a valid selector operator"))
+	}
+	if r.Key != "metadata.name" {
+		return append(errs, field.Invalid(p.Child("key"), r.Key, "not a valid field selector key"))
+	}
+	for i, v := range r.Values {
+		errs = append(errs, subdomain(p.Child("values").Index(i), v)...)
+	}
+	return errs
+}
+
+func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
+	errs := checkSelector(p.Child("labelSelector"), term.LabelSelector)
+	errs = append(errs, checkSelector(p.Child("namespaceSelector"), term.NamespaceSelector)...)
+	for _, ns := range term.Namespaces {
+		errs = append(errs, label(p.Child("namespace"), ns)...)
+	}
+	match, mismatch := p.Child("matchLabelKeys"), p.Child("mismatchLabelKeys")
+	errs = append(errs, checkMatchKeys(match, term.MatchLabelKeys, term.LabelSelector)...)
+	errs = append(errs, checkMatchKeys(mismatch, term.MismatchLabelKeys, term.LabelSelector)...)
+	for i, key := range term.MatchLabelKeys {
+		if slices.Contains(term.MismatchLabelKeys, key) {
+			errs = append(errs, field.Invalid(match.Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+		}
+	}
+	if term.TopologyKey == "" {
+		errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
+	}
+	return append(errs, qualifiedName(p.Child("topologyKey"), term.TopologyKey)...)
+}
+
+func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	return meta.ValidateLabelSelector(s, p)
+}
+
+// checkMatchKeys checks keys that are merged into a selector when the pod is created: a key stands in the selector
+// once, put there by the merge.
+func checkMatchKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
+	if len(keys) == 0 {
+		return nil
+	}
+	if s == nil {
+		return field.ErrorList{field.Forbidden(p, "must not be specified when labelSelector is not set")}
+	}
+	var errs field.ErrorList
+	for i, key := range keys {
+		errs = append(errs, qualifiedName(p.Index(i), key)...)
+		n := 0
+		if _, ok := s.MatchLabels[key]; ok {
+			n++
+		}
+		for _, e := range s.MatchExpressions {
+			if e.Key == key {
+				n++
+			}
+		}
+		if n > 1 {
+			errs = append(errs, field.Invalid(p.Index(i), key, "exists in both matchLabelKeys and labelSelector"))
+		}
+	}
+	return errs
+}
+
+func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		c, p := &list[i], p.Index(i)
+		if c.MaxSkew <= 0 {
+			errs = append(errs, field.Invalid(p.Child("maxSkew"), c.MaxSkew, positiveMessage))
+		}
+		if c.TopologyKey == "" {
+			errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
+		} else {
+			errs = append(errs, qualifiedName(p.Child("topologyKey"), c.TopologyKey)...)
+		}
+		errs = append(errs, supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable,
+			corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
+		for _, other := range list[i+1:] {
+			if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
+				errs = append(errs, field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"),
+					fmt.Sprintf("{%s, %s}", c.TopologyKey, c.WhenUnsatisfiable)))
+				break
+			}
+		}
+		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
+		errs = append(errs, inclusion(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy)...)
+		errs = append(errs, inclusion(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy)...)
+		errs = append(errs, checkMatchKeys(p.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector)...)
+		errs = append(errs, checkSelector(p.Child("labelSelector"), c.LabelSelector)...)
+	}
+	return errs
+}
+
+func inclusion(p *field.Path, policy *corev1.NodeInclusionPolicy) field.ErrorList {
+	if policy == nil {
+		return nil
+	}
+	return supported(p, *policy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+}
+
+func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.ErrorList {
+	if c.MinDomains == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if *c.MinDomains <= 0 {
+		errs = append(errs, field.Invalid(p, *c.MinDomains, positiveMessage))
+	}
+	if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+		errs = append(errs, field.Invalid(p, *c.MinDomains, fmt.Sprintf(
+			"can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)))
+	}
+	return errs
+}
+
+// mergeMatchKeys turns the matchLabelKeys of affinity terms and spread constraints into requirements with the pod's
+// own values, so that schedulers need to look at selectors only.
+func mergeMatchKeys(pod *corev1.Pod) {
+	merge := func(s *meta.LabelSelector, keys []string, op meta.LabelSelectorOperator) {
+		if s == nil {
+			return
+		}
+		for _, key := range keys {
+			if value, ok := pod.Labels[key]; ok {
+				s.MatchExpressions = append(s.MatchExpressions,
+					meta.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{value}})
+			}
+		}
+	}
+	term := func(t *corev1.PodAffinityTerm) {
+		merge(t.LabelSelector, t.MatchLabelKeys, "In")
+		merge(t.LabelSelector, t.MismatchLabelKeys, "NotIn")
+	}
+	terms := func(hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
+		for i := range hard {
+			term(&hard[i])
+		}
+		for i := range soft {
+			term(&soft[i].PodAffinityTerm)
+		}
+	}
+	if a := pod.Spec.Affinity; a != nil {
+		if t := a.PodAffinity; t != nil {
+			terms(t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+		if t := a.PodAntiAffinity; t != nil {
+			terms(t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+	}
+	for i := range pod.Spec.TopologySpreadConstraints {
+		c := &pod.Spec.TopologySpreadConstraints[i]
+		merge(c.LabelSelector, c.MatchLabelKeys, "In")
+	}
+}

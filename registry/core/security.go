@@ -1,0 +1,329 @@
+package core
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// checkSecurity checks the security settings of a container.
+func (c *podCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) field.ErrorList {
+	if sc == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	privileged := sc.Privileged != nil && *sc.Privileged
+	if privileged && !c.AllowPrivileged {
+		errs = append(errs, field.Forbidden(p.Child("privileged"), "disallowed by cluster policy"))
+	}
+	errs = append(errs, userID(p.Child("runAsUser"), sc.RunAsUser)...)
+	errs = append(errs, groupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
+	if sc.ProcMount != nil {
+		at := p.Child("procMount")
+		errs = append(errs, supported(at, *sc.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)...)
+		hostUsers := c.spec.HostUsers == nil || *c.spec.HostUsers
+		if hostUsers && *sc.ProcMount == corev1.UnmaskedProcMount {
+			errs = append(errs, field.Invalid(at, *sc.ProcMount, "`hostUsers` must be false to use `Unmasked`"))
+		}
+	}
+	errs = append(errs, checkSeccomp(p.Child("seccompProfile"), sc.SeccompProfile)...)
+	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
+		if privileged {
+			errs = append(errs, field.Invalid(p, goJSON(sc),
+				"cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+		}
+		if sc.Capabilities != nil {
+			for _, added := range sc.Capabilities.Add {
+				if added == "CAP_SYS_ADMIN" {
+					errs = append(errs, field.Invalid(p, goJSON(sc),
+						"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
+				}
+			}
+		}
+	}
+	errs = append(errs, checkWindowsOptions(p.Child("windowsOptions"), sc.WindowsOptions)...)
+	return append(errs, checkAppArmor(p.Child("appArmorProfile"), sc.AppArmorProfile)...)
+}
+
+// checkPodSecurity checks the security settings of the pod. p is the path of the spec.
+func (c *podCheck) checkPodSecurity(p *field.Path) field.ErrorList {
+	sc := c.spec.SecurityContext
+	if sc == nil {
+		return nil
+	}
+	p = p.Child("securityContext")
+	errs := groupID(p.Child("fsGroup"), sc.FSGroup)
+	errs = append(errs, userID(p.Child("runAsUser"), sc.RunAsUser)...)
+	errs = append(errs, groupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
+	for i := range sc.SupplementalGroups {
+		errs = append(errs, groupID(p.Child("supplementalGroups").Index(i), &sc.SupplementalGroups[i])...)
+	}
+	if share := c.spec.ShareProcessNamespace; c.spec.HostPID && share != nil && *share {
+		errs = append(errs, field.Invalid(p.Child("shareProcessNamespace"), *share,
+			"ShareProcessNamespace and HostPID cannot both be enabled"))
+	}
+	errs = append(errs, c.checkSysctls(p.Child("sysctls"), sc.Sysctls)...)
+	if sc.FSGroupChangePolicy != nil {
+		errs = append(errs, supported(p.Child("fsGroupChangePolicy"), *sc.FSGroupChangePolicy,
+			corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)...)
+	}
+	errs = append(errs, checkSeccomp(p.Child("seccompProfile"), sc.SeccompProfile)...)
+	errs = append(errs, checkWindowsOptions(p.Child("windowsOptions"), sc.WindowsOptions)...)
+	errs = append(errs, checkAppArmor(p.Child("appArmorProfile"), sc.AppArmorProfile)...)
+	if sc.SupplementalGroupsPolicy != nil {
+		errs = append(errs, supported(p.Child("supplementalGroupsPolicy"), *sc.SupplementalGroupsPolicy,
+			corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
+	}
+	if sc.SELinuxChangePolicy != nil {
+		errs = append(errs, supported(p.Child("seLinuxChangePolicy"), *sc.SELinuxChangePolicy,
+			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)...)
+	}
+	return errs
+}
+
+const (
+	sysctlPattern = `([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?`
+	maxSysctl     = 253
+)
+
+var sysctlName = regexp.MustCompile("^" + sysctlPattern + "$")
+
+func (c *podCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i, s := range sysctls {
+		p := p.Index(i).Child("name")
+		switch {
+		case s.Name == "":
+			errs = append(errs, field.Required(p, ""))
+		case len(s.Name) > maxSysctl || !sysctlName.MatchString(s.Name):
+			errs = append(errs, field.Invalid(p, s.Name,
+				fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctl, sysctlPattern)))
+		case seen[s.Name]:
+			errs = append(errs, field.Duplicate(p, s.Name))
+		}
+		seen.add(s.Name)
+		if c.spec.HostNetwork && isNetSysctl(s.Name) {
+			errs = append(errs, field.Invalid(p, s.Name, "may not be specified when 'hostNetwork' is true"))
+		}
+		if c.spec.HostIPC && isIPCSysctl(s.Name) {
+			errs = append(errs, field.Invalid(p, s.Name, "may not be specified when 'hostIPC' is true"))
+		}
+	}
+	return errs
+}
+
+// dotted rewrites a sysctl whose first separator is a slash.
+func dotted(name string) string {
+	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
+		return strings.NewReplacer("/", ".", ".", "/").Replace(name)
+	}
+	return name
+}
+
+func isNetSysctl(name string) bool { return strings.HasPrefix(dotted(name), "net.") }
+
+func isIPCSysctl(name string) bool {
+	name = dotted(name)
+	for _, prefix := range []string{"kernel.shm", "kernel.msg", "fs.mqueue."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == "kernel.sem"
+}
+
+func checkSeccomp(p *field.Path, profile *corev1.SeccompProfile) field.ErrorList {
+	if profile == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if profile.Type == "" {
+		errs = append(errs, field.Required(p.Child("type"), "type is required when seccompProfile is set"))
+	} else {
+		errs = append(errs, supported(p.Child("type"), profile.Type, corev1.SeccompProfileTypeLocalhost,
+			corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)...)
+	}
+	at, file := p.Child("localhostProfile"), profile.LocalhostProfile
+	switch local := profile.Type == corev1.SeccompProfileTypeLocalhost; {
+	case local && file == nil:
+		errs = append(errs, field.Required(at, "must be set when seccomp type is Localhost"))
+	case local:
+		errs = append(errs, descendingPath(at, *file)...)
+	case file != nil:
+		errs = append(errs, field.Invalid(at, goJSON(profile), "can only be set when seccomp type is Localhost"))
+	}
+	return errs
+}
+
+const maxAppArmorProfile = 4095
+
+func checkAppArmor(p *field.Path, profile *corev1.AppArmorProfile) field.ErrorList {
+	if profile == nil {
+		return nil
+	}
+	at, name := p.Child("localhostProfile"), profile.LocalhostProfile
+	switch profile.Type {
+	case corev1.AppArmorProfileTypeLocalhost:
+		if name == nil {
+			return field.ErrorList{field.Required(at, "must be set when AppArmor type is Localhost")}
+		}
+		var errs field.ErrorList
+		if trimmed := strings.TrimSpace(*name); trimmed != *name {
+			errs = append(errs, field.Invalid(at, *name, "must not be padded with whitespace"))
+		} else if trimmed == "" {
+			errs = append(errs, field.Required(at, "must be set when AppArmor type is Localhost"))
+		}
+		if len(*name) > maxAppArmorProfile {
+			errs = append(errs, field.TooLong(at, *name, maxAppArmorProfile))
+		}
+		return errs
+	case corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined:
+		if name != nil {
+			return field.ErrorList{field.Invalid(at, *name, "can only be set when AppArmor type is Localhost")}
+		}
+		return nil
+	case "":
+		return field.ErrorList{field.Required(p.Child("type"), "type is required when appArmorProfile is set")}
+	}
+	return supported(p.Child("type"), profile.Type, corev1.AppArmorProfileTypeLocalhost,
+		corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+}
+
+// Limits of Windows: bytes of a credential spec, characters of a user's domain and name.
+const (
+	maxGMSASpec      = 64 << 10
+	maxWindowsDomain = 256
+	maxWindowsUser   = 104
+)
+
+var (
+	controlChars  = regexp.MustCompile(`[[:cntrl:]]+`)
+	onlyDots      = regexp.MustCompile(`^[\. ]+$`)
+	netBIOSDomain = regexp.MustCompile(`^[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}$`)
+	dnsDomain     = regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
+)
+
+const badUserChars = `"/\:;|=,+*?<>@[]`
+
+func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions) field.ErrorList {
+	if o == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if o.GMSACredentialSpecName != nil {
+		errs = append(errs, subdomain(p.Child("gmsaCredentialSpecName"), *o.GMSACredentialSpecName)...)
+	}
+	if spec := o.GMSACredentialSpec; spec != nil {
+		at := p.Child("gmsaCredentialSpec")
+		switch {
+		case *spec == "":
+			errs = append(errs, field.Invalid(at, *spec, "gmsaCredentialSpec cannot be an empty string"))
+		case len(*spec) > maxGMSASpec:
+			errs = append(errs, field.Invalid(at, *spec, "gmsaCredentialSpec size must be under 64 KiB"))
+		}
+	}
+	if o.RunAsUserName != nil {
+		for _, msg := range windowsUser(*o.RunAsUserName) {
+			errs = append(errs, field.Invalid(p.Child("runAsUserName"), *o.RunAsUserName, msg))
+		}
+	}
+	return errs
+}
+
+// windowsUser checks [domain\]user.
+func windowsUser(name string) []string {
+	parts := strings.Split(name, `\`)
+	switch {
+	case name == "":
+		return []string{"runAsUserName cannot be an empty string"}
+	case controlChars.MatchString(name):
+		return []string{"runAsUserName cannot contain control characters"}
+	case len(parts) > 2:
+		return []string{"runAsUserName cannot contain more than one backslash"}
+	}
+	var msgs []string
+	user := parts[len(parts)-1]
+	if len(parts) == 2 {
+		if len(parts[0]) >= maxWindowsDomain {
+			msgs = append(msgs, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomain))
+		}
+		if !netBIOSDomain.MatchString(parts[0]) && !dnsDomain.MatchString(parts[0]) {
+			msgs = append(msgs, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
+		}
+	}
+	switch {
+	case user == "":
+		msgs = append(msgs, "runAsUserName's User cannot be empty")
+	case len(user) > maxWindowsUser:
+		msgs = append(msgs, fmt.Sprintf("runAsUserName's User length must not be longer than %d characters", maxWindowsUser))
+	}
+	if onlyDots.MatchString(user) {
+		msgs = append(msgs, "runAsUserName's User cannot contain only periods or spaces")
+	}
+	if strings.ContainsAny(user, badUserChars) {
+		msgs = append(msgs, "runAsUserName's User cannot contain the following characters: "+badUserChars)
+	}
+	return msgs
+}
+
+// checkHostProcess checks that either all containers of a pod are Windows host processes or none.
+func (c *podCheck) checkHostProcess(p *field.Path) field.ErrorList {
+	podOptions := func() *corev1.WindowsSecurityContextOptions {
+		if c.spec.SecurityContext == nil {
+			return nil
+		}
+		return c.spec.SecurityContext.WindowsOptions
+	}()
+	podWants := podOptions != nil && podOptions.HostProcess != nil && *podOptions.HostProcess
+	var errs field.ErrorList
+	var with, without int
+	c.eachContainer(p, func(p *field.Path, ctr *corev1.Container) {
+		own := podWants
+		sc := ctr.SecurityContext
+		if sc != nil && sc.WindowsOptions != nil && sc.WindowsOptions.HostProcess != nil {
+			own = *sc.WindowsOptions.HostProcess
+			if podOptions != nil && podOptions.HostProcess != nil && own != podWants {
+				at := p.Child("securityContext", "windowsOptions", "hostProcess")
+				errs = append(errs, field.Invalid(at, own, fmt.Sprintf("pod hostProcess value must be identical "+
+					"if both are specified, was %v", podWants)))
+			}
+		}
+		if own {
+			with++
+		} else {
+			without++
+		}
+	})
+	if with == 0 {
+		return errs
+	}
+	if without > 0 {
+		errs = append(errs, field.Invalid(p, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers"))
+	}
+	if !c.spec.HostNetwork {
+		errs = append(errs, field.Invalid(p.Child("hostNetwork"), false,
+			"hostNetwork must be true if pod contains any hostProcess containers"))
+	}
+	if !c.AllowPrivileged {
+		errs = append(errs, field.Forbidden(p, "hostProcess containers are disallowed by cluster policy"))
+	}
+	return errs
+}
+
+// checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces with the node.
+func checkHostUsers(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
+	if spec.HostUsers == nil || *spec.HostUsers {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, f := range setFields([]setting{
+		{"hostNetwork", spec.HostNetwork}, {"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC},
+	}) {
+		errs = append(errs, field.Forbidden(p.Child(f), "when `hostUsers` is false"))
+	}
+	return errs
+}

@@ -1,0 +1,408 @@
+package core
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// checkVolumes checks the volumes and remembers the valid ones for the mounts of containers.
+func (c *podCheck) checkVolumes(p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	c.volumes = make(map[string]*corev1.VolumeSource, len(c.spec.Volumes))
+	created := duplicates{} // claims that are made for the pod
+	for i := range c.spec.Volumes {
+		v, p := &c.spec.Volumes[i], p.Index(i)
+		bad := c.checkSource(p, v)
+		if v.Name == "" {
+			bad = append(bad, field.Required(p.Child("name"), ""))
+		} else {
+			bad = append(bad, label(p.Child("name"), v.Name)...)
+		}
+		if c.volumes[v.Name] != nil {
+			bad = append(bad, field.Duplicate(p.Child("name"), v.Name))
+		}
+		if len(bad) == 0 {
+			c.volumes[v.Name] = &v.VolumeSource
+		}
+		if v.Ephemeral != nil && c.meta != nil && c.meta.Name != "" {
+			created.add(c.meta.Name + "-" + v.Name)
+		}
+		errs = append(errs, bad...)
+	}
+	for i := range c.spec.Volumes {
+		if pvc := c.spec.Volumes[i].PersistentVolumeClaim; pvc != nil && created[pvc.ClaimName] {
+			errs = append(errs, field.Invalid(p.Index(i).Child("persistentVolumeClaim", "claimName"), pvc.ClaimName,
+				"must not reference a PVC that gets created for an ephemeral volume"))
+		}
+	}
+	return errs
+}
+
+// checker is the check of one member of a union, present if set.
+type checker struct {
+	name  string
+	set   bool
+	check func(p *field.Path) field.ErrorList
+}
+
+// union applies the check of the first member that is set, and refuses the others. It reports how many are set.
+func union(p *field.Path, members []checker) (field.ErrorList, int) {
+	var errs field.ErrorList
+	n := 0
+	for _, m := range members {
+		if !m.set {
+			continue
+		}
+		if n++; n > 1 {
+			errs = append(errs, field.Forbidden(p.Child(m.name), "may not specify more than 1 volume type"))
+		} else {
+			errs = append(errs, m.check(p.Child(m.name))...)
+		}
+	}
+	return errs, n
+}
+
+// checkSource checks the source of a volume, of which there must be one.
+func (c *podCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
+	s := &v.VolumeSource
+	errs, n := union(p, append(c.currentSources(v), oldSources(s)...))
+	if n == 0 {
+		errs = append(errs, field.Required(p, "must specify a volume type"))
+	}
+	if v.Ephemeral != nil && c.meta != nil && c.meta.Name != "" {
+		claim := c.meta.Name + "-" + v.Name
+		for _, msg := range names.IsDNS1123Subdomain(claim) {
+			errs = append(errs, field.Invalid(p.Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", claim, msg)))
+		}
+	}
+	return errs
+}
+
+// currentSources are the sources that are not deprecated.
+func (c *podCheck) currentSources(v *corev1.Volume) []checker {
+	s := &v.VolumeSource
+	return []checker{
+		{"emptyDir", s.EmptyDir != nil, func(p *field.Path) field.ErrorList {
+			if q := s.EmptyDir.SizeLimit; q != nil && q.Sign() < 0 {
+				return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
+			}
+			return nil
+		}},
+		{"hostPath", s.HostPath != nil, func(p *field.Path) field.ErrorList { return checkHostPath(p, s.HostPath) }},
+		{"secret", s.Secret != nil, func(p *field.Path) field.ErrorList {
+			errs := required(p.Child("secretName"), s.Secret.SecretName)
+			return append(errs, checkKeys(p, s.Secret.Items, s.Secret.DefaultMode)...)
+		}},
+		{"configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList {
+			errs := required(p.Child("name"), s.ConfigMap.Name)
+			return append(errs, checkKeys(p, s.ConfigMap.Items, s.ConfigMap.DefaultMode)...)
+		}},
+		{"nfs", s.NFS != nil, func(p *field.Path) field.ErrorList { return checkNFS(p, s.NFS) }},
+		{"iscsi", s.ISCSI != nil, func(p *field.Path) field.ErrorList { return checkISCSI(p, s.ISCSI) }},
+		{"persistentVolumeClaim", s.PersistentVolumeClaim != nil, func(p *field.Path) field.ErrorList {
+			return required(p.Child("claimName"), s.PersistentVolumeClaim.ClaimName)
+		}},
+		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
+			errs := fileMode(p.Child("defaultMode"), s.DownwardAPI.DefaultMode)
+			return append(errs, checkFiles(p, s.DownwardAPI.Items)...)
+		}},
+		{"fc", s.FC != nil, func(p *field.Path) field.ErrorList { return checkFC(p, s.FC) }},
+		{"projected", s.Projected != nil, func(p *field.Path) field.ErrorList { return checkProjected(p, s.Projected) }},
+		{"csi", s.CSI != nil, func(p *field.Path) field.ErrorList { return checkCSI(p, s.CSI) }},
+		{"ephemeral", s.Ephemeral != nil, func(p *field.Path) field.ErrorList {
+			if s.Ephemeral.VolumeClaimTemplate == nil {
+				return field.ErrorList{field.Required(p.Child("volumeClaimTemplate"), "")}
+			}
+			return checkClaimTemplate(p.Child("volumeClaimTemplate"), s.Ephemeral.VolumeClaimTemplate)
+		}},
+		{"image", s.Image != nil, func(p *field.Path) field.ErrorList {
+			var errs field.ErrorList
+			if c.Pod {
+				errs = required(p.Child("reference"), s.Image.Reference)
+			}
+			return append(errs, oneOf(p.Child("pullPolicy"), s.Image.PullPolicy, pullPolicies...)...)
+		}},
+	}
+}
+
+func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {
+	if s.Path == "" {
+		return field.ErrorList{field.Required(p.Child("path"), "")}
+	}
+	errs := noBacksteps(p.Child("path"), s.Path)
+	if s.Type != nil {
+		errs = append(errs, supported(p.Child("type"), *s.Type, corev1.HostPathUnset, corev1.HostPathBlockDev,
+			corev1.HostPathCharDev, corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile,
+			corev1.HostPathFileOrCreate, corev1.HostPathSocket)...)
+	}
+	return errs
+}
+
+// checkKeys checks how the keys of a secret or config map become files.
+func checkKeys(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
+	errs := fileMode(p.Child("defaultMode"), mode)
+	for i := range items {
+		errs = append(errs, checkKey(p.Child("items").Index(i), &items[i])...)
+	}
+	return errs
+}
+
+func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
+	errs := required(p.Child("key"), item.Key)
+	errs = append(errs, required(p.Child("path"), item.Path)...)
+	errs = append(errs, freePath(p.Child("path"), item.Path)...)
+	return append(errs, fileMode(p.Child("mode"), item.Mode)...)
+}
+
+func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
+	errs := required(p.Child("server"), s.Server)
+	errs = append(errs, required(p.Child("path"), s.Path)...)
+	if !path.IsAbs(s.Path) {
+		errs = append(errs, field.Invalid(p.Child("path"), s.Path, "must be an absolute path"))
+	}
+	return errs
+}
+
+// The three forms of iSCSI names.
+var (
+	iqnName = regexp.MustCompile(`^iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
+	euiName = regexp.MustCompile(`^eui.[[:alnum:]]{16}$`)
+	naaName = regexp.MustCompile(`^naa.[[:alnum:]]{32}$`)
+)
+
+func validISCSIName(name string) bool {
+	return iqnName.MatchString(name) || euiName.MatchString(name) || naaName.MatchString(name)
+}
+
+func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
+	errs := required(p.Child("targetPortal"), s.TargetPortal)
+	if s.IQN == "" {
+		errs = append(errs, field.Required(p.Child("iqn"), ""))
+	} else if !validISCSIName(s.IQN) {
+		errs = append(errs, field.Invalid(p.Child("iqn"), s.IQN, "must be valid format"))
+	}
+	errs = append(errs, inRange(p.Child("lun"), s.Lun, 0, 255)...)
+	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
+		errs = append(errs, field.Required(p.Child("secretRef"), ""))
+	}
+	if s.InitiatorName != nil && !validISCSIName(*s.InitiatorName) {
+		errs = append(errs, field.Invalid(p.Child("initiatorname"), *s.InitiatorName, "must be valid format"))
+	}
+	return errs
+}
+
+func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
+	var errs field.ErrorList
+	targets := p.Child("targetWWNs")
+	switch {
+	case len(s.TargetWWNs) == 0 && len(s.WWIDs) == 0:
+		errs = append(errs, field.Required(targets, "must specify either targetWWNs or wwids, but not both"))
+	case len(s.TargetWWNs) > 0 && len(s.WWIDs) > 0:
+		errs = append(errs, field.Invalid(targets, s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
+	}
+	if len(s.TargetWWNs) > 0 {
+		if s.Lun == nil {
+			errs = append(errs, field.Required(p.Child("lun"), "lun is required if targetWWNs is specified"))
+		} else {
+			errs = append(errs, inRange(p.Child("lun"), *s.Lun, 0, 255)...)
+		}
+	}
+	return errs
+}
+
+const maxCSIDriver = 63
+
+func checkCSI(p *field.Path, s *corev1.CSIVolumeSource) field.ErrorList {
+	errs := checkDriverName(p.Child("driver"), s.Driver)
+	if ref := s.NodePublishSecretRef; ref != nil {
+		at := p.Child("nodePublishSecretRef", "name")
+		if ref.Name == "" {
+			errs = append(errs, field.Required(at, ""))
+		} else {
+			errs = append(errs, subdomain(at, ref.Name)...)
+		}
+	}
+	return errs
+}
+
+func checkDriverName(p *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	if len(name) > maxCSIDriver {
+		return field.ErrorList{field.TooLong(p, name, maxCSIDriver)}
+	}
+	return subdomain(p, strings.ToLower(name))
+}
+
+// checkProjected checks the sources of a projected volume, whose files must not get into each other's way.
+func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
+	errs := fileMode(p.Child("defaultMode"), s.DefaultMode)
+	files := duplicates{}
+	for i := range s.Sources {
+		errs = append(errs, checkProjection(p, i, &s.Sources[i], files)...)
+	}
+	return errs
+}
+
+// checkProjection checks the i-th source. p is the path of the volume; files are the paths taken so far.
+func checkProjection(p *field.Path, i int, s *corev1.VolumeProjection, files duplicates) field.ErrorList {
+	at := p.Child("sources").Index(i)
+	taken := func(file string, value any) field.ErrorList {
+		if file != "" && !files.add(file) {
+			return field.ErrorList{field.Invalid(p, value, "conflicting duplicate paths")}
+		}
+		return nil
+	}
+	keys := func(p *field.Path, name string, items []corev1.KeyToPath) field.ErrorList {
+		errs := required(p.Child("name"), name)
+		for i := range items {
+			errs = append(errs, checkKey(p.Child("items").Index(i), &items[i])...)
+			errs = append(errs, taken(items[i].Path, name)...)
+		}
+		return errs
+	}
+	errs, _ := union(at, []checker{
+		{"secret", s.Secret != nil, func(p *field.Path) field.ErrorList { return keys(p, s.Secret.Name, s.Secret.Items) }},
+		{"configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList { return keys(p, s.ConfigMap.Name, s.ConfigMap.Items) }},
+		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
+			errs := checkFiles(p, s.DownwardAPI.Items)
+			for _, file := range s.DownwardAPI.Items {
+				errs = append(errs, taken(file.Path, file.Path)...)
+			}
+			return errs
+		}},
+		{"serviceAccountToken", s.ServiceAccountToken != nil, func(p *field.Path) field.ErrorList {
+			return append(checkToken(p, s.ServiceAccountToken), taken(s.ServiceAccountToken.Path, s.ServiceAccountToken.Path)...)
+		}},
+	})
+	return errs
+}
+
+// Bounds of a token's lifetime, in seconds.
+const (
+	minTokenSeconds = 10 * 60
+	maxTokenSeconds = 1 << 32
+)
+
+func checkToken(p *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
+	var errs field.ErrorList
+	if seconds := s.ExpirationSeconds; seconds != nil {
+		at := p.Child("expirationSeconds")
+		if *seconds < minTokenSeconds {
+			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration less than 10 minutes"))
+		}
+		if *seconds > maxTokenSeconds {
+			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration larger than 2^32 seconds"))
+		}
+	}
+	if s.Path == "" {
+		return append(errs, field.Required(p.Child("path"), ""))
+	}
+	return append(errs, freePath(p.Child("path"), s.Path)...)
+}
+
+// checkFiles checks files with facts about the pod.
+func checkFiles(p *field.Path, files []corev1.DownwardAPIVolumeFile) field.ErrorList {
+	var errs field.ErrorList
+	for i := range files {
+		f := &files[i]
+		errs = append(errs, required(p.Child("path"), f.Path)...)
+		errs = append(errs, freePath(p.Child("path"), f.Path)...)
+		switch {
+		case f.FieldRef != nil:
+			errs = append(errs, checkFieldRef(p.Child("fieldRef"), f.FieldRef, fileFields)...)
+			if f.ResourceFieldRef != nil {
+				errs = append(errs, field.Invalid(p, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
+			}
+		case f.ResourceFieldRef != nil:
+			errs = append(errs, checkResourceFieldRef(p.Child("resourceFieldRef"), f.ResourceFieldRef, true)...)
+		default:
+			errs = append(errs, field.Required(p, "one of fieldRef and resourceFieldRef is required"))
+		}
+		errs = append(errs, fileMode(p.Child("mode"), f.Mode)...)
+	}
+	return errs
+}
+
+// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used.
+func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
+	m := &t.ObjectMeta
+	at := p.Child("metadata")
+	errs := meta.ValidateAnnotations(m.Annotations, at.Child("annotations"))
+	errs = append(errs, meta.ValidateLabels(m.Labels, at.Child("labels"))...)
+	for _, f := range setFields([]setting{
+		{"name", m.Name != ""}, {"generateName", m.GenerateName != ""}, {"namespace", m.Namespace != ""},
+		{"selfLink", m.SelfLink != ""}, {"uid", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
+		{"generation", m.Generation != 0}, {"creationTimestamp", m.CreationTimestamp != nil},
+		{"deletionTimestamp", m.DeletionTimestamp != nil},
+		{"deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds != nil},
+		{"ownerReferences", m.OwnerReferences != nil}, {"finalizers", m.Finalizers != nil},
+		{"managedFields", m.ManagedFields != nil},
+	}) {
+		errs = append(errs, field.Forbidden(at.Child(f), "cannot be set for an ephemeral volume"))
+	}
+	return append(errs, checkClaimSpec(p.Child("spec"), &t.Spec)...)
+}
+
+// checkClaimSpec checks a claim for storage.
+func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+	var errs field.ErrorList
+	modes := p.Child("accessModes")
+	if len(spec.AccessModes) == 0 {
+		errs = append(errs, field.Required(modes, "at least 1 access mode is required"))
+	}
+	if spec.Selector != nil {
+		errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
+	}
+	once := false
+	for _, mode := range spec.AccessModes {
+		errs = append(errs, supported(modes, mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
+			corev1.ReadWriteOncePod)...)
+		once = once || mode == corev1.ReadWriteOncePod
+	}
+	if once && len(spec.AccessModes) > 1 {
+		errs = append(errs, field.Forbidden(modes, "may not use ReadWriteOncePod with other access modes"))
+	}
+	if q, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
+		errs = append(errs, field.Required(p.Child("resources").Key(string(corev1.ResourceStorage)), ""))
+	} else if q.Sign() <= 0 {
+		errs = append(errs, field.Invalid(p.Child("resources").Key(string(corev1.ResourceStorage)), q.String(), positiveMessage))
+	}
+	if name := spec.StorageClassName; name != nil && *name != "" {
+		errs = append(errs, subdomain(p.Child("storageClassName"), *name)...)
+	}
+	if spec.VolumeMode != nil {
+		errs = append(errs, supported(p.Child("volumeMode"), *spec.VolumeMode,
+			corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
+	}
+	if s := spec.DataSource; s != nil {
+		errs = append(errs, checkDataSource(p.Child("dataSource"), s.APIGroup, s.Kind, s.Name)...)
+	}
+	if s := spec.DataSourceRef; s != nil {
+		errs = append(errs, checkDataSource(p.Child("dataSourceRef"), s.APIGroup, s.Kind, s.Name)...)
+	}
+	if name := spec.VolumeAttributesClassName; name != nil && *name != "" {
+		errs = append(errs, subdomain(p.Child("volumeAttributesClassName"), *name)...)
+	}
+	return errs
+}
+
+func checkDataSource(p *field.Path, group *string, kind, name string) field.ErrorList {
+	errs := required(p.Child("name"), name)
+	errs = append(errs, required(p.Child("kind"), kind)...)
+	if group == nil || *group == "" {
+		if kind != "PersistentVolumeClaim" {
+			errs = append(errs, field.Invalid(p, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
+		}
+		return errs
+	}
+	return append(errs, subdomain(p.Child("apiGroup"), *group)...)
+}
