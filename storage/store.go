@@ -1,6 +1,7 @@
 // Package storage keeps encoded objects and their recent history. It knows no types.
 //
-// A revision counts commits over the whole store, from 1; every change has its own.
+// A revision counts commits over the whole store, from 1; every change has its own. (One exception: keys that go with
+// an ending lease may go at one revision. A batch never ends within a revision.)
 //
 // Laws, each a subtest of storagetest.Run:
 //   - Revisions only grow; reading raises none. A write whose precondition fails changes nothing.
@@ -9,8 +10,12 @@
 //   - A cursor yields every later change once, in order, or ends with Compacted.
 //   - An acknowledged write survives kill -9 and a restart (the memory engine apart).
 //
-// Bytes passed in or out are shared and read-only from then on. All methods may be called at once.
+// Bytes passed in or out are shared and read-only from then on. All methods may be called at once. A call whose context
+// has ended fails with the context's error; a write that was under way then is InDoubt, with that error as its cause.
+// After Close everything fails with Closed.
 // Not here: JSON, defaulting, validation (registry); who may write (filters).
+// Derived once for all engines: Sure (what became of a write in doubt), Leases (a time to live for keys), Compactor
+// (periodic compaction), encryption/ (values encrypted at rest).
 // Read: store.go, errors.go, memory/, then cache/.
 package storage
 
@@ -65,7 +70,8 @@ type Event struct {
 	Deleted bool
 	// Created is true if the key did not exist before.
 	Created bool
-	// Prev is the value before the change; filled only if the watch asked for it. nil if Created.
+	// Prev is the value before the change and PrevRev its revision; filled only if the watch asked for it and the
+	// event is not Created.
 	Prev    []byte
 	PrevRev Revision
 }
@@ -77,8 +83,8 @@ type WatchRequest struct {
 	Prev   bool     // fill Event.Prev
 }
 
-// Batch is what a cursor yields: changes in order, and the revision up to which nothing is missing.
-// A batch without events is a progress report.
+// Batch is what a cursor yields: changes in order, and the revision up to which nothing is missing. The next watch may
+// begin after it. A batch without events is a progress report.
 type Batch struct {
 	Events []Event
 	Rev    Revision
@@ -86,11 +92,13 @@ type Batch struct {
 
 // Cursor is a position in the store's history. It is used by one goroutine at a time, except Close and Progress.
 type Cursor interface {
-	// Next blocks until there is a change, a progress report or the end of ctx, and returns all changes so far.
+	// Next blocks until there is a change, a progress report or the end of ctx, and returns all changes so far, or
+	// many of them. After the end of ctx it can be called again. An engine that loses its connection resumes by
+	// itself, behind what it has yielded.
 	// Errors: Compacted (the position is no longer in the history), Closed, or that of ctx.
 	Next(ctx context.Context) (Batch, error)
 	// Progress asks the store to report how far it is, so that Next returns soon even without changes. It does
-	// not block.
+	// not block. The report may be an answer to an earlier call: ask again if it is not far enough.
 	Progress()
 	// Close releases the cursor and ends a blocked Next with Closed.
 	Close()
@@ -104,21 +112,24 @@ type Store interface {
 	// Range lists entries under a prefix. Errors: Compacted, Future (a revision not reached yet).
 	Range(ctx context.Context, req RangeRequest) (RangeResult, error)
 	// Put writes value at key if pre holds and returns the entry with its new revision.
-	// Errors: Exists, NotFound (pre names a revision of a key that is gone), Conflict (Error.Rev is the winner),
-	// TooLarge, InDoubt (it may have been applied: read before retrying).
+	// Errors: Exists (Error.Rev is the key's), NotFound (pre names a revision of a key that is gone), Conflict
+	// (Error.Rev is the winner), TooLarge, NoLease, InDoubt (it may have been applied: read before retrying).
 	Put(ctx context.Context, key string, value []byte, pre Pre, lease LeaseID) (Entry, error)
 	// Delete removes key if pre holds. The returned revision is the deletion's.
 	// Errors: NotFound, Conflict, InDoubt.
 	Delete(ctx context.Context, key string, pre Pre) (Revision, error)
-	// Watch returns a cursor. It may start goroutines of the engine's own; Cursor.Close waits for them.
-	// Errors: Compacted.
+	// Watch returns a cursor. It may start goroutines of the engine's own; Cursor.Close waits for them. ctx bounds
+	// only the call, not the cursor. Errors: Compacted, which may also come from the first Next.
 	Watch(ctx context.Context, req WatchRequest) (Cursor, error)
-	// Compact forgets history before rev; reads and watches from before it fail with Compacted.
+	// Compact forgets history before rev: reads at a revision below rev fail with Compacted, and so do watches
+	// after a revision below rev (after rev-1 they may). Compacting less than before is no error.
+	// Errors: Future.
 	Compact(ctx context.Context, rev Revision) error
 	// Lease grants a lease that ends ttl from now (resolution: seconds). Keys are attached to it by Put.
 	Lease(ctx context.Context, ttl time.Duration) (LeaseID, error)
-	// Revision returns the current revision: at least that of every write acknowledged before the call.
+	// Revision returns the current revision: at least that of every write acknowledged before the call, and of
+	// every answer and event given before.
 	Revision(ctx context.Context) (Revision, error)
-	// Close ends all cursors and releases the engine.
+	// Close ends all cursors and releases the engine. Closing again does nothing.
 	Close() error
 }

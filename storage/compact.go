@@ -1,0 +1,144 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// CompactKey is where servers that share a store agree on compaction. It is the key that Kubernetes uses for it, with
+// the same kind of value, the compacted revision in decimal digits.
+const CompactKey = "compact_rev_key"
+
+// Compactor forgets old history at intervals.
+//
+// Of several servers over one store, one compacts per interval: before compacting, a server writes CompactKey with
+// the revision it last saw there as precondition. Whoever finds the key changed has been forestalled, and waits for
+// another interval. What is forgotten is older than a whole interval, so clients can resume for at least that long,
+// unless there is a burst of more than Revisions writes.
+type Compactor struct {
+	Store Store
+	// Interval between compactions, default 5 min.
+	Interval time.Duration
+	// Revisions is the length of history that causes a compaction before its time; half of it is kept. It bounds the
+	// store's size under heavy writing. Default 100 000; negative means no bound.
+	Revisions int64
+	// Poll is the time between two looks at the length of the history, default 5 s.
+	Poll time.Duration
+	// Failed is told errors other than the end of ctx, if set; the next interval tries again.
+	Failed func(error)
+
+	seen     Revision // that of CompactKey when last looked at, 0 if absent; owned by Run
+	oldest   Revision // what was last compacted to, by anybody
+	previous Revision // current at the last interval
+	looked   bool     // seen and previous are from a look, not zero values
+}
+
+// Run compacts until ctx ends. It is called once.
+func (c *Compactor) Run(ctx context.Context) {
+	if c.Interval <= 0 {
+		c.Interval = 5 * time.Minute
+	}
+	if c.Revisions == 0 {
+		c.Revisions = 100_000
+	}
+	if c.Poll <= 0 {
+		c.Poll = 5 * time.Second
+	}
+	c.report(ctx, c.interval(ctx))
+	interval := time.NewTicker(c.Interval)
+	defer interval.Stop()
+	var poll <-chan time.Time
+	if c.Revisions > 0 {
+		t := time.NewTicker(c.Poll)
+		defer t.Stop()
+		poll = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-interval.C:
+			c.report(ctx, c.interval(ctx))
+		case <-poll:
+			c.report(ctx, c.length(ctx))
+		}
+	}
+}
+
+func (c *Compactor) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && c.Failed != nil {
+		c.Failed(err)
+	}
+}
+
+// interval compacts to where the store was an interval ago, unless another server has done so since.
+func (c *Compactor) interval(ctx context.Context) error {
+	now, err := c.Store.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	mine, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	target := c.previous
+	// An idle store stays as it is: the newest note, which says that all before it is forgotten, is no reason.
+	onlyNote := target == c.seen && c.oldest+1 == c.seen
+	if !mine || target <= c.oldest || onlyNote {
+		c.previous = now
+		return nil
+	}
+	wrote, err := c.to(ctx, target)
+	if wrote == now+1 {
+		now = wrote
+	}
+	c.previous = now
+	return err
+}
+
+// length compacts if the history has grown too long.
+func (c *Compactor) length(ctx context.Context) error {
+	now, err := c.Store.Revision(ctx)
+	if err != nil || int64(now)-int64(max(c.oldest, 1)) <= c.Revisions {
+		return err
+	}
+	if _, err := c.look(ctx); err != nil { // another server may have been quicker
+		return err
+	}
+	if int64(now)-int64(max(c.oldest, 1)) <= c.Revisions {
+		return nil
+	}
+	target := now - Revision(c.Revisions/2)
+	_, err = c.to(ctx, target)
+	c.previous = max(c.previous, target)
+	return err
+}
+
+// look reads CompactKey. It reports whether nobody has changed it since the last time.
+func (c *Compactor) look(ctx context.Context) (same bool, err error) {
+	e, err := c.Store.Get(ctx, CompactKey)
+	if err != nil && KindOf(err) != NotFound {
+		return false, err
+	}
+	same = c.looked && e.Rev == c.seen
+	c.looked, c.seen = true, e.Rev
+	if n, err := strconv.ParseUint(string(e.Value), 10, 64); err == nil {
+		c.oldest = max(c.oldest, Revision(n))
+	}
+	return same, nil
+}
+
+// to compacts to rev if no other server does, and returns the revision of the note it left, 0 if there is none.
+func (c *Compactor) to(ctx context.Context, rev Revision) (Revision, error) {
+	e, err := c.Store.Put(ctx, CompactKey, strconv.AppendUint(nil, uint64(rev), 10), Pre{Rev: c.seen, Absent: c.seen == 0}, 0)
+	switch KindOf(err) {
+	case Conflict, Exists, NotFound:
+		return 0, nil // forestalled
+	}
+	if err != nil {
+		return 0, err
+	}
+	c.seen, c.oldest = e.Rev, rev
+	return e.Rev, c.Store.Compact(ctx, rev)
+}

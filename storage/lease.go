@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	maxLeaseKeys  = 1000 // etcd deletes the keys of a lease in one transaction
+	maxLeasesKept = 16
+)
+
+// Leases gives keys a time to live. Keys that shall end at about the same time share a lease, because a lease of its
+// own for each of thousands of Events is what slows etcd down: a key may live longer than asked, by a twentieth of
+// its time, at least 1 s and at most 60 s, never shorter.
+type Leases struct {
+	store Store
+	now   func() time.Time
+	grant singleflight.Group
+
+	mu struct {
+		sync.Mutex
+		leases []*sharedLease // newest last, at most maxLeasesKept
+	}
+}
+
+type sharedLease struct {
+	id   LeaseID
+	ends time.Time // at the earliest
+	keys int
+}
+
+// NewLeases returns Leases of s. A nil now is time.Now.
+func NewLeases(s Store, now func() time.Time) *Leases {
+	if now == nil {
+		now = time.Now
+	}
+	return &Leases{store: s, now: now}
+}
+
+// Put is Store.Put for a key that lives for ttl.
+func (l *Leases) Put(ctx context.Context, key string, value []byte, pre Pre, ttl time.Duration) (Entry, error) {
+	for try := 0; ; try++ {
+		id, err := l.Get(ctx, ttl)
+		if err != nil {
+			return Entry{}, err
+		}
+		e, err := l.store.Put(ctx, key, value, pre, id)
+		if KindOf(err) != NoLease || try == 2 {
+			return e, err
+		}
+		l.forget(id) // it ended early: the store was restored, or its clock jumped
+	}
+}
+
+// Get returns a lease that ends ttl from now or a little later, for one key.
+func (l *Leases) Get(ctx context.Context, ttl time.Duration) (LeaseID, error) {
+	slack := min(max(ttl/20, time.Second), time.Minute)
+	for {
+		if id := l.shared(ttl, slack); id != 0 {
+			return id, nil
+		}
+		// All who need one now wait for the same, then take their places on it.
+		_, err, _ := l.grant.Do(strconv.FormatInt(int64(ttl), 10), func() (any, error) {
+			if l.peek(ttl, slack) {
+				return nil, nil
+			}
+			begin := l.now()
+			id, err := l.store.Lease(ctx, ttl+slack)
+			if err == nil {
+				l.add(&sharedLease{id: id, ends: begin.Add(ttl + slack)})
+			}
+			return nil, err
+		})
+		if err == nil {
+			continue
+		}
+		if cerr := ctx.Err(); cerr != nil {
+			return 0, cerr
+		}
+		if KindOf(err) == 0 { // the context of the one who asked has ended, ours has not
+			continue
+		}
+		return 0, err
+	}
+}
+
+// shared takes a place on a lease that fits, or returns 0.
+func (l *Leases) shared(ttl, slack time.Duration) LeaseID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.findLocked(ttl, slack); s != nil {
+		s.keys++
+		return s.id
+	}
+	return 0
+}
+
+func (l *Leases) peek(ttl, slack time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.findLocked(ttl, slack) != nil
+}
+
+func (l *Leases) findLocked(ttl, slack time.Duration) *sharedLease {
+	earliest := l.now().Add(ttl)
+	latest := earliest.Add(slack)
+	for i := len(l.mu.leases) - 1; i >= 0; i-- {
+		s := l.mu.leases[i]
+		if s.keys < maxLeaseKeys && !s.ends.Before(earliest) && !s.ends.After(latest) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (l *Leases) add(s *sharedLease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.mu.leases) >= maxLeasesKept {
+		l.mu.leases = append(l.mu.leases[:0], l.mu.leases[1:]...)
+	}
+	l.mu.leases = append(l.mu.leases, s)
+}
+
+func (l *Leases) forget(id LeaseID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, s := range l.mu.leases {
+		if s.id == id {
+			l.mu.leases = append(l.mu.leases[:i], l.mu.leases[i+1:]...)
+			return
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Fault is what goes wrong with one operation.
+type Fault uint8
+
+// The faults.
+const (
+	None    Fault = iota
+	Refuse        // nothing is done; Unavailable
+	Lose          // nothing is done; a write is InDoubt, anything else Unavailable
+	Pretend       // a write is done, and yet InDoubt, unless it fails by itself; anything else is Unavailable
+)
+
+// ErrInjected is the cause of every error that Faulty makes.
+var ErrInjected = errors.New("injected fault")
+
+// Faulty wraps a store and lets operations fail, by number or by choice of a function. Cursors are not touched.
+type Faulty struct {
+	storage.Store
+	mu struct {
+		sync.Mutex
+		n    int
+		plan func(n int, op string) Fault
+	}
+}
+
+// NewFaulty returns s without faults.
+func NewFaulty(s storage.Store) *Faulty { return &Faulty{Store: s} }
+
+// Plan lets f decide on each operation from now on; n counts them from 0, op is the method in lower case.
+func (f *Faulty) Plan(plan func(n int, op string) Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.n, f.mu.plan = 0, plan
+}
+
+// FailAt lets the i-th operation from now fail.
+func (f *Faulty) FailAt(i int, fault Fault) {
+	f.Plan(func(n int, _ string) Fault {
+		if n == i {
+			return fault
+		}
+		return None
+	})
+}
+
+// Ops returns the number of operations since the plan was set.
+func (f *Faulty) Ops() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mu.n
+}
+
+func (f *Faulty) next(op string) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.mu.n
+	f.mu.n++
+	if f.mu.plan == nil {
+		return None
+	}
+	return f.mu.plan(n, op)
+}
+
+// do runs call unless a fault forbids it.
+func (f *Faulty) do(op, key string, write bool, call func() error) error {
+	fault := f.next(op)
+	if fault == None {
+		return call()
+	}
+	if fault == Pretend && write {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	kind := storage.Unavailable
+	if write && fault != Refuse {
+		kind = storage.InDoubt
+	}
+	return &storage.Error{Op: op, Key: key, Kind: kind, Err: ErrInjected}
+}
+
+// Get implements storage.Store.
+func (f *Faulty) Get(ctx context.Context, key string) (e storage.Entry, err error) {
+	err = f.do("get", key, false, func() error { e, err = f.Store.Get(ctx, key); return err })
+	return e, err
+}
+
+// Range implements storage.Store.
+func (f *Faulty) Range(ctx context.Context, req storage.RangeRequest) (res storage.RangeResult, err error) {
+	err = f.do("range", req.Prefix, false, func() error { res, err = f.Store.Range(ctx, req); return err })
+	return res, err
+}
+
+// Put implements storage.Store.
+func (f *Faulty) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (e storage.Entry, err error) {
+	err = f.do("put", key, true, func() error { e, err = f.Store.Put(ctx, key, value, pre, lease); return err })
+	if err != nil {
+		return storage.Entry{}, err
+	}
+	return e, nil
+}
+
+// Delete implements storage.Store.
+func (f *Faulty) Delete(ctx context.Context, key string, pre storage.Pre) (rev storage.Revision, err error) {
+	err = f.do("delete", key, true, func() error { rev, err = f.Store.Delete(ctx, key, pre); return err })
+	if err != nil {
+		return 0, err
+	}
+	return rev, nil
+}
+
+// Watch implements storage.Store.
+func (f *Faulty) Watch(ctx context.Context, req storage.WatchRequest) (c storage.Cursor, err error) {
+	switch f.next("watch") {
+	case None:
+		return f.Store.Watch(ctx, req)
+	default:
+		return nil, &storage.Error{Op: "watch", Key: req.Prefix, Kind: storage.Unavailable, Err: ErrInjected}
+	}
+}
+
+// Compact implements storage.Store.
+func (f *Faulty) Compact(ctx context.Context, rev storage.Revision) error {
+	return f.do("compact", "", false, func() error { return f.Store.Compact(ctx, rev) })
+}
+
+// Lease implements storage.Store.
+func (f *Faulty) Lease(ctx context.Context, ttl time.Duration) (id storage.LeaseID, err error) {
+	err = f.do("lease", "", false, func() error { id, err = f.Store.Lease(ctx, ttl); return err })
+	return id, err
+}
+
+// Revision implements storage.Store.
+func (f *Faulty) Revision(ctx context.Context) (rev storage.Revision, err error) {
+	err = f.do("revision", "", false, func() error { rev, err = f.Store.Revision(ctx); return err })
+	return rev, err
+}
