@@ -3,6 +3,7 @@ package scheme
 import (
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -29,17 +30,20 @@ func (s *Scheme) ConvertTo(obj meta.Typed, gv meta.GroupVersion) (meta.Typed, er
 
 // ConvertKind is ConvertTo a kind that is wanted: if obj is of another kind, the error says so.
 func (s *Scheme) ConvertKind(obj meta.Typed, want meta.GroupVersionKind) (meta.Typed, error) {
+	t := structType(obj)
+	if slices.Contains(s.kinds[t], want) {
+		return s.same(obj, want), nil
+	}
 	from, err := s.Kind(obj)
 	if err != nil {
 		return nil, err
 	}
 	target := s.types[want]
-	if target == nil {
+	switch target {
+	case nil:
 		return nil, &NotRegisteredError{Scheme: s.name, GVK: want}
-	}
-	t := structType(obj)
-	if t == target {
-		return s.same(obj, want), nil
+	case t:
+		return obj, nil // the hub, known by its type
 	}
 	hub := s.hubs[want.GroupKind()]
 	if hub == nil || s.hubs[from.GroupKind()] != hub {
@@ -114,7 +118,7 @@ func (s *Scheme) convert(obj meta.Typed, in, out reflect.Type) (meta.Typed, erro
 // same returns an object that needs no conversion, with the right apiVersion and kind.
 func (s *Scheme) same(obj meta.Typed, want meta.GroupVersionKind) meta.Typed {
 	if want.Version == InternalVersion {
-		return obj // a hub is known by its type
+		return obj
 	}
 	switch tm := obj.GetTypeMeta(); {
 	case tm.APIVersion == "" && tm.Kind == "":

@@ -14,7 +14,8 @@
 //   - A converted object owns its memory, unless no conversion was needed: then it is the object itself.
 //   - Copy, Default and Check need no function for a type: they follow from its tags (package typeinfo).
 //
-// Not here: bytes (scheme/codec), schemas (scheme/schema), what makes a change legal (registry).
+// Not here: bytes (scheme/codec), schemas (scheme/schema), what makes a change legal (registry), random objects for
+// tests of all this (scheme/sample).
 //
 // Read: scheme.go (registration), complete.go, lookup.go, convert.go with derive.go, object.go, unstructured.go. Then
 // meta (the types all APIs share), typeinfo (struct tags), codec, patch.

@@ -3,6 +3,7 @@ package scheme_test
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
@@ -86,4 +87,72 @@ func TestDefaultIsIdempotent(t *testing.T) {
 			t.Errorf("Default: second run got %+v, want %+v", obj, want)
 		}
 	})
+}
+
+// A request defaults, checks and copies its object; none of that may cost allocations that nobody needs.
+func TestAllocations(t *testing.T) {
+	s := fullScheme(t)
+	// Without quantities: registered functions round those, and that allocates.
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "a", Ports: []corev1.ContainerPort{{ContainerPort: 80}}}, {Name: "b"}},
+		Volumes:    []corev1.Volume{{Name: "v"}},
+	}}
+	s.Default(pod)
+	configMap := &corev1.ConfigMap{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+	for _, tt := range []struct {
+		name string
+		run  func()
+		want float64
+	}{
+		{"Default of a defaulted Pod", func() { s.Default(pod) }, 0},
+		{"Default of a ConfigMap", func() { s.Default(configMap) }, 0},
+		{"Check of a ConfigMap", func() { s.Check(configMap, configMap) }, 0},
+		{"FromHub of the same version", func() { _, _ = s.FromHub(configMap, corev1.GroupVersion) }, 0},
+		{"ToHub of the same type", func() { _, _ = s.ToHub(configMap) }, 0},
+	} {
+		if got := testing.AllocsPerRun(200, tt.run); got > tt.want {
+			t.Errorf("%s: got %v allocs, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	s := fullScheme(t)
+	var wg sync.WaitGroup
+	for seed := range uint64(4) {
+		wg.Go(func() {
+			for _, gvk := range s.AllKinds() {
+				obj, err := s.NewObject(gvk)
+				if err != nil {
+					continue
+				}
+				sample.New(seed).Fill(obj)
+				obj = scheme.Copy(obj)
+				s.Default(obj)
+				s.Check(obj, nil)
+				_, _ = s.ConvertTo(obj, v1) // most kinds have no such version
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkPod(b *testing.B) {
+	s := fullScheme(b)
+	pod := &corev1.Pod{}
+	sample.New(1).Fill(pod)
+	s.Default(pod)
+	for name, run := range map[string]func(){
+		"Default": func() { s.Default(pod) },
+		"Check":   func() { s.Check(pod, pod) },
+		"Copy":    func() { scheme.Copy(pod) },
+		"ToHub":   func() { _, _ = s.ToHub(pod) },
+	} {
+		b.Run("step="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				run()
+			}
+		})
+	}
 }

@@ -211,9 +211,6 @@ func (c *compiler) structType(typ *Type) {
 		case !sf.IsExported() || tag == "-" || typ.Kind == Custom && sf.Tag.Get("pb") == "":
 			continue
 		case !tagged && typ.Kind != Custom:
-			if strings.HasSuffix(typ.Go.PkgPath(), "/scheme/meta") {
-				continue
-			}
 			c.fail(at, "no json tag")
 			continue
 		}

@@ -140,6 +140,7 @@ func setDefault[T comparable](p *T, v T) {
 // setPointer makes *p point to v if it is nil.
 func setPointer[T any](p **T, v T) {
 	if *p == nil {
-		*p = &v
+		made := v // v itself would be allocated even where it is not needed
+		*p = &made
 	}
 }
