@@ -84,6 +84,8 @@ type Odd struct {
 	ListMap   map[string][]string `json:"listMap,omitempty"`
 	Anything  any                 `json:"anything,omitempty"`
 	Anythings map[string]any      `json:"anythings,omitempty"`
+	Wrapped   Words               `json:"wrapped,omitempty" pb:"16"`
+	WrapMap   map[string]Words    `json:"wrapMap,omitempty" pb:"17"`
 	High      string              `json:"high,omitempty" pb:"300"`
 }
 
@@ -106,6 +108,9 @@ type Shapes struct {
 	Words   []Word   `json:"words,omitempty" pb:"15"`
 	Next    *Shapes  `json:"next,omitempty" pb:"16"`
 }
+
+// Words is a wrapper message.
+type Words []string
 
 // Word is a named string.
 type Word string

@@ -189,8 +189,8 @@ func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error
 		*slot = newOf(f.kind, f.goType)
 		to = *slot
 	}
-	if f.kind == typeinfo.Bytes {
-		*(*[]byte)(to) = []byte{}
+	if f.kind == typeinfo.Bytes || f.nilable { // not nil, even if there is no value
+		reflect.NewAt(f.goType, to).Elem().Set(reflect.MakeSlice(f.goType, 0, 0))
 	}
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)

@@ -13,6 +13,7 @@ import (
 )
 
 // message is how a type is written as a protobuf message. Either custom is set, and the type does it itself, or fields.
+// Named lists of strings are messages, too, because protobuf cannot tell an empty list from none.
 type message struct {
 	custom  typeinfo.ProtoMessage
 	fields  []protoField  // by ascending number
@@ -85,6 +86,14 @@ func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
 	if m.custom != nil {
 		return m
 	}
+	if isWrapped(t) {
+		m.fields = []protoField{{
+			name: "Items", number: 1, tag: []byte{1<<3 | 2}, kind: typeinfo.String, goType: t.Elem.Go,
+			list: true, named: t.Go, size: t.Go.Elem().Size(),
+		}}
+		m.numbers = []*protoField{nil, &m.fields[0]}
+		return m
+	}
 	for _, f := range t.Members {
 		if f.Number != 0 {
 			if pf, ok := makeField(f, fresh); ok {
@@ -104,6 +113,11 @@ func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
 	return m
 }
 
+// isWrapped reports whether a list is a message of its own: a list of strings with a name, such as Verbs or ExtraValue.
+func isWrapped(t *typeinfo.Type) bool {
+	return t.Kind == typeinfo.List && t.Go.Name() != "" && t.Elem.Kind == typeinfo.String && !t.ElemPointer
+}
+
 // makeField reports false for a field whose type cannot stand in a message.
 func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField, bool) {
 	t := f.Type
@@ -112,8 +126,7 @@ func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField
 		always: isAlways(f),
 	}
 	switch {
-	case t.Proto != nil:
-		pf.nilable = t.Go.Kind() == reflect.Slice
+	case t.Proto != nil, isWrapped(t):
 	case t.Kind == typeinfo.List:
 		pf.list, pf.pointer, pf.size = true, t.ElemPointer, t.Go.Elem().Size()
 		t = t.Elem
@@ -124,8 +137,8 @@ func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField
 	pf.kind, pf.goType = t.Kind, t.Go
 	wire := protowire.BytesType
 	switch {
-	case t.Proto != nil, t.Kind == typeinfo.Struct, t.Kind == typeinfo.Custom && len(t.Members) > 0:
-		pf.kind = typeinfo.Struct
+	case t.Proto != nil, isWrapped(t), t.Kind == typeinfo.Struct, t.Kind == typeinfo.Custom && len(t.Members) > 0:
+		pf.kind, pf.nilable = typeinfo.Struct, t.Go.Kind() == reflect.Slice
 		pf.msg = makeMessage(t, fresh)
 	case t.Kind == typeinfo.String, t.Kind == typeinfo.Bytes:
 	case t.Kind == typeinfo.Bool, t.Kind == typeinfo.Int32, t.Kind == typeinfo.Int64:
