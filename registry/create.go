@@ -192,7 +192,7 @@ func (s *Store) encode(ctx context.Context, obj meta.Object, dryRun bool) ([]byt
 	if ttl <= 0 {
 		return value, 0, nil
 	}
-	lease, err := s.cfg.Leases.Lease(ctx, ttl)
+	lease, err := s.cfg.Leases.Get(ctx, ttl)
 	return value, lease, err
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 
 // Leaser grants leases for objects with a TTL; storage.Leases does.
 type Leaser interface {
-	Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error)
+	Get(ctx context.Context, ttl time.Duration) (storage.LeaseID, error)
 }
 
 // Store serves one resource, or one subresource of it, over the cache.

@@ -32,7 +32,7 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
-	if info != nil && d.REST.KnowsGroup(r.URL.Path, info) && d.Next == nil {
+	if info != nil && d.REST.KnowsGroup(r.URL.Path, info) {
 		WriteError(w, r, ErrNotFound())
 		return
 	}

@@ -98,7 +98,7 @@ func (s *Server) build() error {
 		return err
 	}
 	s.Codecs = codec.NewFactory(s.Scheme)
-	s.leases = storage.NewLeases(s.store)
+	s.leases = storage.NewLeases(s.store, nil)
 	s.cache = cache.New(s.store, cache.Config{Prefix: s.cfg.EtcdPrefix + "/", Hooks: s.cacheHooks()})
 	s.registry = &registry.Config{
 		Scheme: s.Scheme, Codecs: s.Codecs, Cache: s.cache, Leases: s.leases,
@@ -113,6 +113,12 @@ func (s *Server) build() error {
 			return err
 		}
 		s.Core.Install(g.Priority, versions...)
+	}
+	if s.cfg.CompactionInterval > 0 {
+		compactor := &storage.Compactor{Store: s.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
+			s.log.Warn("compaction failed; the next interval tries again", zap.Error(err))
+		}}
+		s.Go(compactor.Run)
 	}
 	return errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler(routerConfig))
 }
@@ -262,9 +268,6 @@ func (s *Server) Close() error {
 		s.work.Wait()
 		if s.cache != nil {
 			s.cache.Close()
-		}
-		if s.leases != nil {
-			s.leases.Close()
 		}
 		if s.store != nil {
 			s.closeErr = s.store.Close()
