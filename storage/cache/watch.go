@@ -371,7 +371,7 @@ func (b *bookmarks) sent(wanted bool) {
 		return
 	}
 	b.last = time.Now()
-	if b.last.After(b.before) {
+	if !b.last.Before(b.before) {
 		b.before = time.Time{}
 	}
 }

@@ -1,0 +1,13 @@
+package cache
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Trim does the janitor's round now.
+func (r *Resource) Trim() { r.trim(time.Now()) }
+
+// Store returns the store behind the cache.
+func (r *Resource) Store() storage.Store { return r.c.store }

@@ -1,0 +1,137 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+func TestObject(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	key := things + "ns/a"
+	rev := put(t, store, key, "1", map[string]string{"app": "web", "tier": "front"})
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"%d","labels":{"app":"web","tier":"front"},"name":"a"},"value":"1"}`, rev)
+	if got := string(o.JSON()); got != want {
+		t.Errorf("JSON: got %s, want %s", got, want)
+	}
+	if got, want := string(o.JSON()[:o.Head()]), `{"kind":"Thing","apiVersion":"v1",`; got != want {
+		t.Errorf("Head: got %s, want %s", got, want)
+	}
+	if got, want := string(o.Value()), string(body(key, "1", map[string]string{"app": "web", "tier": "front"})); got != want {
+		t.Errorf("Value: got %s, want %s", got, want)
+	}
+	if v, ok := o.Labels.Get("tier"); v != "front" || !ok {
+		t.Errorf("Labels.Get: got %q, %t", v, ok)
+	}
+	if v, ok := o.Labels.Get("none"); ok {
+		t.Errorf("Labels.Get of an absent label: got %q", v)
+	}
+	at := o.At(12345)
+	if got, want := string(at.JSON()), strings.Replace(want, fmt.Sprintf(`"%d"`, rev), `"12345"`, 1); got != want || at.Rev != 12345 {
+		t.Errorf("At: got %s, want %s", got, want)
+	}
+	if got, want := string(o.At(0).JSON()), string(o.Value()); got != want {
+		t.Errorf("At(0): got %s, want %s", got, want)
+	}
+}
+
+func TestPairs(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 100} {
+		var p cache.Pairs
+		for i := range n {
+			p = append(p, cache.Pair{Key: fmt.Sprintf("k%03d", i), Value: fmt.Sprint(i)})
+		}
+		for i := range n {
+			if v, ok := p.Get(fmt.Sprintf("k%03d", i)); v != fmt.Sprint(i) || !ok {
+				t.Errorf("Get(%d) of %d: got %q, %t", i, n, v, ok)
+			}
+		}
+		if v, ok := p.Get("k"); ok {
+			t.Errorf("Get of an absent key of %d: got %q", n, v)
+		}
+	}
+}
+
+func TestForms(t *testing.T) {
+	r, err := previewed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Form(1, func() ([]byte, error) { return nil, storage.Corrupt }); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("Form: got %v, want %v", err, storage.Corrupt)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for id := range uint32(20) {
+				got, err := r.Form(id, func() ([]byte, error) { return fmt.Append(nil, id), nil })
+				if err != nil || string(got) != fmt.Sprint(id) {
+					t.Errorf("Form(%d): got %s, %v", id, got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	built := 0
+	for id := range uint32(20) {
+		_, _ = r.Form(id, func() ([]byte, error) { built++; return fmt.Append(nil, id), nil })
+	}
+	if built != 12 {
+		t.Errorf("forms built again: got %d, want 12 of 20", built)
+	}
+}
+
+func previewed() (*cache.Object, error) {
+	r := (&cache.Cache{}).Resource(cache.ResourceConfig{Decode: decode})
+	return r.Preview("a", body("a", "1", nil))
+}
+
+func TestContinue(t *testing.T) {
+	for _, tt := range []struct {
+		rev  storage.Revision
+		last string
+	}{{1, "a"}, {1 << 40, "ns/name"}, {0, "x"}, {7, "ünï/c"}} {
+		token := cache.EncodeContinue(tt.rev, tt.last)
+		rev, after, err := cache.DecodeContinue(token, things)
+		if err != nil || rev != tt.rev || after != things+tt.last {
+			t.Errorf("DecodeContinue(EncodeContinue(%d, %q)): got %d, %q, %v", tt.rev, tt.last, rev, after, err)
+		}
+	}
+	for _, tt := range []struct{ token, want string }{
+		{"abc", "continue key is not valid: invalid character 'i' looking for beginning of value"},
+		{"eyJ2IjoieCIsInJ2IjoxLCJzdGFydCI6ImEifQ", "continue key is not valid: server does not recognize this encoded version x"},
+		{"!", "continue key is not valid: illegal base64 data at input byte 0"},
+		{strings.Repeat("a", 5000), "continue key is not valid: longer than 4096 bytes"},
+		{cache.EncodeContinue(1, "../secrets/x"), "continue key is not valid: ../secrets/x\x00"},
+		{cache.EncodeContinue(1, "a/../../secrets/x"), "continue key is not valid: a/../../secrets/x\x00"},
+		{cache.EncodeContinue(1, "a//x"), "continue key is not valid: a//x\x00"},
+	} {
+		if _, _, err := cache.DecodeContinue(tt.token, things); err == nil || err.Error() != tt.want {
+			t.Errorf("DecodeContinue(%.20q): got %v, want %s", tt.token, err, tt.want)
+		}
+	}
+}
+
+func FuzzDecodeContinue(f *testing.F) {
+	f.Add(cache.EncodeContinue(1, "a"))
+	f.Add(cache.EncodeContinue(0, "ns/a"))
+	f.Add("eyJ2IjoieCIsInJ2IjoxLCJzdGFydCI6ImEifQ")
+	f.Fuzz(func(t *testing.T, token string) {
+		_, after, err := cache.DecodeContinue(token, things)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(after, things) || strings.Contains(after, "/../") || strings.HasSuffix(after, "/..") {
+			t.Errorf("DecodeContinue(%q): got %q, outside %q", token, after, things)
+		}
+	})
+}

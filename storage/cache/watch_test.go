@@ -1,0 +1,338 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+func watch(t testing.TB, r *cache.Resource, opts cache.WatchOptions) *cache.Watcher {
+	t.Helper()
+	w, err := r.Watch(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("Watch(%+v): %v", opts, err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+// settle waits until the cache has seen everything.
+func settle(t testing.TB, r *cache.Resource) {
+	t.Helper()
+	if _, err := r.Exists(t.Context(), things+"none/none"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSlowWatcher(t *testing.T) {
+	var evicted int
+	r, store, _ := open(t, cache.Config{WindowEvents: 50, Hooks: cache.Hooks{Evicted: func(string) { evicted++ }}})
+	slow := watch(t, r, cache.WatchOptions{Prefix: things})
+	quick := watch(t, r, cache.WatchOptions{Prefix: things})
+	for i := range 100 {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i%10), "v", nil)
+		if events, err := quick.Next(t.Context()); err != nil || len(events) != 1 {
+			t.Fatalf("quick watcher: got %v, %v", events, err)
+		}
+	}
+	if st := r.Stats(); st.Window > 50 || len(st.Watchers) != 2 {
+		t.Errorf("Stats: got %+v, want a window of at most 50 and 2 watchers", st)
+	}
+	if events, err := slow.Next(t.Context()); !errors.Is(err, storage.Compacted) {
+		t.Errorf("slow watcher: got %v, %v, want %v", events, err, storage.Compacted)
+	}
+	if evicted != 1 {
+		t.Errorf("got %d evictions, want 1", evicted)
+	}
+}
+
+// TestIdleWatcher: the window may pass over a watcher that nothing concerns, asleep or between two calls.
+func TestIdleWatcher(t *testing.T) {
+	r, store, _ := open(t, cache.Config{WindowEvents: 20})
+	byPrefix := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/"})
+	byKey := watch(t, r, cache.WatchOptions{Prefix: things + "busy/", Key: things + "busy/k"})
+	type result struct {
+		event cache.Event
+		err   error
+	}
+	results := make(chan result)
+	next := func(w *cache.Watcher) {
+		events, err := w.Next(t.Context())
+		if err == nil && len(events) != 1 {
+			err = fmt.Errorf("got %d events, want 1", len(events))
+		}
+		if err != nil {
+			results <- result{err: err}
+			return
+		}
+		results <- result{event: events[0]}
+	}
+	for round := range 5 {
+		asleep := round%2 == 0
+		if asleep {
+			go next(byPrefix)
+			go next(byKey)
+			time.Sleep(5 * time.Millisecond)
+		}
+		for i := range 100 {
+			put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
+			if i%10 == 0 {
+				settle(t, r)
+			}
+		}
+		a := put(t, store, things+"quiet/x", "v", nil)
+		b := put(t, store, things+"busy/k", "v", nil)
+		for i := range 5 {
+			put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
+		}
+		if !asleep {
+			go next(byPrefix)
+			go next(byKey)
+		}
+		for range 2 {
+			got := <-results
+			if got.err != nil || got.event.Rev != a && got.event.Rev != b {
+				t.Fatalf("round %d: got %+v, want the changes at %d and %d", round, got, a, b)
+			}
+		}
+	}
+}
+
+// TestBatchBeyondWindow: changes that came and went within one batch end the watchers they concern.
+func TestBatchBeyondWindow(t *testing.T) {
+	u, broken := breakable()
+	r, store, _ := openOn(t, u, cache.Config{WindowEvents: 20})
+	w := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/"})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if _, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) { // it is idle now
+		t.Fatal(err)
+	}
+	open := u.watch
+	gate := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		<-gate
+		return open(ctx, req)
+	}
+	broken <- fail(storage.Unavailable)
+	put(t, store, things+"quiet/x", "v", nil)
+	for i := range 100 {
+		put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
+	}
+	close(gate)
+	if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) && (err != nil || events[0].Object.Key != things+"quiet/x") {
+		t.Errorf("Next: got %v, %v, want %v or the change", events, err, storage.Compacted)
+	}
+}
+
+func TestSlowInitial(t *testing.T) {
+	r, store, _ := open(t, cache.Config{WindowEvents: 50})
+	for i := range 2000 {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: things, Initial: true})
+	if events, err := w.Next(t.Context()); err != nil || len(events) == 0 {
+		t.Fatalf("Next: got %v, %v", events, err)
+	}
+	for i := range 100 {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+	}
+	settle(t, r)
+	r.Trim() // the janitor's round
+	if _, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
+		t.Errorf("Next: got %v, want %v", err, storage.Compacted)
+	}
+}
+
+// bubble runs f in fake time with a resource.
+func bubble(t *testing.T, cfg cache.Config, f func(t *testing.T, r *cache.Resource, store storage.Store)) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		c := cache.New(store, cfg)
+		defer store.Close()
+		defer c.Close()
+		f(t, c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode}), store)
+	})
+}
+
+func TestBookmarks(t *testing.T) {
+	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+		first := put(t, store, things+"ns/a", "1", nil)
+		w := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/", Bookmarks: true})
+		silent := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/"})
+		begin := time.Now()
+		want := first
+		for range 5 {
+			events, err := w.Next(t.Context())
+			if err != nil || len(events) != 1 || events[0].Type != cache.Bookmark || events[0].Rev != want {
+				t.Fatalf("Next: got %+v, %v, want a bookmark at %d", events, err, want)
+			}
+			if took := time.Since(begin); took < 45*time.Second || took > time.Minute {
+				t.Errorf("bookmark after %v, want 45s to 1m", took)
+			}
+			begin = time.Now()
+			want = put(t, store, things+"loud/a", "1", nil) // concerns the revision, not the watcher
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if events, err := silent.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("watcher without bookmarks: got %v, %v", events, err)
+		}
+	})
+}
+
+func TestBookmarkBeforeDeadline(t *testing.T) {
+	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+		w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		deadline, _ := ctx.Deadline()
+		w.SetDeadline(deadline)
+		rev := put(t, store, things+"ns/a", "1", nil)
+		if events, err := w.Next(ctx); err != nil || events[0].Rev != rev {
+			t.Fatalf("Next: got %v, %v", events, err)
+		}
+		events, err := w.Next(ctx)
+		if err != nil || events[0].Type != cache.Bookmark || events[0].Rev != rev {
+			t.Fatalf("Next: got %+v, %v, want a bookmark at %d", events, err, rev)
+		}
+		if left := time.Until(deadline); left != 2*time.Second {
+			t.Errorf("bookmark %v before the deadline, want 2s", left)
+		}
+		if events, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Next: got %v, %v", events, err)
+		}
+	})
+}
+
+// TestWindowShrinks: a quiet resource remembers little.
+func TestWindowShrinks(t *testing.T) {
+	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+		w := watch(t, r, cache.WatchOptions{Prefix: things})
+		for i := range 1000 {
+			put(t, store, things+"ns/a", fmt.Sprint(i), nil)
+		}
+		settle(t, r)
+		if n := r.Stats().Window; n != 1000 {
+			t.Errorf("window: got %d changes, want 1000", n)
+		}
+		for n := 0; n < 1000; {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(events)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := r.Stats().Window; n != 100 {
+			t.Errorf("window after 10 minutes: got %d changes, want 100", n)
+		}
+		rev := put(t, store, things+"ns/a", "last", nil)
+		if events, err := w.Next(t.Context()); err != nil || events[0].Rev != rev {
+			t.Errorf("Next: got %v, %v", events, err)
+		}
+	})
+}
+
+func TestWindowBytes(t *testing.T) {
+	const limit = 1 << 20
+	r, store, _ := open(t, cache.Config{WindowBytes: limit, SnapshotBytes: limit})
+	settle(t, r)
+	big := strings.Repeat("x", 100_000)
+	for i := range 50 {
+		put(t, store, things+"ns/a", big, nil)
+		put(t, store, fmt.Sprintf("%sns/b%d", things, i), "v", nil)
+		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := r.Stats(); st.WindowBytes > limit || st.Snapshots > 12 || st.Snapshots < 2 {
+		t.Errorf("Stats: got a window of %d bytes and %d snapshots, want at most %d bytes", st.WindowBytes, st.Snapshots, limit)
+	}
+}
+
+func TestClose(t *testing.T) {
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	c := cache.New(store, cache.Config{})
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
+	put(t, store, things+"ns/a", "1", nil)
+	var wg sync.WaitGroup
+	ended := func(what string, f func() error) {
+		wg.Go(func() {
+			if err := f(); !errors.Is(err, storage.Closed) {
+				t.Errorf("%s: got %v, want %v", what, err, storage.Closed)
+			}
+		})
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: things})
+	ended("Next", func() error { _, err := w.Next(t.Context()); return err })
+	ended("Get", func() error {
+		_, err := r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: 100})
+		return err
+	})
+	wo := watch(t, other, cache.WatchOptions{Prefix: "/registry/others/"})
+	time.Sleep(10 * time.Millisecond)
+	other.Close()
+	if _, err := wo.Next(t.Context()); !errors.Is(err, storage.Closed) {
+		t.Errorf("Next of a closed resource: got %v, want %v", err, storage.Closed)
+	}
+	if _, err := other.Get(t.Context(), "/registry/others/x", cache.Want{}); !errors.Is(err, storage.Closed) {
+		t.Errorf("Get of a closed resource: got %v, want %v", err, storage.Closed)
+	}
+	c.Close()
+	wg.Wait()
+	if _, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); !errors.Is(err, storage.Closed) {
+		t.Errorf("Get after Close: got %v, want %v", err, storage.Closed)
+	}
+	if _, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things}); !errors.Is(err, storage.Closed) {
+		t.Errorf("Watch after Close: got %v, want %v", err, storage.Closed)
+	}
+}
+
+// TestBroken: an object that cannot be decoded fails what would show it, and nothing else.
+func TestBroken(t *testing.T) {
+	var failed []string
+	var mu sync.Mutex
+	r, store, _ := open(t, cache.Config{Hooks: cache.Hooks{DecodeFailed: func(_, key string, _ error) {
+		mu.Lock()
+		failed = append(failed, key)
+		mu.Unlock()
+	}}})
+	good := put(t, store, things+"good/a", "1", nil)
+	bad := things + "bad/b"
+	if _, err := store.Put(t.Context(), bad, []byte("}{"), storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Get(t.Context(), bad, cache.Want{}); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("Get: got %v, want %v", err, storage.Corrupt)
+	}
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("List: got %v, want %v", err, storage.Corrupt)
+	}
+	if list, err := r.List(t.Context(), cache.ListOptions{Prefix: things + "good/"}); err != nil || list.Objects[0].Rev != good {
+		t.Errorf("List of the good: got %v, %v", list, err)
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: things, Initial: true})
+	if _, err := w.Next(t.Context()); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("Next: got %v, want %v", err, storage.Corrupt)
+	}
+	put(t, store, bad, "mended", nil)
+	if list, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil || len(list.Objects) != 2 {
+		t.Errorf("List of the mended: got %v, %v", list, err)
+	}
+	if len(failed) == 0 || failed[0] != bad {
+		t.Errorf("DecodeFailed: got %v, want %q", failed, bad)
+	}
+}

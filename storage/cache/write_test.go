@@ -1,0 +1,231 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// lagging returns a resource whose watch stops delivering when hold is called: its guesses are stale then.
+func lagging(t *testing.T) (r *cache.Resource, store storage.Store, hold func()) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	held := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return &holding{Cursor: cur, held: held}, err
+	}
+	r, store, _ = openOn(t, u, cache.Config{})
+	return r, store, func() { close(held) }
+}
+
+type holding struct {
+	storage.Cursor
+	held chan struct{}
+}
+
+func (h *holding) Next(ctx context.Context) (storage.Batch, error) {
+	batch, err := h.Cursor.Next(ctx)
+	select {
+	case <-h.held:
+		<-ctx.Done()
+		return storage.Batch{}, ctx.Err()
+	default:
+		return batch, err
+	}
+}
+
+func TestUpdateStaleGuess(t *testing.T) {
+	key := things + "ns/a"
+	refuse := errors.New("refused")
+	for _, tt := range []struct {
+		name  string
+		fn    func(cur string) (string, error)
+		want  string
+		err   error
+		calls []string // the states that fn saw
+	}{
+		{"conflict", func(string) (string, error) { return "mine", nil }, "mine", nil, []string{"old", "new"}},
+		{"error from a stale state is tried again", func(cur string) (string, error) {
+			if cur == "old" {
+				return "", refuse
+			}
+			return "mine", nil
+		}, "mine", nil, []string{"old", "new"}},
+		{"error from the present state", func(cur string) (string, error) { return "", refuse }, "", refuse, []string{"old", "new"}},
+		{"no change to a stale state", func(cur string) (string, error) { return "old", nil }, "old", nil, []string{"old", "new"}},
+		{"no change to the present state", func(cur string) (string, error) { return cur, nil }, "new", nil, []string{"old", "new"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, store, hold := lagging(t)
+			put(t, store, key, "old", nil)
+			if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+				t.Fatal(err)
+			}
+			hold()
+			rev := put(t, store, key, "new", nil)
+			var calls []string
+			o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+				calls = append(calls, value(cur))
+				v, err := tt.fn(value(cur))
+				return body(key, v, nil), 0, err
+			})
+			if !errors.Is(err, tt.err) || err == nil && value(o) != tt.want {
+				t.Errorf("Update: got %+v, %v, want %q, %v", o, err, tt.want, tt.err)
+			}
+			if fmt.Sprint(calls) != fmt.Sprint(tt.calls) {
+				t.Errorf("calls: got %v, want %v", calls, tt.calls)
+			}
+			e, err := store.Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if unchanged := tt.err != nil || tt.want == "new"; unchanged != (e.Rev == rev) {
+				t.Errorf("stored revision: got %d after %d, want a write: %t", e.Rev, rev, !unchanged)
+			}
+			if o != nil && o.Rev != e.Rev {
+				t.Errorf("returned revision: got %d, want %d", o.Rev, e.Rev)
+			}
+		})
+	}
+}
+
+func TestUpdateAbsent(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	key := things + "ns/a"
+	fn := func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		if cur != nil {
+			return nil, 0, errors.New("it exists")
+		}
+		return body(key, "1", nil), 0, nil
+	}
+	if _, err := r.Update(t.Context(), key, cache.UpdateOptions{}, fn); !errors.Is(err, storage.NotFound) {
+		t.Errorf("Update: got %v, want %v", err, storage.NotFound)
+	}
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{AllowCreate: true, DryRun: true}, fn)
+	if err != nil || o.Rev != 0 || strings.Contains(string(o.JSON()), "resourceVersion") {
+		t.Errorf("dry run: got %+v, %v", o, err)
+	}
+	o, err = r.Update(t.Context(), key, cache.UpdateOptions{AllowCreate: true}, fn)
+	if err != nil || value(o) != "1" {
+		t.Errorf("Update: got %+v, %v", o, err)
+	}
+	dry, err := r.Update(t.Context(), key, cache.UpdateOptions{DryRun: true}, func(*cache.Object) ([]byte, storage.LeaseID, error) {
+		return body(key, "2", nil), 0, nil
+	})
+	if err != nil || value(dry) != "2" || dry.Rev != o.Rev {
+		t.Errorf("dry run: got %+v, %v, want 2 at %d", dry, err, o.Rev)
+	}
+	if rev, err := store.Revision(t.Context()); err != nil || rev != o.Rev {
+		t.Errorf("Revision: got %d, %v, want %d", rev, err, o.Rev)
+	}
+	if _, err := r.Create(t.Context(), key, body(key, "3", nil), 0); !errors.Is(err, storage.Exists) {
+		t.Errorf("Create: got %v, want %v", err, storage.Exists)
+	}
+}
+
+// TestUpdateStaleForm: an update that changes nothing rewrites what is stored in an old form.
+func TestUpdateStaleForm(t *testing.T) {
+	_, store, c := open(t, cache.Config{})
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+		d, err := decode(key, []byte(strings.TrimPrefix(string(value), "old:")))
+		d.Stale = strings.HasPrefix(string(value), "old:")
+		return d, err
+	}})
+	key := things + "ns/a"
+	e, err := store.Put(t.Context(), key, append([]byte("old:"), body(key, "1", nil)...), storage.Pre{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(cur *cache.Object) ([]byte, storage.LeaseID, error) { return cur.Value(), 0, nil }
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, same)
+	if err != nil || o.Rev <= e.Rev {
+		t.Fatalf("Update: got %+v, %v, want a write", o, err)
+	}
+	if again, err := r.Update(t.Context(), key, cache.UpdateOptions{}, same); err != nil || again.Rev != o.Rev {
+		t.Errorf("Update again: got %+v, %v, want no write", again, err)
+	}
+}
+
+func TestConcurrentUpdates(t *testing.T) {
+	r, _, _ := open(t, cache.Config{})
+	key := things + "ns/a"
+	if _, err := r.Create(t.Context(), key, body(key, "", nil), 0); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				if _, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+					return body(key, value(cur)+"x", nil), 0, nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	if err != nil || len(value(o)) != 200 {
+		t.Errorf("Get: got %d x, %v, want 200", len(value(o)), err)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	key := things + "ns/a"
+	refuse := errors.New("refused")
+	for _, tt := range []struct {
+		name  string
+		opts  func(old, now storage.Revision) cache.DeleteOptions
+		check func(cur *cache.Object) error
+		want  error
+	}{
+		{name: "plain"},
+		{name: "at the present revision", opts: func(_, now storage.Revision) cache.DeleteOptions { return cache.DeleteOptions{Rev: now} }},
+		{name: "at an old revision", opts: func(old, _ storage.Revision) cache.DeleteOptions { return cache.DeleteOptions{Rev: old} },
+			want: storage.Conflict},
+		{name: "refused for a stale state only", check: func(cur *cache.Object) error {
+			if value(cur) == "old" {
+				return refuse
+			}
+			return nil
+		}},
+		{name: "refused", check: func(cur *cache.Object) error { return refuse }, want: refuse},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, store, hold := lagging(t)
+			old := put(t, store, key, "old", nil)
+			if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+				t.Fatal(err)
+			}
+			hold()
+			now := put(t, store, key, "new", nil)
+			var opts cache.DeleteOptions
+			if tt.opts != nil {
+				opts = tt.opts(old, now)
+			}
+			o, err := r.Delete(t.Context(), key, opts, tt.check)
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("Delete: got %v, want %v", err, tt.want)
+			}
+			if err == nil && (value(o) != "new" || o.Rev <= now) {
+				t.Errorf("Delete: got %s at %d, want new after %d", value(o), o.Rev, now)
+			}
+			_, err = store.Get(t.Context(), key)
+			if deleted := errors.Is(err, storage.NotFound); deleted != (tt.want == nil) {
+				t.Errorf("deleted: got %t, want %t", deleted, tt.want == nil)
+			}
+		})
+	}
+	r, _, _ := open(t, cache.Config{})
+	if _, err := r.Delete(t.Context(), key, cache.DeleteOptions{}, nil); !errors.Is(err, storage.NotFound) {
+		t.Errorf("Delete of nothing: got %v, want %v", err, storage.NotFound)
+	}
+}
