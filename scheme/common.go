@@ -31,7 +31,10 @@ func addMetaKinds(s *Scheme) {
 			s.addOne(gv.WithKind(t.Name()), t)
 		}
 	}
-	for _, t := range commonTypes {
-		s.addOne(meta.GroupVersion{Group: "meta.k8s.io", Version: "v1"}.WithKind(t.Name()), t)
+	// Clients send options as v1 or meta.k8s.io/v1 to resources of any group, also where no core group is served.
+	for _, gv := range []meta.GroupVersion{{Version: "v1"}, {Group: "meta.k8s.io", Version: "v1"}} {
+		for _, t := range commonTypes {
+			s.addOne(gv.WithKind(t.Name()), t)
+		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 //   - both are lists, or maps, of values that convert;
 //   - both are strings, or booleans, or numbers of one size, whatever their names.
 //
-// A pointer converts to a pointer only. Anything else would lose something in one of the two directions.
+// A pointer converts to a pointer only. Anything else would lose something in one of the two directions. Fields that
+// are not part of the API (json:"-", unexported) are not converted.
 
 // typePair is a direction of conversion between two Go types, neither a pointer type.
 type typePair struct{ in, out reflect.Type }

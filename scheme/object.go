@@ -15,13 +15,13 @@ func DeepCopy[T any](v T) T { return typeinfo.Copy(v) }
 func Copy(obj meta.Typed) meta.Typed { return typeinfo.Copy(obj) }
 
 // Default completes obj in place: the defaults that tags declare and the registered functions, for the object and all
-// structs below it, parents first. It costs nothing worth mentioning for kinds without defaults.
+// structs below it, parents first. Before Complete it does nothing. It costs nothing worth mentioning for kinds without defaults.
 func (s *Scheme) Default(obj meta.Typed) {
 	rv := reflect.ValueOf(obj)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
 		return
 	}
-	if t := typeinfo.Of(rv.Type()); t != nil {
+	if t := typeinfo.Of(rv.Type()); t != nil && s.done {
 		s.defaulter.Visit(t, rv.UnsafePointer())
 	}
 }

@@ -247,6 +247,28 @@ type Gadget struct {
 	meta.ObjectMeta `json:"metadata,omitempty"`
 }
 
+// Events are served by two groups; one hub type joins them.
+func TestOneHubForTwoGroups(t *testing.T) {
+	other := meta.GroupVersion{Group: "other.example.com", Version: "v1"}
+	s := newScheme(t, func(s *scheme.Scheme) {
+		s.AddKnownType(other.WithKind("Widget"), &betaWidget{})
+		s.AddHub(meta.GroupKind{Group: v1.Group, Kind: "Widget"}, &Widget{})
+		s.AddHub(meta.GroupKind{Group: other.Group, Kind: "Widget"}, &Widget{})
+	})
+	w := &Widget{TypeMeta: meta.TypeMeta{APIVersion: v1.String(), Kind: "Widget"}, Spec: WidgetSpec{Size: 3}}
+	got, err := s.ConvertTo(w, other)
+	if err != nil {
+		t.Fatalf("ConvertTo: %v", err)
+	}
+	if b, ok := got.(*betaWidget); !ok || b.Spec.SizeText != "3" || b.APIVersion != other.String() {
+		t.Errorf("ConvertTo: got %+v", got)
+	}
+	hub, err := s.ToHubKind(got, meta.GroupKind{Group: v1.Group, Kind: "Widget"})
+	if err != nil || hub.(*Widget).Spec.Size != 3 {
+		t.Errorf("ToHubKind: got %+v, %v", hub, err)
+	}
+}
+
 func TestConversionErrors(t *testing.T) {
 	s := newScheme(t, func(s *scheme.Scheme) { s.AddKnownTypes(v1, &Gadget{}) })
 	bad := sampleBeta()
@@ -391,6 +413,11 @@ func TestCommonKinds(t *testing.T) {
 		"GetOptions", "WatchEvent", "Status"} {
 		if !s.Recognizes(v1beta1.WithKind(kind)) {
 			t.Errorf("Recognizes(%s): got false", kind)
+		}
+	}
+	for _, gv := range []meta.GroupVersion{{Version: "v1"}, {Group: "meta.k8s.io", Version: "v1"}} {
+		if !s.Recognizes(gv.WithKind("DeleteOptions")) {
+			t.Errorf("Recognizes(%s DeleteOptions): got false", gv)
 		}
 	}
 	if !s.IsUnversioned(&meta.Status{}) || s.IsUnversioned(&Widget{}) {

@@ -73,6 +73,8 @@ type checkPlan struct {
 	typ    *Type
 	fields []fieldChecks
 	elem   *checkPlan
+	// compares says that something below is immutable; otherwise nobody looks for the old value.
+	compares bool
 }
 
 type fieldChecks struct {
@@ -104,17 +106,11 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	if plan, ok := made[t]; ok {
 		return plan
 	}
-	any := NewVisitor(func(t *Type) func(unsafe.Pointer) {
-		if slices.ContainsFunc(t.Members, func(f *Field) bool { return hasTests(f) }) {
-			return func(unsafe.Pointer) {}
-		}
-		return nil
-	})
-	if !any.Needs(t) {
+	if !declares(t, func(check Check) bool { return check.Name != "optional" }) {
 		made[t] = nil
 		return nil
 	}
-	plan := &checkPlan{typ: t}
+	plan := &checkPlan{typ: t, compares: declares(t, func(check Check) bool { return check.Name == "immutable" })}
 	made[t] = plan
 	switch t.Kind {
 	case List, Map:
@@ -137,9 +133,17 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	return plan
 }
 
-// hasTests reports whether a field declares checks that say something about values.
-func hasTests(f *Field) bool {
-	return slices.ContainsFunc(f.Checks, func(c Check) bool { return c.Name != "optional" })
+// declares reports whether a field of t or of anything below it has a check that is wanted.
+func declares(t *Type, wanted func(Check) bool) bool {
+	found := NewVisitor(func(t *Type) func(unsafe.Pointer) {
+		for _, f := range t.Members {
+			if slices.ContainsFunc(f.Checks, wanted) {
+				return func(unsafe.Pointer) {}
+			}
+		}
+		return nil
+	})
+	return found.Needs(t)
 }
 
 // newTest returns the test of one check; its argument has been parsed before.
@@ -364,7 +368,7 @@ func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
 func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value) {
 	for i := range now.Len() {
 		var old reflect.Value
-		if keys != nil && before.IsValid() {
+		if keys != nil && plan.compares && before.IsValid() {
 			old = find(plan.typ.Elem, keys, before, now.Index(i))
 		}
 		c.elem(plan, wayStep{kind: List, index: i}, now.Index(i), old)

@@ -208,13 +208,19 @@ func (c *compiler) structType(typ *Type) {
 		}
 		tag, tagged := sf.Tag.Lookup("json")
 		switch {
-		case !sf.IsExported() || tag == "-" || typ.Kind == Custom && sf.Tag.Get("pb") == "":
+		case !sf.IsExported():
 			continue
-		case !tagged && typ.Kind != Custom:
+		case typ.Kind == Custom:
+			if sf.Tag.Get("pb") == "" {
+				continue // its JSON form says nothing about its fields
+			}
+		case tag == "-":
+			continue
+		case !tagged:
 			c.fail(at, "no json tag")
 			continue
 		}
-		f := c.field(typ.Go, sf, at)
+		f := c.field(typ, sf, at)
 		if f == nil {
 			continue
 		}
@@ -272,8 +278,8 @@ func (c *compiler) blankField(typ *Type, sf reflect.StructField, at string) {
 }
 
 // field describes one Go field, or returns nil after recording why it cannot be.
-func (c *compiler) field(owner reflect.Type, sf reflect.StructField, at string) *Field {
-	f := &Field{GoName: sf.Name, Index: sf.Index, Offset: sf.Offset, Owner: owner}
+func (c *compiler) field(owner *Type, sf reflect.StructField, at string) *Field {
+	f := &Field{GoName: sf.Name, Index: sf.Index, Offset: sf.Offset, Owner: owner.Go}
 	goType := sf.Type
 	if goType.Kind() == reflect.Pointer {
 		goType, f.Pointer = goType.Elem(), true
@@ -298,7 +304,7 @@ func (c *compiler) field(owner reflect.Type, sf reflect.StructField, at string) 
 	if f.Type = c.compile(goType, at); f.Type == nil {
 		return nil
 	}
-	if f.Name == "" && sf.Tag.Get("pb") == "" {
+	if f.Name == "" && owner.Kind != Custom {
 		c.fail(at, "the json tag gives no name")
 		return nil
 	}

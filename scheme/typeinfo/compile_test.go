@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -87,6 +88,59 @@ func TestOfIsConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
+// either has a JSON form of its own over a plain protobuf message.
+type either struct {
+	Text  string `pb:"1"`
+	Tree  *tree  `json:"-" pb:"2"`
+	Cache string
+}
+
+func (either) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+type wrapper []string
+
+func (wrapper) AppendProto(b []byte) []byte { return b }
+func (*wrapper) ParseProto([]byte) error    { return nil }
+
+func TestCustomTypes(t *testing.T) {
+	typ := typeinfo.For[either]()
+	if typ == nil || typ.Kind != typeinfo.Custom || len(typ.Fields) != 0 || len(typ.Members) != 2 || typ.Proto != nil {
+		t.Fatalf("either: got %+v, want a custom type with two members", typ)
+	}
+	if m := typ.Members[1]; m.GoName != "Tree" || m.Number != 2 || !m.Pointer || m.Type != typeinfo.For[tree]() {
+		t.Errorf("either: got second member %+v", m)
+	}
+	if typ := typeinfo.For[wrapper](); typ.Kind != typeinfo.List || typ.Proto == nil {
+		t.Errorf("wrapper: got %+v, want a list that is its own message", typ)
+	}
+	if typ := typeinfo.For[meta.Time](); typ.Kind != typeinfo.Custom || typ.Proto == nil {
+		t.Errorf("Time: got %+v, want a custom type that is its own message", typ)
+	}
+}
+
+type atomicPart struct {
+	_ struct{} `struct:"atomic"`
+
+	Name string `json:"name"`
+}
+
+func TestAtomicStructs(t *testing.T) {
+	type holder struct {
+		Plain    atomicPart  `json:"plain"`
+		Granular *atomicPart `json:"granular" struct:"granular"`
+		Leaf     leaf        `json:"leaf" struct:"atomic"`
+	}
+	typ := typeinfo.For[holder]()
+	if !typeinfo.For[atomicPart]().Atomic || typeinfo.For[leaf]().Atomic {
+		t.Error("Type.Atomic: want it for atomicPart only")
+	}
+	for name, want := range map[string]bool{"plain": true, "granular": false, "leaf": true} {
+		if got := typ.Field(name).Atomic; got != want {
+			t.Errorf("%s: got atomic %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestMistakesAreReportedAtOnce(t *testing.T) {
 	type item struct {
 		Key  string   `json:"key"`
@@ -122,7 +176,7 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		IntKeys  map[int]string   `json:"intKeys"`
 		Pointer  *[]string        `json:"pointer"`
 		Inline   item             `json:",inline"`
-		Nameless string           `json:",omitempty"`
+		Nameless string           `json:",omitempty" pb:"7"`
 		Option   int64            `json:"option,string"`
 		Nested   []map[string]int `json:"nested"`
 	}

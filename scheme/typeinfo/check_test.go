@@ -1,0 +1,90 @@
+package typeinfo_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+type checked struct {
+	Low      *int32            `json:"low,omitempty" check:"min=0"`
+	Ratio    float64           `json:"ratio,omitempty" check:"max=0.5"`
+	Text     string            `json:"text,omitempty" check:"minLength=2,maxLength=3"`
+	Code     string            `json:"code,omitempty" check:"pattern=^[a-z]{1,2}$"`
+	IP       string            `json:"ip,omitempty" check:"format=ip"`
+	List     []string          `json:"list,omitempty" check:"minItems=2"`
+	Map      map[string]string `json:"map,omitempty" itemEnum:"A,B" check:"enum"`
+	Choice   *string           `json:"choice,omitempty" enum:"B,A" check:"enum"`
+	Must     []checkedItem     `json:"must" check:"required" list:"map,key=id"`
+	Fixed    *string           `json:"fixed,omitempty" check:"immutable"`
+	Optional string            `json:"optional" check:"optional"`
+	Deep     [][]checkedItem   `json:"deep,omitempty"`
+	Refs     []*checkedItem    `json:"refs,omitempty"`
+	Again    *checked          `json:"again,omitempty"`
+}
+
+type checkedItem struct {
+	ID    string            `json:"id" check:"required"`
+	Fixed map[string]string `json:"fixed,omitempty" check:"immutable"`
+}
+
+func TestValidate(t *testing.T) {
+	good := func() *checked { return &checked{Must: []checkedItem{{ID: "a"}}} }
+	for _, tt := range []struct {
+		name   string
+		change func(now, old *checked)
+		want   string // starts the only error; empty for none
+	}{
+		{"nothing wrong", func(_, _ *checked) {}, ""},
+		{"below min", func(n, _ *checked) { n.Low = ptr(int32(-1)) }, "low: Invalid value: -1: must be greater than or equal to 0"},
+		{"zero that was said", func(n, _ *checked) { n.Low = ptr(int32(0)) }, ""},
+		{"above max", func(n, _ *checked) { n.Ratio = 0.75 }, "ratio: Invalid value: 0.75: must be less than or equal to 0.5"},
+		{"too short", func(n, _ *checked) { n.Text = "x" }, `text: Invalid value: "x": must be at least 2 characters long`},
+		{"characters, not bytes", func(n, _ *checked) { n.Text = "äöü" }, ""},
+		{"too long", func(n, _ *checked) { n.Text = "xxxx" }, "text: Too long: may not be more than 3 bytes"},
+		{"pattern with a comma", func(n, _ *checked) { n.Code = "abc" }, `code: Invalid value: "abc": must match the regular expression '^[a-z]{1,2}$'`},
+		{"format", func(n, _ *checked) { n.IP = "1.2.3" }, `ip: Invalid value: "1.2.3": must be a valid IP address`},
+		{"too few", func(n, _ *checked) { n.List = []string{"a"} }, `list: Invalid value: ["a"]: must have at least 2 items`},
+		{"map values", func(n, _ *checked) { n.Map = map[string]string{"k": "C"} }, `map[k]: Unsupported value: "C": supported values: "A", "B"`},
+		{"enum pointer", func(n, _ *checked) { n.Choice = ptr("") }, `choice: Unsupported value: "": supported values: "A", "B"`},
+		{"required", func(n, _ *checked) { n.Must = nil }, "must: Required value"},
+		{"required, empty", func(n, _ *checked) { n.Must = []checkedItem{} }, "must: Required value"},
+		{"immutable set", func(n, _ *checked) { n.Fixed = ptr("x") }, `fixed: Invalid value: "x": field is immutable`},
+		{"immutable unset", func(_, o *checked) { o.Fixed = ptr("x") }, `fixed: Invalid value: null: field is immutable`},
+		{"immutable same", func(n, o *checked) { n.Fixed, o.Fixed = ptr("x"), ptr("x") }, ""},
+		{"immutable in a keyed list", func(n, _ *checked) { n.Must[0].Fixed = map[string]string{"a": "b"} },
+			`must[0].fixed: Invalid value: {"a":"b"}: field is immutable`},
+		{"empty is none", func(n, _ *checked) { n.Must[0].Fixed = map[string]string{} }, ""},
+		{"new element", func(n, o *checked) { n.Must[0].Fixed, o.Must[0].ID = map[string]string{"a": "b"}, "other" }, ""},
+		{"list of lists", func(n, _ *checked) { n.Deep = [][]checkedItem{{{ID: "a"}}, {{ID: "b"}, {}}} }, "deep[1][1].id: Required value"},
+		{"pointers", func(n, _ *checked) { n.Refs = []*checkedItem{nil, {}} }, "refs[1].id: Required value"},
+		{"recursion", func(n, _ *checked) { n.Again = good(); n.Again.Text = "x" }, "again.text: Invalid value"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			now, old := good(), good()
+			tt.change(now, old)
+			errs := typeinfo.Validate(now, old)
+			switch {
+			case tt.want == "" && len(errs) > 0:
+				t.Errorf("Validate: got %v, want none", errs)
+			case tt.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want)):
+				t.Errorf("Validate: got %v, want %s", errs, tt.want)
+			}
+		})
+	}
+}
+
+func TestValidateOddArguments(t *testing.T) {
+	for _, v := range []any{nil, 1, (*checked)(nil), checked{}, ptr(make(chan int))} {
+		if errs := typeinfo.Validate(v, nil); errs != nil {
+			t.Errorf("Validate(%T): got %v", v, errs)
+		}
+	}
+	now := &checked{Must: []checkedItem{{ID: "a"}}, Fixed: ptr("x")}
+	for _, old := range []any{nil, (*checked)(nil), &checkedItem{}} {
+		if errs := typeinfo.Validate(now, old); errs != nil {
+			t.Errorf("Validate with an old %T: got %v", old, errs)
+		}
+	}
+}
