@@ -451,7 +451,7 @@ func (d *decoder) list(p *plan, at unsafe.Pointer) error {
 			break
 		}
 		if n >= head.cap {
-			reflect.NewAt(p.goType, at).Elem().Grow(1)
+			p.list(at).Grow(1)
 		}
 		if n >= head.len {
 			head.len = n + 1
@@ -463,7 +463,7 @@ func (d *decoder) list(p *plan, at unsafe.Pointer) error {
 		d.pop()
 	}
 	if n == 0 {
-		reflect.NewAt(p.goType, at).Elem().Set(reflect.MakeSlice(p.goType, 0, 0))
+		p.list(at).Set(reflect.MakeSlice(p.goType, 0, 0))
 	}
 	head.len = n
 	return nil
@@ -632,18 +632,19 @@ func (d *decoder) stringMap(p *plan, at *map[string]string) error {
 				return errAgain
 			}
 		}
-		var v string
 		if d.next() == '"' {
-			v, err = d.str()
-		} else {
-			d.push(place{key: k, isKey: true})
-			err = d.value(p.elem, unsafe.Pointer(&v))
-			d.pop()
+			if m[k], err = d.str(); err != nil {
+				return err
+			}
+			continue
 		}
-		if err != nil {
+		v := new(string) // rare: null or an error
+		d.push(place{key: k, isKey: true})
+		if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
 			return err
 		}
-		m[k] = v
+		d.pop()
+		m[k] = *v
 	}
 }
 
@@ -671,13 +672,19 @@ func (d *decoder) bytesMap(p *plan, at *map[string][]byte) error {
 				return errAgain
 			}
 		}
-		var v []byte
 		d.push(place{key: k, isKey: true})
-		if err := d.value(p.elem, unsafe.Pointer(&v)); err != nil {
-			return err
+		if d.next() == '"' {
+			if m[k], err = d.base64(); err != nil {
+				return err
+			}
+		} else {
+			v := new([]byte)
+			if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
+				return err
+			}
+			m[k] = *v
 		}
 		d.pop()
-		m[k] = v
 	}
 }
 

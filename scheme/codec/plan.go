@@ -26,6 +26,8 @@ type plan struct {
 	size       uintptr // of an element of a List
 	// unmarshal is the type word for a Custom type: a json.Unmarshaler whose pointer is exchanged, see custom.
 	unmarshal json.Unmarshaler
+	// slice is a pointer to a List likewise, see list.
+	slice any
 }
 
 // fieldPlan is a field of a struct as JSON sees it.
@@ -84,6 +86,7 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 		p.elem = makePlan(t.Elem, fresh)
 		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
 		p.size = t.Go.Elem().Size()
+		p.slice = reflect.New(t.Go).Interface()
 	case typeinfo.Map:
 		p.elem = makePlan(t.Elem, fresh)
 		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
@@ -109,6 +112,13 @@ func (p *plan) custom(at unsafe.Pointer) json.Unmarshaler {
 	u := p.unmarshal
 	(*[2]unsafe.Pointer)(unsafe.Pointer(&u))[1] = at
 	return u
+}
+
+// list returns the List at at. It is what reflect.NewAt returns, by the same means as custom.
+func (p *plan) list(at unsafe.Pointer) reflect.Value {
+	s := p.slice
+	(*[2]unsafe.Pointer)(unsafe.Pointer(&s))[1] = at
+	return reflect.ValueOf(s).Elem()
 }
 
 // newElem allocates a value of the plan's type.

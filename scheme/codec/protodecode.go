@@ -177,6 +177,9 @@ func (r *protoReader) string(b []byte) string {
 
 // entry decodes a map entry. A missing key or value is the zero one.
 func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error {
+	if f.kind == typeinfo.String && !f.pointer {
+		return r.stringEntry(data, (*map[string]string)(at))
+	}
 	m := reflect.NewAt(f.named, at).Elem()
 	if m.IsNil() {
 		m.Set(reflect.MakeMap(f.named))
@@ -218,5 +221,38 @@ func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error
 		data = data[n:]
 	}
 	m.SetMapIndex(reflect.NewAt(f.named.Key(), unsafe.Pointer(&k)).Elem(), value)
+	return nil
+}
+
+// stringEntry is entry for maps of strings.
+func (r *protoReader) stringEntry(data []byte, at *map[string]string) error {
+	var k, v string
+	for len(data) > 0 {
+		number, typ, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return wireError(n)
+		}
+		data = data[n:]
+		if number > 2 || typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, typ, data); n < 0 {
+				return wireError(n)
+			}
+			data = data[n:]
+			continue
+		}
+		b, n := protowire.ConsumeBytes(data)
+		if n < 0 {
+			return wireError(n)
+		}
+		if data = data[n:]; number == 1 {
+			k = r.string(b)
+		} else {
+			v = r.string(b)
+		}
+	}
+	if *at == nil {
+		*at = map[string]string{}
+	}
+	(*at)[k] = v
 	return nil
 }

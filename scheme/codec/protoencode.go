@@ -94,7 +94,10 @@ func (f *protoField) appendMap(dst []byte, at unsafe.Pointer) []byte {
 		}
 		for _, k := range sortedKeys(m) {
 			v := m[k]
-			dst = f.appendEntry(dst, k, unsafe.Pointer(&v))
+			dst = append(dst, f.tag...)
+			dst = protowire.AppendVarint(dst, uint64(ProtoItemSize(len(k))+ProtoItemSize(len(v))))
+			dst = protowire.AppendString(append(dst, entryKey), k)
+			dst = protowire.AppendString(append(dst, entryValue|byte(protowire.BytesType)), v)
 		}
 		return dst
 	}

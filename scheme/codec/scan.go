@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -93,7 +94,13 @@ func (s *scanner) raw() (start, end int, plain bool, err error) {
 	ascii := true
 	data := s.data
 	for {
-		for i+8 <= len(data) && special(binary.LittleEndian.Uint64(data[i:]))&highs == 0 {
+		// Eight bytes at a time, up to the first that matters.
+		for i+8 <= len(data) {
+			marks := special(binary.LittleEndian.Uint64(data[i:])) & highs
+			if marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
+			}
 			i += 8
 		}
 		if i >= len(data) {
