@@ -92,8 +92,8 @@ func (s *sink) CloseNotify() <-chan bool { return nil }
 
 var credentials = []string{"Bearer alice-token"}
 
-// request returns a function that sends one GET.
-func request(tb testing.TB, h http.Handler, target string) func() {
+// sender returns a function that sends one GET.
+func sender(tb testing.TB, h http.Handler, target string) func() {
 	// As net/http has it: a context that can be cancelled.
 	ctx, cancel := context.WithCancel(context.Background())
 	tb.Cleanup(cancel)
@@ -129,7 +129,7 @@ func BenchmarkChain(b *testing.B) {
 			{"version", "/version"},
 		} {
 			b.Run("chain="+chain.name+"/get="+path.name, func(b *testing.B) {
-				send := request(b, chain.h, path.target)
+				send := sender(b, chain.h, path.target)
 				b.ReportAllocs()
 				for b.Loop() {
 					send()
