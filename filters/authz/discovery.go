@@ -2,31 +2,50 @@ package authz
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
-// Discovery allows GET of what tells a client that a server is there and what it serves: health and version to
-// everybody, the API's index, groups and schemas to whoever has authenticated. It is what Kubernetes grants by its
-// bootstrap roles system:public-info-viewer and system:discovery.
-func Discovery() Authorizer {
-	return Func(func(_ context.Context, a *Attributes) (Decision, string, error) {
-		if a.IsResource || a.Verb != "get" {
-			return NoOpinion, "", nil
-		}
-		switch a.Path {
-		case "/healthz", "/livez", "/readyz", "/version", "/version/":
+// Discovery lets everybody see health and version, and those who are authenticated find out which resources there are and
+// what they may do themselves. That is what a cluster with role-based access control grants from the start. It passes on the rest.
+func Discovery() Authorizer { return Func(discovery) }
+
+func discovery(_ context.Context, a *Attributes) (Decision, string, error) {
+	switch {
+	case a.User == nil:
+	case a.IsResource:
+		if a.Verb == "create" && a.Subresource == "" && a.Namespace == "" && isSelfReview(a) && a.User.InGroup("system:authenticated") {
 			return Allow, "", nil
 		}
-		if a.User == nil || !a.User.InGroup(groupAuthenticated) {
-			return NoOpinion, "", nil
-		}
-		for _, p := range [...]string{"/api", "/apis", "/openapi"} {
-			if rest, ok := strings.CutPrefix(a.Path, p); ok && (rest == "" || rest[0] == '/') {
-				return Allow, "", nil
-			}
-		}
-		return NoOpinion, "", nil
+	case a.Verb != "get":
+	case slices.Contains(publicPaths, a.Path):
+		return Allow, "", nil
+	case isDiscovery(a.Path) && a.User.InGroup("system:authenticated"):
+		return Allow, "", nil
+	}
+	return NoOpinion, "", nil
+}
+
+var (
+	publicPaths    = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
+	discoveryRoots = []string{"/api", "/apis", "/openapi"}
+)
+
+// isDiscovery reports whether path is one of the roots of discovery or below it.
+func isDiscovery(path string) bool {
+	return slices.ContainsFunc(discoveryRoots, func(root string) bool {
+		below, ok := strings.CutPrefix(path, root)
+		return ok && (below == "" || below[0] == '/')
 	})
 }
 
-const groupAuthenticated = "system:authenticated"
+// isSelfReview reports whether the resource answers questions of users about themselves.
+func isSelfReview(a *Attributes) bool {
+	switch a.Group {
+	case "authorization.k8s.io":
+		return a.Resource == "selfsubjectaccessreviews" || a.Resource == "selfsubjectrulesreviews"
+	case "authentication.k8s.io":
+		return a.Resource == "selfsubjectreviews"
+	}
+	return false
+}
