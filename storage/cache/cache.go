@@ -364,7 +364,7 @@ func (c *Cache) join(r *Resource) (storage.Revision, bool) {
 		routes[r.cfg.Prefix] = append(slices.Clip(routes[r.cfg.Prefix]), r)
 		c.mu.routes = routes
 	}
-	r.mu.phase, r.mu.torn, r.mu.pending = loading, false, nil
+	r.mu.phase, r.mu.torn, r.mu.pending, r.mu.held = loading, false, nil, 0
 	return c.mu.head, true
 }
 

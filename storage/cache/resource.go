@@ -40,6 +40,7 @@ type Resource struct {
 		phase   phase
 		torn    bool            // changes were missed while loading: begin again
 		pending []storage.Event // what came while loading
+		held    int             // bytes of pending
 		base    storage.Revision
 		tree    *tree // the next state's; owned by the holder of mu
 		kept    []snapshot
@@ -61,10 +62,10 @@ type tree = btree.Map[string, *Object]
 // treeDegree trades the depth of the tree against the bytes copied for each change (BenchmarkIngest).
 const treeDegree = 16
 
-// Load is done in chunks of this many entries. What arrives meanwhile is put aside up to maxPending.
+// Load is done in chunks of this many entries. What arrives meanwhile is put aside up to maxPending (bytes).
 const (
 	loadChunk  = 1000
-	maxPending = 1 << 18
+	maxPending = 64 << 20
 )
 
 // epoch is the time from one load to the end of its stream.
@@ -93,8 +94,8 @@ func (r *Resource) Prefix() string { return r.cfg.Prefix }
 // Close ends the watchers and forgets the objects. Later calls fail with Closed. Close the resources that stop being
 // served (a deleted custom resource); Cache.Close does it for all others.
 func (r *Resource) Close() {
+	r.end(closed("watch", r.cfg.Prefix)) // first: nothing joins after that
 	r.c.leave(r)
-	r.end(closed("watch", r.cfg.Prefix))
 }
 
 // current returns the present state, and loads the resource if need be.
@@ -200,7 +201,7 @@ func (r *Resource) begin(t *tree, rev storage.Revision, broken int) error {
 			return &storage.Error{Op: "load", Key: r.cfg.Prefix, Kind: storage.Compacted}
 		}
 		events := r.mu.pending
-		r.mu.base, r.mu.tree, r.mu.pending = rev, t, nil
+		r.mu.base, r.mu.tree, r.mu.pending, r.mu.held = rev, t, nil, 0
 		if len(events) == 0 {
 			r.mu.phase = loaded
 			r.epoch.Store(e)
@@ -219,13 +220,7 @@ func (r *Resource) begin(t *tree, rev storage.Revision, broken int) error {
 func (r *Resource) ingest(events []storage.Event) {
 	r.mu.Lock()
 	if r.mu.phase != loaded {
-		if r.mu.phase == loading && !r.mu.torn {
-			if r.mu.torn = len(r.mu.pending)+len(events) > maxPending; r.mu.torn {
-				r.mu.pending = nil
-			} else {
-				r.mu.pending = append(r.mu.pending, events...)
-			}
-		}
+		r.putAsideLocked(events)
 		r.mu.Unlock()
 		return
 	}
@@ -240,6 +235,21 @@ func (r *Resource) ingest(events []storage.Event) {
 	for _, c := range wake {
 		close(c.woken)
 	}
+}
+
+// putAsideLocked keeps events for the end of a load. If they are too many the load begins again.
+func (r *Resource) putAsideLocked(events []storage.Event) {
+	if r.mu.phase != loading || r.mu.torn {
+		return
+	}
+	for i := range events {
+		r.mu.held += 128 + len(events[i].Key) + len(events[i].Value)
+	}
+	if r.mu.torn = r.mu.held > maxPending; r.mu.torn {
+		r.mu.pending = nil
+		return
+	}
+	r.mu.pending = append(r.mu.pending, events...)
 }
 
 // end ends the epoch: watchers get err, and the next use loads the resource again unless err is Closed.
@@ -303,8 +313,11 @@ func (r *Resource) decodeAll(events []storage.Event) []*change {
 
 // writes are this server's writes under way or just done, so that their events need not be decoded.
 type writes struct {
-	mu    sync.Mutex
-	byKey map[string]*write // guarded by mu
+	mu struct {
+		sync.Mutex
+		byKey map[string]*write
+		bytes int // of the values in byKey
+	}
 }
 
 // write is one of them. Whoever comes first, the writer or the event, makes the object.
@@ -312,24 +325,35 @@ type write struct {
 	key   string
 	value []byte
 	dec   Decoded
-	obj   *Object // guarded by writes.mu
+	obj   *Object // guarded by writes.mu; made at most once
 }
 
-// maxWrites bounds the writes remembered; beyond, events are decoded.
-const maxWrites = 4096
+// maxWrites bounds the values remembered, in bytes; beyond, events are decoded.
+const maxWrites = 16 << 20
 
 // add announces that value is about to be written.
 func (ws *writes) add(key string, value []byte, d Decoded) *write {
 	w := &write{key: key, value: value, dec: d}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if ws.byKey == nil {
-		ws.byKey = map[string]*write{}
+	ws.dropLocked(ws.mu.byKey[key])
+	if ws.mu.byKey == nil {
+		ws.mu.byKey = map[string]*write{}
 	}
-	if len(ws.byKey) < maxWrites {
-		ws.byKey[key] = w
+	if ws.mu.bytes+w.size() <= maxWrites {
+		ws.mu.byKey[key] = w
+		ws.mu.bytes += w.size()
 	}
 	return w
+}
+
+func (w *write) size() int { return 512 + len(w.value) }
+
+func (ws *writes) dropLocked(w *write) {
+	if w != nil {
+		delete(ws.mu.byKey, w.key)
+		ws.mu.bytes -= w.size()
+	}
 }
 
 // done returns the object of a write that got rev.
@@ -350,8 +374,8 @@ func (w *write) objectLocked(rev storage.Revision) *Object {
 func (ws *writes) fail(w *write) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if ws.byKey[w.key] == w {
-		delete(ws.byKey, w.key)
+	if ws.mu.byKey[w.key] == w {
+		ws.dropLocked(w)
 	}
 }
 
@@ -359,11 +383,11 @@ func (ws *writes) fail(w *write) {
 func (ws *writes) take(key string, value []byte, rev storage.Revision) *Object {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	w := ws.byKey[key]
+	w := ws.mu.byKey[key]
 	if w == nil || !bytes.Equal(w.value, value) || w.obj != nil && w.obj.Rev != rev {
 		return nil
 	}
-	delete(ws.byKey, key)
+	ws.dropLocked(w)
 	return w.objectLocked(rev)
 }
 
@@ -371,7 +395,7 @@ func (ws *writes) take(key string, value []byte, rev storage.Revision) *Object {
 func (ws *writes) latest(key string) *Object {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if w := ws.byKey[key]; w != nil {
+	if w := ws.mu.byKey[key]; w != nil {
 		return w.obj
 	}
 	return nil
@@ -380,5 +404,5 @@ func (ws *writes) latest(key string) *Object {
 func (ws *writes) forget() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.byKey = nil
+	ws.mu.byKey, ws.mu.bytes = nil, 0
 }

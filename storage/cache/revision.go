@@ -43,9 +43,13 @@ func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
 		q.next = a
 	}
 	q.mu.Unlock()
+	patience := time.NewTimer(time.Second)
+	defer patience.Stop()
 	select {
 	case <-a.done:
 		return a.rev, a.err
+	case <-patience.C: // whoever asks is stuck
+		return c.store.Revision(ctx)
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	case <-c.ctx.Done():

@@ -34,8 +34,21 @@ type ResourceStats struct {
 // WatcherStats is a snapshot of a Watcher.
 type WatcherStats struct {
 	Prefix string // or key
-	Lag    int    // changes of the resource, of any prefix, since it last looked
+	Lag    int    // changes of the resource since the first that it has not sent
 	Past   bool   // it is still sending the initial state
+}
+
+// lag returns how many changes the watcher has to look at.
+func (w *Watcher) lag(s *state) int {
+	pos := w.pos.Load()
+	if idle := w.idle.Load(); idle != nil {
+		from := idle.from.Load()
+		if from == 0 {
+			return 0
+		}
+		pos = max(pos, from)
+	}
+	return int(s.end() - min(max(pos, s.first), s.end()))
 }
 
 // Stats returns what the cache holds, resources by name.
@@ -68,9 +81,7 @@ func (r *Resource) Stats() ResourceStats {
 	defer e.mu.Unlock()
 	for w := range e.mu.watchers {
 		ws := WatcherStats{Prefix: w.groupKey(), Past: w.initial.Load() != nil}
-		if pos := w.pos.Load(); pos < s.end() && pos != 0 {
-			ws.Lag = int(s.end() - pos)
-		}
+		ws.Lag = w.lag(s)
 		st.Watchers = append(st.Watchers, ws)
 	}
 	return st

@@ -63,12 +63,12 @@ type Watcher struct {
 	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
 	initial atomic.Pointer[initial] // the state still to be sent; taken away if that takes too long
 	past    atomic.Pointer[past]    // the store's history, until it has caught up with the window; nil then
+	idle    atomic.Pointer[cell]    // all had been seen when this was the group's cell; else nil; written by Next
 	done    atomic.Bool             // Close was called
 
 	// Owned by Next.
 
 	begin bool             // initial has not been sent to its end
-	idle  *cell            // all had been seen when this was the group's cell; else nil
 	upto  storage.Revision // everything up to here has been sent
 	buf   []Event
 
@@ -240,12 +240,14 @@ func (w *Watcher) collectInitial() error {
 
 // collectWindow adds the changes of the window from pos on.
 func (w *Watcher) collectWindow() (*cell, error) {
-	pos, c := w.pos.Load(), w.idle
-	if c == nil || c.from.Load() != 0 {
+	pos, c := w.pos.Load(), w.idle.Load()
+	idle := c != nil && c.from.Load() == 0
+	if !idle {
 		if c != nil {
 			pos = max(pos, c.from.Load())
 		}
-		w.idle, c = nil, w.group.cell.Load()
+		c = w.group.cell.Load()
+		w.idle.Store(nil)
 	}
 	// The order of the loads matters. The cell first: a change that is not in the state will wake the cell. The clock
 	// before the state: whatever had been seen by then is in the state, unless the epoch had ended.
@@ -254,11 +256,9 @@ func (w *Watcher) collectWindow() (*cell, error) {
 	if err := w.epoch.end.Load(); err != nil {
 		return nil, *err
 	}
-	if w.idle != nil {
+	if idle {
 		// Nothing in s behind pos concerns us, unless from has been set meanwhile.
-		if from := c.from.Load(); from != 0 {
-			w.idle = nil
-			w.pos.Store(max(pos, from))
+		if c.from.Load() != 0 {
 			return nil, nil
 		}
 		pos = s.end()
@@ -276,7 +276,7 @@ func (w *Watcher) collectWindow() (*cell, error) {
 	}
 	w.upto = max(seen, s.last)
 	if c.from.Load() == 0 {
-		w.idle = c
+		w.idle.Store(c)
 	}
 	return c, nil
 }
