@@ -1,0 +1,216 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var loopback = []net.IP{net.IPv4(127, 0, 0, 1).To4()}
+
+// open returns the authority in dir with the serving and the administrator's certificate.
+func open(t testing.TB, dir string, names ...string) (p *pki, serving, admin *keyPair) {
+	t.Helper()
+	p, err := openPKI(dir)
+	if err != nil {
+		t.Fatalf("openPKI: %v", err)
+	}
+	if serving, err = p.serving(names, loopback); err != nil {
+		t.Fatalf("serving: %v", err)
+	}
+	if admin, err = p.admin(); err != nil {
+		t.Fatalf("admin: %v", err)
+	}
+	return p, serving, admin
+}
+
+func TestPKI(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	p, serving, admin := open(t, dir, "localhost")
+	roots := x509.NewCertPool()
+	roots.AddCert(p.ca.cert)
+	for _, name := range []string{"localhost", "127.0.0.1"} {
+		if _, err := serving.cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: name}); err != nil {
+			t.Errorf("serving certificate for %s: %v", name, err)
+		}
+	}
+	if _, err := admin.cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Errorf("admin certificate: %v", err)
+	}
+	if got := admin.cert.Subject.Organization; len(got) != 1 || got[0] != "system:masters" {
+		t.Errorf("admin's groups: got %q, want system:masters", got)
+	}
+	if _, err := admin.cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
+		t.Error("admin certificate can serve")
+	}
+	for _, name := range []string{"ca.key", "apiserver.key", "admin.key"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
+		}
+	}
+}
+
+// What is good stays; what is not, and only that, is made anew.
+func TestPKIAgain(t *testing.T) {
+	dir := t.TempDir()
+	p, serving, admin := open(t, dir, "localhost")
+
+	p2, serving2, admin2 := open(t, dir, "localhost")
+	if !p2.ca.cert.Equal(p.ca.cert) || !serving2.cert.Equal(serving.cert) || !admin2.cert.Equal(admin.cert) {
+		t.Error("the second start made new certificates")
+	}
+	_, serving3, admin3 := open(t, dir, "localhost", "other.example.com")
+	if serving3.cert.Equal(serving.cert) || !admin3.cert.Equal(admin.cert) {
+		t.Error("another name: want a new serving certificate and nothing else")
+	}
+	if err := os.Remove(filepath.Join(dir, "ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	p4, serving4, admin4 := open(t, dir, "localhost")
+	if p4.ca.cert.Equal(p.ca.cert) || serving4.cert.CheckSignatureFrom(p4.ca.cert) != nil || admin4.cert.CheckSignatureFrom(p4.ca.cert) != nil {
+		t.Error("lost authority: want everything new and signed by the new one")
+	}
+}
+
+func TestPKIRenews(t *testing.T) {
+	dir := t.TempDir()
+	p, _, _ := open(t, dir, "localhost")
+	soon := &x509.Certificate{NotAfter: time.Now().Add(renewBefore / 2), DNSNames: []string{"localhost"}, IPAddresses: loopback}
+	old, err := p.make("apiserver", soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, serving, _ := open(t, dir, "localhost")
+	if serving.cert.Equal(old.cert) || time.Until(serving.cert.NotAfter) < certLife-time.Hour {
+		t.Errorf("got a serving certificate until %v, want a new one", serving.cert.NotAfter)
+	}
+}
+
+func TestPKIBroken(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, "localhost")
+	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openPKI(dir); err == nil {
+		t.Error("openPKI of a broken authority: got no error; it must not be replaced in silence")
+	}
+}
+
+// A client with the kubeconfig and nothing else is the administrator.
+func TestKubeconfig(t *testing.T) {
+	dir := t.TempDir()
+	p, serving, admin := open(t, dir, "localhost")
+	id := &identity{cfg: &Config{DataDir: dir}, own: p, admin: admin}
+	pair, err := tls.X509KeyPair(serving.certPEM, serving.keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.TLS.PeerCertificates[0].Subject.CommonName)
+	}))
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
+	s.StartTLS()
+	defer s.Close()
+
+	path := filepath.Join(dir, "admin.kubeconfig")
+	if err := id.writeKubeconfig(path, s.Listener.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("kubeconfig: got %v, %v, want mode 0600", info, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := func(key string) []byte {
+		m := regexp.MustCompile(key + `: (\S+)`).FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("kubeconfig has no %s", key)
+		}
+		b, err := base64.StdEncoding.DecodeString(string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(data("certificate-authority-data"))
+	client, err := tls.X509KeyPair(data("client-certificate-data"), data("client-key-data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{client}}}
+	defer tr.CloseIdleConnections()
+	url := regexp.MustCompile(`server: (\S+)`).FindSubmatch(text)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", string(url[1]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), "admin") {
+		t.Errorf("got %q, %v, want the administrator's name", body, err)
+	}
+}
+
+func TestReloaded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	write := func(text string, at time.Time) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	write("a", now)
+	r, err := newReloaded([]string{file}, func() (*string, error) {
+		b, err := os.ReadFile(file)
+		if err == nil && string(b) == "bad" {
+			err = io.ErrUnexpectedEOF
+		}
+		text := string(b)
+		return &text, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		text string
+		want string
+	}{{"a", "a"}, {"b", "b"}, {"bad", "b"}, {"c", "c"}} {
+		write(tt.text, now.Add(time.Duration(i+1)*time.Second))
+		if got := *r.get(); i > 0 && got == tt.want && tt.text == tt.want {
+			t.Errorf("step %d: read again within a second", i)
+		}
+		r.checked = time.Time{}
+		if got := *r.get(); got != tt.want {
+			t.Errorf("step %d, file says %s: got %s, want %s", i, tt.text, got, tt.want)
+		}
+	}
+}
+
+// Making everything at the first start.
+func BenchmarkPKI(b *testing.B) {
+	for b.Loop() {
+		open(b, filepath.Join(b.TempDir(), "pki"), "localhost")
+	}
+}
