@@ -72,9 +72,12 @@ func writeJSON(b *bytes.Buffer, v reflect.Value) {
 // follows.
 func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.Anonymous && f.Type.PkgPath() == ownPackage {
+		f := v.Type().Field(i)
+		switch {
+		case !f.IsExported(): // a blank field that only carries tags
+		case f.Anonymous && f.Type.PkgPath() == ownPackage:
 			sep = writeFields(b, v.Field(i), sep)
-		} else {
+		default:
 			sep = writeField(b, f.Name, v.Field(i), sep)
 		}
 	}
