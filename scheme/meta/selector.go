@@ -162,6 +162,10 @@ func (r *LabelRequirement) Matches(labels Lookup) bool {
 }
 
 func (r *LabelRequirement) has(value string) bool {
+	if len(r.values) > 16 {
+		_, found := slices.BinarySearch(r.values, value)
+		return found
+	}
 	for _, v := range r.values {
 		if v == value {
 			return true

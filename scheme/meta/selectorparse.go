@@ -2,6 +2,7 @@ package meta
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -161,7 +162,8 @@ func (p *labelParser) requirement() (r LabelRequirement, err error) {
 	if err != nil {
 		return r, err
 	}
-	return NewLabelRequirement(key.text, op, values)
+	slices.Sort(values) // before the check: errors name the index among the sorted
+	return NewLabelRequirement(key.text, op, slices.Compact(values))
 }
 
 func (p *labelParser) operator() (SelectorOperator, error) {

@@ -1,0 +1,326 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// StatusError is an error whose answer to the client is known. Its constructors give each failure the reason, code,
+// details and message that Kubernetes clients expect.
+type StatusError struct{ Status Status }
+
+// Error returns the message of the Status.
+func (e *StatusError) Error() string { return e.Status.Message }
+
+func newStatusError(code int, reason StatusReason, message string, details *StatusDetails) *StatusError {
+	return &StatusError{Status{
+		TypeMeta: TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   StatusFailure,
+		Code:     int32(code),
+		Reason:   reason,
+		Message:  message,
+		Details:  details,
+	}}
+}
+
+func resourceDetails(gr GroupResource, name string) *StatusDetails {
+	return &StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: name}
+}
+
+// quotedName returns resource "name", the form in which most messages name an object.
+func quotedName(gr GroupResource, name string) string {
+	return gr.String() + " " + strconv.Quote(name)
+}
+
+// NewNotFound says that an object does not exist.
+func NewNotFound(gr GroupResource, name string) *StatusError {
+	return newStatusError(http.StatusNotFound, StatusReasonNotFound, quotedName(gr, name)+" not found", resourceDetails(gr, name))
+}
+
+// NewAlreadyExists says that the name of a new object is taken.
+func NewAlreadyExists(gr GroupResource, name string) *StatusError {
+	return newStatusError(http.StatusConflict, StatusReasonAlreadyExists, quotedName(gr, name)+" already exists", resourceDetails(gr, name))
+}
+
+// NewGenerateNameConflict says that no free name was found for a generateName.
+func NewGenerateNameConflict(gr GroupResource, name string, retrySeconds int) *StatusError {
+	e := NewAlreadyExists(gr, name)
+	e.Status.Message += ", the server was not able to generate a unique name for the object"
+	e.Status.Details.RetryAfterSeconds = int32(retrySeconds)
+	return e
+}
+
+// NewConflict says that the object is not in the state that the request expects; err says in which way.
+func NewConflict(gr GroupResource, name string, err error) *StatusError {
+	message := fmt.Sprintf("Operation cannot be fulfilled on %s: %v", quotedName(gr, name), err)
+	return newStatusError(http.StatusConflict, StatusReasonConflict, message, resourceDetails(gr, name))
+}
+
+// NewApplyConflict says that an apply touches fields of other managers, one cause for each.
+func NewApplyConflict(causes []StatusCause, message string) *StatusError {
+	return newStatusError(http.StatusConflict, StatusReasonConflict, message, &StatusDetails{Causes: causes})
+}
+
+// NewInvalid says that an object was understood and refused, with a cause for each wrong field.
+func NewInvalid(gk GroupKind, name string, errs field.ErrorList) *StatusError {
+	details := &StatusDetails{Group: gk.Group, Kind: gk.Kind, Name: name}
+	for _, e := range errs {
+		details.Causes = append(details.Causes, StatusCause{Type: CauseType(e.Type), Message: e.Body(), Field: e.Field})
+	}
+	message := gk.String() + " " + strconv.Quote(name) + " is invalid"
+	if err := errs.ToAggregate(); err != nil {
+		message += ": " + err.Error()
+	}
+	return newStatusError(http.StatusUnprocessableEntity, StatusReasonInvalid, message, details)
+}
+
+// NewForbidden says that the user may not do this; err says why.
+func NewForbidden(gr GroupResource, name string, err error) *StatusError {
+	var message string
+	switch {
+	case gr.Resource == "" && gr.Group == "":
+		message = fmt.Sprintf("forbidden: %v", err)
+	case name == "":
+		message = fmt.Sprintf("%s is forbidden: %v", gr, err)
+	default:
+		message = fmt.Sprintf("%s is forbidden: %v", quotedName(gr, name), err)
+	}
+	return newStatusError(http.StatusForbidden, StatusReasonForbidden, message, resourceDetails(gr, name))
+}
+
+// NewBadRequest says that a request was not understood.
+func NewBadRequest(msg string) *StatusError {
+	return newStatusError(http.StatusBadRequest, StatusReasonBadRequest, msg, nil)
+}
+
+// NewUnauthorized says that the user is not known. Without a message there is a general one.
+func NewUnauthorized(msg string) *StatusError {
+	if msg == "" {
+		msg = "not authorized"
+	}
+	return newStatusError(http.StatusUnauthorized, StatusReasonUnauthorized, msg, nil)
+}
+
+// NewMethodNotSupported says that a resource does not have a verb.
+func NewMethodNotSupported(gr GroupResource, verb string) *StatusError {
+	message := fmt.Sprintf("%s is not supported on resources of kind %q", verb, gr)
+	return newStatusError(http.StatusMethodNotAllowed, StatusReasonMethodNotAllowed, message, resourceDetails(gr, ""))
+}
+
+// NewGone says that something was here once.
+func NewGone(msg string) *StatusError {
+	return newStatusError(http.StatusGone, StatusReasonGone, msg, nil)
+}
+
+// NewResourceExpired says that a revision or continue token is too old; the client lists anew.
+func NewResourceExpired(msg string) *StatusError {
+	return newStatusError(http.StatusGone, StatusReasonExpired, msg, nil)
+}
+
+// NewTimeout says that the request took too long. After retrySeconds, if not 0, the client may try again.
+func NewTimeout(msg string, retrySeconds int) *StatusError {
+	return newStatusError(http.StatusGatewayTimeout, StatusReasonTimeout, "Timeout: "+msg,
+		&StatusDetails{RetryAfterSeconds: int32(retrySeconds)})
+}
+
+// NewTooLargeResourceVersion says that a read asks for a revision that the server has not seen in time.
+func NewTooLargeResourceVersion(requested, current uint64, retrySeconds int) *StatusError {
+	e := NewTimeout(fmt.Sprintf("Too large resource version: %d, current: %d", requested, current), retrySeconds)
+	e.Status.Details.Causes = []StatusCause{{Type: CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return e
+}
+
+// NewServerTimeout says that the server could not do its work in time; the client may try again after retrySeconds.
+func NewServerTimeout(gr GroupResource, verb string, retrySeconds int) *StatusError {
+	message := fmt.Sprintf("The %s operation against %s could not be completed at this time, please try again.", verb, gr)
+	details := resourceDetails(gr, verb) // the verb stands where the name belongs: clients know it there
+	details.RetryAfterSeconds = int32(retrySeconds)
+	return newStatusError(http.StatusInternalServerError, StatusReasonServerTimeout, message, details)
+}
+
+// NewTooManyRequests says that the client must wait for retrySeconds.
+func NewTooManyRequests(msg string, retrySeconds int) *StatusError {
+	return newStatusError(http.StatusTooManyRequests, StatusReasonTooManyRequests, msg,
+		&StatusDetails{RetryAfterSeconds: int32(retrySeconds)})
+}
+
+// NewInternalError says that the server failed through no fault of the client. The text of err is shown to it.
+func NewInternalError(err error) *StatusError {
+	return newStatusError(http.StatusInternalServerError, StatusReasonInternalError, "Internal error occurred: "+err.Error(),
+		&StatusDetails{Causes: []StatusCause{{Message: err.Error()}}})
+}
+
+// NewServiceUnavailable says that a part of the server cannot answer now.
+func NewServiceUnavailable(msg string) *StatusError {
+	return newStatusError(http.StatusServiceUnavailable, StatusReasonServiceUnavailable, msg, nil)
+}
+
+// NewRequestEntityTooLarge says that a body exceeds a limit.
+func NewRequestEntityTooLarge(msg string) *StatusError {
+	return newStatusError(http.StatusRequestEntityTooLarge, StatusReasonRequestEntityTooLarge, "Request entity too large: "+msg, nil)
+}
+
+// NewUnsupportedMediaType says that the server cannot read the media type of a body.
+func NewUnsupportedMediaType(msg string) *StatusError {
+	return newStatusError(http.StatusUnsupportedMediaType, StatusReasonUnsupportedMediaType, msg, nil)
+}
+
+// NewNotAcceptable says that the server cannot write any media type that the client accepts.
+func NewNotAcceptable(msg string) *StatusError {
+	return newStatusError(http.StatusNotAcceptable, StatusReasonNotAcceptable, msg, nil)
+}
+
+// generic holds what NewGenericServerResponse says for a code. What is not here is an unknown error.
+var generic = map[int]struct {
+	reason  StatusReason
+	message string
+}{
+	http.StatusBadRequest:          {StatusReasonBadRequest, "the server rejected our request for an unknown reason"},
+	http.StatusUnauthorized:        {StatusReasonUnauthorized, "the server has asked for the client to provide credentials"},
+	http.StatusForbidden:           {StatusReasonForbidden, ""},
+	http.StatusNotFound:            {StatusReasonNotFound, "the server could not find the requested resource"},
+	http.StatusMethodNotAllowed:    {StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource"},
+	http.StatusNotAcceptable:       {StatusReasonNotAcceptable, "the server was unable to respond with a content type that the client supports"},
+	http.StatusConflict:            {StatusReasonConflict, "the server reported a conflict"},
+	http.StatusUnprocessableEntity: {StatusReasonInvalid, "the server rejected our request due to an error in our request"},
+	http.StatusTooManyRequests: {StatusReasonTooManyRequests,
+		"the server has received too many requests and has asked us to try again later"},
+	http.StatusServiceUnavailable: {StatusReasonServiceUnavailable, "the server is currently unable to handle the request"},
+	http.StatusGatewayTimeout: {StatusReasonTimeout,
+		"the server was unable to return a response in the time allotted, but may still be processing the request"},
+	http.StatusUnsupportedMediaType: {StatusReasonUnsupportedMediaType, ""},
+}
+
+// NewGenericServerResponse makes the Status for an HTTP code of which no more is known than this. The server message is
+// used where the code has no words of its own, or where it says more than them.
+func NewGenericServerResponse(code int, verb string, gr GroupResource, name, serverMessage string, retrySeconds int) *StatusError {
+	g, known := generic[code]
+	reason, message := g.reason, g.message
+	switch {
+	case code == http.StatusConflict && verb == "POST":
+		reason = StatusReasonAlreadyExists
+	case code == http.StatusNotAcceptable && serverMessage != "", known && message == "":
+		message = serverMessage
+	case !known && code >= 500:
+		reason = StatusReasonInternalError
+		message = fmt.Sprintf("an error on the server (%q) has prevented the request from succeeding", serverMessage)
+	case !known:
+		message = fmt.Sprintf("the server responded with the status code %d but did not return more information", code)
+	}
+	switch {
+	case gr != GroupResource{} && name != "":
+		message = fmt.Sprintf("%s (%s %s %s)", message, verb, gr, name)
+	case gr != GroupResource{}:
+		message = fmt.Sprintf("%s (%s %s)", message, verb, gr)
+	}
+	details := resourceDetails(gr, name)
+	details.RetryAfterSeconds = int32(retrySeconds)
+	return newStatusError(code, reason, message, details)
+}
+
+// StatusOf returns the answer for an error: the Status it carries, 504 for an expired deadline, and for any other error
+// 500 with its text and no reason, as Kubernetes does. For nil it returns nil. The Status must not be changed.
+func StatusOf(err error) *Status {
+	if err == nil {
+		return nil
+	}
+	if e := (*StatusError)(nil); errors.As(err, &e) {
+		return &e.Status
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &NewTimeout("request did not complete within requested timeout - context deadline exceeded", 0).Status
+	}
+	return &newStatusError(http.StatusInternalServerError, StatusReasonUnknown, err.Error(), nil).Status
+}
+
+// ReasonFor returns the reason of the Status that an error carries, else StatusReasonUnknown.
+func ReasonFor(err error) StatusReason {
+	if e := (*StatusError)(nil); errors.As(err, &e) {
+		return e.Status.Reason
+	}
+	return StatusReasonUnknown
+}
+
+// is reports whether err carries reason, or no reason at all and code.
+func is(err error, reason StatusReason, code int) bool {
+	e := (*StatusError)(nil)
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Status.Reason == reason || (e.Status.Reason == StatusReasonUnknown && code != 0 && e.Status.Code == int32(code))
+}
+
+// IsNotFound reports whether err is of this kind, as do the functions below. They see through wrapping.
+func IsNotFound(err error) bool { return is(err, StatusReasonNotFound, http.StatusNotFound) }
+
+// IsAlreadyExists is about NewAlreadyExists.
+func IsAlreadyExists(err error) bool { return is(err, StatusReasonAlreadyExists, 0) }
+
+// IsConflict is about NewConflict and NewApplyConflict.
+func IsConflict(err error) bool { return is(err, StatusReasonConflict, http.StatusConflict) }
+
+// IsInvalid is about NewInvalid.
+func IsInvalid(err error) bool { return is(err, StatusReasonInvalid, http.StatusUnprocessableEntity) }
+
+// IsForbidden is about NewForbidden.
+func IsForbidden(err error) bool { return is(err, StatusReasonForbidden, http.StatusForbidden) }
+
+// IsBadRequest is about NewBadRequest.
+func IsBadRequest(err error) bool { return is(err, StatusReasonBadRequest, http.StatusBadRequest) }
+
+// IsUnauthorized is about NewUnauthorized.
+func IsUnauthorized(err error) bool {
+	return is(err, StatusReasonUnauthorized, http.StatusUnauthorized)
+}
+
+// IsMethodNotSupported is about NewMethodNotSupported.
+func IsMethodNotSupported(err error) bool {
+	return is(err, StatusReasonMethodNotAllowed, http.StatusMethodNotAllowed)
+}
+
+// IsGone is about NewGone.
+func IsGone(err error) bool { return is(err, StatusReasonGone, http.StatusGone) }
+
+// IsResourceExpired is about NewResourceExpired.
+func IsResourceExpired(err error) bool { return is(err, StatusReasonExpired, 0) }
+
+// IsTimeout is about NewTimeout.
+func IsTimeout(err error) bool { return is(err, StatusReasonTimeout, http.StatusGatewayTimeout) }
+
+// IsServerTimeout is about NewServerTimeout.
+func IsServerTimeout(err error) bool { return is(err, StatusReasonServerTimeout, 0) }
+
+// IsTooManyRequests is about NewTooManyRequests.
+func IsTooManyRequests(err error) bool {
+	return is(err, StatusReasonTooManyRequests, http.StatusTooManyRequests)
+}
+
+// IsInternalError is about NewInternalError.
+func IsInternalError(err error) bool {
+	return is(err, StatusReasonInternalError, http.StatusInternalServerError)
+}
+
+// IsServiceUnavailable is about NewServiceUnavailable.
+func IsServiceUnavailable(err error) bool {
+	return is(err, StatusReasonServiceUnavailable, http.StatusServiceUnavailable)
+}
+
+// IsRequestEntityTooLarge is about NewRequestEntityTooLarge.
+func IsRequestEntityTooLarge(err error) bool {
+	return is(err, StatusReasonRequestEntityTooLarge, http.StatusRequestEntityTooLarge)
+}
+
+// IsUnsupportedMediaType is about NewUnsupportedMediaType.
+func IsUnsupportedMediaType(err error) bool {
+	return is(err, StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
+}
+
+// IsNotAcceptable is about NewNotAcceptable.
+func IsNotAcceptable(err error) bool {
+	return is(err, StatusReasonNotAcceptable, http.StatusNotAcceptable)
+}

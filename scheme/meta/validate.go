@@ -1,0 +1,276 @@
+package meta
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// MaxAnnotationsSize is the most that keys and values of all annotations of an object may have together, in bytes.
+const MaxAnnotationsSize = 256 << 10
+
+const immutableMessage = "field is immutable"
+
+// NameRule checks a name, or with prefix set a generateName, and returns what is wrong with it.
+// Package names has the usual ones, such as names.DNSSubdomainName.
+type NameRule = func(name string, prefix bool) []string
+
+// ValidateObjectMeta checks the metadata of a new object. An object of a namespaced kind must have a namespace,
+// another must not.
+func ValidateObjectMeta(m *ObjectMeta, requiresNamespace bool, nameFn NameRule, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if m.GenerateName != "" {
+		for _, msg := range nameFn(m.GenerateName, true) {
+			errs = append(errs, field.Invalid(path.Child("generateName"), m.GenerateName, msg))
+		}
+	}
+	// Names are generated before this check: without a name here there was no generateName either.
+	if m.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "name or generateName is required"))
+	} else {
+		for _, msg := range nameFn(m.Name, false) {
+			errs = append(errs, field.Invalid(path.Child("name"), m.Name, msg))
+		}
+	}
+	switch namespace := path.Child("namespace"); {
+	case requiresNamespace && m.Namespace == "":
+		errs = append(errs, field.Required(namespace, ""))
+	case requiresNamespace:
+		for _, msg := range names.IsDNS1123Label(m.Namespace) {
+			errs = append(errs, field.Invalid(namespace, m.Namespace, msg))
+		}
+	case m.Namespace != "":
+		errs = append(errs, field.Forbidden(namespace, "not allowed on this type"))
+	}
+	if m.Generation < 0 {
+		errs = append(errs, field.Invalid(path.Child("generation"), m.Generation, "must be greater than or equal to 0"))
+	}
+	errs = append(errs, ValidateLabels(m.Labels, path.Child("labels"))...)
+	errs = append(errs, ValidateAnnotations(m.Annotations, path.Child("annotations"))...)
+	errs = append(errs, ValidateOwnerReferences(m.OwnerReferences, path.Child("ownerReferences"))...)
+	errs = append(errs, ValidateFinalizers(m.Finalizers, path.Child("finalizers"))...)
+	return append(errs, ValidateManagedFields(m.ManagedFields, path.Child("managedFields"))...)
+}
+
+// ValidateObjectMetaUpdate checks the change of the metadata of an object from old to new.
+func ValidateObjectMetaUpdate(new, old *ObjectMeta, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if old.DeletionTimestamp != nil {
+		errs = append(errs, validateNoNewFinalizers(new.Finalizers, old.Finalizers, path.Child("finalizers"))...)
+	}
+	if new.ResourceVersion == "" {
+		errs = append(errs, field.Invalid(path.Child("resourceVersion"), new.ResourceVersion, "must be specified for an update"))
+	}
+	if new.Generation < old.Generation {
+		errs = append(errs, field.Invalid(path.Child("generation"), new.Generation, "must not be decremented"))
+	}
+	immutable := func(same bool, name string, value any) {
+		if !same {
+			errs = append(errs, field.Invalid(path.Child(name), value, immutableMessage))
+		}
+	}
+	sameGrace := (new.DeletionGracePeriodSeconds == nil) == (old.DeletionGracePeriodSeconds == nil) &&
+		(new.DeletionGracePeriodSeconds == nil || *new.DeletionGracePeriodSeconds == *old.DeletionGracePeriodSeconds)
+	immutable(new.Name == old.Name, "name", new.Name)
+	immutable(new.Namespace == old.Namespace, "namespace", new.Namespace)
+	immutable(new.UID == old.UID, "uid", string(new.UID))
+	immutable(new.CreationTimestamp.Equal(old.CreationTimestamp), "creationTimestamp", new.CreationTimestamp)
+	immutable(new.DeletionTimestamp.Equal(old.DeletionTimestamp), "deletionTimestamp", new.DeletionTimestamp)
+	immutable(sameGrace, "deletionGracePeriodSeconds", new.DeletionGracePeriodSeconds)
+	errs = append(errs, ValidateLabels(new.Labels, path.Child("labels"))...)
+	errs = append(errs, ValidateAnnotations(new.Annotations, path.Child("annotations"))...)
+	errs = append(errs, ValidateOwnerReferences(new.OwnerReferences, path.Child("ownerReferences"))...)
+	return append(errs, ValidateManagedFields(new.ManagedFields, path.Child("managedFields"))...)
+}
+
+// ValidateLabels checks keys and values of labels, in the order of the keys.
+func ValidateLabels(labels map[string]string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	bad := func(value string, msgs []string) {
+		for _, msg := range msgs {
+			errs = append(errs, field.Invalid(path, value, msg))
+		}
+	}
+	for _, k := range sortedKeys(labels) {
+		bad(k, names.IsQualifiedName(k))
+		bad(labels[k], names.IsValidLabelValue(labels[k]))
+	}
+	return errs
+}
+
+// ValidateAnnotations checks keys of annotations, in their order, and the size of it all.
+func ValidateAnnotations(annotations map[string]string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	size := 0
+	for _, k := range sortedKeys(annotations) {
+		// Annotations may have capitals in the prefix, for historical reasons.
+		for _, msg := range names.IsQualifiedName(strings.ToLower(k)) {
+			errs = append(errs, field.Invalid(path, k, msg))
+		}
+		size += len(k) + len(annotations[k])
+	}
+	if size > MaxAnnotationsSize {
+		errs = append(errs, field.TooLong(path, "", MaxAnnotationsSize))
+	}
+	return errs
+}
+
+func sortedKeys(m map[string]string) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m))
+}
+
+// ValidateFinalizers checks the form of finalizers.
+func ValidateFinalizers(finalizers []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	orphan, foreground := false, false
+	for _, f := range finalizers {
+		for _, msg := range names.IsQualifiedName(f) {
+			errs = append(errs, field.Invalid(path, f, msg))
+		}
+		orphan = orphan || f == FinalizerOrphanDependents
+		foreground = foreground || f == FinalizerDeleteDependents
+	}
+	if orphan && foreground {
+		errs = append(errs, field.Invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
+	}
+	return errs
+}
+
+// ValidateFinalizerNames checks that finalizers without a domain are among the few that Kubernetes defines. It goes
+// beyond ValidateFinalizers and applies to built-in kinds only, on their creation.
+func ValidateFinalizerNames(finalizers []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, f := range finalizers {
+		standard := f == FinalizerKubernetes || f == FinalizerOrphanDependents || f == FinalizerDeleteDependents
+		if !strings.Contains(f, "/") && !standard {
+			errs = append(errs, field.Invalid(path.Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+func validateNoNewFinalizers(new, old []string, path *field.Path) field.ErrorList {
+	var added []string
+	for _, f := range new {
+		if !slices.Contains(old, f) && !slices.Contains(added, f) {
+			added = append(added, f)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	slices.Sort(added)
+	var text strings.Builder
+	for i, f := range added {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(`"` + f + `":sets.Empty{}`)
+	}
+	return field.ErrorList{field.Forbidden(path,
+		"no new finalizers can be added if the object is being deleted, found new finalizers []string{"+text.String()+"}")}
+}
+
+// ValidateOwnerReferences checks each reference, and that at most one is the controller.
+func ValidateOwnerReferences(refs []OwnerReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	controller := ""
+	for i := range refs {
+		ref := &refs[i]
+		errs = append(errs, validateOwnerReference(ref, path)...)
+		if ref.Controller == nil || !*ref.Controller {
+			continue
+		}
+		name := ref.Kind + "/" + ref.Name
+		if controller != "" {
+			errs = append(errs, field.Invalid(path, refs,
+				`Only one reference can have Controller set to true. Found "true" in references for `+controller+" and "+name))
+		}
+		controller = name
+	}
+	return errs
+}
+
+func validateOwnerReference(ref *OwnerReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	gv, ok := ParseGroupVersion(ref.APIVersion)
+	if !ok {
+		gv = GroupVersion{}
+	}
+	gvk := gv.WithKind(ref.Kind)
+	if gvk.Version == "" {
+		errs = append(errs, field.Invalid(path.Child("apiVersion"), ref.APIVersion, "version must not be empty"))
+	}
+	for _, f := range [...]struct{ name, value string }{{"kind", ref.Kind}, {"name", ref.Name}, {"uid", string(ref.UID)}} {
+		if f.value == "" {
+			errs = append(errs, field.Invalid(path.Child(f.name), f.value, "must not be empty"))
+		}
+	}
+	// Events come and go in great numbers; garbage collection must not have to follow them.
+	if gvk == (GroupVersionKind{Version: "v1", Kind: "Event"}) {
+		errs = append(errs, field.Invalid(path, ref, gvk.String()+" is disallowed from being an owner"))
+	}
+	return errs
+}
+
+// ValidateManagedFields checks the entries of managedFields apart from their sets of fields.
+func ValidateManagedFields(entries []ManagedFieldsEntry, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range entries {
+		e, path := &entries[i], path.Index(i)
+		if e.Operation != ManagedFieldsOperationApply && e.Operation != ManagedFieldsOperationUpdate {
+			errs = append(errs, field.Invalid(path.Child("operation"), e.Operation, "must be `Apply` or `Update`"))
+		}
+		if e.FieldsType != "" && e.FieldsType != "FieldsV1" {
+			errs = append(errs, field.Invalid(path.Child("fieldsType"), e.FieldsType, "must be `FieldsV1`"))
+		}
+		errs = append(errs, validateFieldManager(e.Manager, path.Child("manager"))...)
+		if len(e.Subresource) > maxSubresourceLength {
+			errs = append(errs, field.TooLong(path.Child("subresource"), e.Subresource, maxSubresourceLength))
+		}
+	}
+	return errs
+}
+
+// ValidateLabelSelector checks the selector of an object; nil is right.
+func ValidateLabelSelector(s *LabelSelector, path *field.Path) field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	errs := ValidateLabels(s.MatchLabels, path.Child("matchLabels"))
+	for i := range s.MatchExpressions {
+		errs = append(errs, validateRequirement(&s.MatchExpressions[i], path.Child("matchExpressions").Index(i))...)
+	}
+	return errs
+}
+
+func validateRequirement(r *LabelSelectorRequirement, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch r.Operator {
+	case LabelSelectorOpIn, LabelSelectorOpNotIn:
+		if len(r.Values) == 0 {
+			errs = append(errs, field.Required(path.Child("values"), "must be specified when `operator` is 'In' or 'NotIn'"))
+		}
+	case LabelSelectorOpExists, LabelSelectorOpDoesNotExist:
+		if len(r.Values) > 0 {
+			errs = append(errs, field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+		}
+	default:
+		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
+	}
+	for _, msg := range names.IsQualifiedName(r.Key) {
+		errs = append(errs, field.Invalid(path.Child("key"), r.Key, msg))
+	}
+	for i, v := range r.Values {
+		for _, msg := range names.IsValidLabelValue(v) {
+			errs = append(errs, field.Invalid(path.Child("values").Index(i), v, msg))
+		}
+	}
+	return errs
+}
