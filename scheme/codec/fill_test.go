@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"time"
@@ -69,7 +70,11 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 	case reflect.Int32, reflect.Int64:
 		v.SetInt(int64(int32(r.Uint32() >> r.IntN(32))))
 	case reflect.Float64:
-		v.SetFloat([]float64{0, 1, -1.5, 1e21, 1e-7, 123456789.25, 1e6}[r.IntN(7)])
+		f := math.Float64frombits(r.Uint64())
+		if r.IntN(2) == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+			f = []float64{0, 1, -1.5, 1e21, 1e-7, 123456789.25, 1e6}[r.IntN(7)]
+		}
+		v.SetFloat(f)
 	case reflect.Uint8:
 		v.SetUint(uint64(r.Uint32() & 0xff))
 	case reflect.Interface:

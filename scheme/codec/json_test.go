@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -50,6 +51,38 @@ func TestEncodeAsEncodingJSON(t *testing.T) {
 	}
 	invalid := &Odd{High: "a\xffb\xc0", Map: map[string]Shapes{"\xff": {}, "<": {}}, Anything: map[string]any{"b": "\xff", "a": nil}}
 	compareEncode(t, invalid)
+}
+
+func TestAppendTree(t *testing.T) {
+	for _, tt := range []struct {
+		in   any
+		want string
+	}{
+		{nil, "null"},
+		{"<\u2028>", `"\u003c\u2028\u003e"`},
+		{map[string]any{"b": int64(1), "a": []any{nil, true, 1.5, 1e21, map[string]any{}}}, `{"a":[null,true,1.5,1e+21,{}],"b":1}`},
+	} {
+		if got, err := AppendTree([]byte("x"), tt.in); err != nil || string(got) != "x"+tt.want {
+			t.Errorf("AppendTree(%v): got %s, %v, want x%s", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+// TestEncodeAtOnce encodes a type for the first time in many goroutines, which goccy/go-json alone does not survive.
+func TestEncodeAtOnce(t *testing.T) {
+	type fresh struct {
+		Odd
+		More []Odd `json:"more"`
+	}
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if out, err := AppendJSON(nil, &fresh{}); err != nil || !json.Valid(out) {
+				t.Errorf("AppendJSON: %s, %v", out, err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func FuzzEncode(f *testing.F) {
