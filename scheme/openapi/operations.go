@@ -223,6 +223,9 @@ func groupName(group string) string {
 // tagName is the group in tags: "core", "apps", "rbacAuthorization".
 func tagName(group string) string {
 	name := groupName(group)
+	if name == "" {
+		return name
+	}
 	return strings.ToLower(name[:1]) + name[1:]
 }
 

@@ -70,11 +70,11 @@ func (s *served) describe(verb string) string {
 	if s.sub != "" {
 		verb += " " + s.sub + " of"
 	}
-	article := " a "
-	if strings.ContainsRune("AEIOU", rune(s.parent.Object.Kind.Kind[0])) {
+	kind, article := s.parent.Object.Kind.Kind, " a "
+	if kind != "" && strings.Contains("AEIOU", kind[:1]) {
 		article = " an "
 	}
-	return verb + article + s.parent.Object.Kind.Kind
+	return verb + article + kind
 }
 
 // op starts an operation on the resource.

@@ -12,7 +12,7 @@
 // Not here: decoding the result into a type, unknown fields of the object, the checks on identity and version
 // (the PATCH handler), and server-side apply.
 //
-// Reading order: patch.go, scan.go (the JSON scanner), merge.go, json.go, strategic.go with tree.go and order.go.
+// Reading order: patch.go, scan.go (the JSON scanner), merge.go, json.go, strategic.go with tree.go and order.go, strict.go and misfit.go (what else a client is told).
 package patch
 
 // Limits. They are kube-apiserver's.

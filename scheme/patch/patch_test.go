@@ -258,3 +258,44 @@ func TestJSONKeepsUntouchedOrder(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
+
+func TestMisfit(t *testing.T) {
+	type text string
+	type object struct {
+		S string            `json:"s,omitempty"`
+		T text              `json:"t,omitempty"`
+		B bool              `json:"b,omitempty"`
+		I *int32            `json:"i,omitempty"`
+		F float64           `json:"f,omitempty"`
+		D []byte            `json:"d,omitempty"`
+		L []string          `json:"l,omitempty"`
+		M map[string]string `json:"m,omitempty"`
+		O *Item             `json:"o,omitempty"`
+		A any               `json:"a,omitempty"`
+	}
+	typ := typeinfo.For[object]()
+	for _, tt := range []struct{ merged, want string }{
+		{`{"s":"x","t":"y","b":true,"i":5,"f":1.5,"d":"YQ==","l":["a",null],"m":{"k":"v"},"o":{"name":"x"},"a":[{}],"more":1}`, ""},
+		{`{"s":null,"i":null,"l":null,"m":null,"o":null,"i":7.0,"f":3}`, ""},
+		{`{"m":["x"]}`, "cannot restore map from slice"},
+		{`{"m":{"n":1}}`, "cannot convert int64 to string"},
+		{`{"t":1}`, "cannot convert int64 to patch.text"},
+		{`{"o":[]}`, "cannot restore struct from: slice"},
+		{`{"o":"x"}`, "cannot restore struct from: string"},
+		{`{"l":"x"}`, "cannot restore slice from string"},
+		{`{"l":[1]}`, "cannot convert int64 to string"},
+		{`{"d":5}`, "cannot restore slice from int64"},
+		{`{"d":"%"}`, "error decoding from json: illegal base64 data at input byte 0"},
+		{`{"s":true}`, "unrecognized type: string"},
+		{`{"s":1.5}`, "unrecognized type: string"},
+		{`{"i":"many"}`, "unrecognized type: int32"},
+		{`{"i":1.5}`, "cannot convert float64 to int32"},
+		{`{"b":"x"}`, "unrecognized type: bool"},
+		{`{"f":"x"}`, "unrecognized type: float64"},
+		{`{"s":`, "unexpected end of JSON input"},
+	} {
+		if got := Misfit([]byte(tt.merged), typ); got != tt.want {
+			t.Errorf("Misfit(%s): got %q, want %q", tt.merged, got, tt.want)
+		}
+	}
+}

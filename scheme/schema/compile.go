@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,11 +21,6 @@ type Compiler struct {
 func (c *Compiler) Type(t *typeinfo.Type) *Schema {
 	s := c.value(t)
 	return s.Target()
-}
-
-// Models returns all models that have been compiled, by name.
-func (c *Compiler) Models() []*Schema {
-	return slices.SortedFunc(maps.Values(c.models), func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // value returns a new schema for a place that holds a t.
