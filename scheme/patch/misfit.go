@@ -73,7 +73,11 @@ func objectMisfit(value []byte, t *typeinfo.Type) string {
 
 func listMisfit(value []byte, t *typeinfo.Type) string {
 	if t.Kind == typeinfo.Bytes {
-		if value[0] != '"' {
+		switch value[0] {
+		case '"':
+		case '[':
+			return "unrecognized type: uint8"
+		default:
 			return "cannot restore slice from " + goKind(value)
 		}
 		var data []byte
