@@ -32,6 +32,9 @@ type Entry struct {
 	Key   string
 	Value []byte
 	Rev   Revision
+	// Stale is true if the value is stored in a form that should be replaced (encrypted with an old key): the next
+	// update writes it even if it changes nothing.
+	Stale bool
 }
 
 // LeaseID names a lease; 0 is none. Keys put with a lease are deleted when it ends.
@@ -74,6 +77,7 @@ type Event struct {
 	// event is not Created.
 	Prev    []byte
 	PrevRev Revision
+	Stale   bool // of Value, as in Entry
 }
 
 // WatchRequest asks for all changes under Prefix after revision After.

@@ -1,0 +1,192 @@
+// Package encryption encrypts values at rest. Wrap makes any store hold ciphertext; keys and revisions stay readable.
+//
+// Stored bytes are what Kubernetes writes, so either can read the other's data with the same configuration file: a
+// prefix that names method, version and key, as in "k8s:enc:aesgcm:v1:key1:", then the ciphertext. A value is
+// encrypted with the first key of the first provider, and can be read with any key of any; what was read with another
+// than the first is Stale, and written anew at its next update. To rotate: add the new key in second place everywhere,
+// then move it to the first, update all objects, remove the old one.
+//
+// The methods are AES-GCM (bound to the value's key in the store, so values cannot be swapped), AES-CBC (not
+// authenticated; for old data), secretbox (XSalsa20-Poly1305), and identity (nothing). KMS plugins are not supported.
+// AES-GCM draws its nonce at random, so a key should not write more than about 2^32 values.
+//
+// A value that cannot be decrypted fails the read with storage.Corrupt; nothing unreadable is passed on.
+// Read: encryption.go, method.go, config.go.
+package encryption
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Provider is one key of one method.
+type Provider struct {
+	prefix []byte // empty for identity
+	method method
+}
+
+// method encrypts and decrypts what follows the prefix. aad is authenticated by those methods that can.
+type method interface {
+	seal(plain, aad []byte) ([]byte, error)
+	open(data, aad []byte) ([]byte, error)
+}
+
+// Chain is a list of providers; the first writes, all read. A nil or empty Chain does nothing to values.
+type Chain []Provider
+
+var encrypted = []byte("k8s:enc:")
+
+var errNoProvider = errors.New("no provider has the key that the value was encrypted with")
+
+// Encrypt returns what is stored for value at key.
+func (c Chain) Encrypt(key string, value []byte) ([]byte, error) {
+	if len(c) == 0 || len(c[0].prefix) == 0 {
+		return value, nil
+	}
+	data, err := c[0].method.seal(value, []byte(key))
+	if err != nil {
+		return nil, err
+	}
+	return append(bytes.Clone(c[0].prefix), data...), nil
+}
+
+// Decrypt returns the value for what is stored at key. stale is true if Encrypt would not have written it like this.
+func (c Chain) Decrypt(key string, data []byte) (value []byte, stale bool, err error) {
+	if !bytes.HasPrefix(data, encrypted) {
+		if len(c) == 0 {
+			return data, false, nil
+		}
+		for i, p := range c {
+			if len(p.prefix) == 0 {
+				return data, i != 0, nil
+			}
+		}
+		return nil, false, errors.New("the value is not encrypted, and there is no identity provider")
+	}
+	err = errNoProvider
+	for i, p := range c {
+		if len(p.prefix) == 0 || !bytes.HasPrefix(data, p.prefix) {
+			continue
+		}
+		value, oerr := p.method.open(data[len(p.prefix):], []byte(key))
+		if oerr == nil {
+			return value, i != 0, nil
+		}
+		err = fmt.Errorf("%s %w", p.prefix, oerr)
+	}
+	return nil, false, err
+}
+
+// Wrap returns s with values encrypted by the chain that choose returns for their key. choose is called for each
+// value and must be quick.
+func Wrap(s storage.Store, choose func(key string) Chain) storage.Store {
+	return &store{Store: s, choose: choose}
+}
+
+type store struct {
+	storage.Store
+	choose func(key string) Chain
+}
+
+// reveal decrypts an entry in place.
+func (s *store) reveal(op string, e *storage.Entry) error {
+	value, stale, err := s.choose(e.Key).Decrypt(e.Key, e.Value)
+	if err != nil {
+		return corrupt(op, e.Key, err)
+	}
+	e.Value, e.Stale = value, stale
+	return nil
+}
+
+func corrupt(op, key string, err error) error {
+	return &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Err: err}
+}
+
+// Get implements storage.Store. Errors: also Corrupt.
+func (s *store) Get(ctx context.Context, key string) (storage.Entry, error) {
+	e, err := s.Store.Get(ctx, key)
+	if err != nil {
+		return e, err
+	}
+	if err := s.reveal("get", &e); err != nil {
+		return storage.Entry{}, err
+	}
+	return e, nil
+}
+
+// Range implements storage.Store. One value that cannot be read fails it with Corrupt, which names the key.
+func (s *store) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	res, err := s.Store.Range(ctx, req)
+	if err != nil {
+		return res, err
+	}
+	for i := range res.Entries {
+		if err := s.reveal("range", &res.Entries[i]); err != nil {
+			return storage.RangeResult{}, err
+		}
+	}
+	return res, nil
+}
+
+// Put implements storage.Store.
+func (s *store) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	data, err := s.choose(key).Encrypt(key, value)
+	if err != nil {
+		return storage.Entry{}, &storage.Error{Op: "put", Key: key, Kind: storage.Unavailable, Err: err}
+	}
+	e, err := s.Store.Put(ctx, key, data, pre, lease)
+	if err != nil {
+		return e, err
+	}
+	e.Value = value
+	return e, nil
+}
+
+// Watch implements storage.Store.
+func (s *store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	c, err := s.Store.Watch(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &cursor{Cursor: c, store: s}, nil
+}
+
+type cursor struct {
+	storage.Cursor
+	store *store
+	err   error // a value could not be read; owned by Next
+}
+
+// Next implements storage.Cursor. An unreadable new value ends the cursor with Corrupt, since leaving it out would
+// break the order of events; an unreadable previous one is left out.
+func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
+	if c.err != nil {
+		return storage.Batch{}, c.err
+	}
+	b, err := c.Cursor.Next(ctx)
+	if err != nil {
+		return b, err
+	}
+	events := make([]storage.Event, len(b.Events)) // the engine may share its own among cursors
+	for i, ev := range b.Events {
+		chain := c.store.choose(ev.Key)
+		if !ev.Deleted {
+			if ev.Value, ev.Stale, err = chain.Decrypt(ev.Key, ev.Value); err != nil {
+				c.err = corrupt("watch", ev.Key, err)
+				return storage.Batch{}, c.err
+			}
+		}
+		if ev.PrevRev != 0 {
+			ev.Prev, _, _ = chain.Decrypt(ev.Key, ev.Prev)
+		}
+		events[i] = ev
+	}
+	if len(b.Events) > 0 {
+		b.Events = events
+	}
+	return b, nil
+}
