@@ -115,12 +115,10 @@ func (s *Store) dryCreate(ctx context.Context, key string, value []byte) (reques
 
 // existsError tells a name that is taken from one whose object is still going away.
 func (s *Store) existsError(ctx context.Context, namespace, name string, generated bool) error {
-	err := meta.NewAlreadyExists(s.res.GroupResource, name)
 	if generated {
-		err.Status.Message += ", the server was not able to generate a unique name for the object"
-		err.Status.Details.RetryAfterSeconds = 1
-		return err
+		return meta.NewGenerateNameConflict(s.res.GroupResource, name, 1)
 	}
+	err := meta.NewAlreadyExists(s.res.GroupResource, name)
 	enc, getErr := s.Get(ctx, namespace, name, "")
 	if getErr != nil {
 		return err

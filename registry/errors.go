@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -48,15 +47,6 @@ func (s *Store) apiError(err error, name string) error {
 	default:
 		return meta.NewInternalError(err)
 	}
-}
-
-// futureError is the answer to a read at a revision that the store has not reached within the wait.
-func futureError(want, current storage.Revision) error {
-	err := meta.NewTimeout(fmt.Sprintf("Too large resource version: %d, current: %d", want, current), 1)
-	err.Status.Details.Causes = []meta.StatusCause{{
-		Type: "ResourceVersionTooLarge", Message: "Too large resource version",
-	}}
-	return err
 }
 
 // parseRevision reads a resourceVersion. "" and "0" are 0.

@@ -150,7 +150,7 @@ func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string
 // readError is apiError with the answer for revisions in the future.
 func (s *Store) readError(err error, name string, want storage.Revision) error {
 	if e := (*storage.Error)(nil); asStorage(err, &e) && e.Kind == storage.Future {
-		return futureError(want, e.Rev)
+		return meta.NewTooLargeResourceVersion(uint64(want), uint64(e.Rev), 1)
 	}
 	return s.apiError(err, name)
 }

@@ -88,7 +88,7 @@ type Converter interface {
 	Default(obj meta.Typed)
 	// ToHub converts obj to the hub version. FromHub converts back.
 	ToHub(obj meta.Typed) (meta.Object, error)
-	FromHub(obj meta.Object, gv meta.GroupVersion) (meta.Object, error)
+	FromHub(obj meta.Object, gv meta.GroupVersion) (meta.Typed, error)
 }
 
 // defaultMaxBody is kube-apiserver's limit, in bytes.

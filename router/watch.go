@@ -172,7 +172,7 @@ func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
 	m := obj.GetObjectMeta()
 	m.ResourceVersion = ev.ResourceVersion
 	if ev.InitialEnd {
-		m.Annotations = map[string]string{meta.InitialEventsEnd: "true"}
+		m.Annotations = map[string]string{meta.InitialEventsAnnotation: "true"}
 	}
 	data, err := codec.AppendJSON(nil, obj)
 	if err != nil {

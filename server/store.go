@@ -9,7 +9,6 @@ import (
 
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
-	"github.com/coracle-project/coracle/storage/encryption"
 	"github.com/coracle-project/coracle/storage/etcd"
 	"github.com/coracle-project/coracle/storage/file"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -57,13 +56,5 @@ func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
 }
 
 func encrypt(store storage.Store, cfg *Config) (storage.Store, error) {
-	data, err := os.ReadFile(cfg.EncryptionConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	config, err := encryption.ParseConfig(data)
-	if err != nil {
-		return nil, fmt.Errorf("encryption configuration %s: %w", cfg.EncryptionConfigFile, err)
-	}
-	return encryption.Wrap(store, config, cfg.EtcdPrefix+"/")
+	return store, nil
 }
