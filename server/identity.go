@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authn"
@@ -131,22 +132,23 @@ func (s *Server) authenticator() (authn.Authenticator, error) {
 const checkEvery = time.Second
 
 // reloaded is something read from files, and read again when they have changed. What cannot be read leaves the last
-// good state in force. All methods may be called at once.
+// good state in force. All methods may be called at once; readers never wait for files.
 type reloaded[T any] struct {
-	files []string
-	read  func() (*T, error)
+	files   []string
+	read    func() (*T, error)
+	value   atomic.Pointer[T]
+	checked atomic.Int64 // when the files were last looked at, in Unix nanoseconds
 
-	mu      sync.Mutex
-	value   *T
-	times   []time.Time
-	checked time.Time
+	checking sync.Mutex
+	times    []time.Time // of the files behind value; guarded by checking
 }
 
 func newReloaded[T any](files []string, read func() (*T, error)) (*reloaded[T], error) {
 	r := &reloaded[T]{files: files, read: read}
 	r.times = r.modified()
 	value, err := read()
-	r.value, r.checked = value, time.Now()
+	r.value.Store(value)
+	r.checked.Store(time.Now().UnixNano())
 	return r, err
 }
 
@@ -160,20 +162,22 @@ func (r *reloaded[T]) modified() []time.Time {
 	return times
 }
 
-// get returns the present value.
+// get returns the present value. The caller that finds it time to look at the files does so; all others go on with
+// what is there.
 func (r *reloaded[T]) get() *T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.files) == 0 || time.Since(r.checked) < checkEvery {
-		return r.value
+	now := time.Now().UnixNano()
+	if len(r.files) == 0 || now-r.checked.Load() < int64(checkEvery) || !r.checking.TryLock() {
+		return r.value.Load()
 	}
-	r.checked = time.Now()
+	defer r.checking.Unlock()
+	r.checked.Store(now)
 	times := r.modified()
 	if slices.EqualFunc(times, r.times, time.Time.Equal) {
-		return r.value
+		return r.value.Load()
 	}
 	if value, err := r.read(); err == nil {
-		r.value, r.times = value, times
+		r.value.Store(value)
+		r.times = times
 	}
-	return r.value
+	return r.value.Load()
 }

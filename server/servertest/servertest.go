@@ -1,0 +1,154 @@
+// Package servertest runs a Coracle server inside a Go test.
+//
+//	func TestMine(t *testing.T) {
+//		s := servertest.Start(t)
+//		resp, err := s.Client.Get(s.URL + "/api/v1/namespaces")
+//		...
+//	}
+//
+// A server starts in milliseconds: objects are kept in memory, the ports are free ones, nothing outside the test's
+// temporary folder is touched and no other process is needed. It is complete: TLS, authentication, authorization,
+// admission, controllers. Tests with servers of their own may run in parallel.
+//
+// When the test ends, so does the server, and everything it has started.
+//
+// Not here: clients. URL, CA and Token, or the Kubeconfig, are what any Kubernetes client needs.
+package servertest
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/server"
+)
+
+// Token is the bearer token of the user "admin", a member of system:masters, on every server of this package.
+const Token = "servertest-admin"
+
+// Server is a running server.
+type Server struct {
+	*server.Server
+
+	// URL is where the server answers, without a slash at the end: "https://127.0.0.1:34567".
+	URL string
+	// CA is the PEM of the authority that signed the server's certificate; nil if the server speaks plain HTTP only.
+	CA []byte
+	// Token is the administrator's bearer token.
+	Token string
+	// Kubeconfig is the path of a kubeconfig for the administrator; "" if the server speaks plain HTTP only.
+	Kubeconfig string
+	// Client trusts CA and sends Token with each request that has no Authorization header of its own.
+	Client *http.Client
+
+	transport *http.Transport
+}
+
+// Start runs a server until the end of the test and returns when it is ready. What cannot start, or does not end
+// cleanly, fails the test.
+//
+// At most one Config may be given. What it leaves out is: memory for the store, a temporary DataDir, free ports.
+func Start(t testing.TB, config ...server.Config) *Server {
+	t.Helper()
+	var cfg server.Config
+	switch len(config) {
+	case 0:
+	case 1:
+		cfg = config[0]
+	default:
+		t.Fatal("servertest: more than one Config")
+	}
+	if cfg.DataDir == "" {
+		cfg.DataDir = t.TempDir()
+	}
+	if cfg.Storage == "" && cfg.Store == nil && len(cfg.EtcdServers) == 0 {
+		cfg.Storage = server.StorageMemory
+	}
+	if cfg.SecurePort == 0 {
+		cfg.SecurePort = server.AnyPort
+	}
+	tokens, err := authn.ReadTokens(strings.NewReader(Token + ",admin,admin,system:masters\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Authenticators = append([]authn.Authenticator{tokens}, cfg.Authenticators...)
+	s, err := server.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := &Server{Server: s, Token: Token, transport: &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true}}
+	ts.run(t)
+	ts.connect(t)
+	return ts
+}
+
+// run serves in the background until the test's cleanup, and waits until the server is ready.
+func (s *Server) run(t testing.TB) {
+	t.Helper()
+	// The test's own context ends before its cleanups run, which may still want to talk to the server.
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	select {
+	case <-s.Ready():
+	case err := <-ended:
+		cancel()
+		t.Fatalf("servertest: the server ended before it was ready: %v", err)
+	}
+	t.Cleanup(func() {
+		s.transport.CloseIdleConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("servertest: the server ended with %v", err)
+		}
+		s.transport.CloseIdleConnections()
+	})
+}
+
+// connect fills in what a client needs.
+func (s *Server) connect(t testing.TB) {
+	t.Helper()
+	s.Client = &http.Client{Transport: &authorized{next: s.transport, header: "Bearer " + s.Token}}
+	if s.Address() == nil {
+		s.URL = "http://" + reachable(s.PlainAddress())
+		return
+	}
+	s.URL, s.CA = "https://"+reachable(s.Address()), s.Server.CA()
+	s.Kubeconfig = s.Server.Kubeconfig()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(s.CA) {
+		t.Fatal("servertest: the server has no authority")
+	}
+	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+}
+
+// reachable is the address to call a listener at.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}).String()
+	}
+	return addr.String()
+}
+
+// authorized adds credentials to requests without any.
+type authorized struct {
+	next   http.RoundTripper
+	header string
+}
+
+// RoundTrip leaves r as it is, as the interface demands.
+func (a *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Authorization") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", a.header)
+	}
+	return a.next.RoundTrip(r)
+}
+
+// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+func (a *authorized) CloseIdleConnections() { a.next.(*http.Transport).CloseIdleConnections() }
