@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
 )
@@ -212,6 +213,7 @@ func NewGenericServerResponse(code int, verb string, gr GroupResource, name, ser
 	case !known:
 		message = fmt.Sprintf("the server responded with the status code %d but did not return more information", code)
 	}
+	verb = strings.ToLower(verb)
 	switch {
 	case gr != GroupResource{} && name != "":
 		message = fmt.Sprintf("%s (%s %s %s)", message, verb, gr, name)

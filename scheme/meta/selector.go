@@ -70,7 +70,7 @@ func (op SelectorOperator) String() string {
 type LabelRequirement struct {
 	key    string
 	op     SelectorOperator
-	values []string // sorted, each once
+	values []string // sorted
 	number int64    // the value of OpGreaterThan and OpLessThan
 }
 
@@ -81,7 +81,7 @@ type LabelRequirements []LabelRequirement
 // NewLabelRequirement checks and makes a requirement. It takes values over.
 func NewLabelRequirement(key string, op SelectorOperator, values []string) (LabelRequirement, error) {
 	var errs field.ErrorList
-	if err := checkLabelKey(key); err != nil {
+	if err := checkLabelKey(key, field.NewPath("key")); err != nil {
 		errs = append(errs, err)
 	}
 	path := field.NewPath("values")
@@ -118,14 +118,16 @@ func NewLabelRequirement(key string, op SelectorOperator, values []string) (Labe
 			errs = append(errs, field.Invalid(path.Index(i).Key(key), v, strings.Join(msgs, "; ")))
 		}
 	}
+	if len(errs) > 0 {
+		return r, errs.ToAggregate()
+	}
 	slices.Sort(r.values)
-	r.values = slices.Compact(r.values)
-	return r, errs.ToAggregate()
+	return r, nil
 }
 
-func checkLabelKey(key string) *field.Error {
+func checkLabelKey(key string, path *field.Path) *field.Error {
 	if msgs := names.IsQualifiedName(key); len(msgs) > 0 {
-		return field.Invalid(nil, key, strings.Join(msgs, "; "))
+		return field.Invalid(path, key, strings.Join(msgs, "; "))
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func (p *labelParser) requirement() (r LabelRequirement, err error) {
 	if key.kind != tokenWord {
 		return r, fmt.Errorf("found '%s', expected: identifier", key.text)
 	}
-	if err := checkLabelKey(key.text); err != nil {
+	if err := checkLabelKey(key.text, nil); err != nil {
 		return r, err
 	}
 	if op == OpDoesNotExist || p.tok.kind == tokenEnd || p.tok.kind == tokenComma {

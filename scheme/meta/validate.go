@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -166,15 +167,8 @@ func validateNoNewFinalizers(new, old []string, path *field.Path) field.ErrorLis
 		return nil
 	}
 	slices.Sort(added)
-	var text strings.Builder
-	for i, f := range added {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString(`"` + f + `":sets.Empty{}`)
-	}
 	return field.ErrorList{field.Forbidden(path,
-		"no new finalizers can be added if the object is being deleted, found new finalizers []string{"+text.String()+"}")}
+		fmt.Sprintf("no new finalizers can be added if the object is being deleted, found new finalizers %#v", added))}
 }
 
 // ValidateOwnerReferences checks each reference, and that at most one is the controller.
