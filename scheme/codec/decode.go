@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,6 +15,12 @@ import (
 // maxStrict bounds the unknown and repeated fields that are reported.
 const maxStrict = 100
 
+// maxMemory bounds the memory, in bytes, that the elements of lists may take: an element as short as {} can stand for
+// a struct of hundreds of bytes.
+const maxMemory = 256 << 20
+
+var errMemory = errors.New("the lists of the object are too long")
+
 // decoder decodes JSON straight into Go values, in one of two ways. The quick way stops with errAgain at the first
 // thing out of order. The careful way is taken then, on input known to be well-formed: it keeps track of where it is,
 // goes on behind type errors, of which the first counts, and collects what strict decoding finds.
@@ -21,6 +28,10 @@ type decoder struct {
 	scanner
 	strict  bool
 	careful bool
+	// unsigned keeps integers between 1<<63 and 1<<64 in trees.
+	unsigned bool
+
+	memory uintptr // taken by elements of lists
 
 	where  []place
 	saved  error // the first type error
@@ -74,68 +85,6 @@ func (d *decoder) addContext(err error) error {
 	}
 	te.in, te.field = last.goType.Name(), strings.Join(names, ".")
 	return te
-}
-
-// typeError is a value that does not fit, in the words of json.UnmarshalTypeError.
-type typeError struct {
-	value     string       // the kind of JSON value, with the text of a number that does not fit
-	want      reflect.Type // of the Go value
-	in, field string       // the innermost struct, and the names of the fields on the way
-}
-
-func (e *typeError) Error() string {
-	if e.in == "" && e.field == "" {
-		return "json: cannot unmarshal " + e.value + " into Go value of type " + wireName(e.want)
-	}
-	return "json: cannot unmarshal " + e.value + " into Go struct field " + e.in + "." + e.field + " of type " + wireName(e.want)
-}
-
-// wireName names a Go type as errors of Kubernetes do: packages of API types are called by their version there.
-func wireName(t reflect.Type) string {
-	if t.PkgPath() == "" {
-		switch t.Kind() {
-		case reflect.Slice:
-			return "[]" + wireName(t.Elem())
-		case reflect.Pointer:
-			return "*" + wireName(t.Elem())
-		case reflect.Map:
-			return "map[" + wireName(t.Key()) + "]" + wireName(t.Elem())
-		}
-		return t.String()
-	}
-	pkg, name, _ := strings.Cut(t.String(), ".")
-	if pkg != "meta" || !strings.HasSuffix(t.PkgPath(), "/scheme/meta") {
-		return versionPart(pkg) + "." + name
-	}
-	switch name {
-	case "UID":
-		return "types." + name
-	case "Quantity":
-		return "resource." + name
-	case "IntOrString":
-		return "intstr." + name
-	case "RawExtension":
-		return "runtime." + name
-	}
-	return "v1." + name
-}
-
-// versionPart cuts the group off a package name such as corev1; a name that ends in no version stays.
-func versionPart(pkg string) string {
-	i := strings.LastIndexByte(pkg, 'v')
-	if i <= 0 || i+1 == len(pkg) || pkg[i+1] < '1' || pkg[i+1] > '9' {
-		return pkg
-	}
-	rest := strings.TrimLeft(pkg[i+1:], "0123456789")
-	for _, stage := range []string{"alpha", "beta"} {
-		if n, ok := strings.CutPrefix(rest, stage); ok {
-			rest = strings.TrimLeft(n, "0123456789")
-		}
-	}
-	if rest != "" {
-		return pkg
-	}
-	return pkg[i:]
 }
 
 // save records an error behind which decoding can go on.
@@ -372,103 +321,6 @@ func (d *decoder) arrayValue(p *plan, at unsafe.Pointer) error {
 	return d.mistyped("array", p.goType)
 }
 
-// stringList decodes into a list of strings. What is in the list already is overwritten, so that null, which
-// changes nothing, leaves the element of an earlier list, as in encoding/json.
-func (d *decoder) stringList(p *plan, list *[]string) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	out := *list
-	n := 0
-	for ; ; n++ {
-		more, err := d.more(']', n == 0)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		if n >= len(out) {
-			if n < cap(out) {
-				out = out[:n+1]
-			} else {
-				out = append(out, "")
-			}
-		}
-		d.push(place{index: n})
-		if d.next() == '"' {
-			out[n], err = d.str()
-		} else {
-			err = d.value(p.elem, unsafe.Pointer(&out[n]))
-		}
-		if err != nil {
-			return err
-		}
-		d.pop()
-	}
-	if n == 0 {
-		out = []string{}
-	}
-	*list = out[:n]
-	return nil
-}
-
-// byteList decodes an array of numbers into bytes, which encoding/json allows beside base64.
-func (d *decoder) byteList(p *plan, list *[]byte) error {
-	start := d.pos
-	if err := d.skip(); err != nil {
-		return err
-	}
-	if !d.careful {
-		return errAgain
-	}
-	v := reflect.New(p.goType)
-	if err := json.Unmarshal(d.data[start:d.pos], v.Interface()); err != nil {
-		return d.save(err)
-	}
-	*list = v.Elem().Bytes()
-	return nil
-}
-
-// sliceHeader is how Go lays out a slice.
-type sliceHeader struct {
-	data     unsafe.Pointer
-	len, cap int
-}
-
-func (d *decoder) list(p *plan, at unsafe.Pointer) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	head := (*sliceHeader)(at)
-	n := 0
-	for ; ; n++ {
-		more, err := d.more(']', n == 0)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		if n >= head.cap {
-			p.list(at).Grow(1)
-		}
-		if n >= head.len {
-			head.len = n + 1
-		}
-		d.push(place{index: n})
-		if err := d.field(p.elem, p.pointers, unsafe.Add(head.data, uintptr(n)*p.size)); err != nil {
-			return err
-		}
-		d.pop()
-	}
-	if n == 0 {
-		p.list(at).Set(reflect.MakeSlice(p.goType, 0, 0))
-	}
-	head.len = n
-	return nil
-}
-
 func (d *decoder) objectValue(p *plan, at unsafe.Pointer) error {
 	switch p.kind {
 	case typeinfo.Struct:
@@ -579,151 +431,4 @@ func (s *fieldSet) add(i int) bool {
 	was := *word&bit != 0
 	*word |= bit
 	return was
-}
-
-// keys finds repeated keys of one object.
-type keys map[string]struct{}
-
-// key consumes the key of a map entry and what follows it. The quick way needs no set: known says whether the map
-// has the key.
-func (d *decoder) key(seen *keys) (string, error) {
-	if d.next() != '"' {
-		return "", errAgain
-	}
-	k, err := d.str()
-	if err != nil {
-		return "", err
-	}
-	if d.strict && d.careful {
-		if _, ok := (*seen)[k]; ok {
-			if err := d.report("duplicate", k); err != nil {
-				return "", err
-			}
-		}
-		if *seen == nil {
-			*seen = keys{}
-		}
-		(*seen)[k] = struct{}{}
-	}
-	return k, d.colon()
-}
-
-func (d *decoder) stringMap(p *plan, at *map[string]string) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	m := *at
-	if m == nil {
-		m = map[string]string{}
-		*at = m
-	}
-	var seen keys
-	for first := true; ; first = false {
-		more, err := d.more('}', first)
-		if err != nil || !more {
-			return err
-		}
-		k, err := d.key(&seen)
-		if err != nil {
-			return err
-		}
-		if d.strict && !d.careful {
-			if _, ok := m[k]; ok {
-				return errAgain
-			}
-		}
-		if d.next() == '"' {
-			if m[k], err = d.str(); err != nil {
-				return err
-			}
-			continue
-		}
-		v := new(string) // rare: null or an error
-		d.push(place{key: k, isKey: true})
-		if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
-			return err
-		}
-		d.pop()
-		m[k] = *v
-	}
-}
-
-func (d *decoder) bytesMap(p *plan, at *map[string][]byte) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	m := *at
-	if m == nil {
-		m = map[string][]byte{}
-		*at = m
-	}
-	var seen keys
-	for first := true; ; first = false {
-		more, err := d.more('}', first)
-		if err != nil || !more {
-			return err
-		}
-		k, err := d.key(&seen)
-		if err != nil {
-			return err
-		}
-		if d.strict && !d.careful {
-			if _, ok := m[k]; ok {
-				return errAgain
-			}
-		}
-		d.push(place{key: k, isKey: true})
-		if d.next() == '"' {
-			if m[k], err = d.base64(); err != nil {
-				return err
-			}
-		} else {
-			v := new([]byte)
-			if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
-				return err
-			}
-			m[k] = *v
-		}
-		d.pop()
-	}
-}
-
-// mapValue decodes a map of any other type, by reflection.
-func (d *decoder) mapValue(p *plan, at unsafe.Pointer) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	m := reflect.NewAt(p.goType, at).Elem()
-	if m.IsNil() {
-		m.Set(reflect.MakeMap(p.goType))
-	}
-	var (
-		seen  keys
-		k     string
-		key   = reflect.NewAt(p.goType.Key(), unsafe.Pointer(&k)).Elem()
-		value reflect.Value
-	)
-	for first := true; ; first = false {
-		more, err := d.more('}', first)
-		if err != nil || !more {
-			return err
-		}
-		if k, err = d.key(&seen); err != nil {
-			return err
-		}
-		if d.strict && !d.careful && m.MapIndex(key).IsValid() {
-			return errAgain
-		}
-		if value.IsValid() {
-			value.SetZero()
-		} else {
-			value = reflect.New(p.goType.Elem()).Elem()
-		}
-		d.push(place{key: k, isKey: true})
-		if err := d.field(p.elem, p.pointers, value.Addr().UnsafePointer()); err != nil {
-			return err
-		}
-		d.pop()
-		m.SetMapIndex(key, value)
-	}
 }

@@ -298,3 +298,11 @@ func TestDecodeShares(t *testing.T) {
 		t.Errorf("the object changed with its input: %+v", cm)
 	}
 }
+
+func TestDecodeMemory(t *testing.T) {
+	f := newTestFactory(t)
+	body := `{"spec":{"containers":[{}` + strings.Repeat(`,{}`, 1<<20) + `]}}`
+	if _, err := f.Decode(DecodeRequest{Data: []byte(body), Default: podKind}); err != errMemory {
+		t.Errorf("got %v, want %v", err, errMemory)
+	}
+}

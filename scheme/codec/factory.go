@@ -5,16 +5,16 @@
 //   - decoding accepts what kube-apiserver accepts and words errors as it does: field names are case-sensitive,
 //     unknown and repeated fields are found with their paths, syntax and type errors read as encoding/json's;
 //   - encoding gives the bytes that encoding/json would give, kind and apiVersion first;
-//   - input of any kind ends in a value or an error: depth, alias expansion and lengths are bounded;
+//   - input of any kind ends in a value or an error: depth, alias expansion and the memory of lists are bounded;
 //   - decoded objects share no memory with the input, unless the caller says that the input never changes.
 //
 // A Factory and everything it returns are safe for concurrent use; a Peek result belongs to its caller.
 //
 // Not here: conversion between versions and defaults (package scheme), what to do about unknown fields (router).
 //
-// Read: media.go and negotiate.go (which form), factory.go (entry points), scan.go and decode.go (JSON in), json.go
-// (JSON out; the one file that imports goccy/go-json), peek.go (looking into encoded objects), yaml.go, proto*.go,
-// frame.go (watch events).
+// Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), scan.go, plan.go, decode.go,
+// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json), peek.go (looking into encoded
+// objects), yaml.go, proto*.go, frame.go (watch events).
 package codec
 
 import (
@@ -49,7 +49,7 @@ func NewFactory(kinds Kinds) *Factory {
 type DecodeRequest struct {
 	// Data is the encoded object.
 	Data []byte
-	// Type is how Data is encoded. Protobuf may also be given as plain JSON stored by another server: see DecodeStored.
+	// Type is how Data is encoded.
 	Type Type
 	// Default fills in what Data does not say about its kind. With the zero value Data must name its kind itself.
 	Default meta.GroupVersionKind

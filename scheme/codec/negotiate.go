@@ -208,10 +208,21 @@ func parseClause(part string) (clause, bool) {
 		if name == "q" {
 			c.quality, _ = strconv.ParseFloat(value, 32)
 		} else {
-			c.params = append(c.params, param{name, strings.Trim(value, " ")})
+			c.set(param{name, strings.Trim(value, " ")})
 		}
 	}
 	return c, true
+}
+
+// set stores a parameter: of repeated ones the last counts.
+func (c *clause) set(p param) {
+	for i := range c.params {
+		if c.params[i].name == p.name {
+			c.params[i] = p
+			return
+		}
+	}
+	c.params = append(c.params, p)
 }
 
 func (c *clause) before(o *clause) bool {
@@ -227,7 +238,7 @@ func (c *clause) matches(t Type) bool {
 }
 
 // media applies the parameters of a clause to type t. Parameters nobody knows are ignored; a transformation that
-// is not served makes the clause unusable. Of a repeated parameter the last counts.
+// is not served makes the clause unusable.
 func (c *clause) media(t Type, offer Offer) (Media, bool) {
 	m := Media{Type: t}
 	convert := false
@@ -240,10 +251,17 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 		case "v":
 			m.Version, convert = p.value, true
 		case "stream":
+			if p.value == "" {
+				continue
+			}
 			if p.value != "watch" || t == YAML || offer&(OfferStream|OfferWatch) == 0 {
 				return m, false
 			}
 			m.Stream = true
+		case "sv": // a version of the server's own kinds
+			if p.value != "" && p.value != "v1" {
+				return m, false
+			}
 		case "pretty":
 			m.Pretty = p.value == "1"
 		}

@@ -192,7 +192,7 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 		gvk.Group, gvk.Version = req.Default.Group, req.Default.Version
 	}
 	out := Decoded{GVK: gvk}
-	if err := named(gvk, nil); err != nil {
+	if err := named(gvk, fmt.Appendf(nil, "runtime.TypeMeta{APIVersion:%q, Kind:%q}", e.apiVersion, e.kind)); err != nil {
 		return out, err
 	}
 	obj, err := f.kinds.NewObject(gvk)

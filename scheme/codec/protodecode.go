@@ -18,6 +18,7 @@ var errDepth = errors.New("proto: message exceeds the maximum depth")
 type protoReader struct {
 	shared bool // strings may refer to the input
 	depth  int
+	memory uintptr // taken by elements of lists
 }
 
 // message decodes data into the value of m's type at at.
@@ -95,7 +96,11 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 			return 0, wireError(n)
 		}
 		for len(packed) > 0 {
-			m, err := r.value(f, f.wire(), packed, f.grow(at))
+			elem, err := r.grow(f, at)
+			if err != nil {
+				return 0, err
+			}
+			m, err := r.value(f, f.wire(), packed, elem)
 			if err != nil {
 				return 0, err
 			}
@@ -103,7 +108,10 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 		}
 		return n, nil
 	}
-	elem := f.grow(at)
+	elem, err := r.grow(f, at)
+	if err != nil {
+		return 0, err
+	}
 	if f.pointer {
 		slot := (*unsafe.Pointer)(elem)
 		*slot = newOf(f.kind, f.goType)
@@ -113,13 +121,16 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 }
 
 // grow appends a zero element to the list at at and returns its address.
-func (f *protoField) grow(at unsafe.Pointer) unsafe.Pointer {
+func (r *protoReader) grow(f *protoField, at unsafe.Pointer) (unsafe.Pointer, error) {
 	list := (*sliceHeader)(at)
 	if list.len == list.cap {
+		if r.memory += f.size * uintptr(max(list.len, 1)); r.memory > maxMemory {
+			return nil, errMemory
+		}
 		reflect.NewAt(f.named, at).Elem().Grow(1)
 	}
 	list.len++
-	return unsafe.Add(list.data, uintptr(list.len-1)*f.size)
+	return unsafe.Add(list.data, uintptr(list.len-1)*f.size), nil
 }
 
 // value decodes one value and returns its length.

@@ -32,9 +32,8 @@ func DecodeTree(data []byte, strict bool) (v any, warnings []string, err error) 
 	return v, d.found, nil
 }
 
-// DecodeInto decodes JSON into a value of the Go type that t describes, to which p points; what is there already is
-// merged as encoding/json does. It serves parts of objects, such as the metadata of custom resources. The value is
-// half filled after an error.
+// DecodeInto decodes JSON into a value of the Go type that t describes, to which p points and which must be zero. It
+// serves parts of objects, such as the metadata of custom resources. The value is half filled after an error.
 func DecodeInto(data []byte, t *typeinfo.Type, p unsafe.Pointer, strict bool) (warnings []string, err error) {
 	return decodeInto(data, planOf(t), p, DecodeRequest{Strict: strict})
 }
@@ -98,6 +97,11 @@ func (d *decoder) plainNumber(text []byte, integer bool) (any, error) {
 	if integer {
 		if n, ok := atoi(text); ok {
 			return n, nil
+		}
+		if d.unsigned {
+			if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+				return n, nil
+			}
 		}
 	}
 	f, err := strconv.ParseFloat(string(text), 64)

@@ -71,8 +71,6 @@ func yamlKey(key, value any) (string, error) {
 		return strconv.Itoa(k), nil
 	case int64:
 		return strconv.FormatInt(k, 10), nil
-	case uint64:
-		return strconv.FormatUint(k, 10), nil
 	case bool:
 		return strconv.FormatBool(k), nil
 	case float64:
@@ -92,8 +90,9 @@ func yamlKey(key, value any) (string, error) {
 
 // AppendYAML appends well-formed JSON as YAML with sorted keys, ending in a newline.
 func AppendYAML(dst, data []byte) ([]byte, error) {
-	tree, _, err := DecodeTree(data, false)
-	if err != nil {
+	d := decoder{scanner: newScanner(data, true), unsigned: true}
+	tree, err := d.plain()
+	if err != nil || d.end() != nil {
 		// A number out of all range stays text, as it does in kube-apiserver, where YAML's own parser reads the JSON.
 		if err := yaml.Unmarshal(data, &tree); err != nil {
 			return dst, err

@@ -1,0 +1,256 @@
+package codec
+
+import (
+	"encoding/json"
+	"reflect"
+	"unsafe"
+)
+
+// Lists and maps. Lists and maps of strings, and maps of bytes, are Go's own; others go through reflection.
+
+// stringList decodes into a list of strings. What is in the list already is overwritten, so that null, which
+// changes nothing, leaves the element of an earlier list, as in encoding/json.
+func (d *decoder) stringList(p *plan, list *[]string) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	out := *list
+	n := 0
+	for ; ; n++ {
+		more, err := d.more(']', n == 0)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if n >= len(out) {
+			if n < cap(out) {
+				out = out[:n+1]
+			} else {
+				out = append(out, "")
+			}
+		}
+		d.push(place{index: n})
+		if d.next() == '"' {
+			out[n], err = d.str()
+		} else {
+			err = d.value(p.elem, unsafe.Pointer(&out[n]))
+		}
+		if err != nil {
+			return err
+		}
+		d.pop()
+	}
+	if n == 0 {
+		out = []string{}
+	}
+	*list = out[:n]
+	return nil
+}
+
+// byteList decodes an array of numbers into bytes, which encoding/json allows beside base64.
+func (d *decoder) byteList(p *plan, list *[]byte) error {
+	start := d.pos
+	if err := d.skip(); err != nil {
+		return err
+	}
+	if !d.careful {
+		return errAgain
+	}
+	v := reflect.New(p.goType)
+	if err := json.Unmarshal(d.data[start:d.pos], v.Interface()); err != nil {
+		return d.save(err)
+	}
+	*list = v.Elem().Bytes()
+	return nil
+}
+
+// sliceHeader is how Go lays out a slice.
+type sliceHeader struct {
+	data     unsafe.Pointer
+	len, cap int
+}
+
+func (d *decoder) list(p *plan, at unsafe.Pointer) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	head := (*sliceHeader)(at)
+	n := 0
+	for ; ; n++ {
+		more, err := d.more(']', n == 0)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if n >= head.cap {
+			if d.memory += p.size * uintptr(max(n, 1)); d.memory > maxMemory {
+				return errMemory
+			}
+			p.list(at).Grow(1)
+		}
+		if n >= head.len {
+			head.len = n + 1
+		}
+		d.push(place{index: n})
+		if err := d.field(p.elem, p.pointers, unsafe.Add(head.data, uintptr(n)*p.size)); err != nil {
+			return err
+		}
+		d.pop()
+	}
+	if n == 0 {
+		p.list(at).Set(reflect.MakeSlice(p.goType, 0, 0))
+	}
+	head.len = n
+	return nil
+}
+
+// keys finds repeated keys of one object.
+type keys map[string]struct{}
+
+// key consumes the key of a map entry and what follows it, and reports it if it was there before. The quick way asks
+// the map itself instead.
+func (d *decoder) key(seen *keys) (string, error) {
+	if d.next() != '"' {
+		return "", errAgain
+	}
+	k, err := d.str()
+	if err != nil {
+		return "", err
+	}
+	if d.strict && d.careful {
+		if _, ok := (*seen)[k]; ok {
+			if err := d.report("duplicate", k); err != nil {
+				return "", err
+			}
+		}
+		if *seen == nil {
+			*seen = keys{}
+		}
+		(*seen)[k] = struct{}{}
+	}
+	return k, d.colon()
+}
+
+func (d *decoder) stringMap(p *plan, at *map[string]string) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	m := *at
+	if m == nil {
+		m = map[string]string{}
+		*at = m
+	}
+	var seen keys
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		k, err := d.key(&seen)
+		if err != nil {
+			return err
+		}
+		if d.strict && !d.careful {
+			if _, ok := m[k]; ok {
+				return errAgain
+			}
+		}
+		if d.next() == '"' {
+			if m[k], err = d.str(); err != nil {
+				return err
+			}
+			continue
+		}
+		v := new(string) // rare: null or an error
+		d.push(place{key: k, isKey: true})
+		if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
+			return err
+		}
+		d.pop()
+		m[k] = *v
+	}
+}
+
+func (d *decoder) bytesMap(p *plan, at *map[string][]byte) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	m := *at
+	if m == nil {
+		m = map[string][]byte{}
+		*at = m
+	}
+	var seen keys
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		k, err := d.key(&seen)
+		if err != nil {
+			return err
+		}
+		if d.strict && !d.careful {
+			if _, ok := m[k]; ok {
+				return errAgain
+			}
+		}
+		d.push(place{key: k, isKey: true})
+		if d.next() == '"' {
+			if m[k], err = d.base64(); err != nil {
+				return err
+			}
+		} else {
+			v := new([]byte)
+			if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
+				return err
+			}
+			m[k] = *v
+		}
+		d.pop()
+	}
+}
+
+// mapValue decodes a map of any other type, by reflection.
+func (d *decoder) mapValue(p *plan, at unsafe.Pointer) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	m := reflect.NewAt(p.goType, at).Elem()
+	if m.IsNil() {
+		m.Set(reflect.MakeMap(p.goType))
+	}
+	var (
+		seen  keys
+		k     string
+		key   = reflect.NewAt(p.goType.Key(), unsafe.Pointer(&k)).Elem()
+		value reflect.Value
+	)
+	for first := true; ; first = false {
+		more, err := d.more('}', first)
+		if err != nil || !more {
+			return err
+		}
+		if k, err = d.key(&seen); err != nil {
+			return err
+		}
+		if d.strict && !d.careful && m.MapIndex(key).IsValid() {
+			return errAgain
+		}
+		if value.IsValid() {
+			value.SetZero()
+		} else {
+			value = reflect.New(p.goType.Elem()).Elem()
+		}
+		d.push(place{key: k, isKey: true})
+		if err := d.field(p.elem, p.pointers, value.Addr().UnsafePointer()); err != nil {
+			return err
+		}
+		d.pop()
+		m.SetMapIndex(key, value)
+	}
+}
