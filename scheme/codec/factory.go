@@ -13,8 +13,8 @@
 // Not here: conversion between versions and defaults (package scheme), what to do about unknown fields (router).
 //
 // Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), scan.go, plan.go, decode.go,
-// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json), peek.go (looking into encoded
-// objects), yaml.go, proto*.go, frame.go (watch events).
+// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json), peek.go
+// (looking into encoded objects), yaml.go, proto*.go, frame.go (watch events).
 package codec
 
 import (

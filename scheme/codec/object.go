@@ -77,14 +77,22 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 	return Decoded{Object: obj, GVK: guess}, true
 }
 
-// fill decodes well-formed JSON into obj, which has no default type only if it brings its own UnmarshalJSON.
+// fill decodes well-formed JSON into obj. An object without a Go type of its own brings an UnmarshalJSON; all that is
+// reported of it are repeated fields, as only its schema knows which ones are unknown.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {
 		return decodeCarefully(req.Data, planOf(t), pointer(obj), req)
 	}
 	if u, ok := obj.(json.Unmarshaler); ok {
-		return nil, u.UnmarshalJSON(req.Data)
+		var repeated []string
+		if req.Strict {
+			var err error
+			if _, repeated, err = DecodeTree(req.Data, true); err != nil {
+				return nil, err
+			}
+		}
+		return repeated, u.UnmarshalJSON(req.Data)
 	}
 	return nil, fmt.Errorf("codec: kind %s has no descriptor and %T no UnmarshalJSON", gvk, obj)
 }
