@@ -1,2 +1,41 @@
-// Package core knows what is special about the resources of the core group.
+// Package core knows what is special about the resources of the core group: how their objects are prepared, checked,
+// changed, deleted, selected and printed.
+//
+// Resources returns the declarations that a server makes stores from. The rules are pure functions of the new and the
+// old object; messages are those of kube-apiserver, in its order.
+//
+// PodCheck serves pod templates of other groups, too.
+//
+// Not here: the verbs (registry), types and defaults (scheme/api/corev1), addresses and ports of services, which must be
+// allocated, and the subresources of pods that are not a part of the object.
+//
+// Read: namespace.go as the plainest kind; pod.go, then podspec.go and what it calls, then podupdate.go.
 package core
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+)
+
+// Options are what a server decides about the core group.
+type Options struct {
+	// AllowPrivileged lets containers be privileged (--allow-privileged).
+	AllowPrivileged bool
+	// EventTTL is how long events are kept (--event-ttl); 0 means an hour.
+	EventTTL time.Duration
+}
+
+func (o Options) eventTTL() time.Duration {
+	if o.EventTTL == 0 {
+		return time.Hour
+	}
+	return o.EventTTL
+}
+
+// Resources returns the resources of the core group.
+func Resources(opts Options) []registry.Resource {
+	return []registry.Resource{
+		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(opts), services(), pods(opts),
+	}
+}

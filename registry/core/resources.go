@@ -215,3 +215,10 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 func overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
 	return requirements{nameRule: containerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
 }
+
+func addTo(list corev1.ResourceList, name corev1.ResourceName, q meta.Quantity) {
+	if have, ok := list[name]; ok {
+		q = have.Add(q)
+	}
+	list[name] = q
+}

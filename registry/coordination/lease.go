@@ -1,0 +1,71 @@
+// Package coordination knows what is special about the resources of coordination.k8s.io: leases. They may be created by
+// PUT, and are replaced only by those who have seen the latest version, as a lease is what parties compete for.
+//
+// Not here: the verbs (registry), the types (scheme/api/coordinationv1).
+package coordination
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Resources returns the resources of the group.
+func Resources() []registry.Resource {
+	validate := func(obj meta.Object) field.ErrorList {
+		return checkLease(field.NewPath("spec"), &obj.(*coordinationv1.Lease).Spec)
+	}
+	return []registry.Resource{{
+		GroupResource: meta.GroupResource{Group: coordinationv1.GroupVersion.Group, Resource: "leases"},
+		Kind:          "Lease", Singular: "lease",
+		Namespaced: true,
+		KeyPrefix:  "leases",
+		Strategy: registry.Strategy{
+			Prepare: func(_ *registry.Request, obj meta.Object) { dropElection(obj, nil) },
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				dropElection(obj, &old.(*coordinationv1.Lease).Spec)
+			},
+			Validate:            func(_ *registry.Request, obj meta.Object) field.ErrorList { return validate(obj) },
+			ValidateUpdate:      func(_ *registry.Request, obj, _ meta.Object) field.ErrorList { return validate(obj) },
+			AllowCreateOnUpdate: true,
+		},
+		Table: &registry.Table{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn, registry.Column("Holder", "Identity of the holder.", 0), registry.AgeColumn,
+			},
+			Cells: func(obj meta.Object, now time.Time) []any {
+				l := obj.(*coordinationv1.Lease)
+				holder := ""
+				if l.Spec.HolderIdentity != nil {
+					holder = *l.Spec.HolderIdentity
+				}
+				return []any{l.Name, holder, registry.Age(&l.ObjectMeta, now)}
+			},
+		},
+	}}
+}
+
+// dropElection takes out the fields of coordinated leader election, which is not served, unless the old lease has them.
+func dropElection(obj meta.Object, old *coordinationv1.LeaseSpec) {
+	spec := &obj.(*coordinationv1.Lease).Spec
+	if old == nil || old.Strategy == nil && old.PreferredHolder == nil {
+		spec.Strategy, spec.PreferredHolder = nil, nil
+	}
+}
+
+func checkLease(p *field.Path, spec *coordinationv1.LeaseSpec) field.ErrorList {
+	var errs field.ErrorList
+	if d := spec.LeaseDurationSeconds; d != nil && *d <= 0 {
+		errs = append(errs, field.Invalid(p.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
+	}
+	if n := spec.LeaseTransitions; n != nil && *n < 0 {
+		errs = append(errs, field.Invalid(p.Child("leaseTransitions"), *n, "must be greater than or equal to 0"))
+	}
+	if spec.PreferredHolder != nil && *spec.PreferredHolder != "" && (spec.Strategy == nil || *spec.Strategy == "") {
+		errs = append(errs, field.Forbidden(p.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
+	}
+	return errs
+}

@@ -1,0 +1,206 @@
+package core
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// maxData is the most that a config map or secret may hold, in bytes.
+const maxData = 1 << 20
+
+const sealedMessage = "field is immutable when `immutable` is set"
+
+// configMaps makes the resource configmaps.
+func configMaps() registry.Resource {
+	return registry.Resource{
+		GroupResource: meta.GroupResource{Resource: "configmaps"},
+		Kind:          "ConfigMap", Singular: "configmap", ShortNames: []string{"cm"},
+		Namespaced: true,
+		Strategy: registry.Strategy{
+			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
+				return checkConfigMap(obj.(*corev1.ConfigMap))
+			},
+			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
+				cm, was := obj.(*corev1.ConfigMap), old.(*corev1.ConfigMap)
+				var errs field.ErrorList
+				if was.Immutable != nil && *was.Immutable {
+					errs = sealed(cm.Immutable, []setting{
+						{"data", !same(cm.Data, was.Data)}, {"binaryData", !same(cm.BinaryData, was.BinaryData)},
+					})
+				}
+				return append(errs, checkConfigMap(cm)...)
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.Table{Columns: configMapColumns, Cells: func(obj meta.Object, now time.Time) []any {
+			cm := obj.(*corev1.ConfigMap)
+			return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), registry.Age(&cm.ObjectMeta, now)}
+		}},
+	}
+}
+
+// configMapColumns carry descriptions that clients have always been sent.
+var configMapColumns = []meta.TableColumnDefinition{
+	registry.NameColumn,
+	registry.Column("Data", "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_'"+
+		" or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in "+
+		"Data must not overlap with the keys in the BinaryData field, this is enforced during validation "+
+		"process.", 0),
+	registry.AgeColumn,
+}
+
+// sealed reports changes of an immutable object: of the mark itself, and of the fields listed.
+func sealed(immutable *bool, changed []setting) field.ErrorList {
+	var errs field.ErrorList
+	if immutable == nil || !*immutable {
+		errs = append(errs, field.Forbidden(field.NewPath("immutable"), sealedMessage))
+	}
+	for _, f := range setFields(changed) {
+		errs = append(errs, field.Forbidden(field.NewPath(f), sealedMessage))
+	}
+	return errs
+}
+
+func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
+	var errs field.ErrorList
+	size := 0
+	data, binary := field.NewPath("data"), field.NewPath("binaryData")
+	for _, key := range sortedKeys(cm.Data) {
+		errs = append(errs, invalid(data.Key(key), key, names.IsConfigMapKey(key))...)
+		if _, ok := cm.BinaryData[key]; ok {
+			errs = append(errs, field.Invalid(data.Key(key), key, "duplicate of key present in binaryData"))
+		}
+		size += len(cm.Data[key])
+	}
+	for _, key := range sortedKeys(cm.BinaryData) {
+		errs = append(errs, invalid(binary.Key(key), key, names.IsConfigMapKey(key))...)
+		size += len(cm.BinaryData[key])
+	}
+	if size > maxData {
+		errs = append(errs, field.TooLong(field.NewPath(""), "", maxData))
+	}
+	return errs
+}
+
+// secrets makes the resource secrets.
+func secrets() registry.Resource {
+	return registry.Resource{
+		GroupResource: meta.GroupResource{Resource: "secrets"},
+		Kind:          "Secret", Singular: "secret",
+		Namespaced: true,
+		Strategy: registry.Strategy{
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				if s := obj.(*corev1.Secret); s.Type == "" {
+					s.Type = old.(*corev1.Secret).Type
+				}
+			},
+			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
+				return checkSecret(obj.(*corev1.Secret))
+			},
+			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
+				s, was := obj.(*corev1.Secret), old.(*corev1.Secret)
+				errs := immutable(field.NewPath("type"), s.Type, was.Type)
+				if was.Immutable != nil && *was.Immutable {
+					errs = append(errs, sealed(s.Immutable, []setting{{"data", !same(s.Data, was.Data)}})...)
+				}
+				return append(errs, checkSecret(s)...)
+			},
+			Warnings: func(_ *registry.Request, obj, _ meta.Object) []string {
+				return secretWarnings(obj.(*corev1.Secret))
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Fields: []registry.FieldValue{{Label: "type", Path: "type"}},
+		Table: &registry.Table{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Type", "Tells programs how to read the data.", 0),
+				registry.Column("Data", "Number of keys in the data.", 0),
+				registry.AgeColumn,
+			},
+			Cells: func(obj meta.Object, now time.Time) []any {
+				s := obj.(*corev1.Secret)
+				return []any{s.Name, string(s.Type), int64(len(s.Data)), registry.Age(&s.ObjectMeta, now)}
+			},
+		},
+	}
+}
+
+// Keys that typed secrets must have.
+const (
+	tlsCertKey          = "tls.crt"
+	tlsKeyKey           = "tls.key"
+	sshKeyKey           = "ssh-privatekey"
+	dockercfgKey        = ".dockercfg"
+	dockerConfigJSONKey = ".dockerconfigjson"
+	accountAnnotation   = "kubernetes.io/service-account.name"
+)
+
+func checkSecret(s *corev1.Secret) field.ErrorList {
+	var errs field.ErrorList
+	p := field.NewPath("data")
+	size := 0
+	for _, key := range sortedKeys(s.Data) {
+		errs = append(errs, invalid(p.Key(key), key, names.IsConfigMapKey(key))...)
+		size += len(s.Data[key])
+	}
+	if size > maxData {
+		errs = append(errs, field.TooLong(p, "", maxData))
+	}
+	need := func(keys ...string) {
+		for _, key := range keys {
+			if _, ok := s.Data[key]; !ok {
+				errs = append(errs, field.Required(p.Key(key), ""))
+			}
+		}
+	}
+	needJSON := func(key string) {
+		need(key)
+		if value, ok := s.Data[key]; ok {
+			if err := json.Unmarshal(value, &map[string]any{}); err != nil {
+				errs = append(errs, field.Invalid(p.Key(key), "<secret contents redacted>", err.Error()))
+			}
+		}
+	}
+	switch s.Type {
+	case corev1.SecretTypeServiceAccountToken:
+		if s.Annotations[accountAnnotation] == "" {
+			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(accountAnnotation), ""))
+		}
+	case corev1.SecretTypeDockercfg:
+		needJSON(dockercfgKey)
+	case corev1.SecretTypeDockerConfigJson:
+		needJSON(dockerConfigJSONKey)
+	case corev1.SecretTypeBasicAuth:
+		if _, ok := s.Data["username"]; !ok {
+			if _, ok := s.Data["password"]; !ok { // one of them will do
+				need("username", "password")
+			}
+		}
+	case corev1.SecretTypeSSHAuth:
+		if len(s.Data[sshKeyKey]) == 0 {
+			errs = append(errs, field.Required(p.Key(sshKeyKey), ""))
+		}
+	case corev1.SecretTypeTLS:
+		need(tlsCertKey, tlsKeyKey)
+	}
+	return errs
+}
+
+// secretWarnings tells of certificates that will not work.
+func secretWarnings(s *corev1.Secret) []string {
+	if s.Type != corev1.SecretTypeTLS {
+		return nil
+	}
+	if _, err := tls.X509KeyPair(s.Data[tlsCertKey], s.Data[tlsKeyKey]); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}

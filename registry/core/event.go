@@ -1,0 +1,140 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// Limits of the texts of an event, in bytes.
+const (
+	maxEventWord    = 128
+	maxEventMessage = 1024
+)
+
+// events makes the resource events. They are kept for a while only, and have no dependents.
+func events(opts Options) registry.Resource {
+	validate := func(obj meta.Object) field.ErrorList { return checkEvent(obj.(*corev1.Event)) }
+	return registry.Resource{
+		GroupResource: meta.GroupResource{Resource: "events"},
+		Kind:          "Event", Singular: "event", ShortNames: []string{"ev"},
+		Namespaced: true,
+		Strategy: registry.Strategy{
+			Validate:                 func(_ *registry.Request, obj meta.Object) field.ErrorList { return validate(obj) },
+			ValidateUpdate:           func(_ *registry.Request, obj, _ meta.Object) field.ErrorList { return validate(obj) },
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			NoGarbageCollection:      true,
+		},
+		Fields: []registry.FieldValue{
+			{Label: "involvedObject.kind", Path: "involvedObject.kind"},
+			{Label: "involvedObject.namespace", Path: "involvedObject.namespace"},
+			{Label: "involvedObject.name", Path: "involvedObject.name"},
+			{Label: "involvedObject.uid", Path: "involvedObject.uid"},
+			{Label: "involvedObject.apiVersion", Path: "involvedObject.apiVersion"},
+			{Label: "involvedObject.resourceVersion", Path: "involvedObject.resourceVersion"},
+			{Label: "involvedObject.fieldPath", Path: "involvedObject.fieldPath"},
+			{Label: "reason", Path: "reason"},
+			{Label: "reportingComponent", Path: "reportingComponent"},
+			{Label: "source", Path: "source.component"},
+			{Label: "type", Path: "type"},
+		},
+		Table: EventTable,
+		TTL:   func(meta.Object) time.Duration { return opts.eventTTL() },
+	}
+}
+
+// checkEvent checks an event of the core group. Those that give an event time are of the newer kind, of which more
+// is asked.
+func checkEvent(e *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	about := e.InvolvedObject.Namespace
+	clusterWide := about == "" && (e.Namespace == "" || e.Namespace == "default")
+	if !clusterWide && about != e.Namespace {
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
+	}
+	if !e.EventTime.IsZero() {
+		errs = append(errs, checkNewEvent(e)...)
+	}
+	for _, msg := range names.IsDNS1123Subdomain(e.Namespace) {
+		errs = append(errs, field.Invalid(field.NewPath("namespace"), e.Namespace, msg))
+	}
+	return errs
+}
+
+func checkNewEvent(e *corev1.Event) field.ErrorList {
+	component := field.NewPath("reportingController")
+	errs := required(component, e.ReportingController)
+	errs = append(errs, qualifiedName(component, e.ReportingController)...)
+	word := func(name, value string) {
+		p := field.NewPath(name)
+		errs = append(errs, required(p, value)...)
+		if len(value) > maxEventWord {
+			errs = append(errs, field.Invalid(p, "", fmt.Sprintf("can have at most %d characters", maxEventWord)))
+		}
+	}
+	word("reportingInstance", e.ReportingInstance)
+	word("action", e.Action)
+	word("reason", e.Reason)
+	if len(e.Message) > maxEventMessage {
+		errs = append(errs, field.Invalid(field.NewPath("message"), "",
+			fmt.Sprintf("can have at most %d characters", maxEventMessage)))
+	}
+	return errs
+}
+
+// EventTable prints events; those of events.k8s.io are the same objects.
+var EventTable = &registry.Table{
+	Columns: []meta.TableColumnDefinition{
+		registry.Column("Last Seen", "Time since the event last occurred.", 0),
+		registry.Column("Type", "Normal or Warning; others may be added.", 0),
+		registry.Column("Reason", "A short word that says why the event happened.", 0),
+		registry.Column("Object", "Kind and name of the object that the event is about.", 0),
+		registry.Column("Subobject", "Part of the object that the event is about.", 1),
+		registry.Column("Source", "Who reports the event.", 1),
+		registry.Column("Message", "What happened.", 0),
+		registry.Column("First Seen", "Time since the event was first recorded.", 1),
+		registry.Column("Count", "How often the event has occurred.", 1),
+		{Name: "Name", Type: "string", Format: "name", Priority: 1, Description: registry.NameColumn.Description},
+	},
+	Cells: eventCells,
+}
+
+func eventCells(obj meta.Object, now time.Time) []any {
+	e := obj.(*corev1.Event)
+	first := e.FirstTimestamp.Time
+	if first.IsZero() {
+		first = e.EventTime.Time
+	}
+	last, count := e.LastTimestamp.Time, int64(e.Count)
+	if last.IsZero() {
+		last = first
+	}
+	if e.Series != nil {
+		last, count = e.Series.LastObservedTime.Time, int64(e.Series.Count)
+	} else if count == 0 {
+		count = 1
+	}
+	about := strings.ToLower(e.InvolvedObject.Kind)
+	if e.InvolvedObject.Name != "" {
+		about += "/" + e.InvolvedObject.Name
+	}
+	source, instance := e.Source.Component, e.Source.Host
+	if source == "" {
+		source = e.ReportingController
+	}
+	if instance == "" {
+		instance = e.ReportingInstance
+	}
+	if instance != "" {
+		source += ", " + instance
+	}
+	return []any{registry.Since(last, now), e.Type, e.Reason, about, e.InvolvedObject.FieldPath, source,
+		strings.TrimSpace(e.Message), registry.Since(first, now), count, e.Name}
+}

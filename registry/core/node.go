@@ -1,0 +1,222 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// nodes makes the resource nodes. A kubelet may bring the status along when it creates its node.
+func nodes() registry.Resource {
+	updates := func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
+		return checkNodeUpdate(obj.(*corev1.Node), old.(*corev1.Node))
+	}
+	return registry.Resource{
+		GroupResource: meta.GroupResource{Resource: "nodes"},
+		Kind:          "Node", Singular: "node", ShortNames: []string{"no"},
+		KeyPrefix: "minions", // as it was called when the first clusters stored it
+		Strategy: registry.Strategy{
+			Prepare: func(_ *registry.Request, obj meta.Object) {
+				n := obj.(*corev1.Node)
+				n.Spec.ConfigSource, n.Status.Config = nil, nil
+			},
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				n, was := obj.(*corev1.Node), old.(*corev1.Node)
+				n.Status = scheme.DeepCopy(was.Status)
+				if was.Spec.ConfigSource == nil {
+					n.Spec.ConfigSource = nil
+				}
+			},
+			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList { return checkNode(obj.(*corev1.Node)) },
+			ValidateUpdate: func(r *registry.Request, obj, old meta.Object) field.ErrorList {
+				return append(checkNode(obj.(*corev1.Node)), updates(r, obj, old)...)
+			},
+			Warnings: func(_ *registry.Request, obj, _ meta.Object) []string {
+				return nodeWarnings(obj.(*corev1.Node))
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				n, was := obj.(*corev1.Node), old.(*corev1.Node)
+				n.Spec = scheme.DeepCopy(was.Spec)
+				if was.Status.Config == nil {
+					n.Status.Config = nil
+				}
+			},
+			ValidateUpdate:           updates,
+			AllowUnconditionalUpdate: true,
+		}}},
+		Fields: []registry.FieldValue{{Label: "spec.unschedulable", Path: "spec.unschedulable", Default: "false"}},
+		Table:  nodeTable,
+	}
+}
+
+func checkNode(n *corev1.Node) field.ErrorList {
+	errs := checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)
+	errs = append(errs, checkNodeResources(n)...)
+	p := field.NewPath("spec", "podCIDRs")
+	families := 0
+	for i, cidr := range n.Spec.PodCIDRs {
+		prefix, msgs := names.ParseCIDR(cidr, true)
+		errs = append(errs, invalid(p.Index(i), cidr, msgs)...)
+		if prefix.IsValid() && prefix.Addr().Is4() {
+			families |= 1
+		} else {
+			families |= 2
+		}
+	}
+	if k := len(n.Spec.PodCIDRs); k > 2 || k == 2 && families != 3 {
+		errs = append(errs, field.Invalid(p, n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family"))
+	}
+	return errs
+}
+
+func checkNodeResources(n *corev1.Node) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedKeys(n.Status.Capacity) {
+		errs = append(errs, resourceAmount(field.NewPath("status", "capacity").Key(string(name)), name, n.Status.Capacity[name])...)
+	}
+	for _, name := range sortedKeys(n.Status.Allocatable) {
+		errs = append(errs, resourceAmount(field.NewPath("status", "allocatable").Key(string(name)), name, n.Status.Allocatable[name])...)
+	}
+	return errs
+}
+
+func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
+	var errs field.ErrorList
+	seen := duplicates{}
+	for i, t := range taints {
+		p := p.Index(i)
+		errs = append(errs, qualifiedName(p.Child("key"), t.Key)...)
+		if msgs := names.IsValidLabelValue(t.Value); len(msgs) > 0 {
+			errs = append(errs, field.Invalid(p.Child("value"), t.Value, strings.Join(msgs, ";")))
+		}
+		errs = append(errs, oneOf(p.Child("effect"), t.Effect, taintEffects...)...)
+		if !seen.add(string(t.Effect) + "/" + t.Key) {
+			err := field.Duplicate(p, goJSON(t))
+			err.Detail = "taints must be unique by key and effect pair"
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
+	errs := checkNodeResources(n)
+	seen := make(map[corev1.NodeAddress]bool)
+	for i, address := range n.Status.Addresses {
+		if seen[address] {
+			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), goJSON(address)))
+		}
+		seen[address] = true
+	}
+	spec := field.NewPath("spec")
+	if len(old.Spec.PodCIDRs) > 0 && !slices.Equal(n.Spec.PodCIDRs, old.Spec.PodCIDRs) {
+		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"),
+			"node updates may not change podCIDR except from \"\" to valid"))
+	}
+	if was := old.Spec.ProviderID; was != "" && n.Spec.ProviderID != was {
+		errs = append(errs, field.Forbidden(spec.Child("providerID"),
+			"node updates may not change providerID except from \"\" to valid"))
+	}
+	errs = append(errs, checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)...)
+	if n.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
+		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))
+	}
+	return errs
+}
+
+func nodeWarnings(n *corev1.Node) []string {
+	var warnings []string
+	if n.Spec.ConfigSource != nil {
+		warnings = append(warnings, "spec.configSource: the feature is removed in v1.24")
+	}
+	if n.Spec.DoNotUseExternalID != "" {
+		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
+	}
+	return warnings
+}
+
+var nodeTable = &registry.Table{
+	Columns: []meta.TableColumnDefinition{
+		registry.NameColumn,
+		registry.Column("Status", "Whether the node is ready, and takes new pods.", 0),
+		registry.Column("Roles", "Roles that the node's labels name.", 0),
+		registry.AgeColumn,
+		registry.Column("Version", "Version of the kubelet.", 0),
+		registry.Column("Internal-IP", "First internal address of the node.", 1),
+		registry.Column("External-IP", "First external address of the node.", 1),
+		registry.Column("OS-Image", "Operating system image of the node.", 1),
+		registry.Column("Kernel-Version", "Kernel version of the node.", 1),
+		registry.Column("Container-Runtime", "Container runtime and its version.", 1),
+	},
+	Cells: nodeCells,
+}
+
+const unknown = "<unknown>"
+
+func orUnknown(s string) string {
+	if s == "" {
+		return unknown
+	}
+	return s
+}
+
+func nodeCells(obj meta.Object, now time.Time) []any {
+	n := obj.(*corev1.Node)
+	info := &n.Status.NodeInfo
+	return []any{
+		n.Name, nodeStatus(n), orNone(strings.Join(nodeRoles(n), ",")), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
+		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
+		orUnknown(info.OSImage), orUnknown(info.KernelVersion), orUnknown(info.ContainerRuntimeVersion),
+	}
+}
+
+func nodeStatus(n *corev1.Node) string {
+	status := "Unknown"
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			status = "NotReady"
+			if c.Status == corev1.ConditionTrue {
+				status = "Ready"
+			}
+		}
+	}
+	if n.Spec.Unschedulable {
+		status += ",SchedulingDisabled"
+	}
+	return status
+}
+
+// nodeRoles finds the roles in labels node-role.kubernetes.io/<role> and kubernetes.io/role=<role>.
+func nodeRoles(n *corev1.Node) []string {
+	var roles []string
+	for key, value := range n.Labels {
+		role, ok := strings.CutPrefix(key, "node-role.kubernetes.io/")
+		if key == "kubernetes.io/role" {
+			role, ok = value, true
+		}
+		if ok && role != "" {
+			roles = append(roles, role)
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+func nodeAddress(n *corev1.Node, t corev1.NodeAddressType) string {
+	for _, a := range n.Status.Addresses {
+		if a.Type == t {
+			return a.Address
+		}
+	}
+	return none
+}

@@ -1,0 +1,269 @@
+package core
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Annotations that the server gives a meaning.
+const (
+	mirrorAnnotation       = "kubernetes.io/config.mirror"
+	deletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost"
+	appArmorPrefix         = "container.apparmor.security.beta.kubernetes.io/"
+)
+
+// pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
+func pods(opts Options) registry.Resource {
+	check := PodCheck{Pod: true, AllowPrivileged: opts.AllowPrivileged}
+	return registry.Resource{
+		GroupResource: meta.GroupResource{Resource: "pods"},
+		Kind:          "Pod", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.Strategy{
+			Prepare: func(_ *registry.Request, obj meta.Object) { preparePod(obj.(*corev1.Pod)) },
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				preparePodUpdate(obj.(*corev1.Pod), old.(*corev1.Pod))
+			},
+			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
+				return check.create(obj.(*corev1.Pod))
+			},
+			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
+				return check.update(obj.(*corev1.Pod), old.(*corev1.Pod))
+			},
+			Warnings: func(_ *registry.Request, obj, old meta.Object) []string {
+				if old != nil {
+					return nil // told when the pod was created; people rarely change pods by hand
+				}
+				pod := obj.(*corev1.Pod)
+				return PodWarnings(nil, &pod.Spec, &pod.ObjectMeta)
+			},
+			AllowUnconditionalUpdate: true,
+			Graceful: func(_ *registry.Request, obj meta.Object, opts *meta.DeleteOptions) bool {
+				return gracePod(obj.(*corev1.Pod), opts)
+			},
+		},
+		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				preparePodStatus(obj.(*corev1.Pod), old.(*corev1.Pod))
+			},
+			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
+				return checkPodStatus(obj.(*corev1.Pod), old.(*corev1.Pod))
+			},
+			AllowUnconditionalUpdate: true,
+		}}},
+		Fields: []registry.FieldValue{
+			{Label: "spec.nodeName", Path: "spec.nodeName"},
+			{Label: "spec.restartPolicy", Path: "spec.restartPolicy"},
+			{Label: "spec.schedulerName", Path: "spec.schedulerName"},
+			{Label: "spec.serviceAccountName", Path: "spec.serviceAccountName"},
+			{Label: "spec.hostNetwork", Path: "spec.hostNetwork", Default: "false"},
+			{Label: "status.phase", Path: "status.phase"},
+			{Label: "status.podIP", Path: "status.podIP"},
+			{Label: "status.nominatedNodeName", Path: "status.nominatedNodeName"},
+		},
+		Table:          podTable,
+		ReturnsDeleted: true,
+	}
+}
+
+func preparePod(pod *corev1.Pod) {
+	pod.Generation = 1
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosClass(&pod.Spec)}
+	dropAlpha(&pod.Spec, nil)
+	if len(pod.Spec.SchedulingGates) > 0 {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated",
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+	}
+	mergeMatchKeys(pod)
+	appArmorFields(pod)
+}
+
+func preparePodUpdate(pod, old *corev1.Pod) {
+	pod.Status = scheme.DeepCopy(old.Status)
+	dropAlpha(&pod.Spec, &old.Spec)
+	if !same(pod.Spec, old.Spec) {
+		pod.Generation = old.Generation + 1
+	}
+}
+
+// preparePodStatus keeps all but the status. Owner references are kept, too, as kubelets are known to send stale
+// ones; so is the QoS class if it is left out.
+func preparePodStatus(pod, old *corev1.Pod) {
+	pod.Spec = scheme.DeepCopy(old.Spec)
+	pod.DeletionTimestamp = nil // taken from old by the store
+	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
+	if pod.Status.QOSClass == "" {
+		pod.Status.QOSClass = old.Status.QOSClass
+	}
+}
+
+// dropAlpha takes out fields of features that are not served, unless the old object uses them.
+func dropAlpha(spec, old *corev1.PodSpec) {
+	if old == nil || old.SchedulingGroup == nil {
+		spec.SchedulingGroup = nil
+	}
+	stops := func(spec *corev1.PodSpec) bool {
+		found := false
+		(&podCheck{spec: spec}).eachContainer(nil, func(_ *field.Path, ctr *corev1.Container) {
+			found = found || ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil
+		})
+		return found
+	}
+	if old == nil || !stops(old) {
+		(&podCheck{spec: spec}).eachContainer(nil, func(_ *field.Path, ctr *corev1.Container) {
+			if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
+				l.StopSignal = nil
+				if l.PreStop == nil && l.PostStart == nil {
+					ctr.Lifecycle = nil
+				}
+			}
+		})
+	}
+	for i := range spec.Volumes {
+		p := spec.Volumes[i].Projected
+		if p == nil {
+			continue
+		}
+		for j := range p.Sources {
+			p.Sources[j].ClusterTrustBundle, p.Sources[j].PodCertificate = nil, nil
+		}
+	}
+}
+
+// gracePod gives a pod the time that it asks for, but none to one that no kubelet looks after.
+func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
+	var period int64
+	switch {
+	case opts.GracePeriodSeconds != nil:
+		period = *opts.GracePeriodSeconds
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		period = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	done := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	if pod.Spec.NodeName == "" || done {
+		period = 0
+	}
+	if period < 0 {
+		period = 1
+	}
+	opts.GracePeriodSeconds = &period
+	return true
+}
+
+// create returns what is wrong with a new pod.
+func (c PodCheck) create(pod *corev1.Pod) field.ErrorList {
+	p := field.NewPath("spec")
+	errs := c.pod(pod)
+	if len(pod.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
+	}
+	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
+		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+	}
+	return errs
+}
+
+// pod returns what is wrong with a pod, new or changed.
+func (c PodCheck) pod(pod *corev1.Pod) field.ErrorList {
+	p := field.NewPath("spec")
+	errs := podAnnotations(field.NewPath("metadata", "annotations"), pod)
+	errs = append(errs, c.Spec(p, &pod.Spec, &pod.ObjectMeta)...)
+	if pod.Spec.ServiceAccountName == "" {
+		for i := range pod.Spec.Volumes {
+			projected := pod.Spec.Volumes[i].Projected
+			if projected == nil {
+				continue
+			}
+			for j := range projected.Sources {
+				if projected.Sources[j].ServiceAccountToken != nil {
+					at := p.Child("volumes").Index(i).Child("projected", "sources").Index(j)
+					errs = append(errs, field.Forbidden(at.Child("serviceAccountToken"),
+						"must not be specified when serviceAccountName is not set"))
+				}
+			}
+		}
+	}
+	for i := range pod.Spec.Containers {
+		errs = append(errs, untrimmedImage(p.Child("containers").Index(i), &pod.Spec.Containers[i])...)
+	}
+	for i := range pod.Spec.InitContainers {
+		errs = append(errs, untrimmedImage(p.Child("initContainers").Index(i), &pod.Spec.InitContainers[i])...)
+	}
+	return errs
+}
+
+func podAnnotations(p *field.Path, pod *corev1.Pod) field.ErrorList {
+	var errs field.ErrorList
+	if value, ok := pod.Annotations[mirrorAnnotation]; ok && pod.Spec.NodeName == "" {
+		errs = append(errs, field.Invalid(p.Key(mirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
+	}
+	if cost, ok := pod.Annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) {
+		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
+	}
+	return errs
+}
+
+// validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
+func validDeletionCost(cost string) bool {
+	if strings.HasPrefix(cost, "+") || strings.HasPrefix(cost, "0") && cost != "0" {
+		return false
+	}
+	_, err := strconv.ParseInt(cost, 10, 32)
+	return err == nil
+}
+
+// appArmorFields makes fields of the annotations that came before them.
+func appArmorFields(pod *corev1.Pod) {
+	if !hasPrefixedKey(pod.Annotations, appArmorPrefix) {
+		return
+	}
+	var podProfile *corev1.AppArmorProfile
+	if pod.Spec.SecurityContext != nil {
+		podProfile = pod.Spec.SecurityContext.AppArmorProfile
+	}
+	(&podCheck{spec: &pod.Spec}).eachContainer(nil, func(_ *field.Path, ctr *corev1.Container) {
+		annotation, ok := pod.Annotations[appArmorPrefix+ctr.Name]
+		if !ok || ctr.SecurityContext != nil && ctr.SecurityContext.AppArmorProfile != nil {
+			return
+		}
+		profile := appArmorProfile(annotation)
+		if profile == nil || podProfile != nil && same(profile, podProfile) {
+			return
+		}
+		if ctr.SecurityContext == nil {
+			ctr.SecurityContext = &corev1.SecurityContext{}
+		}
+		ctr.SecurityContext.AppArmorProfile = profile
+	})
+}
+
+func hasPrefixedKey(m map[string]string, prefix string) bool {
+	for key := range maps.Keys(m) {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func appArmorProfile(annotation string) *corev1.AppArmorProfile {
+	switch annotation {
+	case "unconfined":
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case "runtime/default":
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	}
+	if name, ok := strings.CutPrefix(annotation, "localhost/"); ok && name != "" {
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
+	}
+	return nil
+}

@@ -1,0 +1,323 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// updatable are the fields of a spec that may change, as the message about others names them.
+const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
+	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
+	"(allow it to be set to 1 if it was previously negative)"
+
+// update returns what is wrong with a change of a pod.
+func (c PodCheck) update(pod, old *corev1.Pod) field.ErrorList {
+	errs := c.pod(pod)
+	errs = append(errs, podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)...)
+	p := field.NewPath("spec")
+	for _, list := range []struct {
+		name     string
+		now, was []corev1.Container
+	}{
+		{"containers", pod.Spec.Containers, old.Spec.Containers},
+		{"initContainers", pod.Spec.InitContainers, old.Spec.InitContainers},
+	} {
+		bad, stop := imagesUpdate(p.Child(list.name), list.now, list.was)
+		if errs = append(errs, bad...); stop {
+			return errs
+		}
+	}
+	bad, stop := deadlineUpdate(p.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds)
+	if errs = append(errs, bad...); stop {
+		return errs
+	}
+	errs = append(errs, tolerationsUpdate(p.Child("tolerations"), pod.Spec.Tolerations, old.Spec.Tolerations)...)
+	errs = append(errs, gatesUpdate(p.Child("schedulingGates"), pod.Spec.SchedulingGates, old.Spec.SchedulingGates)...)
+	if same(pod.Spec, old.Spec) {
+		return errs
+	}
+	rest := withoutUpdatable(&pod.Spec, &old.Spec)
+	if len(old.Spec.SchedulingGates) > 0 {
+		errs = append(errs, gatedUpdate(p, rest, &old.Spec)...)
+	}
+	if !same(*rest, old.Spec) {
+		errs = append(errs, field.Forbidden(p, "pod updates may not change fields other than "+updatable+
+			"\n"+goDiff(old.Spec, *rest)))
+	}
+	return errs
+}
+
+// withoutUpdatable returns spec with the fields that may change taken from old.
+func withoutUpdatable(spec, old *corev1.PodSpec) *corev1.PodSpec {
+	rest := scheme.DeepCopy(*spec)
+	for i := range rest.Containers {
+		rest.Containers[i].Image = old.Containers[i].Image
+	}
+	for i := range rest.InitContainers {
+		rest.InitContainers[i].Image = old.InitContainers[i].Image
+	}
+	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
+	rest.SchedulingGates = old.SchedulingGates
+	rest.Tolerations = old.Tolerations
+	now, was := rest.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds
+	if was != nil && *was < 0 && now != nil && *now == 1 {
+		rest.TerminationGracePeriodSeconds = was
+	}
+	return &rest
+}
+
+func imagesUpdate(p *field.Path, now, was []corev1.Container) (errs field.ErrorList, stop bool) {
+	if len(now) != len(was) {
+		return field.ErrorList{field.Forbidden(p, "pod updates may not add or remove containers")}, true
+	}
+	for i := range now {
+		errs = append(errs, required(p.Index(i).Child("image"), now[i].Image)...)
+		errs = append(errs, untrimmedImage(p.Index(i), &now[i])...)
+	}
+	return errs, false
+}
+
+// deadlineUpdate lets a deadline be set, and be shortened.
+func deadlineUpdate(p *field.Path, now, was *int64) (errs field.ErrorList, stop bool) {
+	switch {
+	case now == nil && was == nil:
+		return nil, false
+	case now == nil:
+		return field.ErrorList{field.Invalid(p, nil, "must not update from a positive integer to nil value")}, false
+	case *now < 0 || *now > math.MaxInt32:
+		return deadlineRange(p, *now, 0), true
+	case was != nil && *was < *now:
+		return field.ErrorList{field.Invalid(p, *now, "must be less than or equal to previous value")}, true
+	}
+	return nil, false
+}
+
+// tolerationsUpdate lets tolerations be added, and their times be changed.
+func tolerationsUpdate(p *field.Path, now, was []corev1.Toleration) field.ErrorList {
+	for _, old := range was {
+		if !slices.ContainsFunc(now, func(t corev1.Toleration) bool {
+			t.TolerationSeconds = old.TolerationSeconds
+			return t == old
+		}) {
+			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
+		}
+	}
+	return checkTolerations(p, now)
+}
+
+func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.ErrorList {
+	var errs field.ErrorList
+	for i, gate := range now {
+		if !slices.Contains(was, gate) {
+			errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
+				fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name)))
+		}
+	}
+	return errs
+}
+
+// gatedUpdate checks what may change as long as the scheduler has not looked at the pod: the choice of nodes may become
+// narrower. What is checked here is taken back in rest.
+func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
+	var errs field.ErrorList
+	for key, value := range old.NodeSelector {
+		if now, ok := rest.NodeSelector[key]; !ok || now != value {
+			errs = append(errs, field.Invalid(p.Child("nodeSelector"), rest.NodeSelector,
+				"only additions to spec.nodeSelector are allowed (no mutations or deletions)"))
+			break
+		}
+	}
+	rest.NodeSelector = old.NodeSelector
+
+	now, was := nodeAffinity(rest), nodeAffinity(old)
+	if same(now, was) {
+		return errs
+	}
+	errs = append(errs, affinityUpdate(p.Child("affinity", "nodeAffinity"), now, was)...)
+	if rest.Affinity != nil {
+		affinity := *rest.Affinity
+		affinity.NodeAffinity = was
+		rest.Affinity = &affinity
+	} else if was != nil {
+		rest.Affinity = &corev1.Affinity{NodeAffinity: was}
+	}
+	if old.Affinity == nil && same(*rest.Affinity, corev1.Affinity{}) {
+		rest.Affinity = nil
+	}
+	return errs
+}
+
+func nodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
+	if spec.Affinity == nil {
+		return nil
+	}
+	return spec.Affinity.NodeAffinity
+}
+
+// affinityUpdate lets required terms gain requirements: terms may be set, but none added to those that are, and none
+// of their requirements may change. Preferences may change freely.
+func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorList {
+	if was == nil || was.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	p = p.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+	before := was.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if len(before) == 0 {
+		return nil
+	}
+	var after []corev1.NodeSelectorTerm
+	if now != nil && now.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		after = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	}
+	if len(after) != len(before) {
+		return field.ErrorList{field.Invalid(p, goJSON(after), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
+	}
+	var errs field.ErrorList
+	for i := range before {
+		switch {
+		case len(before[i].MatchExpressions) == 0 && len(before[i].MatchFields) == 0:
+			if len(after[i].MatchExpressions) > 0 || len(after[i].MatchFields) > 0 {
+				errs = append(errs, field.Invalid(p.Index(i), goJSON(after[i]), "no additions are allowed to an empty term"))
+			}
+		case !beginsWith(after[i].MatchExpressions, before[i].MatchExpressions) ||
+			!beginsWith(after[i].MatchFields, before[i].MatchFields):
+			errs = append(errs, field.Invalid(p.Index(i), goJSON(after[i]),
+				"only additions are allowed (no mutations or deletions)"))
+		}
+	}
+	return errs
+}
+
+func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
+	return len(now) >= len(was) && same(now[:len(was)], was)
+}
+
+func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range sortedKeys(old.Annotations) {
+		now, ok := pod.Annotations[key]
+		if ok && now == old.Annotations[key] {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(key, appArmorPrefix):
+			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update AppArmor annotations"))
+		case key == mirrorAnnotation:
+			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update mirror pod annotation"))
+		}
+	}
+	for _, key := range sortedKeys(pod.Annotations) {
+		if _, ok := old.Annotations[key]; ok {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(key, appArmorPrefix):
+			errs = append(errs, field.Forbidden(p.Key(key), "may not add AppArmor annotations"))
+		case key == mirrorAnnotation:
+			errs = append(errs, field.Forbidden(p.Key(key), "may not add mirror pod annotation"))
+		}
+	}
+	return errs
+}
+
+// checkPodStatus returns what is wrong with a change of a pod's status.
+func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
+	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
+	p := field.NewPath("status")
+	s, was := &pod.Status, &old.Status
+	for i, c := range s.Conditions {
+		switch c.Type {
+		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
+		default:
+			errs = append(errs, qualifiedName(p.Child("conditions").Index(i).Child("Condition"), string(c.Type))...)
+		}
+	}
+	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
+		errs = append(errs, subdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
+	}
+	errs = append(errs, immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
+	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
+		func(name string, exit int32) bool { return mayRestart(&old.Spec, old.Spec.Containers, name, exit) })...)
+	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
+		func(name string, exit int32) bool { return mayRestart(&old.Spec, old.Spec.InitContainers, name, exit) })...)
+	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
+		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
+	var podIPs, hostIPs []string
+	for _, ip := range s.PodIPs {
+		podIPs = append(podIPs, ip.IP)
+	}
+	for _, ip := range s.HostIPs {
+		hostIPs = append(hostIPs, ip.IP)
+	}
+	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs, goJSON(s.PodIPs))...)
+	return append(errs, statusIPs(p.Child("hostIPs"), hostIPs, goJSON(s.HostIPs))...)
+}
+
+// mayRestart reports whether a container that has ended with an exit status may run again.
+func mayRestart(spec *corev1.PodSpec, list []corev1.Container, name string, exit int32) bool {
+	policy := spec.RestartPolicy
+	for i := range list {
+		if list[i].Name != name {
+			continue
+		}
+		if len(list[i].RestartPolicyRules) > 0 {
+			return true
+		}
+		if list[i].RestartPolicy != nil {
+			policy = corev1.RestartPolicy(*list[i].RestartPolicy)
+		}
+	}
+	switch policy {
+	case corev1.RestartPolicyAlways:
+		return true
+	case corev1.RestartPolicyOnFailure:
+		return exit != 0
+	}
+	return false
+}
+
+// stateUpdate keeps containers that have ended for good from running again.
+func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
+	var errs field.ErrorList
+	for i := range was {
+		ended := was[i].State.Terminated
+		if ended == nil || restarts(was[i].Name, ended.ExitCode) {
+			continue
+		}
+		for j := range now {
+			if now[j].Name == was[i].Name && now[j].State.Terminated == nil {
+				errs = append(errs, field.Forbidden(p.Index(j).Child("state"),
+					"may not be transitioned to non-terminated state"))
+			}
+		}
+	}
+	return errs
+}
+
+// statusIPs checks addresses, of which there may be one for each IP family.
+func statusIPs(p *field.Path, ips []string, shown any) field.ErrorList {
+	var errs field.ErrorList
+	var parsed []netip.Addr
+	for i, text := range ips {
+		ip, msgs := names.ParseIP(text, true)
+		errs = append(errs, invalid(p.Index(i), text, msgs)...)
+		if len(msgs) == 0 {
+			parsed = append(parsed, ip)
+		}
+	}
+	if len(errs) > 0 || len(parsed) < 2 {
+		return errs
+	}
+	if len(parsed) > 2 || parsed[0].Is4() == parsed[1].Is4() {
+		errs = append(errs, field.Invalid(p, shown, "may specify no more than one IP for each IP family"))
+	}
+	return errs
+}

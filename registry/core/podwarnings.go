@@ -1,0 +1,227 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// podWarner collects what is legal in a spec but not what its author wants.
+type podWarner struct {
+	spec *corev1.PodSpec
+	list []string
+}
+
+func (w *podWarner) add(p *field.Path, format string, args ...any) {
+	w.list = append(w.list, p.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// child is p.Child that also works where a spec is not below anything: pods, whose paths start at the object.
+func child(p *field.Path, name string, more ...string) *field.Path {
+	if p == nil {
+		return field.NewPath(name, more...)
+	}
+	return p.Child(name, more...)
+}
+
+// PodWarnings returns warnings about a pod (p is nil) or a template, in a stable order.
+func PodWarnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
+	w := &podWarner{spec: spec}
+	s := child(p, "spec")
+	w.labels(s)
+	w.annotations(child(p, "metadata", "annotations"), m)
+	w.volumes(s.Child("volumes"))
+	w.lists(s)
+	w.amounts(s.Child("overhead"), spec.Overhead)
+	if spec.Resources != nil {
+		w.amounts(s.Child("resources", "limits"), spec.Resources.Limits)
+		w.amounts(s.Child("resources", "requests"), spec.Resources.Requests)
+	}
+	(&podCheck{spec: spec}).eachContainer(s, w.container)
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		w.add(s.Child("terminationGracePeriodSeconds"), "must be >= 0; negative values are invalid and will be treated as 1")
+	}
+	w.selectors(s)
+	return w.list
+}
+
+// oldNodeLabels are labels of nodes that have a successor.
+var oldNodeLabels = map[string]string{
+	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
+	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
+	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
+	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
+}
+
+func (w *podWarner) labels(s *field.Path) {
+	for _, key := range sortedKeys(w.spec.NodeSelector) {
+		if msg, ok := oldNodeLabels[key]; ok {
+			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
+		}
+	}
+	term := func(p *field.Path, t *corev1.NodeSelectorTerm) {
+		for i, e := range t.MatchExpressions {
+			if msg, ok := oldNodeLabels[e.Key]; ok {
+				w.add(p.Child("matchExpressions").Index(i).Child("key"), "%s is %s", e.Key, msg)
+			}
+		}
+	}
+	if n := nodeAffinity(w.spec); n != nil {
+		p := s.Child("affinity", "nodeAffinity")
+		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+			for i := range r.NodeSelectorTerms {
+				at := p.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms").Index(i)
+				term(at, &r.NodeSelectorTerms[i])
+			}
+		}
+		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			at := p.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("preference")
+			term(at, &n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
+		}
+	}
+	for i, c := range w.spec.TopologySpreadConstraints {
+		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
+			w.add(s.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), "%s is %s", c.TopologyKey, msg)
+		}
+	}
+}
+
+func (w *podWarner) annotations(p *field.Path, m *meta.ObjectMeta) {
+	for _, key := range sortedKeys(m.Annotations) {
+		switch {
+		case key == "seccomp.security.alpha.kubernetes.io/pod",
+			strings.HasPrefix(key, "container.seccomp.security.alpha.kubernetes.io/"):
+			w.add(p.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
+		case strings.HasPrefix(key, appArmorPrefix):
+			w.add(p.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)
+		case key == "security.alpha.kubernetes.io/sysctls", key == "security.alpha.kubernetes.io/unsafe-sysctls":
+			w.add(p.Key(key), `non-functional in v1.11+; use the "sysctls" field instead`)
+		}
+	}
+}
+
+func (w *podWarner) volumes(p *field.Path) {
+	for i := range w.spec.Volumes {
+		v, p := &w.spec.Volumes[i], p.Index(i)
+		for _, old := range []struct {
+			name string
+			set  bool
+			msg  string
+		}{
+			{"photonPersistentDisk", v.PhotonPersistentDisk != nil, "deprecated in v1.11, non-functional in v1.16+"},
+			{"gitRepo", v.GitRepo != nil, "deprecated in v1.11, and disabled by default in v1.33+"},
+			{"scaleIO", v.ScaleIO != nil, "deprecated in v1.16, non-functional in v1.22+"},
+			{"flocker", v.Flocker != nil, "deprecated in v1.22, non-functional in v1.25+"},
+			{"storageOS", v.StorageOS != nil, "deprecated in v1.22, non-functional in v1.25+"},
+			{"quobyte", v.Quobyte != nil, "deprecated in v1.22, non-functional in v1.25+"},
+			{"glusterfs", v.Glusterfs != nil, "deprecated in v1.25, non-functional in v1.26+"},
+			{"cephfs", v.CephFS != nil, "deprecated in v1.28, non-functional in v1.31+"},
+			{"rbd", v.RBD != nil, "deprecated in v1.28, non-functional in v1.31+"},
+		} {
+			if old.set {
+				w.add(p.Child(old.name), "%s", old.msg)
+			}
+		}
+		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+			r := &v.Ephemeral.VolumeClaimTemplate.Spec.Resources
+			at := p.Child("ephemeral", "volumeClaimTemplate", "spec", "resources")
+			w.amounts(at.Child("limits"), r.Limits)
+			w.amounts(at.Child("requests"), r.Requests)
+		}
+	}
+}
+
+// lists warns of entries that hide each other when they are merged by key.
+func (w *podWarner) lists(s *field.Path) {
+	seen := make(map[string]int)
+	for i, alias := range w.spec.HostAliases {
+		if first, ok := seen[alias.IP]; ok {
+			w.add(s.Child("hostAliases").Index(i).Child("ip"), "duplicate ip %q with %s", alias.IP,
+				s.Child("hostAliases").Index(first).Child("ip"))
+		} else {
+			seen[alias.IP] = i
+		}
+	}
+	refs := duplicates{}
+	for i, ref := range w.spec.ImagePullSecrets {
+		p := s.Child("imagePullSecrets").Index(i)
+		switch {
+		case ref.Name == "":
+			w.add(p, "invalid empty name %q", ref.Name)
+		case !refs.add(ref.Name):
+			w.add(p, "duplicate name %q", ref.Name)
+		}
+	}
+}
+
+// amounts warns of fractions of a byte.
+func (w *podWarner) amounts(p *field.Path, list corev1.ResourceList) {
+	for _, name := range sortedKeys(list) {
+		switch name {
+		case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
+			if q := list[name]; q.MilliValue()%1000 != 0 {
+				w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
+			}
+		}
+	}
+}
+
+func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
+	env := duplicates{}
+	for i, v := range ctr.Env {
+		if !env.add(v.Name) {
+			w.add(p.Child("env").Index(i), "hides previous definition of %q, which may be dropped when using apply", v.Name)
+		}
+	}
+	w.amounts(p.Child("resources", "limits"), ctr.Resources.Limits)
+	w.amounts(p.Child("resources", "requests"), ctr.Resources.Requests)
+	type key struct {
+		protocol corev1.Protocol
+		port     int32
+	}
+	ports := make(map[key]int)
+	for i, port := range ctr.Ports {
+		k := key{port.Protocol, port.ContainerPort}
+		if first, ok := ports[k]; ok {
+			w.add(p.Child("ports").Index(i), "duplicate port definition with %s", p.Child("ports").Index(first))
+		} else {
+			ports[k] = i
+		}
+	}
+}
+
+// selectors warns of terms that can match nothing.
+func (w *podWarner) selectors(s *field.Path) {
+	const msg = "a null labelSelector results in matching no pod"
+	terms := func(p *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
+		for i := range hard {
+			if hard[i].LabelSelector == nil {
+				w.add(p.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i).Child("labelSelector"), msg)
+			}
+		}
+		for i := range soft {
+			if soft[i].PodAffinityTerm.LabelSelector == nil {
+				at := p.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i)
+				w.add(at.Child("podAffinityTerm", "labelSelector"), msg)
+			}
+		}
+	}
+	if a := w.spec.Affinity; a != nil {
+		p := s.Child("affinity")
+		if t := a.PodAffinity; t != nil {
+			terms(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+		if t := a.PodAntiAffinity; t != nil {
+			terms(p.Child("podAntiAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+	}
+	for i, c := range w.spec.TopologySpreadConstraints {
+		if c.LabelSelector == nil {
+			w.add(s.Child("topologySpreadConstraints").Index(i).Child("labelSelector"), msg)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package core
+
+import "github.com/coracle-project/coracle/scheme/api/corev1"
+
+// qosClass follows from the resources of a pod: all limits set and equal to the requests is Guaranteed, none at all
+// BestEffort, all else Burstable. Resources of the pod as a whole count instead of those of its containers.
+func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
+	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
+	guaranteed := true
+	count := func(r *corev1.ResourceRequirements) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			if q, ok := r.Requests[name]; ok && q.Sign() > 0 {
+				addTo(requests, name, q)
+			}
+			if q, ok := r.Limits[name]; ok && q.Sign() > 0 {
+				addTo(limits, name, q)
+			} else {
+				guaranteed = false
+			}
+		}
+	}
+	if r := spec.Resources; r != nil && (len(r.Requests) > 0 || len(r.Limits) > 0) {
+		count(r)
+	} else {
+		for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+			for i := range list {
+				count(&list[i].Resources)
+			}
+		}
+	}
+	if len(requests) == 0 && len(limits) == 0 {
+		return corev1.PodQOSBestEffort
+	}
+	for name, q := range requests {
+		if limit, ok := limits[name]; !ok || limit.Cmp(q) != 0 {
+			guaranteed = false
+		}
+	}
+	if guaranteed && len(requests) == len(limits) {
+		return corev1.PodQOSGuaranteed
+	}
+	return corev1.PodQOSBurstable
+}

@@ -1,0 +1,263 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// services makes the resource services. Addresses and node ports are allocated between Prepare and Validate, by whoever
+// owns the ranges; here they are kept over updates and let go where a type has no use for them.
+func services() registry.Resource {
+	return registry.Resource{
+		GroupResource: meta.GroupResource{Resource: "services"},
+		Kind:          "Service", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"},
+		Namespaced: true,
+		KeyPrefix:  "services/specs",
+		Strategy: registry.Strategy{
+			ValidateName: names.DNSLabelName,
+			Prepare: func(_ *registry.Request, obj meta.Object) {
+				svc := obj.(*corev1.Service)
+				svc.Status = corev1.ServiceStatus{}
+				completeClusterIPs(svc, nil)
+				completeFamilies(svc)
+			},
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				svc, was := obj.(*corev1.Service), old.(*corev1.Service)
+				svc.Status = scheme.DeepCopy(was.Status)
+				keepAllocated(svc, was)
+				completeClusterIPs(svc, was)
+				dropUseless(svc, was)
+				completeFamilies(svc)
+			},
+			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
+				return checkService(obj.(*corev1.Service))
+			},
+			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
+				return checkServiceUpdate(obj.(*corev1.Service), old.(*corev1.Service))
+			},
+			Warnings: func(_ *registry.Request, obj, _ meta.Object) []string {
+				return serviceWarnings(obj.(*corev1.Service))
+			},
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+		},
+		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
+				obj.(*corev1.Service).Spec = scheme.DeepCopy(old.(*corev1.Service).Spec)
+			},
+			ValidateUpdate: func(_ *registry.Request, obj, _ meta.Object) field.ErrorList {
+				return checkServiceStatus(obj.(*corev1.Service))
+			},
+			AllowUnconditionalUpdate: true,
+		}}},
+		Fields: []registry.FieldValue{
+			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
+		},
+		Table:          serviceTable,
+		ReturnsDeleted: true,
+	}
+}
+
+// What the types of services make use of.
+
+func usesClusterIP(svc *corev1.Service) bool { return svc.Spec.Type != corev1.ServiceTypeExternalName }
+
+func usesNodePorts(svc *corev1.Service) bool {
+	switch svc.Spec.Type {
+	case corev1.ServiceTypeNodePort:
+		return true
+	case corev1.ServiceTypeLoadBalancer:
+		allocate := svc.Spec.AllocateLoadBalancerNodePorts
+		return allocate == nil || *allocate
+	}
+	return false
+}
+
+func usesHealthCheckPort(svc *corev1.Service) bool {
+	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer &&
+		svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// clusterIPNone is the address of a service that wants none.
+const clusterIPNone = "None"
+
+func isHeadless(svc *corev1.Service) bool {
+	return len(svc.Spec.ClusterIPs) > 0 && svc.Spec.ClusterIPs[0] == clusterIPNone
+}
+
+// keepAllocated fills in what an update leaves out and the old object has.
+func keepAllocated(svc, old *corev1.Service) {
+	spec, was := &svc.Spec, &old.Spec
+	if usesClusterIP(svc) && usesClusterIP(old) {
+		if spec.ClusterIP == "" {
+			spec.ClusterIP = was.ClusterIP
+		}
+		if len(spec.ClusterIPs) == 0 && spec.ClusterIP == was.ClusterIP {
+			spec.ClusterIPs = slices.Clone(was.ClusterIPs)
+		}
+		if spec.ClusterIP == was.ClusterIP {
+			if spec.IPFamilyPolicy == nil {
+				spec.IPFamilyPolicy = was.IPFamilyPolicy
+			}
+			if len(spec.IPFamilies) == 0 {
+				spec.IPFamilies = slices.Clone(was.IPFamilies)
+			}
+		}
+	}
+	if usesNodePorts(svc) && usesNodePorts(old) {
+		keepNodePorts(spec.Ports, was.Ports)
+	}
+	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) && spec.HealthCheckNodePort == 0 {
+		spec.HealthCheckNodePort = was.HealthCheckNodePort
+	}
+}
+
+// keepNodePorts gives ports that leave theirs out the node port of the old port with their name, unless another
+// port took it.
+func keepNodePorts(ports, old []corev1.ServicePort) {
+	byName, used := make(map[string]int32), make(map[int32]bool)
+	for _, p := range old {
+		byName[p.Name] = p.NodePort
+	}
+	for _, p := range ports {
+		used[p.NodePort] = p.NodePort != 0
+	}
+	for i := range ports {
+		if p := &ports[i]; p.NodePort == 0 && !used[byName[p.Name]] {
+			p.NodePort = byName[p.Name]
+			used[p.NodePort] = p.NodePort != 0
+		}
+	}
+}
+
+// completeClusterIPs makes clusterIPs follow clusterIP where a client knows only the latter. old is nil on create.
+func completeClusterIPs(svc, old *corev1.Service) {
+	spec := &svc.Spec
+	if len(spec.ClusterIPs) == 0 && spec.ClusterIP != "" {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+		return
+	}
+	if old == nil || spec.ClusterIP == old.Spec.ClusterIP || !slices.Equal(spec.ClusterIPs, old.Spec.ClusterIPs) {
+		return
+	}
+	if spec.ClusterIP == "" {
+		spec.ClusterIPs = nil
+	} else {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+}
+
+// completeFamilies sets the IP families of a service and how many it wants: those of its addresses, else IPv4 alone.
+// A headless service whose endpoints somebody else manages may have any.
+func completeFamilies(svc *corev1.Service) {
+	spec := &svc.Spec
+	if !usesClusterIP(svc) {
+		return
+	}
+	if !isHeadless(svc) {
+		for i := len(spec.IPFamilies); i < len(spec.ClusterIPs); i++ {
+			if ip, msgs := names.ParseIP(spec.ClusterIPs[i], false); len(msgs) == 0 {
+				spec.IPFamilies = append(spec.IPFamilies, familyOf(ip.Is4()))
+			}
+		}
+	}
+	anyFamily := isHeadless(svc) && len(spec.Selector) == 0
+	if spec.IPFamilyPolicy == nil {
+		policy := corev1.IPFamilyPolicySingleStack
+		if anyFamily || len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 {
+			policy = corev1.IPFamilyPolicyRequireDualStack
+		}
+		spec.IPFamilyPolicy = &policy
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	if anyFamily && len(spec.IPFamilies) == 1 && *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
+		spec.IPFamilies = append(spec.IPFamilies, familyOf(spec.IPFamilies[0] != corev1.IPv4Protocol))
+	}
+}
+
+func familyOf(is4 bool) corev1.IPFamily {
+	if is4 {
+		return corev1.IPv4Protocol
+	}
+	return corev1.IPv6Protocol
+}
+
+// dropUseless lets go of values that the new type has no use for, if the client left them as they were.
+func dropUseless(svc, old *corev1.Service) {
+	spec, was := &svc.Spec, &old.Spec
+	if usesClusterIP(old) && !usesClusterIP(svc) {
+		if spec.ClusterIP == was.ClusterIP && slices.Equal(spec.ClusterIPs, was.ClusterIPs) {
+			spec.ClusterIP, spec.ClusterIPs = "", nil
+		}
+		if slices.Equal(spec.IPFamilies, was.IPFamilies) {
+			spec.IPFamilies = nil
+		}
+		dropSame(&spec.IPFamilyPolicy, was.IPFamilyPolicy)
+		dropSame(&spec.InternalTrafficPolicy, was.InternalTrafficPolicy)
+	}
+	if usesNodePorts(old) && !usesNodePorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
+		for i := range spec.Ports {
+			spec.Ports[i].NodePort = 0
+		}
+	}
+	if usesHealthCheckPort(old) && !usesHealthCheckPort(svc) && spec.HealthCheckNodePort == was.HealthCheckNodePort {
+		spec.HealthCheckNodePort = 0
+	}
+	if was.Type == corev1.ServiceTypeLoadBalancer && spec.Type != corev1.ServiceTypeLoadBalancer {
+		dropSame(&spec.AllocateLoadBalancerNodePorts, was.AllocateLoadBalancerNodePorts)
+		dropSame(&spec.LoadBalancerClass, was.LoadBalancerClass)
+	}
+	if corev1.ExternallyAccessible(old) && !corev1.ExternallyAccessible(svc) &&
+		spec.ExternalTrafficPolicy == was.ExternalTrafficPolicy {
+		spec.ExternalTrafficPolicy = ""
+	}
+}
+
+func dropSame[T comparable](p **T, old *T) {
+	if *p != nil && old != nil && **p == *old {
+		*p = nil
+	}
+}
+
+func sameNodePorts(a, b []corev1.ServicePort) bool {
+	set := func(ports []corev1.ServicePort) []int32 {
+		var list []int32
+		for _, p := range ports {
+			if p.NodePort != 0 {
+				list = append(list, p.NodePort)
+			}
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	return slices.Equal(set(a), set(b))
+}
+
+func serviceWarnings(svc *corev1.Service) []string {
+	var warnings []string
+	if _, ok := svc.Annotations["service.kubernetes.io/topology-aware-hints"]; ok {
+		warnings = append(warnings, "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "+
+			"service.kubernetes.io/topology-mode instead")
+	}
+	if !isHeadless(svc) {
+		return warnings
+	}
+	if svc.Spec.LoadBalancerIP != "" {
+		warnings = append(warnings, "spec.loadBalancerIP is ignored for headless services")
+	}
+	if len(svc.Spec.ExternalIPs) > 0 {
+		warnings = append(warnings, "spec.externalIPs is ignored for headless services")
+	}
+	if svc.Spec.SessionAffinity != corev1.ServiceAffinityNone {
+		warnings = append(warnings, "spec.SessionAffinity is ignored for headless services")
+	}
+	return warnings
+}

@@ -1,0 +1,421 @@
+package core
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// kubeletPort must not be exposed by a load balancer: it gives power over the node.
+const kubeletPort = 10250
+
+// checkService returns what is wrong with a service. If its addresses don't fit together nothing else is said, as
+// nothing could be allocated.
+func checkService(svc *corev1.Service) field.ErrorList {
+	if errs := checkClusterIPs(svc); len(errs) > 0 {
+		return errs
+	}
+	return checkServiceSpec(svc)
+}
+
+func checkServiceSpec(svc *corev1.Service) field.ErrorList {
+	spec, p := &svc.Spec, field.NewPath("spec")
+	var errs field.ErrorList
+	if len(spec.Ports) == 0 && !isHeadless(svc) && spec.Type != corev1.ServiceTypeExternalName {
+		errs = append(errs, field.Required(p.Child("ports"), ""))
+	}
+	errs = append(errs, checkServiceType(p, svc)...)
+	seen := duplicates{}
+	for i := range spec.Ports {
+		errs = append(errs, checkServicePort(p.Child("ports").Index(i), &spec.Ports[i], len(spec.Ports) > 1, seen)...)
+	}
+	errs = append(errs, meta.ValidateLabels(spec.Selector, p.Child("selector"))...)
+	errs = append(errs, oneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
+		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
+	errs = append(errs, checkAffinityConfig(p.Child("sessionAffinityConfig"), spec)...)
+	for i, text := range spec.ExternalIPs {
+		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), text)...)
+	}
+	errs = append(errs, oneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
+		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
+	errs = append(errs, checkPortNumbers(p.Child("ports"), spec)...)
+	errs = append(errs, checkSourceRanges(p.Child("loadBalancerSourceRanges"), svc)...)
+	if spec.AllocateLoadBalancerNodePorts != nil && spec.Type != corev1.ServiceTypeLoadBalancer {
+		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"), "may only be used when `type` is 'LoadBalancer'"))
+	}
+	if spec.LoadBalancerClass != nil {
+		if spec.Type != corev1.ServiceTypeLoadBalancer {
+			errs = append(errs, field.Forbidden(p.Child("loadBalancerClass"), "may only be used when `type` is 'LoadBalancer'"))
+		} else {
+			errs = append(errs, qualifiedName(p.Child("loadBalancerClass"), *spec.LoadBalancerClass)...)
+		}
+	}
+	return append(errs, checkTraffic(p, svc)...)
+}
+
+// checkServiceType checks what a type asks for.
+func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
+	spec := &svc.Spec
+	var errs field.ErrorList
+	switch spec.Type {
+	case corev1.ServiceTypeLoadBalancer:
+		for i := range spec.Ports {
+			if spec.Ports[i].Port == kubeletPort {
+				errs = append(errs, field.Invalid(p.Child("ports").Index(i), spec.Ports[i].Port,
+					fmt.Sprintf("may not expose port %d externally since it is used by kubelet", kubeletPort)))
+			}
+		}
+		fallthrough
+	case corev1.ServiceTypeNodePort:
+		if isHeadless(svc) {
+			errs = append(errs, field.Invalid(p.Child("clusterIPs").Index(0), spec.ClusterIPs[0],
+				fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
+		}
+	case corev1.ServiceTypeExternalName:
+		for _, f := range setFields([]setting{
+			{"clusterIPs", len(spec.ClusterIPs) > 0},
+			{"ipFamilies", len(spec.IPFamilies) > 0},
+			{"ipFamilyPolicy", spec.IPFamilyPolicy != nil},
+		}) {
+			errs = append(errs, field.Forbidden(p.Child(f), "may not be set for ExternalName services"))
+		}
+		if name := strings.TrimSuffix(spec.ExternalName, "."); name == "" {
+			errs = append(errs, field.Required(p.Child("externalName"), ""))
+		} else {
+			errs = append(errs, subdomain(p.Child("externalName"), name)...)
+		}
+	}
+	return errs
+}
+
+// checkServicePort checks one port. seen are the names so far; a port needs one if it has siblings.
+func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen duplicates) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case port.Name == "" && named:
+		errs = append(errs, field.Required(p.Child("name"), ""))
+	case port.Name != "":
+		errs = append(errs, label(p.Child("name"), port.Name)...)
+		if !seen.add(port.Name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), port.Name))
+		}
+	}
+	errs = append(errs, portNumber(p.Child("port"), port.Port)...)
+	errs = append(errs, oneOf(p.Child("protocol"), port.Protocol, protocols...)...)
+	errs = append(errs, portReference(p.Child("targetPort"), port.TargetPort)...)
+	if port.AppProtocol != nil {
+		errs = append(errs, qualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
+	}
+	return errs
+}
+
+// maxAffinitySeconds is a day.
+const maxAffinitySeconds = 86400
+
+func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+	config := spec.SessionAffinityConfig
+	switch spec.SessionAffinity {
+	case corev1.ServiceAffinityNone:
+		if config != nil {
+			return field.ErrorList{field.Forbidden(p, "must not be set when session affinity is None")}
+		}
+	case corev1.ServiceAffinityClientIP:
+		if config == nil {
+			return field.ErrorList{field.Required(p, "when session affinity type is ClientIP")}
+		}
+		if config.ClientIP == nil {
+			return field.ErrorList{field.Required(p.Child("clientIP"), "when session affinity type is ClientIP")}
+		}
+		at, seconds := p.Child("clientIP", "timeoutSeconds"), config.ClientIP.TimeoutSeconds
+		if seconds == nil {
+			return field.ErrorList{field.Required(at, "when session affinity type is ClientIP")}
+		}
+		if *seconds <= 0 || *seconds > maxAffinitySeconds {
+			return field.ErrorList{field.Invalid(at, *seconds, fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds))}
+		}
+	}
+	return nil
+}
+
+// checkEndpointIP checks an address that traffic is accepted at: addresses with a meaning of their own are not.
+func checkEndpointIP(p *field.Path, text string) field.ErrorList {
+	ip, msgs := names.ParseIP(text, true)
+	if len(msgs) > 0 {
+		return invalid(p, text, msgs)
+	}
+	var errs field.ErrorList
+	bad := func(is bool, msg string) {
+		if is {
+			errs = append(errs, field.Invalid(p, text, msg))
+		}
+	}
+	bad(ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", ip))
+	bad(ip.IsLoopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	bad(ip.IsLinkLocalUnicast(), "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	bad(ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	return errs
+}
+
+// checkPortNumbers checks that ports, and node ports, differ by number and protocol.
+func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+	type key struct {
+		protocol corev1.Protocol
+		number   int32
+	}
+	var errs field.ErrorList
+	if spec.Type == corev1.ServiceTypeClusterIP {
+		for i := range spec.Ports {
+			if spec.Ports[i].NodePort != 0 {
+				errs = append(errs, field.Forbidden(p.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
+			}
+		}
+	}
+	nodePorts, ports := make(map[key]bool), make(map[key]bool)
+	for i, port := range spec.Ports {
+		if port.NodePort == 0 {
+			continue
+		}
+		k := key{port.Protocol, port.NodePort}
+		if nodePorts[k] {
+			errs = append(errs, field.Duplicate(p.Index(i).Child("nodePort"), port.NodePort))
+		}
+		nodePorts[k] = true
+	}
+	for i, port := range spec.Ports {
+		k := key{port.Protocol, port.Port}
+		if ports[k] {
+			errs = append(errs, field.Duplicate(p.Index(i), goJSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
+		}
+		ports[k] = true
+	}
+	return errs
+}
+
+const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
+
+func checkSourceRanges(p *field.Path, svc *corev1.Service) field.ErrorList {
+	annotation, annotated := svc.Annotations[sourceRangesAnnotation]
+	ranges := svc.Spec.LoadBalancerSourceRanges
+	if len(ranges) == 0 && !annotated {
+		return nil
+	}
+	var errs field.ErrorList
+	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		errs = append(errs, field.Forbidden(p, "may only be used when `type` is 'LoadBalancer'"))
+	}
+	for i, text := range ranges {
+		text = strings.TrimSpace(text) // blanks have been let through since early days
+		errs = append(errs, invalid(p.Index(i), text, names.IsValidLegacyCIDR(text, true))...)
+	}
+	if len(ranges) == 0 && strings.TrimSpace(annotation) != "" {
+		at := field.NewPath("metadata", "annotations").Key(sourceRangesAnnotation)
+		for _, text := range strings.Split(annotation, ",") {
+			if len(names.IsValidLegacyCIDR(strings.TrimSpace(text), true)) > 0 {
+				errs = append(errs, field.Invalid(at, annotation, "must be a comma separated list of CIDRs e.g. 192.168.0.0/16,10.0.0.0/8"))
+				break
+			}
+		}
+	}
+	return errs
+}
+
+// trafficDistributions are the preferences that exist; the first is the old name of the second.
+var trafficDistributions = []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
+
+// checkTraffic checks the policies on where traffic goes.
+func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
+	spec := &svc.Spec
+	var errs field.ErrorList
+	external := p.Child("externalTrafficPolicy")
+	if corev1.ExternallyAccessible(svc) {
+		errs = append(errs, oneOf(external, spec.ExternalTrafficPolicy,
+			corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
+	} else if spec.ExternalTrafficPolicy != "" {
+		errs = append(errs, field.Invalid(external, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
+	}
+	if port := spec.HealthCheckNodePort; port != 0 {
+		at := p.Child("healthCheckNodePort")
+		if usesHealthCheckPort(svc) {
+			errs = append(errs, portNumber(at, port)...)
+		} else {
+			errs = append(errs, field.Invalid(at, port,
+				"may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
+		}
+	}
+	if usesClusterIP(svc) {
+		at := p.Child("internalTrafficPolicy")
+		if spec.InternalTrafficPolicy == nil {
+			if slices.Contains([]corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort,
+				corev1.ServiceTypeLoadBalancer}, spec.Type) {
+				errs = append(errs, field.Required(at, ""))
+			}
+		} else {
+			errs = append(errs, supported(at, *spec.InternalTrafficPolicy,
+				corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
+		}
+	}
+	if spec.TrafficDistribution != nil {
+		errs = append(errs, supported(p.Child("trafficDistribution"), *spec.TrafficDistribution, trafficDistributions...)...)
+	}
+	return errs
+}
+
+// checkClusterIPs checks addresses and families against each other.
+func checkClusterIPs(svc *corev1.Service) field.ErrorList {
+	if !usesClusterIP(svc) {
+		return nil
+	}
+	spec, p := &svc.Spec, field.NewPath("spec")
+	ips, families := p.Child("clusterIPs"), p.Child("ipFamilies")
+	var errs field.ErrorList
+	switch {
+	case spec.ClusterIP != "" && len(spec.ClusterIPs) == 0:
+		errs = append(errs, field.Required(ips, ""))
+	case spec.ClusterIP == "" && len(spec.ClusterIPs) > 0:
+		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "must be empty when `clusterIP` is not specified"))
+	case len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP:
+		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "first value must match `clusterIP`"))
+	}
+	seen := duplicates{}
+	for i, f := range spec.IPFamilies {
+		if bad := supported(families.Index(i), f, corev1.IPv4Protocol, corev1.IPv6Protocol); len(bad) > 0 {
+			errs = append(errs, bad...)
+		} else if !seen.add(string(f)) {
+			errs = append(errs, field.Duplicate(families.Index(i), f))
+		}
+	}
+	if spec.IPFamilyPolicy != nil {
+		errs = append(errs, supported(p.Child("ipFamilyPolicy"), *spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
+			corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
+	}
+	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs)
+	if errs = append(errs, bad...); len(bad) > 0 {
+		return errs
+	}
+	if len(spec.ClusterIPs) > 2 {
+		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may only hold up to 2 values"))
+	}
+	if len(addrs) > 1 && (len(addrs) > 2 || addrs[0].Is4() == addrs[1].Is4()) {
+		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
+	}
+	for i, ip := range addrs {
+		if i < len(spec.IPFamilies) && spec.IPFamilies[i] != familyOf(ip.Is4()) {
+			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
+				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
+		}
+	}
+	return errs
+}
+
+// parseClusterIPs reads addresses; None stands alone or not at all.
+func parseClusterIPs(p *field.Path, ips []string) ([]netip.Addr, field.ErrorList) {
+	var errs field.ErrorList
+	var addrs []netip.Addr
+	for i, text := range ips {
+		if i == 0 && text == clusterIPNone {
+			if len(ips) > 1 {
+				errs = append(errs, field.Invalid(p, ips, "'None' must be the first and only value"))
+			}
+			continue
+		}
+		ip, msgs := names.ParseIP(text, true)
+		errs = append(errs, invalid(p.Index(i), text, msgs)...)
+		addrs = append(addrs, ip)
+	}
+	return addrs, errs
+}
+
+// checkServiceUpdate returns what is wrong with a change: addresses and families are not exchanged, but a second one
+// may come and go with the policy that says so.
+func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
+	if errs := checkClusterIPs(svc); len(errs) > 0 {
+		return errs
+	}
+	p := field.NewPath("spec")
+	var errs field.ErrorList
+	if usesClusterIP(svc) && usesClusterIP(old) {
+		if !isHeadless(svc) || !isHeadless(old) {
+			errs = append(errs, changedList(p, "clusterIPs", svc, svc.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
+		}
+		if !isHeadless(svc) || len(svc.Spec.Selector) > 0 {
+			errs = append(errs, changedList(p, "ipFamilies", svc, svc.Spec.IPFamilies, old.Spec.IPFamilies)...)
+		}
+	}
+	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
+	return append(errs, checkServiceSpec(svc)...)
+}
+
+// changedList compares clusterIPs or ipFamilies with what they were.
+func changedList[T ~string](p *field.Path, name string, svc *corev1.Service, now, was []T) field.ErrorList {
+	var errs field.ErrorList
+	list, policy := p.Child(name), p.Child("ipFamilyPolicy")
+	single := svc.Spec.IPFamilyPolicy != nil && *svc.Spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack
+	singular := map[string]string{"clusterIPs": "clusterIP", "ipFamilies": "ipFamily"}[name]
+	if len(now) == 0 && len(was) > 0 {
+		return field.ErrorList{field.Invalid(list.Index(0), now, "primary "+singular+" can not be unset")}
+	}
+	for i := range min(len(now), len(was)) {
+		if now[i] != was[i] {
+			errs = append(errs, field.Invalid(list.Index(i), now, "may not change once set"))
+		}
+	}
+	switch {
+	case len(was) == 2 && len(now) == 1 && !single:
+		errs = append(errs, field.Invalid(policy, svc.Spec.IPFamilyPolicy, "must be set to 'SingleStack' when releasing the secondary "+singular))
+	case len(was) == 1 && len(now) == 2 && single:
+		errs = append(errs, field.Invalid(policy, svc.Spec.IPFamilyPolicy,
+			"must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary "+singular))
+	}
+	return errs
+}
+
+// classUpdate keeps the class of a load balancer, which is set once.
+func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
+	const lb = corev1.ServiceTypeLoadBalancer
+	now, was := svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass
+	if old.Spec.Type != lb || svc.Spec.Type != lb || same(now, was) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, now, "may not change once set")}
+}
+
+// checkServiceStatus checks where traffic enters a load balancer.
+func checkServiceStatus(svc *corev1.Service) field.ErrorList {
+	p := field.NewPath("status", "loadBalancer", "ingress")
+	ingress := svc.Status.LoadBalancer.Ingress
+	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		if len(ingress) > 0 {
+			return field.ErrorList{field.Forbidden(p, "may only be used when `spec.type` is \"LoadBalancer\"")}
+		}
+		return nil
+	}
+	var errs field.ErrorList
+	for i := range ingress {
+		ing, p := &ingress[i], p.Index(i)
+		if ing.IP != "" {
+			errs = append(errs, invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
+		}
+		mode := p.Child("ipMode")
+		switch {
+		case ing.IP != "" && ing.IPMode == nil:
+			errs = append(errs, field.Required(mode, "must be specified when `ip` is set"))
+		case ing.IP == "" && ing.IPMode != nil:
+			errs = append(errs, field.Forbidden(mode, "may not be specified when `ip` is not set"))
+		case ing.IPMode != nil:
+			errs = append(errs, supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+		}
+		if ing.Hostname != "" {
+			errs = append(errs, subdomain(p.Child("hostname"), ing.Hostname)...)
+			if _, msgs := names.ParseIP(ing.Hostname, false); len(msgs) == 0 {
+				errs = append(errs, field.Invalid(p.Child("hostname"), ing.Hostname, "must be a DNS name, not an IP address"))
+			}
+		}
+	}
+	return errs
+}
