@@ -16,7 +16,7 @@ import (
 // CoreGroups returns Kubernetes's own groups as far as they are served. Events are kept for eventTTL.
 func CoreGroups(eventTTL time.Duration) []Group {
 	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(eventTTL)},
+		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(core.Options{EventTTL: eventTTL})},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
 	}
 }

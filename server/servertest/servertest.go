@@ -12,7 +12,7 @@
 //
 // When the test ends, so does the server, and everything it has started.
 //
-// Not here: clients. URL, CA and Token, or the Kubeconfig, are what any Kubernetes client needs.
+// Not here: clients. URL, CAPEM and Token, or the Kubeconfig, are what any Kubernetes client needs.
 package servertest
 
 import (
@@ -33,17 +33,17 @@ const Token = "servertest-admin"
 
 // Server is a running server.
 type Server struct {
-	*server.Server
-
+	// Server is the server itself, for what no client can see.
+	Server *server.Server
 	// URL is where the server answers, without a slash at the end: "https://127.0.0.1:34567".
 	URL string
-	// CA is the PEM of the authority that signed the server's certificate; nil if the server speaks plain HTTP only.
-	CA []byte
+	// CAPEM is the authority that signed the server's certificate; nil if the server speaks plain HTTP only.
+	CAPEM []byte
 	// Token is the administrator's bearer token.
 	Token string
 	// Kubeconfig is the path of a kubeconfig for the administrator; "" if the server speaks plain HTTP only.
 	Kubeconfig string
-	// Client trusts CA and sends Token with each request that has no Authorization header of its own.
+	// Client trusts CAPEM and sends Token with each request that has no Authorization header of its own.
 	Client *http.Client
 
 	transport *http.Transport
@@ -93,9 +93,9 @@ func (s *Server) run(t testing.TB) {
 	// The test's own context ends before its cleanups run, which may still want to talk to the server.
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	go func() { ended <- s.Server.Run(ctx) }()
 	select {
-	case <-s.Ready():
+	case <-s.Server.Ready():
 	case err := <-ended:
 		cancel()
 		t.Fatalf("servertest: the server ended before it was ready: %v", err)
@@ -114,16 +114,16 @@ func (s *Server) run(t testing.TB) {
 func (s *Server) connect(t testing.TB) {
 	t.Helper()
 	s.Client = &http.Client{Transport: &authorized{next: s.transport, header: "Bearer " + s.Token}}
-	if s.Address() == nil {
-		s.URL = "http://" + reachable(s.PlainAddress())
+	if s.Server.Address() == nil {
+		s.URL = "http://" + reachable(s.Server.PlainAddress())
 		return
 	}
-	s.URL, s.CA = "https://"+reachable(s.Address()), s.Server.CA()
-	s.Kubeconfig = s.Server.Kubeconfig()
+	ca, err := s.Server.CA()
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(s.CA) {
-		t.Fatal("servertest: the server has no authority")
+	if err != nil || !roots.AppendCertsFromPEM(ca) {
+		t.Fatalf("servertest: the server's authority: %v", err)
 	}
+	s.URL, s.CAPEM, s.Kubeconfig = "https://"+reachable(s.Server.Address()), ca, s.Server.Kubeconfig()
 	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
