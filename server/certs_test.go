@@ -201,7 +201,7 @@ func TestReloaded(t *testing.T) {
 		if got := *r.get(); i > 0 && got == tt.want && tt.text == tt.want {
 			t.Errorf("step %d: read again within a second", i)
 		}
-		r.checked = time.Time{}
+		r.checked.Store(0)
 		if got := *r.get(); got != tt.want {
 			t.Errorf("step %d, file says %s: got %s, want %s", i, tt.text, got, tt.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -34,11 +35,13 @@ const (
 // Config says what a server is to be. The zero Config serves the Kubernetes kinds over TLS on 127.0.0.1:6443 with an
 // embedded store and self-made certificates under ./.coracle.
 type Config struct {
-	// Groups are the API groups to serve; nil means CoreGroups().
+	// Groups are the API groups to serve; nil means CoreGroups.
 	Groups []Group
 	// Admission returns further admission plugins, which run after NamespaceLifecycle. It is called once, when the
 	// server's stores exist.
 	Admission func(s *Server) (admission.Chain, error)
+	// Setup is called last in New, to add hooks and paths of one's own.
+	Setup func(s *Server) error
 	// Controllers selects what runs beside the API: names, "*" for all that are on by default, "-name" to leave
 	// one out. nil means {"*"}; an empty list means none.
 	Controllers []string
@@ -96,6 +99,8 @@ type Config struct {
 	ShutdownDelay, ShutdownTimeout time.Duration
 	// EventTTL is how long Events are kept, default 1 h.
 	EventTTL time.Duration
+	// AllowPrivileged lets containers of Pods be privileged.
+	AllowPrivileged bool
 	// Profiling serves /debug/pprof, to who may see it.
 	Profiling bool
 
@@ -132,7 +137,7 @@ func (c *Config) complete() error {
 		}
 	}
 	if c.Groups == nil {
-		c.Groups = CoreGroups(c.EventTTL)
+		c.Groups = CoreGroups(core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged})
 	}
 	if c.Controllers == nil {
 		c.Controllers = []string{"*"}

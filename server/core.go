@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -13,10 +12,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// CoreGroups returns Kubernetes's own groups as far as they are served. Events are kept for eventTTL.
-func CoreGroups(eventTTL time.Duration) []Group {
+// CoreGroups returns Kubernetes' own groups as far as they are served.
+func CoreGroups(opts core.Options) []Group {
 	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(core.Options{EventTTL: eventTTL})},
+		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
 	}
 }

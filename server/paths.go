@@ -63,6 +63,17 @@ func (s *Server) installPaths() error {
 	return nil
 }
 
+// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
+// through all filters: who may ask is decided by rules for non-resource URLs. An error that get returns, before it
+// has written anything, is answered as a Status. For other methods there is Core.Paths.
+func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
+	return s.Core.Paths.Handle(path, readOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := get(w, r); err != nil {
+			router.WriteError(w, r, err)
+		}
+	})))
+}
+
 // onlyAt serves one path of a prefix and answers 404, as a Status, on those below it.
 func onlyAt(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,6 +39,7 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	store    storage.Store
+	chains   chains
 	leases   *storage.Leases
 	cache    *cache.Cache
 	registry *registry.Config
@@ -87,7 +88,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) build() error {
 	var opening sync.WaitGroup
 	var storeErr, identityErr error
-	opening.Go(func() { s.store, storeErr = openStore(s.ctx, &s.cfg) })
+	opening.Go(func() { s.store, storeErr = openStore(s.ctx, &s.cfg, &s.chains) })
 	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
 	for i := range s.cfg.Groups {
 		s.cfg.Groups[i].AddToScheme(s.Scheme)
@@ -120,7 +121,13 @@ func (s *Server) build() error {
 		}}
 		s.Go(compactor.Run)
 	}
-	return errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler(routerConfig))
+	if err := errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler(routerConfig)); err != nil {
+		return err
+	}
+	if s.cfg.Setup != nil {
+		return s.cfg.Setup(s)
+	}
+	return nil
 }
 
 // buildAdmission makes the chain of plugins that every write passes.

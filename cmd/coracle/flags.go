@@ -49,6 +49,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
 
 	f.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "controllers to run: names, * for all, -name to leave one out; empty for none")
+	f.BoolVar(&c.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
 	f.DurationVar(&c.EventTTL, "event-ttl", time.Hour, "how long events are kept")
 	f.IntVar(&c.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	f.IntVar(&c.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")

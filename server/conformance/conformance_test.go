@@ -1,0 +1,139 @@
+package conformance
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
+)
+
+func TestMain(m *testing.M) {
+	etcdproc.Main() // serves, if this process was started to be an etcd
+	goleak.VerifyTestMain(m)
+}
+
+// engines are the stores that all is replayed against.
+var engines = []struct {
+	name   string
+	config func(t *testing.T) server.Config
+}{
+	{"memory", func(*testing.T) server.Config { return server.Config{Storage: server.StorageMemory} }},
+	{"embedded", func(*testing.T) server.Config { return server.Config{Storage: server.StorageEmbedded} }},
+	{"file", func(*testing.T) server.Config { return server.Config{Storage: server.StorageFile} }},
+	{"etcd", func(t *testing.T) server.Config {
+		return server.Config{EtcdServers: []string{etcdproc.Start(t)}}
+	}},
+}
+
+// start runs a server as the recordings want it: no controllers, a user alice without rights of her own.
+func start(t *testing.T, cfg server.Config) *target {
+	t.Helper()
+	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,alice,dev\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Controllers = []string{}
+	cfg.Authenticators = []authn.Authenticator{tokens}
+	s := servertest.Start(t, cfg)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.CAPEM)
+	transport := &http.Transport{
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		DisableCompression:  true,
+		MaxIdleConnsPerHost: 16,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &target{
+		url: s.URL,
+		client: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		tokens: map[string]string{"admin": s.Token, "alice": "alice-token", "anonymous": "", "bad": "unknown-token"},
+	}
+}
+
+// TestScenarios plays every scenario on every engine.
+func TestScenarios(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			t.Parallel()
+			to := start(t, engine.config(t))
+			names := map[string]bool{}
+			for _, s := range scenarios(t) {
+				names[s.Name] = true
+				t.Run(s.Name, func(t *testing.T) {
+					t.Parallel()
+					playScenario(t, to, s)
+				})
+			}
+			for name := range waiting {
+				if !names[name] {
+					t.Errorf("waiting has %q, which is no scenario", name)
+				}
+			}
+		})
+	}
+}
+
+// playScenario fails the test for each step whose answer differs, or, if the scenario is to wait, if none does.
+func playScenario(t *testing.T, to *target, s *scenario) {
+	p := newPlayer(t, to)
+	p.prepare(t, s.Namespaces)
+	reason, waits := waiting[s.Name]
+	// A scenario that waits is of no interest behind its first difference, and may have long waits there.
+	var report func(format string, args ...any) (stop bool)
+	failed := false
+	report = func(format string, args ...any) bool {
+		failed = true
+		if waits {
+			t.Logf("waits for %s: %s", reason, fmt.Sprintf(format, args...))
+			return true
+		}
+		t.Errorf(format, args...)
+		return false
+	}
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		expected(s.Name, i, step)
+		found, err := p.play(t.Context(), step)
+		if len(found) > 0 && report("%s:\n\t%s", step.title(i), strings.Join(found, "\n\t")) {
+			break
+		}
+		if err != nil && report("%s: %v", step.title(i), err) {
+			break
+		}
+		if errors.Is(err, errStop) || errors.Is(err, context.Canceled) {
+			break
+		}
+	}
+	if waits && !failed {
+		t.Errorf("waits for %s, and yet it passes: take it off the list", reason)
+	}
+}
+
+// expected prepares what was recorded for the comparison.
+func expected(scenario string, i int, s *step) {
+	want := s.Expect
+	if want == nil { // nothing but success counts
+		return
+	}
+	withoutManagedFields(want.Body)
+	for _, e := range want.Events {
+		withoutManagedFields(e)
+	}
+	if d, ok := differences[stepOf{scenario, i}]; ok {
+		d.apply(want)
+	}
+}
