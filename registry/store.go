@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
@@ -61,13 +62,17 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	}
 	if res.KeyPrefix == "" {
 		res.KeyPrefix = res.GroupResource.Resource
+		if !builtIn(res.GroupResource.Group) {
+			res.KeyPrefix = res.GroupResource.Group + "/" + res.KeyPrefix
+		}
 	}
 	if res.StorageVersion == "" {
-		versions := cfg.Scheme.VersionsOf(res.GroupResource.Group)
-		if len(versions) == 0 {
-			return nil, fmt.Errorf("registry: group %q of %s has no versions", res.GroupResource.Group, res.GroupResource)
+		gk := meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind}
+		version, ok := preferred(cfg.Scheme, gk)
+		if !ok {
+			return nil, fmt.Errorf("registry: the kind %s of %s is not registered", gk, res.GroupResource)
 		}
-		res.StorageVersion = versions[0].Version
+		res.StorageVersion = version
 	}
 	if res.Strategy.ValidateName == nil {
 		res.Strategy.ValidateName = names.DNSSubdomainName
@@ -82,6 +87,9 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	if !cfg.Scheme.Recognizes(s.storageGVK) {
 		return nil, fmt.Errorf("registry: %v is not registered", s.storageGVK)
 	}
+	if obj := s.New(); res.fits != nil && !res.fits(obj) {
+		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
+	}
 	s.reader = newReader(cfg, s.storageGVK, s.root, res.Fields)
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
 		Name:   res.GroupResource.String(),
@@ -89,6 +97,21 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		Decode: s.reader.decode,
 	})
 	return s, nil
+}
+
+// builtIn reports whether a group is one of Kubernetes's own, whose resources have plurals unlike any other's.
+func builtIn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// preferred returns the most preferred version in which a kind is registered.
+func preferred(s *scheme.Scheme, gk meta.GroupKind) (version string, ok bool) {
+	for _, gv := range s.VersionsOf(gk.Group) {
+		if s.Recognizes(gv.WithKind(gk.Kind)) {
+			return gv.Version, true
+		}
+	}
+	return "", false
 }
 
 // Subresource returns the Store of a declared subresource, which shares the objects, or nil if there is none of that

@@ -16,28 +16,37 @@ type Request struct {
 	DryRun    bool
 }
 
-// Strategy is what a kind decides about its objects. The functions are pure: no I/O and no clock but Request.Now.
-// Objects are of the hub version. Every function may be nil, meaning nothing special.
+// Resource, Subresource, Strategy and Table are the declarations that a Store works with, of any kind of object.
+// Declarations in the terms of one kind are made with the generic types; Typed turns them into these.
+type (
+	Resource    = ResourceOf[meta.Object]
+	Subresource = SubresourceOf[meta.Object]
+	Strategy    = StrategyOf[meta.Object]
+	Table       = TableOf[meta.Object]
+)
+
+// StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock but Request.Now.
+// Objects are of the hub version, whose type T is. Every function may be nil, meaning nothing special.
 //
 // ObjectMeta is handled and validated by the Store; strategies see to the rest.
-type Strategy struct {
+type StrategyOf[T meta.Object] struct {
 	// ValidateName says what is wrong with a name, or with a generateName if prefix is set. nil: DNS-1123 subdomain.
 	ValidateName func(name string, prefix bool) []string
 
 	// Prepare drops what a client may not set on create, such as status, and sets what the server owns.
-	Prepare func(r *Request, obj meta.Object)
+	Prepare func(r *Request, obj T)
 	// PrepareUpdate keeps from old what this door may not change (status, or all but status) and bumps
 	// ObjectMeta.Generation, which comes in as old's, when the kind counts the change.
-	PrepareUpdate func(r *Request, obj, old meta.Object)
+	PrepareUpdate func(r *Request, obj, old T)
 
-	Validate       func(r *Request, obj meta.Object) field.ErrorList
-	ValidateUpdate func(r *Request, obj, old meta.Object) field.ErrorList
+	Validate       func(r *Request, obj T) field.ErrorList
+	ValidateUpdate func(r *Request, obj, old T) field.ErrorList
 
 	// Warnings are texts for the client, also when the write succeeds. old is nil on create.
-	Warnings func(r *Request, obj, old meta.Object) []string
+	Warnings func(r *Request, obj, old T) []string
 
 	// Canonicalize brings a valid object into its normal form, right before it is stored.
-	Canonicalize func(obj meta.Object)
+	Canonicalize func(obj T)
 
 	// AllowCreateOnUpdate lets PUT create what does not exist.
 	AllowCreateOnUpdate bool
@@ -46,12 +55,12 @@ type Strategy struct {
 
 	// Graceful decides whether a deletion gives the object time. It may set opts.GracePeriodSeconds, and must leave
 	// it set if it returns true. nil: deletions are immediate.
-	Graceful func(r *Request, obj meta.Object, opts *meta.DeleteOptions) bool
+	Graceful func(r *Request, obj T, opts *meta.DeleteOptions) bool
 
 	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces: spec.finalizers).
-	Held func(obj meta.Object) bool
+	Held func(obj T) bool
 	// Terminate is told that the deletion of an object that is held has begun, and shows it in the object.
-	Terminate func(obj meta.Object)
+	Terminate func(obj T)
 
 	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs, ReplicationControllers).
 	OrphanByDefault bool
@@ -69,17 +78,17 @@ type FieldValue struct {
 	Default string
 }
 
-// Table says how a kind is printed by clients that ask for as=Table.
-type Table struct {
+// TableOf says how a kind is printed by clients that ask for as=Table.
+type TableOf[T meta.Object] struct {
 	Columns []meta.TableColumnDefinition
 	// Cells returns one value for each column: string, int64, bool or float64. now is for ages.
-	Cells func(obj meta.Object, now time.Time) []any
+	Cells func(obj T, now time.Time) []any
 	// Conditions may be nil. It returns the row's conditions, such as Completed.
-	Conditions func(obj meta.Object) []meta.TableRowCondition
+	Conditions func(obj T) []meta.TableRowCondition
 }
 
-// Resource declares a resource of a built-in or library user's kind.
-type Resource struct {
+// ResourceOf declares a resource of a built-in or library user's kind.
+type ResourceOf[T meta.Object] struct {
 	GroupResource meta.GroupResource // plural: "pods"
 	Kind          string
 	Singular      string
@@ -88,34 +97,37 @@ type Resource struct {
 	Namespaced    bool
 
 	// KeyPrefix is the resource's place under the store's prefix, such as "pods" or "services/specs"; "" means the
-	// plural, or "group/plural" if the scheme has no hub for the group.
+	// plural for Kubernetes's own groups, and "group/plural" for others.
 	KeyPrefix string
-	// StorageVersion is the version stored; "" means the group's preferred one.
+	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
 
-	Strategy Strategy
+	Strategy StrategyOf[T]
 	// Subresources are further doors to a part of the object: status, finalize.
-	Subresources []Subresource
+	Subresources []SubresourceOf[T]
 
 	// Fields are the selectable fields beside metadata.name and metadata.namespace.
 	Fields []FieldValue
-	Table  *Table // nil: name and age
+	Table  *TableOf[T] // nil: name and age
 
 	// TTL is how long an object is kept; nil or 0: until deleted.
-	TTL func(obj meta.Object) time.Duration
+	TTL func(obj T) time.Duration
 	// ReturnsDeleted makes a deletion answer with the object instead of a Status.
 	ReturnsDeleted bool
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
 	// patch, update, watch.
 	Verbs []string
+
+	// fits reports whether the functions can take an object; nil: any.
+	fits func(obj meta.Object) bool
 }
 
-// Subresource is a door through which a part of an object can be changed.
-type Subresource struct {
+// SubresourceOf is a door through which a part of an object can be changed.
+type SubresourceOf[T meta.Object] struct {
 	// Name is the last segment of the path: "status".
 	Name string
 	// Strategy decides what may change. Only PrepareUpdate, ValidateUpdate, Warnings and Canonicalize are used.
-	Strategy Strategy
+	Strategy StrategyOf[T]
 	// Verbs are those served. nil: get, patch, update.
 	Verbs []string
 }

@@ -1,0 +1,101 @@
+package registry
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Typed turns a declaration in the terms of one kind into the Resource that New takes:
+//
+//	registry.Typed(registry.ResourceOf[*Widget]{
+//		Kind: "Widget",
+//		...
+//		Strategy: registry.StrategyOf[*Widget]{
+//			Validate: func(r *registry.Request, w *Widget) field.ErrorList { ... },
+//		},
+//	})
+//
+// T must be the hub type of the kind; New reports another one.
+func Typed[T meta.Object](r ResourceOf[T]) Resource {
+	res := Resource{
+		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
+		Categories: r.Categories, Namespaced: r.Namespaced, KeyPrefix: r.KeyPrefix, StorageVersion: r.StorageVersion,
+		Strategy: untyped(r.Strategy), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs,
+		TTL:  result(r.TTL),
+		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
+	}
+	for _, sub := range r.Subresources {
+		res.Subresources = append(res.Subresources, Subresource{Name: sub.Name, Strategy: untyped(sub.Strategy), Verbs: sub.Verbs})
+	}
+	if t := r.Table; t != nil {
+		res.Table = &Table{
+			Columns:    t.Columns,
+			Cells:      func(obj meta.Object, now time.Time) []any { return t.Cells(as[T](obj), now) },
+			Conditions: result(t.Conditions),
+		}
+	}
+	return res
+}
+
+// untyped lets the functions of a strategy take any object. Those that are nil stay so.
+func untyped[T meta.Object](s StrategyOf[T]) Strategy {
+	u := Strategy{
+		ValidateName:             s.ValidateName,
+		Validate:                 onObject[T, field.ErrorList](s.Validate),
+		ValidateUpdate:           onChange[T, field.ErrorList](s.ValidateUpdate),
+		Warnings:                 onChange[T, []string](s.Warnings),
+		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
+		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
+		Held:                     result(s.Held),
+		OrphanByDefault:          s.OrphanByDefault,
+		NoGarbageCollection:      s.NoGarbageCollection,
+	}
+	if f := s.Prepare; f != nil {
+		u.Prepare = func(r *Request, obj meta.Object) { f(r, as[T](obj)) }
+	}
+	if f := s.PrepareUpdate; f != nil {
+		u.PrepareUpdate = func(r *Request, obj, old meta.Object) { f(r, as[T](obj), as[T](old)) }
+	}
+	if f := s.Canonicalize; f != nil {
+		u.Canonicalize = func(obj meta.Object) { f(as[T](obj)) }
+	}
+	if f := s.Graceful; f != nil {
+		u.Graceful = func(r *Request, obj meta.Object, opts *meta.DeleteOptions) bool { return f(r, as[T](obj), opts) }
+	}
+	if f := s.Terminate; f != nil {
+		u.Terminate = func(obj meta.Object) { f(as[T](obj)) }
+	}
+	return u
+}
+
+// as is the object as its own type, the zero T if there is no object. New has seen to it that the types are right.
+func as[T meta.Object](obj meta.Object) T {
+	if obj == nil {
+		var none T
+		return none
+	}
+	return obj.(T)
+}
+
+func result[T meta.Object, R any](f func(T) R) func(meta.Object) R {
+	if f == nil {
+		return nil
+	}
+	return func(obj meta.Object) R { return f(as[T](obj)) }
+}
+
+func onObject[T meta.Object, R any](f func(*Request, T) R) func(*Request, meta.Object) R {
+	if f == nil {
+		return nil
+	}
+	return func(r *Request, obj meta.Object) R { return f(r, as[T](obj)) }
+}
+
+func onChange[T meta.Object, R any](f func(r *Request, obj, old T) R) func(r *Request, obj, old meta.Object) R {
+	if f == nil {
+		return nil
+	}
+	return func(r *Request, obj, old meta.Object) R { return f(r, as[T](obj), as[T](old)) }
+}
