@@ -124,6 +124,7 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	case held:
 		d.markDeleting(m)
 		if terminate := d.s.res.Strategy.Terminate; terminate != nil {
+			m.DeletionGracePeriodSeconds = nil // what is emptied first has no time set
 			terminate(obj)
 		}
 		return true, false, nil

@@ -136,6 +136,7 @@ func (s *Server) buildAdmission() error {
 	if namespaces := s.Store(meta.GroupResource{Resource: "namespaces"}); namespaces != nil {
 		chain = append(chain, admission.NewNamespaceLifecycle(namespaces))
 	}
+	chain = append(chain, admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{})
 	if s.cfg.Admission != nil {
 		more, err := s.cfg.Admission(s)
 		if err != nil {

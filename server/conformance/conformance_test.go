@@ -130,6 +130,7 @@ func expected(scenario string, i int, s *step) {
 		return
 	}
 	withoutManagedFields(want.Body)
+	want.BodyText = yamlWithoutManagedFields(want.BodyText)
 	for _, e := range want.Events {
 		withoutManagedFields(e)
 	}

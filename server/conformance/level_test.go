@@ -37,13 +37,19 @@ func newLeveller(vars map[string]any) *leveller {
 	return &leveller{variables: strings.NewReplacer(pairs...), now: time.Now()}
 }
 
+// pattern is what a regular expression finds, and what stands there instead.
+type pattern struct {
+	find *regexp.Regexp
+	with string
+}
+
+// managedFieldsInText are those of an object that a message shows. No key or value in them has "}]".
+var managedFieldsInText = pattern{regexp.MustCompile(`,\\*"managedFields\\*":\[\{.*?\}\]`), ""}
+
 var number = regexp.MustCompile(`^[1-9][0-9]*$`)
 
 // inText are replaced wherever they stand.
-var inText = []struct {
-	pattern *regexp.Regexp
-	with    string
-}{
+var inText = []pattern{
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`eyJ[-\w]+(\.[-\w]+){2}`), "<jwt>"},
 	{regexp.MustCompile(`-----BEGIN [ A-Z]+-----[^-]+-----END [ A-Z]+-----\n?|LS0tLS1CRUdJTi[=/+\w]+`), "<pem>"},
@@ -56,6 +62,7 @@ var inText = []struct {
 	{regexp.MustCompile(`in scheme "[^"]+"`), `in scheme "<scheme>"`},
 	{regexp.MustCompile(`(storageVersionHash"?: "?)[/+\w]+=*`), "$1<hash>"},
 	{regexp.MustCompile(`(hash=)[0-9A-Fa-f]+`), "$1<hash>"},
+	managedFieldsInText,
 }
 
 var timestamp = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})`)
@@ -66,7 +73,7 @@ const clockRange = 3 * 24 * time.Hour
 func (l *leveller) text(s string) string {
 	s = l.variables.Replace(s)
 	for _, r := range inText {
-		s = r.pattern.ReplaceAllString(s, r.with)
+		s = r.find.ReplaceAllString(s, r.with)
 	}
 	return timestamp.ReplaceAllStringFunc(s, func(found string) string {
 		at, err := time.Parse(time.RFC3339Nano, found)
@@ -250,6 +257,8 @@ func levelTable(table map[string]any) {
 // withoutManagedFields takes managedFields out of a recording. Those received lose theirs in object.
 func withoutManagedFields(v any) any {
 	switch v := v.(type) {
+	case string:
+		return managedFieldsInText.find.ReplaceAllString(v, managedFieldsInText.with)
 	case []any:
 		for i := range v {
 			v[i] = withoutManagedFields(v[i])
@@ -264,4 +273,23 @@ func withoutManagedFields(v any) any {
 		}
 	}
 	return v
+}
+
+// yamlWithoutManagedFields takes them out of YAML, where a list stands below its key with the key's indentation.
+func yamlWithoutManagedFields(text string) string {
+	var kept []string
+	var indent string
+	inside := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if inside && (strings.HasPrefix(line, indent+"- ") || strings.HasPrefix(line, indent+"  ")) {
+			continue
+		}
+		bare := strings.TrimLeft(line, " ")
+		if inside = bare == "managedFields:"; inside {
+			indent = line[:len(line)-len(bare)]
+			continue
+		}
+		kept = append(kept, line)
+	}
+	return strings.Join(kept, "\n")
 }

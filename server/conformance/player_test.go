@@ -219,7 +219,7 @@ func (p *player) observe(s *step, r *reply) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.BodyText = text
+		a.BodyText = yamlWithoutManagedFields(text)
 	}
 	if len(missing) > 0 {
 		return a, fmt.Errorf("%w: nothing to capture for %s in %.300s", errStop, strings.Join(missing, ", "), r.data)

@@ -1,0 +1,115 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// podOf returns the pod that a write creates or updates, nil if it is about something else or a subresource.
+func podOf(a *Attributes) *corev1.Pod {
+	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" {
+		return nil
+	}
+	pod, _ := a.Object.(*corev1.Pod)
+	return pod
+}
+
+// Priority turns a pod's priority class into its priority. The classes of the system are known; there are no others
+// as long as PriorityClass is not served.
+type Priority struct{}
+
+// systemClasses are the priority classes that every cluster has.
+var systemClasses = map[string]int32{
+	"system-cluster-critical": 2000000000,
+	"system-node-critical":    2000001000,
+}
+
+// Name is the plugin's name.
+func (Priority) Name() string { return "Priority" }
+
+// Handles is true for creates and updates.
+func (Priority) Handles(op Operation) bool { return op == Create || op == Update }
+
+// Mutate sets the priority of a new pod, and keeps that of an old one.
+func (Priority) Mutate(_ context.Context, a *Attributes) error {
+	pod := podOf(a)
+	if pod == nil {
+		return nil
+	}
+	spec := &pod.Spec
+	if old, ok := a.Old.(*corev1.Pod); ok && a.Operation == Update {
+		if spec.Priority == nil {
+			spec.Priority = old.Spec.Priority
+		}
+		if spec.PreemptionPolicy == nil {
+			spec.PreemptionPolicy = old.Spec.PreemptionPolicy
+		}
+		return nil
+	}
+	priority, policy := int32(0), corev1.PreemptLowerPriority
+	if class := spec.PriorityClassName; class != "" {
+		var known bool
+		if priority, known = systemClasses[class]; !known {
+			return forbidden(a, "no PriorityClass with name %s was found", class)
+		}
+	}
+	if p := spec.Priority; p != nil && *p != priority {
+		return forbidden(a, "the integer value of priority (%d) must not be provided in pod spec; "+
+			"priority admission controller computed %d from the given PriorityClass name", *p, priority)
+	}
+	if p := spec.PreemptionPolicy; p != nil && *p != policy {
+		return forbidden(a, "the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
+			"priority admission controller computed %s from the given PriorityClass name", *p, policy)
+	}
+	spec.Priority, spec.PreemptionPolicy = &priority, &policy
+	return nil
+}
+
+func forbidden(a *Attributes, format string, args ...any) error {
+	return meta.NewForbidden(a.Resource.GroupResource(), a.Name, fmt.Errorf(format, args...))
+}
+
+// DefaultTolerationSeconds lets pods that say nothing about it stay for five minutes on a node that is not ready or
+// cannot be reached.
+type DefaultTolerationSeconds struct{}
+
+// tolerationSeconds is how long pods stay.
+const tolerationSeconds = 300
+
+// Name is the plugin's name.
+func (DefaultTolerationSeconds) Name() string { return "DefaultTolerationSeconds" }
+
+// Handles is true for creates and updates.
+func (DefaultTolerationSeconds) Handles(op Operation) bool { return op == Create || op == Update }
+
+// Mutate adds the tolerations that are missing.
+func (DefaultTolerationSeconds) Mutate(_ context.Context, a *Attributes) error {
+	pod := podOf(a)
+	if pod == nil {
+		return nil
+	}
+	for _, key := range [...]string{taintNotReady, "node.kubernetes.io/unreachable"} {
+		if tolerates(pod, key) {
+			continue
+		}
+		seconds := int64(tolerationSeconds)
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+		})
+	}
+	return nil
+}
+
+// tolerates reports whether a pod says how it bears a NoExecute taint.
+func tolerates(pod *corev1.Pod, key string) bool {
+	for i := range pod.Spec.Tolerations {
+		t := &pod.Spec.Tolerations[i]
+		if (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "") {
+			return true
+		}
+	}
+	return false
+}
