@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+)
+
+// banFlunder is an admission plugin: it refuses Flunders whose names a Fischer disallows.
+type banFlunder struct {
+	fischers registry.View[*v1alpha1.Fischer]
+}
+
+// plugins are the server's admission plugins.
+func plugins(s *server.Server) (admission.Chain, error) {
+	view, err := registry.ViewOf[*v1alpha1.Fischer](s.Store(fischerResource))
+	return admission.Chain{&banFlunder{view}}, err
+}
+
+// Name is the plugin's name.
+func (*banFlunder) Name() string { return "BanFlunder" }
+
+// Handles is true for creations only: what has its name keeps it.
+func (*banFlunder) Handles(op admission.Operation) bool { return op == admission.Create }
+
+// Validate makes the plugin an admission.Validator: the name, which may be a generated one, is final.
+func (b *banFlunder) Validate(ctx context.Context, a *admission.Attributes) error {
+	if a.Resource.GroupResource() != flunderResource {
+		return nil
+	}
+	fischers, err := b.fischers.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, f := range fischers {
+		if slices.Contains(f.DisallowedFlunders, a.Name) {
+			return meta.NewForbidden(flunderResource, a.Name, errors.New("this name may not be used, please change the resource name"))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// Command wardle is an API server of one's own, built on this library: the example to copy.
+//
+// It serves the group wardle.example.com, which Kubernetes's sample-apiserver has made known: Flunders in two versions
+// that differ, with defaults, validation, a status and printed columns; Fischers, which forbid Flunder names by an
+// admission plugin; and a path that is no API resource. Nothing is generated.
+//
+// Read: main.go, group.go, v1beta1, v1alpha1, hub, flunder.go, fischer.go, ban.go, census.go.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+func main() {
+	cfg := config()
+	flag.StringVar(&cfg.DataDir, "data-dir", ".wardle", "folder for the store, certificates and the admin kubeconfig")
+	flag.StringVar(&cfg.Storage, "storage", server.StorageEmbedded, "store: embedded, memory or file")
+	flag.StringVar(&cfg.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	flag.IntVar(&cfg.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
+	flag.IntVar(&cfg.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
+	flag.StringVar(&cfg.Authorization, "authorization-mode", server.AuthorizePrivileged, "AlwaysAllow, AlwaysDeny or Privileged: all for administrators")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, cfg); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// config is what makes a server this one; flags say the rest.
+func config() server.Config {
+	return server.Config{
+		Groups:    []server.Group{wardle()},
+		Admission: plugins,
+		Setup:     addCensus,
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, cfg server.Config) error {
+	s, err := server.New(cfg)
+	if err != nil {
+		return err
+	}
+	greet := server.Hook{Name: "greet", Run: func(_ context.Context, s *server.Server) error {
+		if addr := s.Address(); addr != nil {
+			fmt.Printf("wardle is ready at https://%s\n  export KUBECONFIG=%s\n", addr, s.Kubeconfig())
+		}
+		if addr := s.PlainAddress(); addr != nil {
+			fmt.Printf("wardle is ready at http://%s\n", addr)
+		}
+		return nil
+	}}
+	if err := s.AddPostStartHook(greet); err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
