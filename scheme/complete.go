@@ -110,7 +110,12 @@ func (s *Scheme) isUnversioned(gvk meta.GroupVersionKind) bool {
 
 // compileConversions derives the conversions of every spoke to its hub and back, and what ConvertFields needs.
 func (s *Scheme) compileConversions() {
-	d := &deriver{registered: s.conversions, known: map[typePair]*converter{}}
+	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]*typeinfo.Type{}, known: map[typePair]*converter{}}
+	for gvk, t := range s.types {
+		if hub := s.hubs[gvk.GroupKind()]; hub != nil {
+			d.hubs[t] = typeinfo.Of(hub)
+		}
+	}
 	s.converters = d.known
 	for _, gvk := range s.sortedKinds() {
 		if gvk.Version == InternalVersion || s.isUnversioned(gvk) {

@@ -11,6 +11,7 @@ import (
 // Conversion derived from descriptors. Two values convert if
 //   - their Go types are the same: a deep copy;
 //   - a function is registered for the pair of types: it does everything;
+//   - both are kinds of one hub, as elements of two versions of a list are: by way of the hub;
 //   - both are structs, and each field of the one has a field of the same Go name in the other that it converts to
 //     (embedded structs are fields, too); fields that only the target has stay empty;
 //   - both are lists, or maps, of values that convert;
@@ -31,6 +32,7 @@ type converter struct{ run convertFunc }
 // deriver compiles conversions and collects what cannot be derived.
 type deriver struct {
 	registered map[typePair]convertFunc
+	hubs       map[reflect.Type]*typeinfo.Type // of the types of kinds
 	known      map[typePair]*converter
 	errs       []error
 }
@@ -56,13 +58,15 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	}
 	c := &converter{}
 	d.known[key] = c // before its parts: recursive types
-	switch fn := d.registered[key]; {
+	switch fn, hub := d.registered[key], d.hubs[in.Go]; {
 	case fn != nil:
 		c.run = fn
 	case in == out:
 		copyTo := typeinfo.Copier(in.Go)
 		c.run = func(to, from unsafe.Pointer) error { copyTo(to, from); return nil }
 	case in.Kind != out.Kind:
+	case hub != nil && hub == d.hubs[out.Go] && in != hub && out != hub:
+		c.run = through(hub, d.pair(in, hub), d.pair(hub, out))
 	case in.Kind == typeinfo.Struct:
 		c.run = d.structs(in, out, false)
 	case in.Kind == typeinfo.List:
@@ -83,6 +87,20 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 		return nil
 	}
 	return c
+}
+
+// through converts by way of a value of the hub type; nil if that does not convert.
+func through(hub *typeinfo.Type, in, out *converter) convertFunc {
+	if in == nil || out == nil {
+		return nil
+	}
+	return func(to, from unsafe.Pointer) error {
+		made := reflect.New(hub.Go).UnsafePointer()
+		if err := in.run(made, from); err != nil {
+			return err
+		}
+		return out.run(to, made)
+	}
 }
 
 // slots returns what converts one slot into another, nil if nothing does.
