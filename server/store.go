@@ -82,14 +82,22 @@ func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
 	case StorageEtcd:
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: cfg.EtcdServers, CAFile: cfg.EtcdCAFile, CertFile: cfg.EtcdCertFile, KeyFile: cfg.EtcdKeyFile,
-			Logger: cfg.Log.WithOptions(zap.IncreaseLevel(zap.WarnLevel)),
+			Logger: warnings(cfg.Log),
 		})
 	default:
 		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 			return nil, err
 		}
 		return embedded.Open(ctx, embedded.Config{
-			Dir: cfg.path("etcd"), Logger: cfg.Log.WithOptions(zap.IncreaseLevel(zap.WarnLevel)),
+			Dir: cfg.path("etcd"), Logger: warnings(cfg.Log),
 		})
 	}
+}
+
+// warnings returns log without what is below a warning: etcd has much to say.
+func warnings(log *zap.Logger) *zap.Logger {
+	if !log.Core().Enabled(zap.InfoLevel) {
+		return log // it is that quiet already
+	}
+	return log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
 }
