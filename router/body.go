@@ -17,6 +17,19 @@ const (
 	validateStrict = "Strict"
 )
 
+// takeBody reads the body of a create or update, once it is clear that both the body and the answer have forms that
+// are known here.
+func (e *endpoint) takeBody(r *http.Request) (media codec.Media, body []byte, err error) {
+	if media, err = e.accept(r, 0); err != nil {
+		return media, nil, err
+	}
+	if _, err = codec.BodyType(r.Header.Get("Content-Type")); err != nil {
+		return media, nil, err
+	}
+	body, err = readBody(r, e.cfg.MaxBody)
+	return media, body, err
+}
+
 // readBody reads a request body of at most limit bytes. The result is the caller's.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.Body == nil {

@@ -4,20 +4,12 @@ import (
 	"net/http"
 
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // create stores the object in the body and answers with it as stored.
 func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	media, err := e.accept(r, 0)
-	if err != nil {
-		return err
-	}
-	if _, err := codec.BodyType(r.Header.Get("Content-Type")); err != nil {
-		return err
-	}
-	body, err := readBody(r, e.cfg.MaxBody)
+	media, body, err := e.takeBody(r)
 	if err != nil {
 		return err
 	}

@@ -5,20 +5,12 @@ import (
 	"net/http"
 
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // update replaces an object with the one in the body.
 func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	media, err := e.accept(r, 0)
-	if err != nil {
-		return err
-	}
-	if _, err := codec.BodyType(r.Header.Get("Content-Type")); err != nil {
-		return err
-	}
-	body, err := readBody(r, e.cfg.MaxBody)
+	media, body, err := e.takeBody(r)
 	if err != nil {
 		return err
 	}
