@@ -1,0 +1,204 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the sessions in testdata with what kubectl prints now")
+
+// TestKubectl replays the sessions in testdata/kubectl, each against a server of its own.
+//
+// A session is what one would see in a terminal: lines that begin with "$ " are commands for sh, here-documents
+// included; what follows is their output, standard error with it; "(exit N)" ends the output of a command that fails.
+// Lines that begin with "# " are remarks. What differs from run to run is replaced, see level.
+func TestKubectl(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "kubectl", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			replay(t, file)
+		})
+	}
+}
+
+// step is a command of a session with what comes before and after it.
+type step struct {
+	remarks string // lines before the command
+	command string // without "$ "
+	output  string
+	line    int // of the command, from 1
+}
+
+func replay(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := parseSession(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	shell := newShell(t, newServer(t))
+	var written strings.Builder
+	for _, s := range steps {
+		got := shell.run(t, s.command)
+		fmt.Fprintf(&written, "%s$ %s\n", s.remarks, s.command)
+		if got != "" {
+			written.WriteString(got + "\n")
+		}
+		written.WriteString("\n")
+		if got != s.output && !*update {
+			t.Errorf("%s:%d: $ %s\ngot:\n%s\nwant:\n%s", file, s.line, s.command, got, s.output)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.TrimRight(written.String(), "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var heredoc = regexp.MustCompile(`<<'?(\w+)'?`)
+
+func parseSession(text string) ([]step, error) {
+	var steps []step
+	var remarks, output strings.Builder
+	flush := func() {
+		if len(steps) > 0 {
+			steps[len(steps)-1].output = strings.TrimRight(output.String(), "\n")
+		}
+		output.Reset()
+	}
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		switch {
+		case strings.HasPrefix(line, "# "):
+			flush()
+			remarks.WriteString(line + "\n")
+		case strings.HasPrefix(line, "$ "):
+			if remarks.Len() == 0 {
+				flush()
+			}
+			s := step{remarks: remarks.String(), command: line[2:], line: i + 1}
+			remarks.Reset()
+			if m := heredoc.FindStringSubmatch(line); m != nil {
+				for {
+					if i++; i == len(lines) {
+						return nil, fmt.Errorf("line %d: no %s follows", s.line, m[1])
+					}
+					s.command += "\n" + lines[i]
+					if lines[i] == m[1] {
+						break
+					}
+				}
+			}
+			steps = append(steps, s)
+			output.Reset()
+		case remarks.Len() > 0:
+			if line == "" {
+				remarks.WriteString("\n")
+				continue
+			}
+			return nil, fmt.Errorf("line %d: output without a command", i+1)
+		default:
+			output.WriteString(line + "\n")
+		}
+	}
+	flush()
+	return steps, nil
+}
+
+// shell runs commands in a folder of its own with kubectl in the path.
+type shell struct {
+	dir   string
+	env   []string
+	level *strings.Replacer
+}
+
+// commandLimit bounds a command of a session.
+const commandLimit = time.Minute
+
+func newShell(t *testing.T, s *server) *shell {
+	t.Helper()
+	dir := t.TempDir()
+	for _, sub := range []string{"bin", "work"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(programs.kubectl, filepath.Join(dir, "bin", "kubectl")); err != nil {
+		t.Fatal(err)
+	}
+	return &shell{
+		dir: filepath.Join(dir, "work"),
+		env: []string{
+			"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
+			"HOME=" + dir, "KUBECONFIG=" + s.kubeconfig(), "TMPDIR=" + dir, "TZ=UTC", "LANG=C", "TERM=dumb",
+		},
+		level: strings.NewReplacer(s.url(), "SERVER", strings.TrimPrefix(s.url(), "https://"), "SERVER", dir, "DIR"),
+	}
+}
+
+// run returns what a command prints, levelled out.
+func (s *shell) run(t *testing.T, command string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	cmd.WaitDelay = time.Second // for what a command leaves in the background
+	out, err := cmd.CombinedOutput()
+	text := strings.TrimRight(level(s.level.Replace(string(out))), "\n")
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		text += fmt.Sprintf("\n(exit %d)", exit.ExitCode())
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		t.Fatalf("$ %s: %v", command, err)
+	}
+	return strings.TrimPrefix(text, "\n")
+}
+
+// volatile is what differs from run to run, and what it is replaced by.
+var volatile = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
+	{regexp.MustCompile(`(resourceVersion"?): "\d+"`), `$1: "RV"`},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
+	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000`), "TIME"},
+	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
+}
+
+// age is a short age as a cell of a table.
+var age = regexp.MustCompile(`(?m)(^|  )(\d{1,3}s|<invalid>)( *)( |$)`)
+
+// level replaces what differs from run to run. Columns stay as wide as they are.
+func level(text string) string {
+	for _, v := range volatile {
+		text = v.pattern.ReplaceAllString(text, v.by)
+	}
+	return age.ReplaceAllStringFunc(text, func(cell string) string {
+		m := age.FindStringSubmatch(cell)
+		if m[4] == "" {
+			return m[1] + "AGE"
+		}
+		width := len(m[2]) + len(m[3]) + len(m[4])
+		return m[1] + fmt.Sprintf("%-*s", width, "AGE")
+	})
+}

@@ -1,0 +1,98 @@
+// Package interop runs clients that others wrote against the server: kubectl, client-go, controller-runtime. It also
+// kills the server, stops it and runs two on one etcd.
+//
+// All programs are built once per run. The server is built in the module under test, so with its own go.mod.
+// Environment: CORACLE, KUBECTL and ETCD name programs to use instead of building them.
+//
+// Read: main_test.go and process_test.go (how programs are built and run), then any other.
+package interop
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// programs are the paths of what is tested and of what it is tested with.
+var programs struct{ server, kubectl, etcd string }
+
+// shared is a server for all tests that stop none. Each uses a namespace of its own.
+var shared *server
+
+func TestMain(m *testing.M) { os.Exit(runAll(m)) }
+
+func runAll(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "interop-")
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := buildAll(dir); err != nil {
+		log.Print(err)
+		return 1
+	}
+	shared = &server{dir: filepath.Join(dir, "shared")}
+	if err := shared.start(); err != nil {
+		log.Print(err)
+		return 1
+	}
+	defer shared.kill()
+	return m.Run()
+}
+
+// buildAll builds the programs into dir. The go command shares work between builds, so they run one after another.
+func buildAll(dir string) error {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		path          *string
+		name, in, pkg string
+	}{
+		{&programs.server, "coracle", root, "./cmd/coracle"},
+		{&programs.kubectl, "kubectl", ".", "./kubectl"},
+		{&programs.etcd, "etcd", ".", "./etcd"},
+	} {
+		env := map[string]string{"coracle": "CORACLE", "kubectl": "KUBECTL", "etcd": "ETCD"}[p.name]
+		if *p.path = os.Getenv(env); *p.path != "" {
+			continue
+		}
+		*p.path = filepath.Join(dir, "bin", p.name)
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", *p.path, p.pkg)
+		cmd.Dir = p.in
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
+		}
+	}
+	return nil
+}
+
+// eventually waits until check returns nil and fails the test with its last error after limit.
+func eventually(t testing.TB, limit time.Duration, check func() error) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = check(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("after %v: %v", limit, err)
+}
+
+// background runs work that ends when the test does, and waits for it.
+func background(t testing.TB, work func(ctx context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { work(ctx) })
+	stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(stop)
+	return stop
+}

@@ -1,0 +1,262 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// server is a server process. It may be started again after it has ended; port and data stay.
+type server struct {
+	dir  string   // --data-dir
+	args []string // further flags
+	port int      // chosen at the first start
+
+	cmd  *exec.Cmd
+	log  *tail
+	done chan struct{} // closed when the process has ended
+}
+
+// newServer starts a server for one test.
+func newServer(t testing.TB, args ...string) *server {
+	t.Helper()
+	s := &server{dir: filepath.Join(t.TempDir(), "data"), args: args}
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.kill()
+		if t.Failed() {
+			t.Logf("the end of the server's log:\n%s", s.log)
+		}
+	})
+	return s
+}
+
+// start starts the process and waits until it is ready.
+func (s *server) start() error {
+	if s.port == 0 {
+		var err error
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
+	}
+	if s.log == nil {
+		s.log = &tail{}
+	}
+	args := append([]string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}, s.args...)
+	s.cmd = exec.Command(programs.server, args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.done = make(chan struct{})
+	go func() { s.cmd.Wait(); close(s.done) }() // ends with the process
+	config, err := s.waitConfig(30 * time.Second)
+	if err != nil {
+		return fmt.Errorf("%w; its log:\n%s", err, s.log)
+	}
+	return s.waitReady(config, 30*time.Second)
+}
+
+// waitConfig waits for the kubeconfig, which a server writes once it listens.
+func (s *server) waitConfig(limit time.Duration) (*rest.Config, error) {
+	for end := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
+		config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig())
+		switch {
+		case err == nil:
+			return config, nil
+		case !s.running():
+			return nil, errors.New("the server ended at once")
+		case time.Now().After(end):
+			return nil, err
+		}
+	}
+}
+
+func (s *server) waitReady(config *rest.Config, limit time.Duration) error {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	for end := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
+		resp, err := client.Get(config.Host + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(resp.Status)
+		}
+		if !s.running() || time.Now().After(end) {
+			return fmt.Errorf("the server did not become ready: %w; its log:\n%s", err, s.log)
+		}
+	}
+}
+
+func (s *server) running() bool {
+	select {
+	case <-s.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends the process as a power cut would and waits for the end.
+func (s *server) kill() {
+	if s.done != nil {
+		s.cmd.Process.Kill()
+		<-s.done
+	}
+}
+
+// terminate asks the process to end.
+func (s *server) terminate(t testing.TB) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exit waits for the end of the process and returns its exit code.
+func (s *server) exit(t testing.TB, limit time.Duration) int {
+	t.Helper()
+	select {
+	case <-s.done:
+		return s.cmd.ProcessState.ExitCode()
+	case <-time.After(limit):
+		t.Fatalf("the server still runs after %v", limit)
+		return -1
+	}
+}
+
+func (s *server) url() string        { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
+func (s *server) kubeconfig() string { return filepath.Join(s.dir, "admin.kubeconfig") }
+
+// config returns a client configuration of the administrator without client-side throttling.
+func (s *server) config(t testing.TB) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return config
+}
+
+func (s *server) client(t testing.TB) *kubernetes.Clientset {
+	t.Helper()
+	return clientset(t, s.config(t))
+}
+
+// protobuf returns a client that speaks protobuf both ways.
+func (s *server) protobuf(t testing.TB) *kubernetes.Clientset {
+	t.Helper()
+	config := s.config(t)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = config.ContentType
+	return clientset(t, config)
+}
+
+func clientset(t testing.TB, config *rest.Config) *kubernetes.Clientset {
+	t.Helper()
+	c, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// namespace creates a namespace with a name of its own.
+func namespace(t testing.TB, c kubernetes.Interface) string {
+	t.Helper()
+	ns, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns.Name
+}
+
+// startEtcd starts an etcd of one member for a test and returns its client URL.
+func startEtcd(t testing.TB) string {
+	t.Helper()
+	clientPort, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peerPort, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := fmt.Sprintf("http://127.0.0.1:%d", clientPort)
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, programs.etcd, filepath.Join(t.TempDir(), "etcd"), url, fmt.Sprintf("http://127.0.0.1:%d", peerPort))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("etcd did not start: %q, %v", line, err)
+	}
+	return url
+}
+
+// freePort returns a port on which nobody listens now.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+const tailSize = 16 << 10 // bytes
+
+func (l *tail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.data = append(l.data, p...)
+	if n := len(l.data) - tailSize; n > tailSize {
+		l.data = bytes.Clone(l.data[n:])
+	}
+	return len(p), nil
+}
+
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.data[max(0, len(l.data)-tailSize):])
+}
