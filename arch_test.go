@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"registry":       {"scheme", "storage", "router/request"},
 	"server":         {"scheme", "storage", "router/request", "router", "filters", "registry"},
 	"cmd":            {"scheme", "server"},
+	"cmd/wardle":     {"scheme", "server", "registry"}, // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.
@@ -90,6 +91,9 @@ func room(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 	if path == "router/request" {
 		return path
+	}
+	if path == "cmd/wardle" || strings.HasPrefix(path, "cmd/wardle/") {
+		return "cmd/wardle"
 	}
 	first, _, _ := strings.Cut(path, "/")
 	return first

@@ -240,6 +240,40 @@ func TestHubOfItsOwn(t *testing.T) {
 	if gvk, _ := s.HubKind(meta.GroupKind{Group: v1.Group, Kind: "WidgetList"}); gvk != v1.WithKind("WidgetList") {
 		t.Errorf("HubKind of the list: got %v", gvk)
 	}
+	// The list has no hub of its own and needs none: its elements convert by way of theirs.
+	list, err := s.ConvertTo(&betaWidgetList{Items: []betaWidget{*sampleBeta()}}, v1)
+	if l, ok := list.(*WidgetList); err != nil || !ok || len(l.Items) != 1 || l.Items[0].Spec.Size != 5 {
+		t.Errorf("ConvertTo of a list: got %+v, %v", list, err)
+	}
+}
+
+// flatWidget looks so unlike the other versions that only functions of the hub can convert it.
+type flatWidget struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty"`
+	Size            int32 `json:"size"`
+}
+
+type flatWidgetList struct {
+	meta.TypeMeta `json:",inline"`
+	meta.ListMeta `json:"metadata,omitempty"`
+	Items         []flatWidget `json:"items"`
+}
+
+// Versions that have nothing in common but the hub need functions to and from the hub only, lists included.
+func TestListsOfUnlikeVersions(t *testing.T) {
+	v2 := meta.GroupVersion{Group: v1.Group, Version: "v2alpha1"}
+	s := newScheme(t, func(s *scheme.Scheme) {
+		s.AddHub(meta.GroupKind{Group: v1.Group, Kind: "Widget"}, &coreWidget{})
+		s.AddKnownType(v2.WithKind("Widget"), &flatWidget{})
+		s.AddKnownType(v2.WithKind("WidgetList"), &flatWidgetList{})
+		scheme.AddConversion(s, func(in *flatWidget, out *coreWidget) error { out.Spec.Size = in.Size; return nil })
+		scheme.AddConversion(s, func(in *coreWidget, out *flatWidget) error { out.Size = in.Spec.Size; return nil })
+	})
+	list, err := s.ConvertTo(&flatWidgetList{Items: []flatWidget{{Size: 3}, {Size: 4}}}, v1)
+	if l, ok := list.(*WidgetList); err != nil || !ok || len(l.Items) != 2 || l.Items[1].Spec.Size != 4 {
+		t.Errorf("ConvertTo: got %+v, %v", list, err)
+	}
 }
 
 type Gadget struct {

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/cmd/wardle/hub"
+	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
+	"github.com/coracle-project/coracle/cmd/wardle/v1beta1"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/sample"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	alpha = "/apis/wardle.example.com/v1alpha1"
+	beta  = "/apis/wardle.example.com/v1beta1"
+)
+
+// wardleServer is a running server with what the tests say to it.
+type wardleServer struct {
+	*servertest.Server
+	t *testing.T
+}
+
+func start(t *testing.T) *wardleServer { return &wardleServer{servertest.Start(t, config()), t} }
+
+// send makes a request and returns the open answer.
+func (s *wardleServer) send(method, path, body string, header ...string) *http.Response {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.Client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp
+}
+
+// do makes a request and returns the code and what the JSON answer has at each path, such as "spec.reference".
+func (s *wardleServer) do(method, path, body string, header ...string) (code int, at func(path string) any) {
+	s.t.Helper()
+	resp := s.send(method, path, body, header...)
+	defer resp.Body.Close()
+	return resp.StatusCode, decode(s.t, json.NewDecoder(resp.Body))
+}
+
+func decode(t *testing.T, d *json.Decoder) func(path string) any {
+	t.Helper()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		t.Fatalf("the answer is no JSON: %v", err)
+	}
+	return func(path string) any {
+		v := tree
+		for name := range strings.SplitSeq(path, ".") {
+			m, _ := v.(map[string]any)
+			v = m[name]
+		}
+		return v
+	}
+}
+
+// must makes a request that succeeds.
+func (s *wardleServer) must(method, path, body string, header ...string) func(path string) any {
+	s.t.Helper()
+	code, at := s.do(method, path, body, header...)
+	if code >= 300 {
+		s.t.Fatalf("%s %s: got %d: %v", method, path, code, at("message"))
+	}
+	return at
+}
+
+func flunderJSON(name, spec string) string {
+	return `{"metadata":{"name":"` + name + `"},"spec":{` + spec + `}}`
+}
+
+// Each case is created in one version and read in the other; what is not given is the default.
+func TestVersions(t *testing.T) {
+	s := start(t)
+	for _, tt := range []struct {
+		name, in, spec, out string
+		want                map[string]any
+	}{
+		{"alpha-default", alpha, `"reference":"x"`, beta, map[string]any{"flunderReference": "x", "referenceType": "Flunder"}},
+		{"alpha-fischer", alpha, `"reference":"x","referenceType":"Fischer"`, beta, map[string]any{"fischerReference": "x", "referenceType": "Fischer"}},
+		{"alpha-none", alpha, ``, beta, map[string]any{}},
+		{"beta-flunder", beta, `"flunderReference":"x"`, alpha, map[string]any{"reference": "x", "referenceType": "Flunder"}},
+		{"beta-fischer", beta, `"fischerReference":"x"`, alpha, map[string]any{"reference": "x", "referenceType": "Fischer"}},
+		{"beta-none", beta, ``, alpha, map[string]any{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := "/namespaces/default/flunders"
+			created := s.must("POST", tt.in+path, flunderJSON(tt.name, tt.spec))
+			got := s.must("GET", tt.out+path+"/"+tt.name, "")
+			if spec := got("spec"); !reflect.DeepEqual(spec, any(tt.want)) {
+				t.Errorf("spec: got %v, want %v", spec, tt.want)
+			}
+			if v := got("apiVersion"); "/apis/"+v.(string) != tt.out {
+				t.Errorf("apiVersion: got %v", v)
+			}
+			back := s.must("GET", tt.in+path+"/"+tt.name, "")
+			if !reflect.DeepEqual(back("spec"), created("spec")) || !reflect.DeepEqual(back("metadata"), created("metadata")) {
+				t.Errorf("back in the first version: got %v %v, want %v %v", back("metadata"), back("spec"), created("metadata"), created("spec"))
+			}
+		})
+	}
+}
+
+// What is written in one version is seen by a watch, a list and a patch in the other.
+func TestWatchOtherVersion(t *testing.T) {
+	s := start(t)
+	resp := s.send("GET", beta+"/namespaces/default/flunders?watch=true", "")
+	defer resp.Body.Close()
+	events := json.NewDecoder(bufio.NewReader(resp.Body))
+	s.must("POST", alpha+"/namespaces/default/flunders", flunderJSON("one", `"reference":"x"`))
+	s.must("PATCH", alpha+"/namespaces/default/flunders/one", `{"spec":{"reference":"y"}}`, "Content-Type", "application/merge-patch+json")
+	s.must("DELETE", alpha+"/namespaces/default/flunders/one", "")
+	for _, want := range []struct{ event, reference string }{{"ADDED", "x"}, {"MODIFIED", "y"}, {"DELETED", "y"}} {
+		at := decode(t, events)
+		if at("type") != want.event || at("object.apiVersion") != "wardle.example.com/v1beta1" || at("object.spec.flunderReference") != want.reference {
+			t.Errorf("event: got %v %v %v, want %v", at("type"), at("object.apiVersion"), at("object.spec"), want)
+		}
+	}
+}
+
+func TestValidation(t *testing.T) {
+	s := start(t)
+	for _, tt := range []struct{ name, version, spec, field, message string }{
+		{"both", beta, `"flunderReference":"x","fischerReference":"y"`, "spec.fischerReference",
+			`Invalid value: "y": cannot be set with flunderReference at the same time`},
+		{"wrong-type", beta, `"flunderReference":"x","referenceType":"Fischer"`, "spec.fischerReference", `Required value: referenceType is Fischer`},
+		{"no-reference", alpha, `"referenceType":"Flunder"`, "spec.flunderReference", `Required value: referenceType is Flunder`},
+		{"unknown-type", alpha, `"reference":"x","referenceType":"Carp"`, "spec.referenceType",
+			`Unsupported value: "Carp": supported values: "Fischer", "Flunder"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, at := s.do("POST", tt.version+"/namespaces/default/flunders", flunderJSON(tt.name, tt.spec))
+			want := `Flunder.wardle.example.com "` + tt.name + `" is invalid: ` + tt.field + ": " + tt.message
+			if code != http.StatusUnprocessableEntity || at("reason") != "Invalid" || at("message") != want {
+				t.Errorf("got %d %v %v, want 422 %s", code, at("reason"), at("message"), want)
+			}
+			cause := at("details.causes").([]any)[0].(map[string]any)
+			if cause["field"] != tt.field {
+				t.Errorf("cause: got %v, want %s", cause, tt.field)
+			}
+		})
+	}
+}
+
+func TestBan(t *testing.T) {
+	s := start(t)
+	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("before", ""))
+	s.must("POST", alpha+"/fischers", `{"metadata":{"name":"carp"},"disallowedFlunders":["bad","before"]}`)
+	for _, version := range []string{alpha, beta} {
+		code, at := s.do("POST", version+"/namespaces/default/flunders", flunderJSON("bad", ""))
+		want := `flunders.wardle.example.com "bad" is forbidden: this name may not be used, please change the resource name`
+		if code != http.StatusForbidden || at("reason") != "Forbidden" || at("message") != want {
+			t.Errorf("got %d %v %v, want 403 %s", code, at("reason"), at("message"), want)
+		}
+	}
+	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("good", ""))
+	s.must("PATCH", beta+"/namespaces/default/flunders/before", `{"spec":{"flunderReference":"x"}}`, "Content-Type", "application/merge-patch+json")
+	s.must("DELETE", alpha+"/fischers/carp", "")
+	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
+}
+
+func TestStatus(t *testing.T) {
+	s := start(t)
+	at := s.must("POST", beta+"/namespaces/default/flunders",
+		`{"metadata":{"name":"one","generation":7},"spec":{"flunderReference":"x"},"status":{"phase":"Forged"}}`)
+	check := func(step string, at func(string) any, reference, phase string, generation float64) {
+		t.Helper()
+		got, _ := at("status.phase").(string)
+		if at("spec.flunderReference") != reference || got != phase || at("metadata.generation") != generation {
+			t.Errorf("%s: got %v %v, generation %v", step, at("spec"), at("status"), at("metadata.generation"))
+		}
+	}
+	check("create", at, "x", "", 1)
+	const both, merge = `{"spec":{"flunderReference":"y"},"status":{"phase":"Swimming"}}`, "application/merge-patch+json"
+	check("status", s.must("PATCH", beta+"/namespaces/default/flunders/one/status", both, "Content-Type", merge), "x", "Swimming", 1)
+	check("spec", s.must("PATCH", beta+"/namespaces/default/flunders/one",
+		strings.Replace(both, "Swimming", "Forged", 1), "Content-Type", merge), "y", "Swimming", 2)
+	at = s.must("GET", alpha+"/namespaces/default/flunders/one/status", "")
+	if at("spec.reference") != "y" || at("status.phase") != "Swimming" {
+		t.Errorf("status in the other version: got %v %v", at("spec"), at("status"))
+	}
+}
+
+func TestTable(t *testing.T) {
+	s := start(t)
+	s.must("POST", alpha+"/namespaces/default/flunders", flunderJSON("one", `"reference":"carp","referenceType":"Fischer"`))
+	at := s.must("GET", beta+"/flunders", "", "Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+	rows, _ := at("rows").([]any)
+	if len(rows) != 1 {
+		t.Fatalf("rows: got %v", rows)
+	}
+	cells := rows[0].(map[string]any)["cells"].([]any)
+	if want := []any{"one", "Fischer/carp", ""}; !reflect.DeepEqual(cells[:3], want) {
+		t.Errorf("cells: got %v, want %v", cells, want)
+	}
+}
+
+func TestDiscovery(t *testing.T) {
+	s := start(t)
+	at := s.must("GET", "/apis/wardle.example.com", "")
+	if got := at("preferredVersion.version"); got != "v1beta1" {
+		t.Errorf("preferred version: got %v", got)
+	}
+	if got, _ := at("versions").([]any); len(got) != 2 {
+		t.Errorf("versions: got %v", got)
+	}
+	for path, want := range map[string]string{alpha: "fischers flunders flunders/status", beta: "flunders flunders/status"} {
+		var got []string
+		list, _ := s.must("GET", path, "")("resources").([]any)
+		for _, r := range list {
+			got = append(got, r.(map[string]any)["name"].(string))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %s", path, got, want)
+		}
+	}
+	// Schema and description come from the tags and comments of the Go types.
+	for _, version := range []string{"v1alpha1", "v1beta1"} {
+		resp := s.send("GET", "/openapi/v3/apis/wardle.example.com/"+version, "")
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		for _, want := range []string{`"com.example.wardle.` + version + `.Flunder"`, "Flunder refers to another Flunder or to a Fischer."} {
+			if err != nil || !strings.Contains(string(body), want) {
+				t.Errorf("OpenAPI of %s lacks %s (%v)", version, want, err)
+			}
+		}
+	}
+}
+
+func TestCensus(t *testing.T) {
+	s := start(t)
+	for _, namespace := range []string{"a", "b", "a"} {
+		s.must("POST", beta+"/namespaces/"+namespace+"/flunders", `{"metadata":{"generateName":"f-"}}`)
+	}
+	at := s.must("GET", "/wardle/census", "")
+	if at("a") != 2.0 || at("b") != 1.0 {
+		t.Errorf("census: got a %v, b %v, want 2, 1", at("a"), at("b"))
+	}
+	if code, at := s.do("POST", "/wardle/census", "{}"); code != http.StatusMethodNotAllowed || at("kind") != "Status" {
+		t.Errorf("POST: got %d %v, want a Status with 405", code, at("kind"))
+	}
+	if code, _ := s.do("GET", "/wardle/census", "", "Authorization", "Bearer wrong"); code != http.StatusUnauthorized {
+		t.Errorf("wrong token: got %d, want 401", code)
+	}
+	anonymous := httptest.NewRecorder()
+	s.Server.Server.Handler().ServeHTTP(anonymous, httptest.NewRequestWithContext(t.Context(), "GET", "/wardle/census", nil))
+	if anonymous.Code != http.StatusForbidden || !strings.Contains(anonymous.Body.String(), `"system:anonymous\" cannot get path`) {
+		t.Errorf("anonymous: got %d %s, want 403", anonymous.Code, anonymous.Body)
+	}
+}
+
+// A conversion that cannot be derived is reported before the server exists, with both types and the field.
+func TestMissingConversion(t *testing.T) {
+	cfg := config()
+	cfg.Storage, cfg.DataDir = server.StorageMemory, t.TempDir()
+	cfg.Groups[0].AddToScheme = func(s *scheme.Scheme) {
+		s.AddKnownTypes(v1alpha1.GroupVersion, &v1alpha1.Flunder{}, &v1alpha1.Fischer{}) // and no functions
+		v1beta1.Scheme.AddToScheme(s)
+		s.AddHub(meta.GroupKind{Group: groupName, Kind: "Flunder"}, &hub.Flunder{})
+	}
+	_, err := server.New(cfg)
+	if err == nil {
+		t.Fatal("New: got no error")
+	}
+	for _, want := range []string{
+		"conversion of v1alpha1.FlunderSpec to hub.FlunderSpec: field Reference (string) has no counterpart: register a conversion function",
+		"field ReferenceType (*v1alpha1.ReferenceType) does not convert to field ReferenceType (hub.ReferenceType)",
+		"conversion of hub.FlunderSpec to v1alpha1.FlunderSpec: field FlunderReference (string) has no counterpart",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("New: got %v, want also %s", err, want)
+		}
+	}
+}
+
+// What a version can say survives the way to the hub and back.
+func TestRoundTrip(t *testing.T) {
+	s := scheme.New()
+	wardle().AddToScheme(s)
+	if err := s.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(200) {
+		for _, obj := range []meta.Object{&v1alpha1.Flunder{}, &v1beta1.Flunder{}} {
+			sample.New(seed).Fill(obj)
+			kinds, err := s.Kinds(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj.GetTypeMeta().SetGroupVersionKind(kinds[0])
+			inHub, err := s.ToHub(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := s.FromHub(inHub, kinds[0].GroupVersion())
+			if err != nil || !reflect.DeepEqual(back, meta.Typed(obj)) {
+				t.Errorf("seed %d: got %+v, %v, want %+v", seed, back, err, obj)
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package registry
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+var testGV = meta.GroupVersion{Group: "test.example.com", Version: "v1"}
+
+type Gadget struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
+	Size            int32 `json:"size,omitempty" pb:"2"`
+}
+
+type Gizmo struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
+}
+
+// gadgets declares everything that can be declared.
+func gadgets() ResourceOf[*Gadget] {
+	return ResourceOf[*Gadget]{
+		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"},
+		Kind:          "Gadget", Singular: "gadget", ShortNames: []string{"gg"}, Categories: []string{"all"},
+		Namespaced: true, KeyPrefix: "things", StorageVersion: "v1",
+		Strategy: StrategyOf[*Gadget]{
+			ValidateName:   func(string, bool) []string { return nil },
+			Prepare:        func(_ *Request, g *Gadget) { g.Size++ },
+			PrepareUpdate:  func(_ *Request, g, old *Gadget) { g.Size = old.Size + 1 },
+			Validate:       func(_ *Request, g *Gadget) field.ErrorList { return make(field.ErrorList, g.Size) },
+			ValidateUpdate: func(_ *Request, g, old *Gadget) field.ErrorList { return make(field.ErrorList, g.Size+old.Size) },
+			Warnings: func(_ *Request, g, old *Gadget) []string {
+				return make([]string, map[bool]int32{true: g.Size}[old == nil])
+			},
+			Canonicalize:             func(g *Gadget) { g.Size++ },
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			Graceful:                 func(_ *Request, g *Gadget, _ *meta.DeleteOptions) bool { return g.Size > 0 },
+			Held:                     func(g *Gadget) bool { return g.Size > 0 },
+			Terminate:                func(g *Gadget) { g.Size++ },
+			OrphanByDefault:          true,
+			NoGarbageCollection:      true,
+		},
+		Subresources: []SubresourceOf[*Gadget]{{Name: "status", Verbs: []string{"get"}, Strategy: StrategyOf[*Gadget]{
+			PrepareUpdate: func(_ *Request, g, old *Gadget) { g.Size = old.Size },
+		}}},
+		Fields: []FieldValue{{Label: "size", Path: "size"}},
+		Table: &TableOf[*Gadget]{
+			Columns:    []meta.TableColumnDefinition{NameColumn},
+			Cells:      func(g *Gadget, _ time.Time) []any { return []any{g.Size} },
+			Conditions: func(g *Gadget) []meta.TableRowCondition { return make([]meta.TableRowCondition, g.Size) },
+		},
+		TTL:            func(g *Gadget) time.Duration { return time.Duration(g.Size) },
+		ReturnsDeleted: true,
+		Verbs:          []string{"get"},
+	}
+}
+
+// Nothing that is declared may get lost, also not what the structs will have one day.
+func TestTypedKeepsAll(t *testing.T) {
+	res := Typed(gadgets())
+	for _, v := range []any{gadgets(), gadgets().Strategy, *gadgets().Table, gadgets().Subresources[0],
+		res, res.Strategy, *res.Table, res.Subresources[0]} {
+		rv := reflect.ValueOf(v)
+		for i := range rv.NumField() {
+			if f := rv.Type().Field(i); f.IsExported() && rv.Field(i).IsZero() {
+				t.Errorf("%T: %s is empty", v, f.Name)
+			}
+		}
+	}
+	none := reflect.ValueOf(Typed(ResourceOf[*Gadget]{}).Strategy)
+	for i := range none.NumField() {
+		if !none.Field(i).IsZero() {
+			t.Errorf("the empty strategy has got a %s", none.Type().Field(i).Name)
+		}
+	}
+}
+
+func TestTypedFunctions(t *testing.T) {
+	res := Typed(gadgets())
+	g, old := &Gadget{}, &Gadget{Size: 4}
+	res.Strategy.Prepare(nil, g)
+	res.Strategy.Canonicalize(g)
+	res.Strategy.Terminate(g)
+	if g.Size != 3 {
+		t.Errorf("Prepare, Canonicalize and Terminate: got size %d, want 3", g.Size)
+	}
+	for name, got := range map[string]int{
+		"Validate":       len(res.Strategy.Validate(nil, g)) - 3,
+		"ValidateUpdate": len(res.Strategy.ValidateUpdate(nil, g, old)) - 7,
+		"Warnings":       len(res.Strategy.Warnings(nil, g, nil)) - 3, // no old object: the typed nil, too
+		"Conditions":     len(res.Table.Conditions(g)) - 3,
+		"TTL":            int(res.TTL(g)) - 3,
+		"Cells":          int(res.Table.Cells(g, time.Time{})[0].(int32)) - 3,
+	} {
+		if got != 0 {
+			t.Errorf("%s: got %d more than wanted", name, got)
+		}
+	}
+	if !res.Strategy.Held(g) || !res.Strategy.Graceful(nil, g, nil) {
+		t.Error("Held, Graceful: got false")
+	}
+	res.Strategy.PrepareUpdate(nil, g, old)
+	if g.Size != 5 {
+		t.Errorf("PrepareUpdate: got size %d, want 5", g.Size)
+	}
+}
+
+// newConfig is a Config over memory with the group of these tests.
+func newConfig(t *testing.T) *Config {
+	t.Helper()
+	s := scheme.New()
+	s.AddKnownTypes(testGV, &Gadget{}, &Gizmo{})
+	s.AddKnownTypes(meta.GroupVersion{Group: testGV.Group, Version: "v2"}, &Gizmo{})
+	if err := s.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New(memory.Config{})
+	c := cache.New(store, cache.Config{Prefix: "/registry/"})
+	t.Cleanup(func() {
+		c.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Config{Scheme: s, Codecs: codec.NewFactory(s), Cache: c}
+}
+
+func TestNewOfAnotherType(t *testing.T) {
+	res := gadgets()
+	res.Kind = "Gizmo"
+	_, err := New(newConfig(t), Typed(res))
+	if err == nil || !strings.Contains(err.Error(), "*registry.Gizmo") {
+		t.Errorf("New: got %v, want an error that names the hub type", err)
+	}
+	res.Kind, res.StorageVersion = "Other", ""
+	if _, err := New(newConfig(t), Typed(res)); err == nil || !strings.Contains(err.Error(), "Other.test.example.com") {
+		t.Errorf("New: got %v, want an error that names the kind", err)
+	}
+}
+
+// A kind that the group's preferred version lacks is stored in the best one that has it, under its group.
+func TestNewPlace(t *testing.T) {
+	s, err := New(newConfig(t), Resource{GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.root, "/registry/test.example.com/gadgets/"; got != want {
+		t.Errorf("root: got %s, want %s", got, want)
+	}
+	if got := s.StorageVersion(); got != testGV {
+		t.Errorf("storage version: got %s, want %s", got, testGV)
+	}
+}
+
+func TestView(t *testing.T) {
+	s, err := New(newConfig(t), Typed(ResourceOf[*Gadget]{
+		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget", Namespaced: true,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ViewOf[*Gizmo](s); err == nil {
+		t.Error("ViewOf another type: got no error")
+	}
+	if _, err := ViewOf[*Gadget](nil); err == nil {
+		t.Error("ViewOf no store: got no error")
+	}
+	v, err := ViewOf[*Gadget](s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := request.NewContext(t.Context(), &request.Info{})
+	for _, at := range [][2]string{{"b", "one"}, {"a", "two"}, {"a", "one"}} {
+		g := &Gadget{ObjectMeta: meta.ObjectMeta{Name: at[1]}, Size: 3}
+		if _, err := s.Create(ctx, at[0], "", g, &meta.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := v.Get(t.Context(), "a", "two")
+	if err != nil || g.Name != "two" || g.Size != 3 || g.ResourceVersion == "" {
+		t.Errorf("Get: got %+v, %v", g, err)
+	}
+	if _, err := v.Get(t.Context(), "b", "two"); !meta.IsNotFound(err) {
+		t.Errorf("Get of none: got %v, want not found", err)
+	}
+	for namespace, want := range map[string]string{"": "a/one a/two b/one", "a": "a/one a/two", "c": ""} {
+		list, err := v.List(t.Context(), namespace)
+		var got []string
+		for _, g := range list {
+			got = append(got, g.Namespace+"/"+g.Name)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("List(%q): got %q, %v, want %s", namespace, got, err, want)
+		}
+	}
+}
