@@ -24,7 +24,8 @@ func Resources() []registry.Resource {
 		Namespaced: true,
 		KeyPrefix:  "leases",
 		Strategy: registry.Strategy{
-			Prepare: func(_ *registry.Request, obj meta.Object) { dropElection(obj, nil) },
+			Metadata: registry.MetaChange,
+			Prepare:  func(_ *registry.Request, obj meta.Object) { dropElection(obj, nil) },
 			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 				dropElection(obj, &old.(*coordinationv1.Lease).Spec)
 			},

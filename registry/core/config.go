@@ -24,6 +24,7 @@ func configMaps() registry.Resource {
 		Kind:          "ConfigMap", Singular: "configmap", ShortNames: []string{"cm"},
 		Namespaced: true,
 		Strategy: registry.Strategy{
+			Metadata: registry.MetaWhole,
 			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
 				return checkConfigMap(obj.(*corev1.ConfigMap))
 			},
@@ -96,6 +97,7 @@ func secrets() registry.Resource {
 		Kind:          "Secret", Singular: "secret",
 		Namespaced: true,
 		Strategy: registry.Strategy{
+			Metadata: registry.MetaWhole,
 			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 				if s := obj.(*corev1.Secret); s.Type == "" {
 					s.Type = old.(*corev1.Secret).Type

@@ -20,6 +20,7 @@ func namespaces() registry.Resource {
 		GroupResource: meta.GroupResource{Resource: "namespaces"},
 		Kind:          "Namespace", Singular: "namespace", ShortNames: []string{"ns"},
 		Strategy: registry.Strategy{
+			Metadata:     registry.MetaWhole,
 			ValidateName: names.DNSLabelName,
 			Prepare: func(_ *registry.Request, obj meta.Object) {
 				ns := obj.(*corev1.Namespace)
@@ -50,6 +51,7 @@ func namespaces() registry.Resource {
 		},
 		Subresources: []registry.Subresource{
 			{Name: "status", Strategy: registry.Strategy{
+				Metadata: registry.MetaChange,
 				PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 					obj.(*corev1.Namespace).Spec = scheme.DeepCopy(old.(*corev1.Namespace).Spec)
 				},
@@ -59,6 +61,7 @@ func namespaces() registry.Resource {
 				AllowUnconditionalUpdate: true,
 			}},
 			{Name: "finalize", Verbs: []string{"update"}, Strategy: registry.Strategy{
+				Metadata: registry.MetaChange,
 				PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 					obj.(*corev1.Namespace).Status = scheme.DeepCopy(old.(*corev1.Namespace).Status)
 				},

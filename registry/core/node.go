@@ -23,6 +23,7 @@ func nodes() registry.Resource {
 		Kind:          "Node", Singular: "node", ShortNames: []string{"no"},
 		KeyPrefix: "minions", // as it was called when the first clusters stored it
 		Strategy: registry.Strategy{
+			Metadata: registry.MetaWhole,
 			Prepare: func(_ *registry.Request, obj meta.Object) {
 				n := obj.(*corev1.Node)
 				n.Spec.ConfigSource, n.Status.Config = nil, nil
@@ -44,6 +45,7 @@ func nodes() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+			Metadata: registry.MetaChange,
 			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 				n, was := obj.(*corev1.Node), old.(*corev1.Node)
 				n.Spec = scheme.DeepCopy(was.Spec)

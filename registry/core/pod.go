@@ -27,7 +27,8 @@ func pods(opts Options) registry.Resource {
 		Kind:          "Pod", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.Strategy{
-			Prepare: func(_ *registry.Request, obj meta.Object) { preparePod(obj.(*corev1.Pod)) },
+			Metadata: registry.MetaWhole,
+			Prepare:  func(_ *registry.Request, obj meta.Object) { preparePod(obj.(*corev1.Pod)) },
 			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 				preparePodUpdate(obj.(*corev1.Pod), old.(*corev1.Pod))
 			},
@@ -50,6 +51,7 @@ func pods(opts Options) registry.Resource {
 			},
 		},
 		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+			Metadata: registry.MetaChange,
 			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 				preparePodStatus(obj.(*corev1.Pod), old.(*corev1.Pod))
 			},

@@ -153,7 +153,7 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 			if len(c.claims) == 0 {
 				err.Detail += " which is empty"
 			} else {
-				err.Detail += ": " + strings.Join(slices.Sorted(slices.Values(c.claims)), ", ")
+				err.Detail += ": " + strings.Join(slices.Compact(slices.Sorted(slices.Values(c.claims))), ", ")
 			}
 			errs = append(errs, err)
 		}

@@ -20,6 +20,7 @@ func services() registry.Resource {
 		Namespaced: true,
 		KeyPrefix:  "services/specs",
 		Strategy: registry.Strategy{
+			Metadata:     registry.MetaWhole,
 			ValidateName: names.DNSLabelName,
 			Prepare: func(_ *registry.Request, obj meta.Object) {
 				svc := obj.(*corev1.Service)
@@ -48,6 +49,7 @@ func services() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+			Metadata: registry.MetaChange,
 			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
 				obj.(*corev1.Service).Spec = scheme.DeepCopy(old.(*corev1.Service).Spec)
 			},

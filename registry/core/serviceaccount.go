@@ -23,6 +23,7 @@ func serviceAccounts() registry.Resource {
 		Kind:          "ServiceAccount", Singular: "serviceaccount", ShortNames: []string{"sa"},
 		Namespaced: true,
 		Strategy: registry.Strategy{
+			Metadata:      registry.MetaWhole,
 			Prepare:       func(_ *registry.Request, obj meta.Object) { prepare(obj) },
 			PrepareUpdate: func(_ *registry.Request, obj, _ meta.Object) { prepare(obj) },
 			Warnings: func(_ *registry.Request, obj, old meta.Object) []string {

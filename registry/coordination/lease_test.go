@@ -1,0 +1,59 @@
+package coordination
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+)
+
+func TestLease(t *testing.T) {
+	s := Resources()[0].Strategy
+	for _, tt := range []struct {
+		name                  string
+		duration, transitions int32
+		want                  string
+	}{
+		{"good", 15, 0, ""},
+		{"no duration", 0, 0, "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"},
+		{"negative", 5, -1, "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0"},
+	} {
+		l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: &tt.duration, LeaseTransitions: &tt.transitions}}
+		got := ""
+		if err := s.Validate(nil, l).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if s.AllowUnconditionalUpdate || !s.AllowCreateOnUpdate {
+		t.Error("leases are created by PUT, and replaced with a version only")
+	}
+}
+
+func TestElectionFieldsAreDropped(t *testing.T) {
+	s := Resources()[0].Strategy
+	strategy, holder := coordinationv1.OldestEmulationVersion, "h"
+	l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{Strategy: &strategy, PreferredHolder: &holder}}
+	old := &coordinationv1.Lease{Spec: l.Spec}
+	s.PrepareUpdate(nil, l, old)
+	if l.Spec.Strategy == nil {
+		t.Error("strategy: got none, want the old lease's kept")
+	}
+	s.Prepare(nil, l)
+	if l.Spec.Strategy != nil || l.Spec.PreferredHolder != nil {
+		t.Errorf("got %+v, want no election fields", l.Spec)
+	}
+}
+
+func TestTable(t *testing.T) {
+	holder := "me"
+	l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+	l.Name = "l"
+	table := Resources()[0].Table
+	cells := table.Cells(l, time.Now())
+	if len(cells) != len(table.Columns) || cells[0] != "l" || cells[1] != "me" || cells[2] != "<unknown>" {
+		t.Errorf("cells: got %v", cells)
+	}
+}

@@ -1,0 +1,149 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+var testScheme = sync.OnceValue(func() *scheme.Scheme {
+	s := scheme.New()
+	corev1.Scheme.AddToScheme(s)
+	if err := s.Complete(); err != nil {
+		panic(err)
+	}
+	return s
+})
+
+var testTime = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// decode makes a defaulted object from JSON.
+func decode[T any, P interface {
+	*T
+	meta.Object
+}](t *testing.T, text string) P {
+	t.Helper()
+	obj := P(new(T))
+	if err := json.Unmarshal([]byte(text), obj); err != nil {
+		t.Fatalf("decode %s: %v", text, err)
+	}
+	if obj.GetObjectMeta().Name == "" {
+		obj.GetObjectMeta().Name = "x"
+	}
+	testScheme().Default(obj)
+	return obj
+}
+
+func resource(t *testing.T, name string) *registry.Resource {
+	t.Helper()
+	for _, r := range Resources(Options{}) {
+		if r.GroupResource.Resource == name {
+			return &r
+		}
+	}
+	t.Fatalf("no resource %s", name)
+	return nil
+}
+
+// create runs obj through the strategy as a new object.
+func create(r *registry.Resource, obj meta.Object) field.ErrorList {
+	req := &registry.Request{Now: testTime}
+	if r.Strategy.Prepare != nil {
+		r.Strategy.Prepare(req, obj)
+	}
+	if r.Strategy.Validate == nil {
+		return nil
+	}
+	return r.Strategy.Validate(req, obj)
+}
+
+// update runs obj through a strategy as a change of old.
+func update(s *registry.Strategy, obj, old meta.Object) field.ErrorList {
+	req := &registry.Request{Now: testTime}
+	obj.GetObjectMeta().Generation = old.GetObjectMeta().Generation
+	if s.PrepareUpdate != nil {
+		s.PrepareUpdate(req, obj, old)
+	}
+	if s.ValidateUpdate == nil {
+		return nil
+	}
+	return s.ValidateUpdate(req, obj, old)
+}
+
+// wantErrors compares messages, one a line, in order.
+func wantErrors(t *testing.T, errs field.ErrorList, want string) {
+	t.Helper()
+	got := make([]string, len(errs))
+	for i, e := range errs {
+		got[i] = e.Error()
+	}
+	want = strings.TrimSpace(want)
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("errors:\ngot  %s\nwant %s", strings.ReplaceAll(text, "\n", "\n     "), strings.ReplaceAll(want, "\n", "\n     "))
+	}
+}
+
+const label1123 = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and ` +
+	`end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`
+
+func TestResourcesAreComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Resources(Options{}) {
+		if seen[r.GroupResource.Resource] {
+			t.Errorf("%s: declared twice", r.GroupResource.Resource)
+		}
+		seen[r.GroupResource.Resource] = true
+		if !testScheme().Recognizes(corev1.GroupVersion.WithKind(r.Kind)) {
+			t.Errorf("%s: kind %s is not registered", r.GroupResource.Resource, r.Kind)
+		}
+		obj, err := testScheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cells := r.Table.Cells(obj.(meta.Object), testTime); len(cells) != len(r.Table.Columns) {
+			t.Errorf("%s: got %d cells for %d columns", r.GroupResource.Resource, len(cells), len(r.Table.Columns))
+		}
+		for _, c := range r.Table.Columns {
+			if c.Description == "" || c.Type == "" {
+				t.Errorf("%s: column %q lacks a type or description", r.GroupResource.Resource, c.Name)
+			}
+		}
+		for _, f := range r.Fields {
+			if _, _, err := testScheme().FieldLabel(corev1.GroupVersion.WithKind(r.Kind), f.Label, ""); err != nil {
+				t.Errorf("%s: field %s: %v", r.GroupResource.Resource, f.Label, err)
+			}
+		}
+	}
+}
+
+// Empty objects come in from the network: nothing may panic.
+func TestEmptyObjects(t *testing.T) {
+	for _, r := range Resources(Options{}) {
+		make := func() meta.Object {
+			obj, err := testScheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return obj.(meta.Object)
+		}
+		create(&r, make())
+		update(&r.Strategy, make(), make())
+		for _, sub := range r.Subresources {
+			update(&sub.Strategy, make(), make())
+		}
+		if r.Strategy.Warnings != nil {
+			r.Strategy.Warnings(&registry.Request{}, make(), nil)
+		}
+	}
+}
+
+func sprint(v any) string { return fmt.Sprint(v) }

@@ -1,0 +1,315 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+func TestNamespace(t *testing.T) {
+	r := resource(t, "namespaces")
+	ns := decode[corev1.Namespace](t, `{"metadata":{"name":"a"},"status":{"phase":"Terminating"}}`)
+	wantErrors(t, create(r, ns), ``)
+	if ns.Status.Phase != "Active" || len(ns.Spec.Finalizers) != 1 || ns.Labels[corev1.NamespaceNameLabel] != "a" {
+		t.Errorf("got %+v, want an active namespace with finalizer and label", ns)
+	}
+	if !r.Strategy.Held(ns) {
+		t.Error("Held: got false, want true")
+	}
+	next := decode[corev1.Namespace](t, `{"metadata":{"name":"a"}}`)
+	update(&r.Strategy, next, ns)
+	if len(next.Spec.Finalizers) != 1 {
+		t.Errorf("finalizers: got %v, want the old ones", next.Spec.Finalizers)
+	}
+	status, finalize := &r.Subresources[0].Strategy, &r.Subresources[1].Strategy
+	wantErrors(t, update(status, decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
+		"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty")
+	wantErrors(t, update(finalize, decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
+		`spec.finalizers: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
+	wantErrors(t, update(finalize, decode[corev1.Namespace](t, `{}`), ns), ``)
+}
+
+func TestConfigMapAndSecret(t *testing.T) {
+	cms, secs := resource(t, "configmaps"), resource(t, "secrets")
+	wantErrors(t, create(cms, decode[corev1.ConfigMap](t, `{"data":{"same":"","bad key":""},"binaryData":{"same":""}}`)), `
+data[bad key]: Invalid value: "bad key": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')
+data[same]: Invalid value: "same": duplicate of key present in binaryData`)
+	big := decode[corev1.ConfigMap](t, `{}`)
+	big.Data = map[string]string{"k": strings.Repeat("x", maxData+1)}
+	wantErrors(t, create(cms, big), `[]: Too long: may not be more than 1048576 bytes`)
+	sealed := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
+	wantErrors(t, update(&cms.Strategy, decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
+		"immutable: Forbidden: field is immutable when `immutable` is set\ndata: Forbidden: field is immutable when `immutable` is set")
+
+	for _, tt := range []struct{ in, want string }{
+		{`{"stringData":{"a":"b"}}`, ``},
+		{`{"type":"kubernetes.io/tls","data":{"tls.crt":""}}`, `data[tls.key]: Required value`},
+		{`{"type":"kubernetes.io/dockerconfigjson","stringData":{".dockerconfigjson":"not json"}}`,
+			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character 'o' in literal null (expecting 'u')`},
+		{`{"type":"kubernetes.io/dockercfg"}`, `data[.dockercfg]: Required value`},
+		{`{"type":"kubernetes.io/basic-auth","stringData":{"username":"a"}}`, ``},
+		{`{"type":"kubernetes.io/basic-auth"}`, "data[username]: Required value\ndata[password]: Required value"},
+		{`{"type":"kubernetes.io/ssh-auth"}`, `data[ssh-privatekey]: Required value`},
+		{`{"type":"kubernetes.io/service-account-token"}`, `metadata.annotations[kubernetes.io/service-account.name]: Required value`},
+	} {
+		wantErrors(t, create(secs, decode[corev1.Secret](t, tt.in)), tt.want)
+	}
+	old := decode[corev1.Secret](t, `{}`)
+	wantErrors(t, update(&secs.Strategy, decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
+		`type: Invalid value: "example.com/other": field is immutable`)
+	tls := decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
+	if got := secs.Strategy.Warnings(nil, tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
+		t.Errorf("warnings: got %q", got)
+	}
+}
+
+func TestNode(t *testing.T) {
+	r := resource(t, "nodes")
+	node := decode[corev1.Node](t, `{"spec":{"podCIDR":"10.1.0.0/24"},"status":{"capacity":{"cpu":"4"}}}`)
+	wantErrors(t, create(r, node), ``)
+	if len(node.Status.Allocatable) != 1 || len(node.Spec.PodCIDRs) != 1 {
+		t.Errorf("got %+v, want allocatable and podCIDRs", node)
+	}
+	wantErrors(t, create(r, decode[corev1.Node](t, `{"spec":{"taints":[{"key":"a","effect":"Foo"}]},"status":{"capacity":{"cpu":"-1"}}}`)), `
+metadata.taints[0].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
+status.capacity[cpu]: Invalid value: "-1": must be greater than or equal to 0
+status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0`)
+	const twice = `metadata.taints[1]: Duplicate value: {"Key":"k","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`
+	wantErrors(t, update(&r.Strategy, decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
+		twice+"\n"+`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`+"\n"+twice)
+	status := &r.Subresources[0].Strategy
+	next := decode[corev1.Node](t, `{"metadata":{"labels":{"via":"status"}},"spec":{"unschedulable":true},"status":{"addresses":[{"type":"A","address":"b"},{"type":"A","address":"b"}]}}`)
+	wantErrors(t, update(status, next, node), `status.addresses[1]: Duplicate value: {"Type":"A","Address":"b"}`)
+	if next.Spec.Unschedulable || next.Labels["via"] != "status" {
+		t.Errorf("status door: got %+v, want the old spec and new labels", next)
+	}
+}
+
+func TestEvent(t *testing.T) {
+	r := resource(t, "events")
+	for _, tt := range []struct{ in, want string }{
+		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"n"}}`, ``},
+		{`{"metadata":{"namespace":"default"},"involvedObject":{"kind":"Node"}}`, ``},
+		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"m"}}`,
+			`involvedObject.namespace: Invalid value: "m": does not match event.namespace`},
+		{`{"metadata":{"namespace":"n"},"involvedObject":{}}`,
+			`involvedObject.namespace: Invalid value: "": does not match event.namespace`},
+		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"n"},"eventTime":"2020-01-01T00:00:00.000000Z","reportingComponent":"c","reportingInstance":"i","reason":"r"}`,
+			`action: Required value`},
+	} {
+		wantErrors(t, create(r, decode[corev1.Event](t, tt.in)), tt.want)
+	}
+	if got := r.TTL(nil).String(); got != "1h0m0s" {
+		t.Errorf("TTL: got %s, want 1h", got)
+	}
+}
+
+func TestServiceAccount(t *testing.T) {
+	r := resource(t, "serviceaccounts")
+	sa := decode[corev1.ServiceAccount](t, `{"secrets":[{"name":"s","kind":"Secret","namespace":"x"}],"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}`)
+	wantErrors(t, create(r, sa), ``)
+	if sa.Secrets[0] != (corev1.ObjectReference{Name: "s"}) {
+		t.Errorf("secrets: got %+v, want only the name", sa.Secrets[0])
+	}
+	if got := r.Strategy.Warnings(nil, sa, nil); len(got) != 1 {
+		t.Errorf("warnings: got %q, want one", got)
+	}
+	if got := r.Strategy.Warnings(nil, sa, sa); len(got) != 0 {
+		t.Errorf("warnings on update: got %q, want none", got)
+	}
+}
+
+func TestServiceCreate(t *testing.T) {
+	r := resource(t, "services")
+	for _, tt := range []struct{ name, spec, want string }{
+		{"good", `{"ports":[{"port":80}]}`, ``},
+		{"no ports", `{"selector":{"a":"b"}}`, `spec.ports: Required value`},
+		{"unnamed ports", `{"ports":[{"port":80},{"name":"named","port":443}]}`, `spec.ports[0].name: Required value`},
+		{"target", `{"type":"NodePort","ports":[{"port":80,"targetPort":"0"}]}`,
+			`spec.ports[0].targetPort: Invalid value: "0": must contain at least one letter (a-z)`},
+		{"type", `{"type":"Foo","ports":[{"port":80}]}`,
+			`spec.type: Unsupported value: "Foo": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`},
+		{"address", `{"clusterIP":"not-an-ip","ports":[]}`,
+			`spec.clusterIPs[0]: Invalid value: "not-an-ip": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`},
+		{"families", `{"clusterIP":"10.0.0.1","ipFamilies":["IPv6","IPv6","Odd"],"ports":[{"port":1}]}`, `
+spec.ipFamilies[1]: Duplicate value: "IPv6"
+spec.ipFamilies[2]: Unsupported value: "Odd": supported values: "IPv4", "IPv6"
+spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by ` + "`ipFamilies[0]`"},
+		{"external name", `{"type":"ExternalName","externalName":"not a host","clusterIP":"10.0.0.1"}`, `
+spec.clusterIPs: Forbidden: may not be set for ExternalName services
+spec.externalName: Invalid value: "not a host": ` + subdomain1123},
+		{"affinity", `{"sessionAffinity":"Cookie","ports":[{"port":80}]}`,
+			`spec.sessionAffinity: Unsupported value: "Cookie": supported values: "ClientIP", "None"`},
+		{"external addresses", `{"externalIPs":["127.0.0.1","x"],"ports":[{"port":80}]}`, `
+spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)
+spec.externalIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`},
+		{"same ports", `{"ports":[{"name":"a","port":80},{"name":"b","port":80}]}`,
+			`spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}`},
+		{"node port", `{"ports":[{"port":80,"nodePort":30000}]}`,
+			"spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"},
+		{"health check", `{"healthCheckNodePort":31000,"ports":[{"port":80}]}`,
+			"spec.healthCheckNodePort: Invalid value: 31000: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"},
+		{"traffic", `{"externalTrafficPolicy":"Local","internalTrafficPolicy":"Odd","trafficDistribution":"Odd","ports":[{"port":80}]}`, `
+spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services
+spec.internalTrafficPolicy: Unsupported value: "Odd": supported values: "Cluster", "Local"
+spec.trafficDistribution: Unsupported value: "Odd": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"`},
+		{"headless balancer", `{"type":"LoadBalancer","clusterIP":"None","ports":[{"port":10250}]}`, `
+spec.ports[0]: Invalid value: 10250: may not expose port 10250 externally since it is used by kubelet
+spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for LoadBalancer services`},
+		{"source ranges", `{"loadBalancerSourceRanges":["x"],"ports":[{"port":80}]}`,
+			"spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'\n" +
+				`spec.loadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wantErrors(t, create(r, decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)), tt.want)
+		})
+	}
+}
+
+func TestServiceFamilies(t *testing.T) {
+	for _, tt := range []struct{ spec, policy, families string }{
+		{`{}`, "SingleStack", "IPv4"},
+		{`{"clusterIP":"fd00::1"}`, "SingleStack", "IPv6"},
+		{`{"clusterIP":"None","selector":{"a":"b"}}`, "SingleStack", "IPv4"},
+		{`{"clusterIP":"None"}`, "RequireDualStack", "IPv4 IPv6"},
+		{`{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"]}`, "RequireDualStack", "IPv4 IPv6"},
+	} {
+		svc := decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
+		create(resource(t, "services"), svc)
+		var families []string
+		for _, f := range svc.Spec.IPFamilies {
+			families = append(families, string(f))
+		}
+		if got := strings.Join(families, " "); got != tt.families || string(*svc.Spec.IPFamilyPolicy) != tt.policy {
+			t.Errorf("%s: got %s %s, want %s %s", tt.spec, *svc.Spec.IPFamilyPolicy, got, tt.policy, tt.families)
+		}
+	}
+}
+
+func TestServiceUpdate(t *testing.T) {
+	r := resource(t, "services")
+	const old = `{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","type":"NodePort",
+		"ports":[{"name":"a","port":80,"nodePort":30001}]}`
+	for _, tt := range []struct{ name, spec, want string }{
+		{"allocated values left out", `{"type":"NodePort","ports":[{"name":"a","port":81}]}`, ``},
+		{"address changed", `{"clusterIP":"10.0.0.2","ports":[{"port":80}]}`,
+			`spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set`},
+		{"address changed by an old client", `{"clusterIP":"10.0.0.2","clusterIPs":["10.0.0.1"],"ports":[{"port":80}]}`,
+			`spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set`},
+		{"to external name", `{"type":"ExternalName","externalName":"a.b","clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],
+			"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","internalTrafficPolicy":"Cluster"}`, ``},
+		{"to cluster address", `{"type":"ClusterIP","externalTrafficPolicy":"Cluster","ports":[{"name":"a","port":80,"nodePort":30001}]}`, ``},
+		{"second address", `{"type":"NodePort","clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"SingleStack","ports":[{"port":80}]}`, `
+spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary clusterIP
+spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary ipFamily`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			svc := decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
+			wantErrors(t, update(&r.Strategy, svc, decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
+			if svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Spec.Ports[0].Name == "a" && svc.Spec.Ports[0].NodePort != 30001 {
+				t.Errorf("node port: got %d, want the old 30001", svc.Spec.Ports[0].NodePort)
+			}
+		})
+	}
+	status := &r.Subresources[0].Strategy
+	svc := decode[corev1.Service](t, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`)
+	wantErrors(t, update(status, svc, decode[corev1.Service](t, `{"spec":`+old+`}`)),
+		"status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is \"LoadBalancer\"")
+}
+
+func TestTables(t *testing.T) {
+
+	for _, tt := range []struct{ name, resource, in, want string }{
+		{"config map", "configmaps", `{"data":{"a":"","b":""},"binaryData":{"c":""}}`, `x 3 <unknown>`},
+		{"secret", "secrets", `{"data":{"a":""}}`, `x Opaque 1 <unknown>`},
+		{"age", "serviceaccounts", `{"metadata":{"creationTimestamp":"2030-01-02T02:59:00Z"}}`, `x 5m5s`},
+		{"namespace", "namespaces", `{"status":{"phase":"Active"}}`, `x Active <unknown>`},
+		{"node", "nodes", `{"metadata":{"labels":{"node-role.kubernetes.io/b":"","kubernetes.io/role":"a"}},"spec":{"unschedulable":true},
+			"status":{"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"10.0.0.1"}],"nodeInfo":{"kubeletVersion":"v1"}}}`,
+			`x Ready,SchedulingDisabled a,b <unknown> v1 10.0.0.1 <none> <unknown> <unknown> <unknown>`},
+		{"bare node", "nodes", `{}`, `x Unknown <none> <unknown>  <none> <none> <unknown> <unknown> <unknown>`},
+		{"node port", "services", `{"spec":{"type":"NodePort","clusterIPs":["10.0.0.1"],"ports":[{"port":80,"nodePort":30001},{"port":53,"protocol":"UDP"}],"selector":{"b":"c","a":"b"}}}`,
+			`x NodePort 10.0.0.1 <none> 80:30001/TCP,53/UDP <unknown> a=b,b=c`},
+		{"external name", "services", `{"spec":{"type":"ExternalName","externalName":"e.com"}}`, `x ExternalName <none> e.com <none> <unknown> <none>`},
+		{"pending balancer", "services", `{"spec":{"type":"LoadBalancer"}}`, `x LoadBalancer <none> <pending> <none> <unknown> <none>`},
+		{"balancer", "services", `{"spec":{"type":"LoadBalancer","externalIPs":["9.9.9.9"]},"status":{"loadBalancer":{"ingress":[{"ip":"2.2.2.2"},{"hostname":"1.com"}]}}}`,
+			`x LoadBalancer <none> 1.com,2.2.2.2,9.9.9.9 <none> <unknown> <none>`},
+		{"event", "events", `{"involvedObject":{"kind":"Pod","name":"p"},"firstTimestamp":"2030-01-02T03:00:05Z","lastTimestamp":"2030-01-02T03:03:05Z","type":"Normal","reason":"R","message":" m ","source":{"component":"k","host":"n"}}`,
+			`60s Normal R pod/p  k, n m 4m 1 x`},
+		{"event series", "events", `{"involvedObject":{"kind":"Pod"},"eventTime":"2030-01-02T03:00:05.000000Z","series":{"count":5,"lastObservedTime":"2030-01-02T03:04:00.000000Z"},"reportingComponent":"c"}`,
+			`5s   pod  c  4m 5 x`},
+		{"pod", "pods", `{"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Pending"}}`,
+			`x 0/2 Pending 0 <unknown> <none> <none> <none> <none>`},
+		{"running", "pods", `{"spec":{"nodeName":"n","containers":[{"name":"c"}],"readinessGates":[{"conditionType":"g"},{"conditionType":"h"}]},
+			"status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"g","status":"True"}],"containerStatuses":[{"name":"c","ready":true,"restartCount":3,
+			"lastState":{"terminated":{"finishedAt":"2030-01-02T02:59:05Z"}},"state":{"running":{}}}]}}`,
+			`x 1/1 Running 3 (5m ago) <unknown> 10.0.0.1 n <none> 1/2`},
+		{"crash loop", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running","containerStatuses":[{"name":"c","restartCount":2,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`,
+			`x 0/1 CrashLoopBackOff 2 <unknown> <none> <none> <none> <none>`},
+		{"init", "pods", `{"spec":{"initContainers":[{"name":"a"},{"name":"b"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending","initContainerStatuses":[
+			{"name":"a","state":{"terminated":{"exitCode":0}}},{"name":"b","state":{"running":{}}}]}}`, `x 0/1 Init:1/2 0 <unknown> <none> <none> <none> <none>`},
+		{"init failed", "pods", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending","initContainerStatuses":[
+			{"name":"a","restartCount":1,"state":{"terminated":{"exitCode":2}}}]}}`, `x 0/1 Init:ExitCode:2 1 <unknown> <none> <none> <none> <none>`},
+		{"init waits", "pods", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending","initContainerStatuses":[
+			{"name":"a","state":{"waiting":{"reason":"ErrImagePull"}}}]}}`, `x 0/1 Init:ErrImagePull 0 <unknown> <none> <none> <none> <none>`},
+		{"sidecar", "pods", `{"spec":{"initContainers":[{"name":"a","restartPolicy":"Always"}],"containers":[{"name":"c"}]},"status":{"phase":"Running",
+			"initContainerStatuses":[{"name":"a","started":true,"ready":true,"restartCount":1,"state":{"running":{}}}],
+			"containerStatuses":[{"name":"c","ready":true,"restartCount":2,"state":{"running":{}}}]}}`, `x 2/2 Running 3 <unknown> <none> <none> <none> <none>`},
+		{"completed", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Succeeded","containerStatuses":[{"name":"c","state":{"terminated":{"reason":"Completed"}}}]}}`,
+			`x 0/1 Completed 0 <unknown> <none> <none> <none> <none>`},
+		{"half completed", "pods", `{"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Running","containerStatuses":[{"name":"c","state":{"terminated":{"reason":"Completed"}}},
+			{"name":"d","ready":true,"state":{"running":{}}}]}}`, `x 1/2 NotReady 0 <unknown> <none> <none> <none> <none>`},
+		{"killed", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Failed","containerStatuses":[{"name":"c","state":{"terminated":{"signal":9}}}]}}`,
+			`x 0/1 Signal:9 0 <unknown> <none> <none> <none> <none>`},
+		{"evicted", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Failed","reason":"Evicted"}}`, `x 0/1 Evicted 0 <unknown> <none> <none> <none> <none>`},
+		{"terminating", "pods", `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running"}}`,
+			`x 0/1 Terminating 0 <unknown> <none> <none> <none> <none>`},
+		{"lost", "pods", `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running","reason":"NodeLost"}}`,
+			`x 0/1 Unknown 0 <unknown> <none> <none> <none> <none>`},
+		{"gated", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]}}`,
+			`x 0/1 SchedulingGated 0 <unknown> <none> <none> <none> <none>`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := resource(t, tt.resource)
+			if got := cells(r, object(t, tt.resource, tt.in)); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+	ended := object(t, "pods", `{"status":{"phase":"Succeeded"}}`)
+	if c := podConditions(ended); len(c) != 1 || c[0].Type != "Completed" || c[0].Reason != "Succeeded" {
+		t.Errorf("conditions: got %+v", c)
+	}
+}
+
+func object(t *testing.T, resource, text string) meta.Object {
+	switch resource {
+	case "configmaps":
+		return decode[corev1.ConfigMap](t, text)
+	case "secrets":
+		return decode[corev1.Secret](t, text)
+	case "serviceaccounts":
+		return decode[corev1.ServiceAccount](t, text)
+	case "namespaces":
+		return decode[corev1.Namespace](t, text)
+	case "nodes":
+		return decode[corev1.Node](t, text)
+	case "services":
+		return decode[corev1.Service](t, text)
+	case "events":
+		return decode[corev1.Event](t, text)
+	}
+	return decode[corev1.Pod](t, text)
+}
+
+func cells(r *registry.Resource, obj meta.Object) string {
+	row := r.Table.Cells(obj, testTime)
+	texts := make([]string, len(row))
+	for i, c := range row {
+		texts[i] = strings.TrimSpace(sprint(c))
+	}
+	return strings.Join(texts, " ")
+}

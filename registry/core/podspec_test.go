@@ -1,0 +1,203 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+func TestPodCreate(t *testing.T) {
+	r := resource(t, "pods")
+	for _, tt := range []struct{ name, spec, want string }{
+		{"good", `{"containers":[{"name":"c","image":"i"}]}`, ``},
+		{"empty", `{}`, `spec.containers: Required value`},
+		{"many errors", `{"restartPolicy":"Sometimes","dnsPolicy":"X","containers":[
+			{"name":"C_","image":"","imagePullPolicy":"Maybe","ports":[{"containerPort":0},{"containerPort":70000,"protocol":"FOO"}]},
+			{"name":"C_","image":"i","volumeMounts":[{"mountPath":"/v","name":"v"}]}]}`, `
+spec.containers[0].name: Invalid value: "C_": ` + label1123 + `
+spec.containers[0].image: Required value
+spec.containers[0].ports[0].containerPort: Required value
+spec.containers[0].ports[1].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive
+spec.containers[0].ports[1].protocol: Unsupported value: "FOO": supported values: "SCTP", "TCP", "UDP"
+spec.containers[0].imagePullPolicy: Unsupported value: "Maybe": supported values: "Always", "IfNotPresent", "Never"
+spec.containers[1].name: Invalid value: "C_": ` + label1123 + `
+spec.containers[1].volumeMounts[0].name: Not found: "v"
+spec.containers[1].name: Duplicate value: "C_"
+spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"
+spec.dnsPolicy: Unsupported value: "X": supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"`},
+		{"padded image", `{"containers":[{"name":"c","image":" i "}]}`,
+			`spec.containers[0].image: Invalid value: " i ": must not have leading or trailing whitespace`},
+		{"host network", `{"hostNetwork":true,"containers":[{"name":"c","image":"i","ports":[{"containerPort":80,"hostPort":81}]}]}`,
+			"spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true"},
+		{"host port twice", `{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80,"hostPort":81},{"containerPort":82,"hostPort":81}]}]}`,
+			`spec.containers[0].ports[1].hostPort: Duplicate value: "TCP//81"`},
+		{"env", `{"containers":[{"name":"c","image":"i","env":[{"name":"","value":"x"},{"name":"a=b"},
+			{"name":"ok","value":"x","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}},
+			{"name":"f","valueFrom":{"fieldRef":{"fieldPath":"spec.bogus"}}},
+			{"name":"g","valueFrom":{"secretKeyRef":{"name":"s"}}},{"name":"h","valueFrom":{}},
+			{"name":"i","valueFrom":{"fieldRef":{"fieldPath":"status.phase"}}},
+			{"name":"j","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu","divisor":"1k"}}}]}]}`, `
+spec.containers[0].env[0].name: Required value
+spec.containers[0].env[1].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='
+spec.containers[0].env[2].valueFrom: Invalid value: "": may not be specified when ` + "`value`" + ` is not empty
+spec.containers[0].env[3].valueFrom.fieldRef.fieldPath: Invalid value: "spec.bogus": error converting fieldPath: field label not supported: spec.bogus
+spec.containers[0].env[4].valueFrom.secretKeyRef.key: Required value
+spec.containers[0].env[5].valueFrom: Invalid value: "": must specify one of: ` + "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`" + `
+spec.containers[0].env[6].valueFrom.fieldRef.fieldPath: Unsupported value: "status.phase": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"
+spec.containers[0].env[7].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`},
+		{"volumes", `{"volumes":[{"name":"v","emptyDir":{},"hostPath":{"path":"/x"}},{"name":"v","emptyDir":{}},{"name":"V_"}],
+			"containers":[{"name":"a","image":"i","volumeMounts":[{"name":"nope","mountPath":"/x"},{"name":"v","mountPath":""},
+			{"name":"v","mountPath":"/y","subPath":"../z"}]}]}`, `
+spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type
+spec.volumes[2].name: Invalid value: "V_": ` + label1123 + `
+spec.containers[0].volumeMounts[0].name: Not found: "nope"
+spec.containers[0].volumeMounts[1].mountPath: Required value
+spec.containers[0].volumeMounts.subPath: Invalid value: "../z": must not contain '..'`},
+		{"volume sources", `{"volumes":[{"name":"a","nfs":{"server":"","path":"x"}},{"name":"b","secret":{"items":[{"key":"k","path":"../p"}]}},
+			{"name":"c","projected":{"sources":[{"secret":{"name":"s","items":[{"key":"k","path":"p"}]},"configMap":{"name":"m"}},
+			{"configMap":{"name":"m","items":[{"key":"k","path":"p"}]}}]}},{"name":"d","iscsi":{"targetPortal":"p","iqn":"bad","lun":300}},
+			{"name":"e","csi":{"driver":""}},{"name":"f","ephemeral":{}},{"name":"g","hostPath":{"path":"/a/../b","type":"Odd"}},
+			{"name":"h","downwardAPI":{"items":[{"path":"p","fieldRef":{"fieldPath":"spec.nodeName"}},{"path":"q"}]}}],
+			"containers":[{"name":"a","image":"i"}]}`, `
+spec.volumes[0].nfs.server: Required value
+spec.volumes[0].nfs.path: Invalid value: "x": must be an absolute path
+spec.volumes[1].secret.secretName: Required value
+spec.volumes[1].secret.items[0].path: Invalid value: "../p": must not contain '..'
+spec.volumes[2].projected.sources[0].configMap: Forbidden: may not specify more than 1 volume type
+spec.volumes[2].projected: Invalid value: "m": conflicting duplicate paths
+spec.volumes[3].iscsi.iqn: Invalid value: "bad": must be valid format
+spec.volumes[3].iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive
+spec.volumes[4].csi.driver: Required value
+spec.volumes[5].ephemeral.volumeClaimTemplate: Required value
+spec.volumes[6].hostPath.path: Invalid value: "/a/../b": must not contain '..'
+spec.volumes[6].hostPath.type: Unsupported value: "Odd": supported values: "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"
+spec.volumes[7].downwardAPI.fieldRef.fieldPath: Unsupported value: "spec.nodeName": supported values: "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"
+spec.volumes[7].downwardAPI: Required value: one of fieldRef and resourceFieldRef is required`},
+		{"resources", `{"containers":[{"name":"a","image":"i","resources":{"limits":{"cpu":1,"memory":"-1"},"requests":{"bogus":1,"cpu":2}}}]}`, `
+spec.containers[0].resources.limits[memory]: Invalid value: "-1": must be greater than or equal to 0
+spec.containers[0].resources.requests[bogus]: Invalid value: "bogus": must be a standard resource type or fully qualified
+spec.containers[0].resources.requests[bogus]: Invalid value: "bogus": must be a standard resource for containers
+spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1
+spec.containers[0].resources.requests[memory]: Invalid value: "-1": must be greater than or equal to 0`},
+		{"huge pages and devices", `{"containers":[{"name":"a","image":"i","resources":{"limits":{"hugepages-2Mi":"3Mi","example.com/gpu":"2"},"requests":{"example.com/gpu":"1"}}}]}`, `
+spec.containers[0].resources.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi
+spec.containers[0].resources.requests: Invalid value: "1": must be equal to example.com/gpu limit of 2
+spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi
+spec.containers[0].resources: Forbidden: HugePages require cpu or memory`},
+		{"claims", `{"resourceClaims":[{"name":"a"},{"name":"a","resourceClaimName":"x"}],"containers":[{"name":"a","image":"i","resources":{"claims":[{"name":"b"}]}}]}`,
+			"spec.resourceClaims[0]: Invalid value: {\"Name\":\"a\",\"ResourceClaimName\":null,\"ResourceClaimTemplateName\":null}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`\n" +
+				`spec.resourceClaims[1].name: Duplicate value: "a"
+spec.containers[0].resources.claims[0]: Not found: "b": must be one of the names in pod.spec.resourceClaims: a`},
+		{"probes", `{"activeDeadlineSeconds":0,"containers":[{"name":"a","image":"i",
+			"livenessProbe":{"httpGet":{"port":0},"tcpSocket":{"port":1},"periodSeconds":-2,"successThreshold":3},
+			"readinessProbe":{"terminationGracePeriodSeconds":0},"lifecycle":{"preStop":{"sleep":{"seconds":31}},"postStart":{"exec":{}}}}]}`, `
+spec.containers[0].lifecycle.postStart.exec.command: Required value
+spec.containers[0].lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)
+spec.containers[0].livenessProbe.httpGet.port: Invalid value: 0: must be between 1 and 65535, inclusive
+spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type
+spec.containers[0].livenessProbe.periodSeconds: Invalid value: -2: must be greater than or equal to 0
+spec.containers[0].livenessProbe.successThreshold: Invalid value: 3: must be 1
+spec.containers[0].readinessProbe: Required value: must specify a handler type
+spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid value: 0: must be greater than 0
+spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid value: 0: must not be set for readinessProbes
+spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive`},
+		{"init containers", `{"initContainers":[{"name":"c","image":"i","livenessProbe":{"exec":{"command":["x"]}}},
+			{"name":"s","image":"i","restartPolicy":"Always","livenessProbe":{"exec":{"command":["x"]}}},
+			{"name":"t","image":"i","restartPolicy":"Odd"}],"containers":[{"name":"c","image":"i"}]}`, `
+spec.initContainers[0].name: Duplicate value: "c"
+spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always
+spec.initContainers[2].restartPolicy: Unsupported value: "Odd": supported values: "Always", "Never", "OnFailure"`},
+		{"ephemeral containers", `{"containers":[{"name":"c","image":"i"}],"ephemeralContainers":[{"name":"c","image":"i","ports":[{"containerPort":1}],"targetContainerName":"z"}]}`, `
+spec.ephemeralContainers[0].name: Duplicate value: "c"
+spec.ephemeralContainers[0].targetContainerName: Not found: "z"
+spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container
+spec.ephemeralContainers: Forbidden: cannot be set on create`},
+		{"scheduling", `{"containers":[{"name":"c","image":"i"}],"nodeName":"n","schedulingGates":[{"name":"g"},{"name":"g"}],
+			"nodeSelector":{"a":"b c"},"tolerations":[{"operator":"Exists","value":"x"},{"key":"","operator":"Equal"},{"key":"k","operator":"Gt"},
+			{"key":"k","effect":"Foo"},{"key":"k","tolerationSeconds":1}],
+			"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]},
+			"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":0,"preference":{"matchExpressions":[{"key":"a","operator":"In"}],"matchFields":[{"key":"x","operator":"In","values":["y"]}]}}]},
+			"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"","matchLabelKeys":["a"]}]}},
+			"topologySpreadConstraints":[{"maxSkew":0,"topologyKey":"k","whenUnsatisfiable":"ScheduleAnyway","minDomains":1},{"maxSkew":1,"topologyKey":"k","whenUnsatisfiable":"ScheduleAnyway"}]}`, `
+spec.nodeSelector: Invalid value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')
+spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term
+spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 0: must be in the range 1-100
+spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].values: Required value: must be specified when ` + "`operator` is 'In' or 'NotIn'" + `
+spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchFields[0].key: Invalid value: "x": not a valid field selector key
+spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set
+spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty
+spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Invalid value: "": name part must be non-empty
+spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')
+spec.schedulingGates[1]: Duplicate value: "g"
+spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero
+spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{k, ScheduleAnyway}"
+spec.topologySpreadConstraints[0].minDomains: Invalid value: 1: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway
+spec.tolerations[0].operator: Invalid value: "x": value must be empty when ` + "`operator` is 'Exists'" + `
+spec.tolerations[1].operator: Invalid value: "Equal": operator must be Exists when ` + "`key` is empty, which means \"match all values and all keys\"" + `
+spec.tolerations[2].operator: Unsupported value: "Gt": supported values: "Equal", "Exists"
+spec.tolerations[3].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
+spec.tolerations[4].effect: Invalid value: "": effect must be 'NoExecute' when ` + "`tolerationSeconds`" + ` is set
+spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared`},
+		{"security", `{"hostUsers":false,"hostPID":true,"securityContext":{"fsGroup":-1,"sysctls":[{"name":"net.x","value":"1"},{"name":"net.x","value":"1"},{"name":"A","value":""}],"seccompProfile":{"type":"Localhost"}},
+			"hostNetwork":true,"containers":[{"name":"c","image":"i","securityContext":{"privileged":true,"runAsUser":-5,"procMount":"Odd","appArmorProfile":{"type":"RuntimeDefault","localhostProfile":"x"},
+			"allowPrivilegeEscalation":false,"windowsOptions":{"runAsUserName":"a\\b\\c"}}}]}`, `
+spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy
+spec.containers[0].securityContext.runAsUser: Invalid value: -5: must be between 0 and 2147483647, inclusive
+spec.containers[0].securityContext.procMount: Unsupported value: "Odd": supported values: "Default", "Unmasked"
+spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":{"GMSACredentialSpecName":null,"GMSACredentialSpec":null,"RunAsUserName":"a\\b\\c","HostProcess":null},"RunAsUser":-5,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":"Odd","SeccompProfile":null,"AppArmorProfile":{"Type":"RuntimeDefault","LocalhostProfile":"x"}}: cannot set ` + "`allowPrivilegeEscalation` to false and `privileged` to true" + `
+spec.containers[0].securityContext.windowsOptions.runAsUserName: Invalid value: "a\\b\\c": runAsUserName cannot contain more than one backslash
+spec.containers[0].securityContext.appArmorProfile.localhostProfile: Invalid value: "x": can only be set when AppArmor type is Localhost
+spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive
+spec.securityContext.sysctls[0].name: Invalid value: "net.x": may not be specified when 'hostNetwork' is true
+spec.securityContext.sysctls[1].name: Duplicate value: "net.x"
+spec.securityContext.sysctls[1].name: Invalid value: "net.x": may not be specified when 'hostNetwork' is true
+spec.securityContext.sysctls[2].name: Invalid value: "A": must have at most 253 characters and match regex ` + sysctlPattern + `
+spec.securityContext.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost
+spec.hostNetwork: Forbidden: when ` + "`hostUsers`" + ` is false
+spec.hostPID: Forbidden: when ` + "`hostUsers`" + ` is false`},
+		{"windows", `{"os":{"name":"windows"},"hostIPC":true,"securityContext":{"runAsUser":1},"containers":[{"name":"c","image":"i","securityContext":{"readOnlyRootFilesystem":true}}]}`, `
+spec.hostIPC: Forbidden: cannot be set for a windows pod
+spec.securityContext.runAsUser: Forbidden: cannot be set for a windows pod
+spec.containers[0].securityContext.readOnlyRootFilesystem: Forbidden: cannot be set for a windows pod`},
+		{"dns", `{"dnsPolicy":"None","containers":[{"name":"c","image":"i"}]}`,
+			"spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"},
+		{"token without account", `{"volumes":[{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}],"containers":[{"name":"c","image":"i"}]}`,
+			`spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`},
+		{"names", `{"hostname":"A","subdomain":"b.c","priorityClassName":"P","preemptionPolicy":"Odd","hostAliases":[{"ip":"x","hostnames":["H"]}],"containers":[{"name":"c","image":"i"}]}`, `
+spec.hostname: Invalid value: "A": ` + label1123 + `
+spec.subdomain: Invalid value: "b.c": must not contain dots
+spec.hostAliases.ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
+spec.hostAliases.hostnames: Invalid value: "H": ` + subdomain1123 + `
+spec.priorityClassName: Invalid value: "P": ` + subdomain1123 + `
+spec.preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"`},
+		{"pod resources", `{"resources":{"limits":{"cpu":"1","storage":"1"},"requests":{"cpu":"500m"}},"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}}]}`, `
+spec.resources.limits[storage]: Unsupported value: "storage": supported values: "cpu", "hugepages-", "memory"
+spec.resources.requests[cpu]: Invalid value: "500m": must be greater than or equal to aggregate container requests of 1
+spec.containers[0].resources.limits[cpu]: Invalid value: "2": must be less than or equal to pod limits of 1`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wantErrors(t, create(r, decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)), tt.want)
+		})
+	}
+}
+
+const subdomain1123 = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must ` +
+	`start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is ` +
+	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+
+func TestQOSClass(t *testing.T) {
+	for _, tt := range []struct{ name, spec, want string }{
+		{"none", `{"containers":[{"name":"c"}]}`, "BestEffort"},
+		{"some", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "Burstable"},
+		{"all", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Guaranteed"},
+		{"one of two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d"}]}`, "Burstable"},
+		{"less requested", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1m"}}}]}`, "Burstable"},
+		{"zero", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"0"}}}]}`, "BestEffort"},
+		{"pod level", `{"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"containers":[{"name":"c"}]}`, "Guaranteed"},
+	} {
+		pod := decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)
+		if got := qosClass(&pod.Spec); string(got) != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}

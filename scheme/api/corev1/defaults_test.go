@@ -1,0 +1,185 @@
+package corev1
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+var testScheme = sync.OnceValue(func() *scheme.Scheme {
+	s := scheme.New()
+	Scheme.AddToScheme(s)
+	if err := s.Complete(); err != nil {
+		panic(err)
+	}
+	return s
+})
+
+// pick walks to a value of decoded JSON: keys and indices separated by dots.
+func pick(v any, path string) any {
+	for _, key := range strings.Split(path, ".") {
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[key]
+		case []any:
+			v = c[key[0]-'0']
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func TestDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		obj  meta.Typed
+		in   string
+		want map[string]string // path to JSON
+	}{
+		{"namespace", &Namespace{}, `{"metadata":{"name":"a"}}`, map[string]string{
+			"metadata.labels": `{"kubernetes.io/metadata.name":"a"}`, "status.phase": `"Active"`}},
+		{"secret", &Secret{}, `{"data":{"p":"b2xk","u":"YQ=="},"stringData":{"p":"new"}}`, map[string]string{
+			"data": `{"p":"bmV3","u":"YQ=="}`, "stringData": `null`, "type": `"Opaque"`}},
+		{"node", &Node{}, `{"spec":{"podCIDR":"10.0.0.0/24","podCIDRs":["10.1.0.0/24"]},"status":{"capacity":{"cpu":"0.0001"}}}`, map[string]string{
+			"spec.podCIDRs": `["10.0.0.0/24"]`, "status.capacity": `{"cpu":"1m"}`, "status.allocatable": `{"cpu":"1m"}`}},
+		{"service", &Service{}, `{"spec":{"ports":[{"port":80},{"port":81,"targetPort":"x"}]}}`, map[string]string{
+			"spec.ports": `[{"port":80,"protocol":"TCP","targetPort":80},{"port":81,"protocol":"TCP","targetPort":"x"}]`,
+			"spec.type":  `"ClusterIP"`, "spec.sessionAffinity": `"None"`, "spec.internalTrafficPolicy": `"Cluster"`,
+			"spec.externalTrafficPolicy": `null`}},
+		{"balancer", &Service{}, `{"spec":{"type":"LoadBalancer","sessionAffinity":"ClientIP"},"status":{"loadBalancer":{"ingress":[{"ip":"1.1.1.1"}]}}}`, map[string]string{
+			"spec.externalTrafficPolicy": `"Cluster"`, "spec.allocateLoadBalancerNodePorts": `true`,
+			"spec.sessionAffinityConfig":  `{"clientIP":{"timeoutSeconds":10800}}`,
+			"status.loadBalancer.ingress": `[{"ip":"1.1.1.1","ipMode":"VIP"}]`}},
+		{"external name", &Service{}, `{"spec":{"type":"ExternalName"}}`, map[string]string{
+			"spec.internalTrafficPolicy": `null`, "spec.externalTrafficPolicy": `null`}},
+		{"bare pod", &Pod{}, `{"spec":{"containers":[{"name":"c","image":"app"}]}}`, map[string]string{
+			"spec": `{"containers":[{"image":"app","imagePullPolicy":"Always","name":"c","resources":{},` +
+				`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst",` +
+				`"enableServiceLinks":true,"restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},` +
+				`"terminationGracePeriodSeconds":30}`}},
+		{"host network", &Pod{}, `{"spec":{"hostNetwork":true,"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":53,"protocol":"UDP"}]}]}}`, map[string]string{
+			"spec.containers.0.ports": `[{"containerPort":80,"hostPort":80,"protocol":"TCP"},{"containerPort":53,"hostPort":53,"protocol":"UDP"}]`}},
+		{"requests", &Pod{}, `{"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"500m","memory":"64Mi"},"requests":{"memory":"1Mi"}}}]}}`, map[string]string{
+			"spec.containers.0.resources": `{"limits":{"cpu":"500m","memory":"64Mi"},"requests":{"cpu":"500m","memory":"1Mi"}}`}},
+		{"pod resources", &Pod{}, `{"spec":{"resources":{"limits":{"cpu":"4","memory":"1Gi"}},"initContainers":[{"name":"i","resources":{"requests":{"cpu":"3"}}}],
+			"containers":[{"name":"c","resources":{"requests":{"cpu":"1"},"limits":{"hugepages-2Mi":"2Mi"}}}]}}`, map[string]string{
+			"spec.resources": `{"limits":{"cpu":"4","hugepages-2Mi":"2Mi","memory":"1Gi"},"requests":{"cpu":"3","hugepages-2Mi":"2Mi","memory":"1Gi"}}`}},
+		{"probes", &Pod{}, `{"spec":{"containers":[{"name":"c","lifecycle":{"preStop":{"httpGet":{"port":1}}},"livenessProbe":{"grpc":{"port":1},"periodSeconds":3}}]}}`, map[string]string{
+			"spec.containers.0.lifecycle.preStop.httpGet": `{"path":"/","port":1,"scheme":"HTTP"}`,
+			"spec.containers.0.livenessProbe": `{"failureThreshold":3,"grpc":{"port":1,"service":""},"periodSeconds":3,` +
+				`"successThreshold":1,"timeoutSeconds":1}`}},
+		{"volumes", &Pod{}, `{"spec":{"containers":[],"volumes":[{"name":"a","secret":{}},{"name":"f","hostPath":{"path":"/x"}},
+			{"name":"g","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},{"downwardAPI":{"items":[{"path":"p","fieldRef":{"fieldPath":"metadata.name"}}]}}]}},
+			{"name":"h"},{"name":"i","iscsi":{"targetPortal":"p","iqn":"q","lun":0}},{"name":"j","ephemeral":{"volumeClaimTemplate":{"spec":{}}}},
+			{"name":"k","image":{"reference":"r:1"}}]}}`, map[string]string{
+			"spec.volumes": `[{"name":"a","secret":{"defaultMode":420}},{"hostPath":{"path":"/x","type":""},"name":"f"},` +
+				`{"name":"g","projected":{"defaultMode":420,"sources":[{"serviceAccountToken":{"expirationSeconds":3600,"path":"t"}},` +
+				`{"downwardAPI":{"items":[{"fieldRef":{"apiVersion":"v1","fieldPath":"metadata.name"},"path":"p"}]}}]}},` +
+				`{"emptyDir":{},"name":"h"},{"iscsi":{"iqn":"q","iscsiInterface":"default","lun":0,"targetPortal":"p"},"name":"i"},` +
+				`{"ephemeral":{"volumeClaimTemplate":{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"}}},"name":"j"},` +
+				`{"image":{"pullPolicy":"IfNotPresent","reference":"r:1"},"name":"k"}]`}},
+		{"ephemeral containers", &Pod{}, `{"spec":{"containers":[],"ephemeralContainers":[{"name":"d","image":"x:1"}]}}`, map[string]string{
+			"spec.ephemeralContainers": `[{"image":"x:1","imagePullPolicy":"IfNotPresent","name":"d","resources":{},` +
+				`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}]`}},
+		{"account", &Pod{}, `{"spec":{"containers":[],"serviceAccount":"old"}}`, map[string]string{
+			"spec.serviceAccountName": `"old"`, "spec.serviceAccount": `"old"`}},
+		{"addresses", &Pod{}, `{"spec":{"containers":[]},"status":{"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.2"}]}}`, map[string]string{
+			"status.podIPs": `[{"ip":"10.0.0.1"}]`, "status.podIP": `"10.0.0.1"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := json.Unmarshal([]byte(tt.in), tt.obj); err != nil {
+				t.Fatal(err)
+			}
+			testScheme().Default(tt.obj)
+			once := encode(t, tt.obj)
+			testScheme().Default(tt.obj)
+			if again := encode(t, tt.obj); string(again) != string(once) {
+				t.Errorf("defaulting twice changed %s to %s", once, again)
+			}
+			var tree any
+			if err := json.Unmarshal(once, &tree); err != nil {
+				t.Fatal(err)
+			}
+			for path, want := range tt.want {
+				if got := encode(t, pick(tree, path)); string(got) != want {
+					t.Errorf("%s:\ngot  %s\nwant %s", path, got, want)
+				}
+			}
+		})
+	}
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestImageTag(t *testing.T) {
+	const digest = "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	for _, tt := range []struct{ ref, want string }{
+		{"app", "latest"},
+		{"app:latest", "latest"},
+		{"app:1", "1"},
+		{"reg.example.com:5000/app", "latest"},
+		{"reg.example.com:5000/a/b:v2", "v2"},
+		{"localhost/app", "latest"},
+		{"app" + digest, ""},
+		{"app:1" + digest, "1"},
+		{"", ""},
+		{" i ", ""},
+		{"App", ""},
+		{"app:", ""},
+		{"app@sha256:short", ""},
+	} {
+		if got := ImageTag(tt.ref); got != tt.want {
+			t.Errorf("ImageTag(%q): got %q, want %q", tt.ref, got, tt.want)
+		}
+	}
+}
+
+// Every field has a description, which OpenAPI shows.
+func TestFieldsAreDescribed(t *testing.T) {
+	seen := make(map[*typeinfo.Type]bool)
+	var visit func(*typeinfo.Type)
+	visit = func(typ *typeinfo.Type) {
+		if typ == nil || seen[typ] {
+			return
+		}
+		seen[typ] = true
+		if typ.Kind == typeinfo.Struct && typ.Go.PkgPath() == reflect.TypeFor[Pod]().PkgPath() && typeinfo.Doc(typ.Go) == "" {
+			t.Errorf("%s: no description", typ.Name)
+		}
+		for _, f := range typ.Fields {
+			if f.Owner.PkgPath() == reflect.TypeFor[Pod]().PkgPath() && typeinfo.FieldDoc(f.Owner, f.GoName) == "" {
+				t.Errorf("%s.%s: no description", typ.Name, f.Name)
+			}
+			visit(f.Type)
+		}
+		visit(typ.Elem)
+	}
+	for kind := range selectable {
+		visit(testScheme().Type(GroupVersion.WithKind(kind)))
+	}
+}
+
+func TestFieldLabels(t *testing.T) {
+	pods := GroupVersion.WithKind("Pod")
+	if label, _, err := testScheme().FieldLabel(pods, "spec.host", "n"); err != nil || label != "spec.nodeName" {
+		t.Errorf("spec.host: got %q, %v, want spec.nodeName", label, err)
+	}
+	_, _, err := testScheme().FieldLabel(pods, "spec.containers", "x")
+	if want := "field label not supported: spec.containers"; err == nil || err.Error() != want {
+		t.Errorf("spec.containers: got %v, want %s", err, want)
+	}
+}
