@@ -3,7 +3,7 @@
 GO    ?= go
 RACE  ?= -race
 # Linters run from their modules, at fixed versions; nothing is installed.
-STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.7.0
+STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
 help: ## list the targets

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -39,7 +40,7 @@ func serveCommand() *cobra.Command {
 
 // serve runs a server until ctx ends and says how to use it once it is ready.
 func serve(ctx context.Context, o *options, out io.Writer) error {
-	tuneMemory()
+	defer runtime.KeepAlive(tuneMemory())
 	s, err := server.New(o.config)
 	if err != nil {
 		return err
@@ -54,17 +55,17 @@ func serve(ctx context.Context, o *options, out io.Writer) error {
 	return s.Run(ctx)
 }
 
-// ballast is never touched, so it costs no memory: it only counts as live for the collector, which then lets 30 MiB of
-// garbage come together even on a small heap, instead of collecting hundreds of times a second under load.
-var ballast []byte
-
 // tuneMemory weighs collection against memory, unless the user has an opinion: most of what the server holds is
 // long-lived bytes, so a heap may grow by half before it is collected.
-func tuneMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-		ballast = make([]byte, 60<<20)
+//
+// The ballast it returns is never touched, so it costs no memory: it only counts as live, which lets 30 MiB of garbage
+// come together even on a small heap, where the collector would otherwise run hundreds of times a second under load.
+func tuneMemory() (ballast []byte) {
+	if os.Getenv("GOGC") != "" {
+		return nil
 	}
+	debug.SetGCPercent(50)
+	return make([]byte, 60<<20)
 }
 
 func greet(out io.Writer, s *server.Server) {
