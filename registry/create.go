@@ -76,7 +76,7 @@ func (s *Store) createOnce(ctx context.Context, obj meta.Object, attrs *admissio
 // beforeCreate fills in what the server owns and validates the object.
 func (s *Store) beforeCreate(ctx context.Context, r *Request, obj meta.Object) error {
 	m := obj.GetObjectMeta()
-	m.DeletionTimestamp, m.DeletionGracePeriodSeconds, m.Generation = nil, nil, 0
+	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
 	if s.strategy.Prepare != nil {
 		s.strategy.Prepare(r, obj)
 	}
@@ -86,7 +86,11 @@ func (s *Store) beforeCreate(ctx context.Context, r *Request, obj meta.Object) e
 	if m.GenerateName != "" && m.Name == "" {
 		m.Name = generateName(m.GenerateName)
 	}
-	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, field.NewPath("metadata"))
+	path := field.NewPath("metadata")
+	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)
+	if s.strategy.Metadata == MetaWhole {
+		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
+	}
 	errs = append(errs, s.cfg.Scheme.Check(obj, nil)...)
 	if s.strategy.Validate != nil {
 		errs = append(errs, s.strategy.Validate(r, obj)...)

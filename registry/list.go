@@ -62,12 +62,12 @@ func (s *Store) listOptions(req *request.ListRequest) (*cache.ListOptions, error
 		opts.Only = opts.Prefix + name
 	}
 	if req.Continue != "" {
-		if req.ResourceVersion != "" && req.ResourceVersion != "0" {
-			return nil, meta.NewBadRequest("specifying resource version is not allowed when using continue")
-		}
 		rev, after, err := cache.DecodeContinue(req.Continue, opts.Prefix)
 		if err != nil {
 			return nil, meta.NewBadRequest("invalid continue token: " + err.Error())
+		}
+		if req.ResourceVersion != "" && req.ResourceVersion != "0" {
+			return nil, meta.NewBadRequest("specifying resource version is not allowed when using continue")
 		}
 		opts.After, opts.Want = after, cache.Want{Rev: rev, Match: cache.Exact}
 		if rev == 0 { // an inconsistent continue: go on at the present state

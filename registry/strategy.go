@@ -33,6 +33,9 @@ type StrategyOf[T meta.Object] struct {
 	// ValidateName says what is wrong with a name, or with a generateName if prefix is set. nil: DNS-1123 subdomain.
 	ValidateName func(name string, prefix bool) []string
 
+	// Metadata are the checks of ObjectMeta beside those that all kinds have in common.
+	Metadata MetaChecks
+
 	// Prepare drops what a client may not set on create, such as status, and sets what the server owns.
 	Prepare func(r *Request, obj T)
 	// PrepareUpdate keeps from old what this door may not change (status, or all but status) and bumps
@@ -67,6 +70,19 @@ type StrategyOf[T meta.Object] struct {
 	// NoGarbageCollection keeps the garbage collector's finalizers off the kind (Events).
 	NoGarbageCollection bool
 }
+
+// MetaChecks are checks of ObjectMeta that only some kinds make. Most repeat those that all kinds have in common: the
+// code for a kind in kube-apiserver makes its own, and a client is told of each.
+type MetaChecks uint8
+
+const (
+	// MetaCommon: no more than all kinds.
+	MetaCommon MetaChecks = iota
+	// MetaChange compares old and new metadata a second time on an update.
+	MetaChange
+	// MetaWhole repeats all checks on an update, and lets no finalizers without a domain be but Kubernetes's own.
+	MetaWhole
+)
 
 // FieldValue reads one selectable field from an object's encoded JSON.
 type FieldValue struct {

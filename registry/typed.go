@@ -43,6 +43,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 	u := Strategy{
 		ValidateName:             s.ValidateName,
+		Metadata:                 s.Metadata,
 		Validate:                 onObject[T, field.ErrorList](s.Validate),
 		ValidateUpdate:           onChange[T, field.ErrorList](s.ValidateUpdate),
 		Warnings:                 onChange[T, []string](s.Warnings),

@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -209,7 +210,7 @@ func (s *Store) beforeUpdate(ctx context.Context, r *Request, obj, old meta.Obje
 		s.strategy.PrepareUpdate(r, obj, old)
 	}
 	m.ResourceVersion = om.ResourceVersion
-	errs := meta.ValidateObjectMetaUpdate(m, om, field.NewPath("metadata"))
+	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.cfg.Scheme.Check(obj, old)...)
 	if s.strategy.ValidateUpdate != nil {
 		errs = append(errs, s.strategy.ValidateUpdate(r, obj, old)...)
@@ -222,4 +223,19 @@ func (s *Store) beforeUpdate(ctx context.Context, r *Request, obj, old meta.Obje
 		s.strategy.Canonicalize(obj)
 	}
 	return nil
+}
+
+// validateMetaUpdate checks the metadata of an update as often as kube-apiserver does: clients see each finding.
+func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
+	path := field.NewPath("metadata")
+	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)
+	errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
+	if s.strategy.Metadata >= MetaChange {
+		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
+	}
+	if s.strategy.Metadata == MetaWhole {
+		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
+		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
+	}
+	return errs
 }

@@ -88,7 +88,11 @@ func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.D
 	if err != nil {
 		return err
 	}
-	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, Default: e.gv.WithKind("DeleteOptions")})
+	want := e.gv.WithKind("DeleteOptions")
+	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, Default: want})
+	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want { // options are the same in every version
+		decoded, err = e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, As: want})
+	}
 	if err == nil {
 		if _, ok := decoded.Object.(*meta.DeleteOptions); !ok {
 			err = errNoKind(decoded.GVK)

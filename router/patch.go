@@ -102,17 +102,9 @@ func (p *patcher) change(_ context.Context, cur request.Current) (meta.Object, e
 	if err != nil {
 		return nil, patchError(err)
 	}
-	decoded, err := p.e.cfg.Codecs.Decode(codec.DecodeRequest{
-		Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true,
-	})
-	if err == nil {
-		err = p.e.reportStrict(p.info, decoded.Strict, p.validation)
-	}
-	if err == nil && decoded.GVK != p.e.res.Kind {
-		err = fmt.Errorf("the patched object is a %s", decoded.GVK)
-	}
+	decoded, err := p.decode(patched)
 	if err != nil {
-		return nil, p.invalid(patched, err)
+		return nil, p.invalid(doc, patched, err)
 	}
 	obj, err := p.e.toHub(decoded.Object)
 	if err != nil {
@@ -124,14 +116,47 @@ func (p *patcher) change(_ context.Context, cur request.Current) (meta.Object, e
 	return obj, checkName(obj.GetObjectMeta(), p.info)
 }
 
+// decode turns the result into an object. Field validation is told of the patch's own slips first.
+func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
+	req := codec.DecodeRequest{Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true}
+	if p.kind == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
+		req.As = p.e.res.Kind
+	}
+	decoded, err := p.e.cfg.Codecs.Decode(req)
+	if err != nil {
+		if p.kind == strategicPatch {
+			if why := patch.Misfit(patched, p.typ); why != "" {
+				err = errors.New(why)
+			}
+		}
+		return decoded, err
+	}
+	if req.Strict {
+		decoded.Strict = append(p.slips(), decoded.Strict...)
+	}
+	if err := p.e.reportStrict(p.info, decoded.Strict, p.validation); err != nil {
+		return decoded, err
+	}
+	if decoded.GVK != p.e.res.Kind {
+		return decoded, fmt.Errorf("the patched object is a %s", decoded.GVK)
+	}
+	return decoded, nil
+}
+
+// slips are the unknown and repeated fields of the patch itself.
+func (p *patcher) slips() []string {
+	if p.kind == jsonPatch {
+		return patch.CheckJSON(p.body)
+	}
+	return patch.CheckMerge(p.body)
+}
+
 // invalid is the answer to a patch whose result is no object of the kind: a 422 that names no kind and shows the
 // result, or for strategic merges the patch.
-func (p *patcher) invalid(patched []byte, err error) error {
+func (p *patcher) invalid(doc, patched []byte, err error) error {
 	shown := string(patched)
 	if p.kind == strategicPatch {
-		if tree, _, treeErr := codec.DecodeTree(p.body, false); treeErr == nil {
-			shown = fmt.Sprintf("%+v", tree)
-		}
+		shown = patch.StrategicText(doc, p.body, p.typ)
 	}
 	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})
 }

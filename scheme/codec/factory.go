@@ -53,6 +53,8 @@ type DecodeRequest struct {
 	Type Type
 	// Default fills in what Data does not say about its kind. With the zero value Data must name its kind itself.
 	Default meta.GroupVersionKind
+	// As, if it is set, is the kind that JSON or YAML is taken for, whatever it calls itself.
+	As meta.GroupVersionKind
 	// Strict asks for unknown and repeated fields.
 	Strict bool
 	// Shared says that Data will never change, so that the object may refer to it instead of copying it.

@@ -25,6 +25,9 @@ func (f *Factory) decode(req DecodeRequest) (Decoded, error) {
 // pass. Data that turns out to be something else, or to be wrong, is looked at again in the order in which
 // kube-apiserver does, so that the same error comes first.
 func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
+	if req.As.Kind != "" {
+		return f.decodeAs(req.As, req)
+	}
 	guess := req.Default
 	if guess.Kind == "" {
 		guess, _ = leadingKind(req.Data)
@@ -38,19 +41,25 @@ func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
-	out := Decoded{GVK: complete(gvk, req.Default)}
-	if err := named(out.GVK, req.Data); err != nil {
-		return out, err
+	gvk = complete(gvk, req.Default)
+	if err := named(gvk, req.Data); err != nil {
+		return Decoded{GVK: gvk}, err
 	}
-	obj, err := f.kinds.NewObject(out.GVK)
+	return f.decodeAs(gvk, req)
+}
+
+// decodeAs decodes JSON into a new object of a kind.
+func (f *Factory) decodeAs(gvk meta.GroupVersionKind, req DecodeRequest) (Decoded, error) {
+	out := Decoded{GVK: gvk}
+	obj, err := f.kinds.NewObject(gvk)
 	if err != nil {
 		return out, err
 	}
-	if out.Strict, err = f.fill(obj, out.GVK, req); err != nil {
+	if out.Strict, err = f.fill(obj, gvk, req); err != nil {
 		return out, err
 	}
 	out.Object = obj
-	obj.GetTypeMeta().SetGroupVersionKind(out.GVK)
+	obj.GetTypeMeta().SetGroupVersionKind(gvk)
 	return out, nil
 }
 
