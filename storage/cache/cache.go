@@ -31,6 +31,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/storage"
@@ -113,7 +114,8 @@ type Cache struct {
 
 	seen     clock // how far the watch has been applied to all resources
 	question question
-	inbox    []*Resource // resources of the batch in hand; owned by run
+	acked    atomic.Uint64 // the highest revision of an own write
+	inbox    []*Resource   // resources of the batch in hand; owned by run
 
 	mu struct {
 		sync.Mutex

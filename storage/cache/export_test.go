@@ -11,3 +11,6 @@ func (r *Resource) Trim() { r.trim(time.Now()) }
 
 // Store returns the store behind the cache.
 func (r *Resource) Store() storage.Store { return r.c.store }
+
+// Twin returns another cache of the same resource.
+func (r *Resource) Twin() *Resource { return r.c.Resource(r.cfg) }

@@ -373,7 +373,7 @@ func TestInDoubt(t *testing.T) {
 						return body(key, value(cur)+"x", nil), 0, nil
 					})
 					if err != nil || len(value(o)) != i+1 {
-						t.Fatalf("Update %d: got %+v, %v", i, o, err)
+						t.Fatalf("Update %d: got %s, %v", i, show([]*cache.Object{o}), err)
 					}
 				}
 				lie = 0
@@ -412,6 +412,32 @@ func TestInDoubtOverwritten(t *testing.T) {
 	})
 	if err != nil || calls != 1 || value(o) != "mine" || o.Rev != base+1 {
 		t.Errorf("Update: got %+v, %v after %d calls, want the write at %d after 1", o, err, calls, base+1)
+	}
+}
+
+// TestInDoubtSame does not take an earlier write of the same content for the write in doubt.
+func TestInDoubtSame(t *testing.T) {
+	r, store, hold := lagging(t)
+	key := things + "ns/a"
+	put(t, store, key, "x", nil)
+	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	hold() // r's guess stays at x
+	grow := func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		return body(key, value(cur)+"x", nil), 0, nil
+	}
+	if _, err := r.Twin().Update(t.Context(), key, cache.UpdateOptions{}, grow); err != nil {
+		t.Fatal(err)
+	}
+	u := store.(*unruly)
+	u.put = func(context.Context, string, []byte, storage.Pre) (storage.Entry, error) {
+		u.put = nil
+		return storage.Entry{}, fail(storage.InDoubt)
+	}
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, grow)
+	if err != nil || value(o) != "xxx" {
+		t.Errorf("Update: got %s, %v, want xxx", show([]*cache.Object{o}), err)
 	}
 }
 
@@ -505,3 +531,128 @@ func (s *silent) Next(ctx context.Context) (storage.Batch, error) {
 }
 func (s *silent) Progress() {}
 func (s *silent) Close()    { s.once.Do(func() { close(s.done) }) }
+
+// trickle is a cursor that yields one change at a time, and a while later.
+type trickle struct {
+	storage.Cursor
+	delay time.Duration
+	rest  []storage.Event
+	rev   storage.Revision
+}
+
+func (c *trickle) Next(ctx context.Context) (storage.Batch, error) {
+	if len(c.rest) == 0 {
+		batch, err := c.Cursor.Next(ctx)
+		if err != nil || len(batch.Events) == 0 {
+			return batch, err
+		}
+		c.rest, c.rev = batch.Events, batch.Rev
+	}
+	time.Sleep(c.delay)
+	ev := c.rest[:1:1]
+	if c.rest = c.rest[1:]; len(c.rest) == 0 {
+		return storage.Batch{Events: ev, Rev: c.rev}, nil
+	}
+	return storage.Batch{Events: ev, Rev: ev[0].Rev}, nil
+}
+
+// TestLaggingStream loads resources while the watch is far behind the store, and resumes watches from its past.
+func TestLaggingStream(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return &trickle{Cursor: cur, delay: 300 * time.Microsecond}, err
+	}
+	_, store, c := openOn(t, u, cache.Config{})
+	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
+	begin := put(t, store, "/registry/others/x", "v", nil)
+	if _, err := other.Get(t.Context(), "/registry/others/x", cache.Want{}); err != nil { // opens the watch
+		t.Fatal(err)
+	}
+	const writes = 40
+	for i := range writes {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i%5), fmt.Sprint(i), nil)
+	}
+	for range 4 {
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+		for i := range 5 {
+			put(t, store, fmt.Sprintf("%sns/%d", things, i%5), fmt.Sprint(i), nil)
+			list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Any}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: things, Rev: list.Rev})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := replica{}
+			for _, e := range res.Entries {
+				want[e.Key] = e.Rev
+			}
+			if got := replicaOf(list); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("List at %d: got %v, want %v", list.Rev, got, want)
+			}
+		}
+		w := watch(t, r, cache.WatchOptions{Prefix: things, After: begin})
+		for rev := begin + 1; rev <= begin+writes; {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if e.Rev != rev {
+					t.Fatalf("watch after %d: got %d, want %d", begin, e.Rev, rev)
+				}
+				rev++
+			}
+		}
+		w.Close()
+		r.Close()
+	}
+}
+
+// TestCompactedWhileLoading loses changes between the reading of a resource and its joining the stream.
+func TestCompactedWhileLoading(t *testing.T) {
+	u, broken := breakable()
+	var mu sync.Mutex
+	reopened := make(chan struct{})
+	stage := 0
+	key := things + "ns/a"
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		res, err := u.Store.Range(ctx, req)
+		mu.Lock()
+		first := stage == 0
+		if first {
+			stage = 1
+		}
+		mu.Unlock()
+		if first {
+			broken <- fail(storage.Compacted)
+			<-reopened
+		}
+		return res, err
+	}
+	u.revision = func(ctx context.Context) (storage.Revision, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stage == 1 { // the cache asks where to go on: this change comes before
+			stage = 2
+			put(t, u.Store, key, "lost", nil)
+			close(reopened)
+		}
+		return u.Store.Revision(ctx)
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	put(t, store, key, "1", nil)
+	o, err := r.Get(t.Context(), key, cache.Want{Match: cache.Any})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Millisecond)
+	if o, err = r.Get(t.Context(), key, cache.Want{}); err != nil || value(o) != "lost" {
+		t.Errorf("Get: got %v, %v, want the lost change", value(o), err)
+	}
+	if err := r.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

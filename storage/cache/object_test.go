@@ -1,11 +1,13 @@
 package cache_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
@@ -41,6 +43,42 @@ func TestObject(t *testing.T) {
 	}
 	if got, want := string(o.At(0).JSON()), string(o.Value()); got != want {
 		t.Errorf("At(0): got %s, want %s", got, want)
+	}
+}
+
+// TestAliasing: strings that alias the stored value alias the served bytes afterwards, so that those alone are kept.
+func TestAliasing(t *testing.T) {
+	_, store, c := open(t, cache.Config{})
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+		d, err := decode(key, value)
+		part := func(s string) string {
+			i := bytes.Index(value, []byte(s))
+			return unsafe.String(&value[i], len(s))
+		}
+		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: "e"}}
+		d.Fields = cache.Pairs{{Key: part("kind"), Value: part("Thing")}}
+		return d, err
+	}})
+	key := things + "ns/a"
+	put(t, store, key, "1", map[string]string{"app": "web"})
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := func(s string) bool {
+		off := uintptr(unsafe.Pointer(unsafe.StringData(s))) - uintptr(unsafe.Pointer(&o.JSON()[0]))
+		return off < uintptr(len(o.JSON()))
+	}
+	for _, tt := range []struct {
+		got, want string
+		inside    bool
+	}{
+		{o.Labels[0].Key, "app", true}, {o.Labels[0].Value, "web", true}, {o.Fields[0].Key, "kind", true}, {o.Fields[0].Value, "Thing", true},
+		{o.Labels[1].Key, "elsewhere", false}, {o.Labels[1].Value, "e", false},
+	} {
+		if tt.got != tt.want || inside(tt.got) != tt.inside {
+			t.Errorf("got %q, inside the JSON: %t; want %q, %t", tt.got, inside(tt.got), tt.want, tt.inside)
+		}
 	}
 }
 

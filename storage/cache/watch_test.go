@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -258,6 +259,35 @@ func TestWindowBytes(t *testing.T) {
 	}
 	if st := r.Stats(); st.WindowBytes > limit || st.Snapshots > 12 || st.Snapshots < 2 {
 		t.Errorf("Stats: got a window of %d bytes and %d snapshots, want at most %d bytes", st.WindowBytes, st.Snapshots, limit)
+	}
+}
+
+// TestWindowReleases: dropped changes are not kept alive by the array of the window.
+func TestWindowReleases(t *testing.T) {
+	store := memory.New(memory.Config{HistoryBytes: 1 << 20})
+	r, _, _ := openOn(t, store, cache.Config{WindowBytes: 4 << 20})
+	settle(t, r)
+	for i := range 2000 { // makes the array large
+		put(t, store, things+"ns/a", "v", nil)
+		if i%1000 == 0 {
+			settle(t, r)
+		}
+	}
+	settle(t, r)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	big := strings.Repeat("x", 200_000)
+	for range 100 {
+		put(t, store, things+"ns/a", big, nil)
+		settle(t, r)
+	}
+	if grown := int64(heap() - before); grown > 12<<20 {
+		t.Errorf("20 MB of changes hold %d MB, want at most 12", grown>>20)
 	}
 }
 

@@ -269,6 +269,8 @@ type prepared struct {
 	value []byte
 	lease storage.LeaseID
 	dec   Decoded
+	// before is a revision that had been reached before the first put: a change up to it is not ours.
+	before storage.Revision
 }
 
 // prepare decodes value before it is written: what cannot be read back is not stored, and the event of the write needs
@@ -283,11 +285,15 @@ func (r *Resource) prepare(key string, value []byte, lease storage.LeaseID) (*pr
 
 // put writes the value once.
 func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
+	c := p.r.c
+	if p.before == 0 {
+		p.before = max(c.seen.now(), storage.Revision(c.acked.Load()))
+	}
 	var w *write
 	if p.r.epoch.Load() != nil {
 		w = p.r.writes.add(p.key, p.value, p.dec)
 	}
-	entry, err := p.r.c.store.Put(ctx, p.key, p.value, pre, p.lease)
+	entry, err := c.store.Put(ctx, p.key, p.value, pre, p.lease)
 	switch {
 	case err != nil && w != nil:
 		p.r.writes.fail(w)
@@ -296,7 +302,11 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 		return nil, err
 	case err != nil:
 		return nil, err
-	case w != nil:
+	}
+	for old := c.acked.Load(); uint64(entry.Rev) > old && !c.acked.CompareAndSwap(old, uint64(entry.Rev)); {
+		old = c.acked.Load()
+	}
+	if w != nil {
 		return p.r.writes.done(w, entry.Rev), nil
 	}
 	return newObject(p.key, entry.Rev, &p.dec), nil
@@ -311,7 +321,7 @@ func (p *prepared) settle(ctx context.Context, base storage.Revision, cause erro
 	switch {
 	case err == nil && cur.Rev == base:
 		return nil, nil
-	case err == nil && cur.same(&p.dec):
+	case err == nil && p.wrote(cur):
 		return cur, nil
 	case errors.As(err, &gone) && gone.Kind == storage.NotFound:
 		if base == 0 {
@@ -328,6 +338,10 @@ func (p *prepared) settle(ctx context.Context, base storage.Revision, cause erro
 	return p.search(ctx, base, now)
 }
 
+// wrote reports whether o, the first state of the key over base, is what was written. Somebody else who wrote exactly
+// the same while our write was under way is not told from us.
+func (p *prepared) wrote(o *Object) bool { return o.Rev > p.before && o.same(&p.dec) }
+
 // search looks for the write in the window, up to rev: it may have been overwritten since.
 func (p *prepared) search(ctx context.Context, base, rev storage.Revision) (*Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -338,7 +352,7 @@ func (p *prepared) search(ctx context.Context, base, rev storage.Revision) (*Obj
 	}
 	for i := s.seqAfter(base) - s.first; i < uint64(len(s.events)); i++ {
 		if ch := s.events[i]; ch.key == p.key { // the first change over base: ours, if it has our value
-			if ch.obj != nil && ch.obj.same(&p.dec) {
+			if ch.obj != nil && p.wrote(ch.obj) {
 				return ch.obj, nil
 			}
 			break

@@ -153,6 +153,34 @@ func TestUpdateStaleForm(t *testing.T) {
 	}
 }
 
+// TestForeignEvent: an event that comes while an own write of the same key is under way is not taken for it.
+func TestForeignEvent(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	r, store, c := openOn(t, u, cache.Config{})
+	key := things + "ns/a"
+	put(t, store, key, "0", nil)
+	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	u.put = func(ctx context.Context, key string, data []byte, pre storage.Pre) (storage.Entry, error) {
+		u.put = nil
+		rev := put(t, store, key, "theirs", nil)
+		if _, err := r.Get(ctx, key, cache.Want{Match: cache.NotOlderThan, Rev: rev}); err != nil {
+			t.Error(err)
+		}
+		if o, err := r.Get(ctx, key, cache.Want{Match: cache.Any}); err != nil || value(o) != "theirs" || c.Seen() < rev {
+			t.Errorf("Get during the write: got %s, %v, want theirs", show([]*cache.Object{o}), err)
+		}
+		return u.Store.Put(ctx, key, data, pre, 0)
+	}
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		return body(key, value(cur)+"+", nil), 0, nil
+	})
+	if err != nil || value(o) != "theirs+" {
+		t.Errorf("Update: got %s, %v, want theirs+", show([]*cache.Object{o}), err)
+	}
+}
+
 func TestConcurrentUpdates(t *testing.T) {
 	r, _, _ := open(t, cache.Config{})
 	key := things + "ns/a"
