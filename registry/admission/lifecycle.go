@@ -61,8 +61,7 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 
 // terminating is the answer to who creates something in a namespace that is being emptied.
 func terminating(a *Attributes) error {
-	err := meta.NewForbidden(a.Resource.GroupResource(), a.Name,
-		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
+	err := forbidden(a, "unable to create new content in namespace %s because it is being terminated", a.Namespace)
 	err.Status.Details.Causes = append(err.Status.Details.Causes, meta.StatusCause{
 		Type:    "NamespaceTerminating",
 		Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace),

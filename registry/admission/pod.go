@@ -68,8 +68,16 @@ func (Priority) Mutate(_ context.Context, a *Attributes) error {
 	return nil
 }
 
-func forbidden(a *Attributes, format string, args ...any) error {
-	return meta.NewForbidden(a.Resource.GroupResource(), a.Name, fmt.Errorf(format, args...))
+// forbidden is the 403 of a plugin. An object whose name is not made yet goes by its generateName.
+func forbidden(a *Attributes, format string, args ...any) *meta.StatusError {
+	name := a.Name
+	if name == "" && a.Object != nil {
+		name = a.Object.GetObjectMeta().GenerateName
+	}
+	if name == "" {
+		name = "Unknown"
+	}
+	return meta.NewForbidden(a.Resource.GroupResource(), name, fmt.Errorf(format, args...))
 }
 
 // DefaultTolerationSeconds lets pods that say nothing about it stay for five minutes on a node that is not ready or
