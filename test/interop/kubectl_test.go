@@ -182,11 +182,14 @@ var volatile = []struct {
 	{regexp.MustCompile(`(resourceVersion"?): "\d+"`), `$1: "RV"`},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000`), "TIME"},
+	{regexp.MustCompile(`(Resource Version): +\d+`), "$1: RV"},
+	{regexp.MustCompile(`\d+s \(x(\d+) over \d+s\)`), "AGE (x$1 over AGE)"},
+	{regexp.MustCompile(`kubectl-edit-\d+`), "kubectl-edit-N"},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
 
-// age is a short age as a cell of a table.
-var age = regexp.MustCompile(`(?m)(^|  )(\d{1,3}s|<invalid>)( *)( |$)`)
+// age is a short age as a cell of a table, with the blanks that pad it.
+var age = regexp.MustCompile(`(?m)(^|  )(\d{1,3}s|<invalid>)( +|$)`)
 
 // level replaces what differs from run to run. Columns stay as wide as they are.
 func level(text string) string {
@@ -194,11 +197,10 @@ func level(text string) string {
 		text = v.pattern.ReplaceAllString(text, v.by)
 	}
 	return age.ReplaceAllStringFunc(text, func(cell string) string {
-		m := age.FindStringSubmatch(cell)
-		if m[4] == "" {
-			return m[1] + "AGE"
+		bare := strings.TrimSpace(cell)
+		if strings.HasSuffix(cell, " ") {
+			return strings.Replace(cell, bare+strings.Repeat(" ", max(0, len("AGE")-len(bare))), "AGE", 1)
 		}
-		width := len(m[2]) + len(m[3]) + len(m[4])
-		return m[1] + fmt.Sprintf("%-*s", width, "AGE")
+		return strings.Replace(cell, bare, "AGE", 1)
 	})
 }

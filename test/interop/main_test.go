@@ -56,17 +56,18 @@ func buildAll(dir string) error {
 	for _, p := range []struct {
 		path          *string
 		name, in, pkg string
+		flags         string // for the linker
 	}{
-		{&programs.server, "coracle", root, "./cmd/coracle"},
-		{&programs.kubectl, "kubectl", ".", "./kubectl"},
-		{&programs.etcd, "etcd", ".", "./etcd"},
+		{&programs.server, "coracle", root, "./cmd/coracle", ""},
+		{&programs.kubectl, "kubectl", ".", "./kubectl", "-X k8s.io/component-base/version.gitVersion=v1.36.3"},
+		{&programs.etcd, "etcd", ".", "./etcd", ""},
 	} {
 		env := map[string]string{"coracle": "CORACLE", "kubectl": "KUBECTL", "etcd": "ETCD"}[p.name]
 		if *p.path = os.Getenv(env); *p.path != "" {
 			continue
 		}
 		*p.path = filepath.Join(dir, "bin", p.name)
-		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", *p.path, p.pkg)
+		cmd := exec.Command("go", "build", "-ldflags=-s -w "+p.flags, "-o", *p.path, p.pkg)
 		cmd.Dir = p.in
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
