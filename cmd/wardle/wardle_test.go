@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/cmd/wardle/hub"
 	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
 	"github.com/coracle-project/coracle/cmd/wardle/v1beta1"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
@@ -271,6 +272,18 @@ func TestCensus(t *testing.T) {
 	if anonymous.Code != http.StatusForbidden || !strings.Contains(anonymous.Body.String(), `"system:anonymous\" cannot get path`) {
 		t.Errorf("anonymous: got %d %s, want 403", anonymous.Code, anonymous.Body)
 	}
+}
+
+// Kubernetes's own kinds can be served beside: then Flunders live in namespaces that exist.
+func TestBesideCore(t *testing.T) {
+	cfg := config()
+	cfg.Groups = append(cfg.Groups, server.CoreGroups(core.Options{})...)
+	s := &wardleServer{servertest.Start(t, cfg), t}
+	if code, at := s.do("POST", beta+"/namespaces/pond/flunders", flunderJSON("one", "")); code != http.StatusNotFound {
+		t.Errorf("in no namespace: got %d %v, want 404", code, at("message"))
+	}
+	s.must("POST", "/api/v1/namespaces", `{"metadata":{"name":"pond"}}`)
+	s.must("POST", beta+"/namespaces/pond/flunders", flunderJSON("one", ""))
 }
 
 // A conversion that cannot be derived is reported before the server exists, with both types and the field.
