@@ -183,3 +183,13 @@ func TestFieldLabels(t *testing.T) {
 		t.Errorf("spec.containers: got %v, want %s", err, want)
 	}
 }
+
+func FuzzImageTag(f *testing.F) {
+	f.Add("reg.example.com:5000/a/b:v2")
+	f.Add("app@sha256:00")
+	f.Fuzz(func(t *testing.T, ref string) {
+		if tag := ImageTag(ref); tag != "" && tag != "latest" && !strings.Contains(ref, ":"+tag) {
+			t.Errorf("ImageTag(%q): got %q, which is not in it", ref, tag)
+		}
+	})
+}
