@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
@@ -28,7 +29,7 @@ func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []Fie
 		codecs:   cfg.Codecs,
 		gvk:      gvk,
 		root:     root,
-		protobuf: cfg.Protobuf,
+		protobuf: cfg.Protobuf && hasMessage(cfg.Codecs, gvk),
 		fields:   slices.Clone(fields),
 	}
 	slices.SortFunc(r.fields, func(a, b FieldValue) int { return strings.Compare(a.Label, b.Label) })
@@ -38,6 +39,12 @@ func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []Fie
 	}
 	r.peeker = codec.NewPeeker(paths...)
 	return r
+}
+
+// hasMessage reports whether a kind has a protobuf form: its fields are numbered.
+func hasMessage(codecs *codec.Factory, gvk meta.GroupVersionKind) bool {
+	t := codecs.TypeOf(gvk)
+	return t != nil && slices.ContainsFunc(t.Members, func(f *typeinfo.Field) bool { return f.Number > 0 })
 }
 
 // decode is the cache's Decode: one pass over the bytes of an object stored as JSON in the storage version. What is

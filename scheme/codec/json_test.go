@@ -49,7 +49,7 @@ func TestEncodeAsEncodingJSON(t *testing.T) {
 	for seed := range uint64(500) {
 		compareEncode(t, randomOdd(seed))
 	}
-	invalid := &Odd{High: "a\xffb\xc0", Map: map[string]Shapes{"\xff": {}, "<": {}}, Anything: map[string]any{"b": "\xff", "a": nil}}
+	invalid := &Odd{High: "a\xffb\xc0", Map: map[string]Shapes{"\xff": {}, "<": {}}, Loose: Loose{Anything: map[string]any{"b": "\xff", "a": nil}}}
 	compareEncode(t, invalid)
 }
 

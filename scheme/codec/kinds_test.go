@@ -62,31 +62,36 @@ func newTestFactory(t testing.TB) *Factory {
 	return NewFactory(kinds)
 }
 
+// Loose holds what protobuf has no form for.
+type Loose struct {
+	ListMap   map[string][]string `json:"listMap,omitempty"`
+	Anything  any                 `json:"anything,omitempty"`
+	Anythings map[string]any      `json:"anythings,omitempty"`
+}
+
 // Odd has a field of every shape that a type may have.
 type Odd struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	Shapes          `json:",inline" pb:"2"`
+	Loose           `json:",inline"`
 
-	Nested    Shapes              `json:"nested" pb:"3"`
-	Pointer   *Shapes             `json:"pointer,omitempty" pb:"4"`
-	List      []Shapes            `json:"list,omitempty" pb:"5"`
-	Pointers  []*Shapes           `json:"pointers,omitempty" pb:"6"`
-	Map       map[string]Shapes   `json:"map,omitempty" pb:"7"`
-	NamedMap  map[Word]Word       `json:"namedMap,omitempty" pb:"8"`
-	Ints      []int32             `json:"ints,omitempty" pb:"9"`
-	Bools     []bool              `json:"bools,omitempty" pb:"10"`
-	Floats    []float64           `json:"floats,omitempty" pb:"11"`
-	Blobs     [][]byte            `json:"blobs,omitempty" pb:"12"`
-	BlobMap   map[string][]byte   `json:"blobMap,omitempty" pb:"13"`
-	IntMap    map[string]int64    `json:"intMap,omitempty" pb:"14"`
-	Customs   map[Word]Upper      `json:"customs,omitempty" pb:"15"`
-	ListMap   map[string][]string `json:"listMap,omitempty"`
-	Anything  any                 `json:"anything,omitempty"`
-	Anythings map[string]any      `json:"anythings,omitempty"`
-	Wrapped   Words               `json:"wrapped,omitempty" pb:"16"`
-	WrapMap   map[string]Words    `json:"wrapMap,omitempty" pb:"17"`
-	High      string              `json:"high,omitempty" pb:"300"`
+	Nested   Shapes            `json:"nested" pb:"3"`
+	Pointer  *Shapes           `json:"pointer,omitempty" pb:"4"`
+	List     []Shapes          `json:"list,omitempty" pb:"5"`
+	Pointers []*Shapes         `json:"pointers,omitempty" pb:"6"`
+	Map      map[string]Shapes `json:"map,omitempty" pb:"7"`
+	NamedMap map[Word]Word     `json:"namedMap,omitempty" pb:"8"`
+	Ints     []int32           `json:"ints,omitempty" pb:"9"`
+	Bools    []bool            `json:"bools,omitempty" pb:"10"`
+	Floats   []float64         `json:"floats,omitempty" pb:"11"`
+	Blobs    [][]byte          `json:"blobs,omitempty" pb:"12"`
+	BlobMap  map[string][]byte `json:"blobMap,omitempty" pb:"13"`
+	IntMap   map[string]int64  `json:"intMap,omitempty" pb:"14"`
+	Customs  map[Word]Upper    `json:"customs,omitempty" pb:"15"`
+	Wrapped  Words             `json:"wrapped,omitempty" pb:"16"`
+	WrapMap  map[string]Words  `json:"wrapMap,omitempty" pb:"17"`
+	High     string            `json:"high,omitempty" pb:"300"`
 }
 
 // Shapes has scalars and pointers to scalars.

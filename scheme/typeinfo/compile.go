@@ -232,6 +232,16 @@ func (c *compiler) structType(typ *Type) {
 		}
 		typ.Members = append(typ.Members, f)
 	}
+	c.checkNumbers(typ, numbers)
+}
+
+// checkNumbers wants a number for each field, or for none: a message that leaves out a part of the object loses it.
+func (c *compiler) checkNumbers(typ *Type, numbers map[int32]string) {
+	for _, f := range typ.Members {
+		if f.Number == 0 && !f.Inline && len(numbers) > 0 {
+			c.fail(typ.Go.String()+"."+f.GoName, "no protobuf number, but other fields have one")
+		}
+	}
 }
 
 // flatten fills Fields from Members, lifting those of inlined structs, which are flattened first.
