@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/filters/authz"
 )
@@ -18,6 +19,10 @@ type sink struct {
 func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(code int)        { s.code = code }
 func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
+
+// SetReadDeadline and SetWriteDeadline make sink a connection that knows deadlines, as real ones do.
+func (s *sink) SetReadDeadline(time.Time) error  { return nil }
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
 func benchConfig(tb testing.TB) Config {
 	c := testConfig(tb)

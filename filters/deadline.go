@@ -14,10 +14,14 @@ import (
 // finds the context at its end, and not the connection.
 const bodyGrace = time.Second
 
+// answerGrace is how much longer than the request itself a client may take to read the answer. Whoever reads slower
+// is cut off: the answer holds a place among the requests in flight.
+const answerGrace = time.Minute
+
 // Deadline ends the context of a request that is not long-running after limit, or earlier if the timeout parameter
 // says so. If the handler returns without an answer by then, the client gets 504. The handler is not left behind to
 // run on by itself: it has to heed its context, and what it writes belongs to it alone. A body that comes too slowly ends
-// with the request, too.
+// with the request, too, and an answer that is read too slowly a minute later.
 // Order: after Info, and outside everything that can wait. Cost: a clock reading; the timer only starts when somebody
 // waits for the context (see request.Context).
 func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
@@ -25,6 +29,7 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			if long(&x.info) {
+				x.response.limit(time.Time{}, time.Time{}) // an earlier request of the connection has set them
 				next.ServeHTTP(w, r)
 				return
 			}
@@ -35,10 +40,11 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 			}
 			end := x.info.Received.Add(timeout)
 			x.SetDeadline(end)
+			var body time.Time
 			if r.Body != nil && r.Body != http.NoBody {
-				// Servers that cannot do it (in tests) have no slow clients.
-				_ = http.NewResponseController(w).SetReadDeadline(end.Add(bodyGrace))
+				body = end.Add(bodyGrace)
 			}
+			x.response.limit(body, end.Add(answerGrace))
 			if x.Err() == nil {
 				next.ServeHTTP(w, r)
 			}

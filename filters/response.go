@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 )
@@ -20,6 +21,22 @@ type response struct {
 
 func (w *response) start(under http.ResponseWriter, info *request.Info) {
 	w.ResponseWriter, w.info = under, info
+}
+
+// limit sets when reading the body and writing the answer fail; a zero read leaves reading alone. Writers that know no
+// deadlines (in tests) have no slow clients either.
+func (w *response) limit(read, write time.Time) {
+	conn, ok := w.ResponseWriter.(interface {
+		SetReadDeadline(time.Time) error
+		SetWriteDeadline(time.Time) error
+	})
+	if !ok {
+		return
+	}
+	if !read.IsZero() {
+		_ = conn.SetReadDeadline(read)
+	}
+	_ = conn.SetWriteDeadline(write)
 }
 
 // WriteHeader sends the header, warnings included.

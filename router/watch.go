@@ -91,6 +91,9 @@ func (wt *watcher) header(w http.ResponseWriter) {
 // flushGap is the least time between two flushes of a watch. A lone event goes out at once.
 const flushGap = time.Millisecond
 
+// flushTimeout is how long a client may take to read what is sent before its watch is ended.
+const flushTimeout = time.Minute
+
 // stream sends events as they come. Whatever has come by the time of a flush goes out with it.
 func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
 	wt.header(w)
@@ -133,6 +136,7 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 			}
 		}
 		if err == nil {
+			_ = flush.SetWriteDeadline(time.Now().Add(flushTimeout))
 			if _, err = w.Write(*buf); err == nil {
 				err = flush.Flush()
 			}
