@@ -12,7 +12,7 @@ import (
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
-		c.InFlight = &InFlight{Reads: 2, Writes: 1}
+		c.InFlight = &InFlight{Reads: 2, Writes: 1, Long: 1}
 		c.Authorizer = authz.AlwaysAllow()
 		release := make(chan struct{})
 		hold := func(w http.ResponseWriter, r *http.Request) { <-release; ok(w, r) }
@@ -20,6 +20,7 @@ func TestInFlight(t *testing.T) {
 		for _, method := range []string{"GET", "GET", "POST"} {
 			wg.Go(func() { serve(c, hold, "alice-token", method, "/api/v1/pods") })
 		}
+		wg.Go(func() { serve(c, hold, "alice-token", "GET", "/api/v1/pods?watch=1") })
 		synctest.Wait()
 		if r, w := c.InFlight.Running(); r != 2 || w != 1 {
 			t.Fatalf("Running: got %d, %d, want 2, 1", r, w)
@@ -31,7 +32,8 @@ func TestInFlight(t *testing.T) {
 			{"alice-token", "GET", "/api/v1/pods", 429},
 			{"alice-token", "GET", "/api/v1/namespaces/n/pods/p", 429},
 			{"alice-token", "PUT", "/api/v1/namespaces/n/pods/p", 429},
-			{"alice-token", "GET", "/api/v1/pods?watch=1", 200},
+			{"alice-token", "GET", "/api/v1/nodes?watch=1", 429},
+			{"admin-token", "GET", "/api/v1/nodes?watch=1", 200},
 			{"admin-token", "GET", "/api/v1/pods", 200},
 			{"admin-token", "DELETE", "/api/v1/pods", 200},
 		} {

@@ -89,8 +89,9 @@ type Config struct {
 	// CORSOrigins are patterns of web origins that may call the API; none by default.
 	CORSOrigins []string
 
-	// MaxReads and MaxWrites bound the requests being served at once; 0 means 400 and 200, negative no bound.
-	MaxReads, MaxWrites int
+	// MaxReads, MaxWrites and MaxWatches bound the requests being served at once; 0 means 400, 200 and 10,000, negative
+	// no bound.
+	MaxReads, MaxWrites, MaxWatches int
 	// RequestTimeout bounds a request, default 1 min. MinWatch is the least time that a watch without timeoutSeconds
 	// lasts, default 30 min.
 	RequestTimeout, MinWatch time.Duration
@@ -130,6 +131,7 @@ func (c *Config) complete() error {
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.MaxReads, 400)
 	setDefault(&c.MaxWrites, 200)
+	setDefault(&c.MaxWatches, 10_000)
 	if c.Storage == "" {
 		c.Storage = StorageEmbedded
 		if len(c.EtcdServers) > 0 {

@@ -153,7 +153,7 @@ func (s *Server) buildHandler(rc *router.Config) error {
 	if err := s.installPaths(); err != nil {
 		return err
 	}
-	inflight := &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites)}
+	inflight := &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites), Long: limit(s.cfg.MaxWatches)}
 	metrics, err := filters.NewMetrics(s.Metrics, inflight)
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.DurationVar(&c.EventTTL, "event-ttl", time.Hour, "how long events are kept")
 	f.IntVar(&c.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	f.IntVar(&c.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
+	f.IntVar(&c.MaxWatches, "max-watches-inflight", 10_000, "watches served at once; 0 for no bound")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", time.Minute, "bound on a request other than a watch")
 	minWatch := 1800
 	f.IntVar(&minWatch, "min-request-timeout", 1800, "least seconds that a watch without a timeout lasts")
@@ -75,7 +76,7 @@ func (o *options) finish(f *pflag.FlagSet) error {
 	if c.CompactionInterval == 0 {
 		c.CompactionInterval = -1
 	}
-	for _, n := range []*int{&c.MaxReads, &c.MaxWrites} {
+	for _, n := range []*int{&c.MaxReads, &c.MaxWrites, &c.MaxWatches} {
 		if *n == 0 {
 			*n = -1
 		}
