@@ -112,3 +112,19 @@ func TestSecondProcessIsRefused(t *testing.T) {
 		t.Fatal("the same directory was opened twice")
 	}
 }
+
+// TestKillAtBirth kills processes while they start for the first time: the directory stays usable.
+func TestKillAtBirth(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 12 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), crashDir+"="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(15+3*i) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	checkSurvived(t, dir, nil)
+}

@@ -11,7 +11,7 @@
 // Revision is one atomic load.
 //
 // Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, server.go, watch.go, trim_linux.go.
+// Read: embedded.go, server.go, watch.go, trim_linux.go, log.go.
 package embedded
 
 import (
@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/etcdserver"
@@ -46,10 +47,11 @@ type Config struct {
 // Store is the embedded engine. It implements storage.Store.
 type Store struct {
 	etcd.Core
-	server *etcdserver.EtcdServer
-	kv     mvcc.WatchableKV
-	lock   *fileutil.LockedFile
-	trim   *trimmer
+	server  *etcdserver.EtcdServer
+	kv      mvcc.WatchableKV
+	lock    *fileutil.LockedFile
+	trim    *trimmer
+	closing *atomic.Bool // shared with the logger
 
 	// life is held for reading while the store of the server is read, and for writing to close it.
 	life sync.RWMutex
@@ -83,17 +85,68 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("embedded: data directory %s is in use by another process: %w", dir, err)
 	}
 	cfg.Dir = dir
-	server, err := start(ctx, cfg)
+	closing := new(atomic.Bool)
+	born, err := birth(dir, !cfg.NoSync)
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	s := &Store{server: server, kv: server.KV(), lock: lock}
+	server, err := start(ctx, cfg, newLogger(cfg.Logger, closing))
+	if err == nil {
+		if err = born(); err != nil {
+			server.HardStop()
+		}
+	}
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	s := &Store{server: server, kv: server.KV(), lock: lock, closing: closing}
 	s.cursors.open = map[*cursor]struct{}{}
 	s.Server = local{s}
 	s.Saw(storage.Revision(s.kv.Rev()))
 	s.trim = newTrimmer(filepath.Join(dir, "member", "snap", "db"))
 	return s, nil
+}
+
+// birth prepares for a first start, and cleans up after one that did not end well: a member that dies before it has
+// written its first log entries can never start again. The mark "unborn" lies in the directory from before the first
+// start until Open has succeeded once; as long as it is there, nothing has been acknowledged, and what there is can be
+// thrown away. born removes the mark.
+func birth(dir string, sync bool) (born func() error, err error) {
+	mark, member := filepath.Join(dir, "unborn"), filepath.Join(dir, "member")
+	if _, err := os.Stat(mark); err == nil {
+		if err := os.RemoveAll(member); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(member); err == nil {
+		return func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(mark, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	syncDir := func() error {
+		if !sync {
+			return nil
+		}
+		d, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return fileutil.Fsync(d)
+	}
+	return func() error {
+		if err := os.Remove(mark); err != nil {
+			return err
+		}
+		return syncDir()
+	}, syncDir()
 }
 
 // Revision implements storage.Store. Nobody else writes to this member, so the highest revision it has answered with
@@ -131,6 +184,7 @@ func (s *Store) Close() error {
 	}
 	s.life.Lock()
 	defer s.life.Unlock()
+	s.closing.Store(true)
 	s.server.HardStop()
 	return s.lock.Close()
 }

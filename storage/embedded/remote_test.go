@@ -1,7 +1,9 @@
 package embedded_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
@@ -23,7 +25,7 @@ func openRemote(t testing.TB, dir string) *remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint, stop := embedded.Serve(t, server)
+	endpoint, stop := embedded.Serve(t, server, "127.0.0.1:0")
 	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{endpoint}, Page: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -49,4 +51,67 @@ func TestEtcdLaws(t *testing.T) {
 			return openRemote(t, r.dir)
 		},
 	})
+}
+
+// TestEtcdReconnects breaks the connection under a cursor: it resumes, complete and in order.
+func TestEtcdReconnects(t *testing.T) {
+	server, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	endpoint, stop := embedded.Serve(t, server, "127.0.0.1:0")
+	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := s.Watch(t.Context(), storage.WatchRequest{Prefix: "/a/", Prev: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := server.Seen()
+	for round := range 3 {
+		for i := range 10 {
+			if _, err := server.Put(t.Context(), "/a/x", fmt.Append(nil, round, i), storage.Pre{}, 0); err != nil {
+				t.Fatal(err)
+			}
+			if i == 5 {
+				stop()
+			}
+		}
+		if _, err := s.Get(t.Context(), "/a/x"); storage.KindOf(err) != storage.Unavailable {
+			t.Errorf("Get without a connection: got %v, want Unavailable", err)
+		}
+		if _, err := s.Put(t.Context(), "/a/y", nil, storage.Pre{}, 0); storage.KindOf(err) != storage.InDoubt {
+			t.Errorf("Put without a connection: got %v, want InDoubt", err)
+		}
+		_, stop = embedded.Serve(t, server, endpoint)
+		for end := server.Seen(); last < end; {
+			b, err := c.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ev := range b.Events {
+				if ev.Rev != last+1 {
+					t.Fatalf("round %d: got revision %d after %d", round, ev.Rev, last)
+				}
+				last = ev.Rev
+			}
+		}
+	}
+	stop()
+	c.Close() // while it tries to connect
+}
+
+func TestEtcdUnreachable(t *testing.T) {
+	begin := time.Now()
+	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{"127.0.0.1:1"}, DialTimeout: 300 * time.Millisecond})
+	if err == nil {
+		s.Close()
+		t.Fatal("Open without a server: got no error")
+	}
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("Open took %v, with a timeout of 300 ms", took)
+	}
 }

@@ -7,10 +7,10 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 )
 
-// Serve lets s answer gRPC on the loopback interface, as an etcd of its own would, until the returned function.
-func Serve(t testing.TB, s *Store) (endpoint string, stop func()) {
+// Serve lets s answer gRPC at an address of the loopback interface, as an etcd of its own would, until the returned function.
+func Serve(t testing.TB, s *Store, address string) (endpoint string, stop func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 )
 
@@ -25,10 +26,16 @@ const (
 	// memberURL is the member's name in the cluster's records. Nothing listens there.
 	memberURL = "http://localhost:2380"
 
-	// One member elects itself two ticks after the start. Longer ticks delay Open, shorter ones cost idle CPU.
-	tickMilliseconds = 10
+	// Ticks serve elections, which start needs only once and brings about itself (see elect), and the ends of
+	// leases. Each costs processor time for as long as the process lives.
+	tickMilliseconds = 100
 	electionTicks    = 2
 )
+
+// startTimeout is far more than reading the log takes.
+const startTimeout = 2 * time.Minute
+
+var errNoLead = errors.New("the member does not become leader; does the data belong to a larger cluster?")
 
 func init() {
 	// Each segment of the log is allocated in full when it is begun, two of them at the start.
@@ -36,12 +43,7 @@ func init() {
 }
 
 // start runs a member and waits until it leads and has applied its log.
-func start(ctx context.Context, cfg Config) (*etcdserver.EtcdServer, error) {
-	log := cfg.Logger
-	if log == nil {
-		log = zap.NewNop()
-	}
-	log = log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
+func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdServer, error) {
 	if cfg.MaxRequest <= 0 {
 		cfg.MaxRequest = 3 << 19
 	}
@@ -80,6 +82,7 @@ func start(ctx context.Context, cfg Config) (*etcdserver.EtcdServer, error) {
 		BootstrapDefragThresholdMegabytes: 256,
 		MaxRequestBytes:                   uint(cfg.MaxRequest),
 		MaxTxnOps:                         128,
+		BcryptCost:                        10, // unused, but 0 is complained about
 		MaxLearners:                       1,
 		StrictReconfigCheck:               true,
 		UnsafeNoFsync:                     cfg.NoSync,
@@ -97,15 +100,37 @@ func start(ctx context.Context, cfg Config) (*etcdserver.EtcdServer, error) {
 	}
 	server.Start()
 	// Ready means that a proposal of this start has been applied, hence everything before it in the log.
-	select {
-	case <-server.ReadyNotify():
-		return server, nil
-	case <-server.StopNotify():
-		return nil, errors.New("the server stopped while starting")
-	case <-ctx.Done():
-		server.HardStop()
-		return nil, ctx.Err()
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errNoLead)
+	defer cancel()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for settled := 0; ; {
+		select {
+		case <-server.ReadyNotify():
+			return server, nil
+		case <-server.StopNotify():
+			return nil, errors.New("the server stopped while starting")
+		case <-ctx.Done():
+			server.HardStop()
+			return nil, context.Cause(ctx)
+		case <-poll.C:
+			// A member does not stand for election while it has changes of membership to apply, and complains.
+			if done := server.AppliedIndex(); done > 0 && done >= server.CommittedIndex() {
+				settled++
+			}
+			if settled >= 2 && server.Leader() == 0 {
+				elect(ctx, server)
+			}
+		}
 	}
+}
+
+// elect makes the member stand for election now instead of when its timeout has passed, by the message with which a
+// leader hands over.
+func elect(ctx context.Context, server *etcdserver.EtcdServer) {
+	id := uint64(server.MemberID())
+	// An error means that the server is stopping, which start sees.
+	_ = server.Process(ctx, &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), To: &id, From: &id})
 }
 
 // local answers etcd's requests by calling the server.

@@ -1,0 +1,45 @@
+package embedded
+
+import (
+	"sync/atomic"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// quiet passes on the server's warnings and errors, apart from those that mean nothing here.
+type quiet struct {
+	zapcore.Core
+	// closing drops everything: the server warns about whatever its own end interrupts.
+	closing *atomic.Bool
+}
+
+// expected are messages of an ordinary start, in which the server looks for data that it has yet to write.
+var expected = map[string]bool{
+	"Failed to detect schema version":  true,
+	"failed to update storage version": true, // done again some seconds later
+}
+
+// newLogger returns a logger for the server over log, which may be nil.
+func newLogger(log *zap.Logger, closing *atomic.Bool) *zap.Logger {
+	if log == nil {
+		log = zap.NewNop()
+	}
+	return log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return quiet{c, closing} }))
+}
+
+// Enabled implements zapcore.Core.
+func (q quiet) Enabled(l zapcore.Level) bool { return l >= zapcore.WarnLevel && q.Core.Enabled(l) }
+
+// With implements zapcore.Core.
+func (q quiet) With(fields []zapcore.Field) zapcore.Core {
+	return quiet{q.Core.With(fields), q.closing}
+}
+
+// Check implements zapcore.Core.
+func (q quiet) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if e.Level < zapcore.WarnLevel || expected[e.Message] || q.closing.Load() {
+		return c
+	}
+	return q.Core.Check(e, c)
+}

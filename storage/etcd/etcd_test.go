@@ -1,0 +1,108 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// The laws are tested on this engine in storage/embedded, which may import a server to run it against.
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestErrors(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name        string
+		ctx         context.Context
+		err         error
+		read, write storage.Kind // 0: the context's error
+	}{
+		{"compacted", t.Context(), rpctypes.ErrGRPCCompacted, storage.Compacted, storage.Compacted},
+		{"too large", t.Context(), rpctypes.ErrGRPCRequestTooLarge, storage.TooLarge, storage.TooLarge},
+		{"too large for gRPC", t.Context(), status.Error(codes.ResourceExhausted, "grpc: received message larger than max (1 vs. 2)"), storage.TooLarge, storage.TooLarge},
+		{"no lease", t.Context(), rpctypes.ErrGRPCLeaseNotFound, storage.NoLease, storage.NoLease},
+		{"no space", t.Context(), rpctypes.ErrGRPCNoSpace, storage.Unavailable, storage.Unavailable},
+		{"too many requests", t.Context(), rpctypes.ErrGRPCRequestTooManyRequests, storage.Unavailable, storage.Unavailable},
+		{"no leader", t.Context(), rpctypes.ErrGRPCNoLeader, storage.Unavailable, storage.Unavailable},
+		{"leader changed", t.Context(), rpctypes.ErrGRPCLeaderChanged, storage.Unavailable, storage.InDoubt},
+		{"timeout", t.Context(), rpctypes.ErrGRPCTimeout, storage.Unavailable, storage.InDoubt},
+		{"stopped", t.Context(), rpctypes.ErrGRPCStopped, storage.Unavailable, storage.InDoubt},
+		{"connection lost", t.Context(), status.Error(codes.Unavailable, "transport is closing"), storage.Unavailable, storage.InDoubt},
+		{"unknown", t.Context(), errors.New("?"), storage.Unavailable, storage.InDoubt},
+		{"canceled", ended, context.Canceled, 0, storage.InDoubt},
+		{"canceled by gRPC", ended, status.Error(codes.Canceled, "context canceled"), 0, storage.InDoubt},
+		{"refused before the end", ended, rpctypes.ErrGRPCRequestTooLarge, storage.TooLarge, storage.TooLarge},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &Core{}
+			got := c.readError(tt.ctx, "get", "/a/x", tt.err)
+			if storage.KindOf(got) != tt.read || tt.read == 0 && !errors.Is(got, tt.ctx.Err()) {
+				t.Errorf("reading: got %v, want %v", got, tt.read)
+			}
+			got = c.writeError(tt.ctx, "put", "/a/x", tt.err)
+			if storage.KindOf(got) != tt.write {
+				t.Errorf("writing: got %v, want %v", got, tt.write)
+			}
+			if tt.read == 0 && !errors.Is(got, tt.ctx.Err()) {
+				t.Errorf("writing: got %v, want the context's error as cause", got)
+			}
+		})
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.pem")
+	if err := os.WriteFile(bad, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{}, "no endpoints"},
+		{Config{CAFile: filepath.Join(dir, "none")}, "no such file"},
+		{Config{CAFile: bad}, "holds no certificate"},
+		{Config{CertFile: bad}, "must be given together"},
+		{Config{CertFile: bad, KeyFile: bad}, "client certificate"},
+	} {
+		if tt.want != "no endpoints" {
+			tt.cfg.Endpoints = []string{"127.0.0.1:1"}
+		}
+		tt.cfg.DialTimeout = 50 * time.Millisecond
+		if s, err := Open(t.Context(), tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err == nil {
+				s.Close()
+			}
+			t.Errorf("Open(%+v): got %v, want %q", tt.cfg, err, tt.want)
+		}
+	}
+}
+
+func TestEvent(t *testing.T) {
+	kv := &mvccpb.KeyValue{Key: []byte("/a/x"), Value: []byte("v"), CreateRevision: 3, ModRevision: 5}
+	if _, ok := Event(&mvccpb.Event{Kv: kv}, true); ok {
+		t.Error("an update without its previous value: want it reported")
+	}
+	if e, ok := Event(&mvccpb.Event{Kv: kv}, false); !ok || e.Created || e.Rev != 5 || string(e.Value) != "v" {
+		t.Errorf("got %+v, %v", e, ok)
+	}
+	e, ok := Event(&mvccpb.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("/a/x"), ModRevision: 6}, PrevKv: kv}, true)
+	if !ok || !e.Deleted || e.Value != nil || string(e.Prev) != "v" || e.PrevRev != 5 {
+		t.Errorf("got %+v, %v", e, ok)
+	}
+}
