@@ -70,7 +70,15 @@ func (s *Store) createOnce(ctx context.Context, obj meta.Object, attrs *admissio
 	if r.DryRun {
 		return s.dryCreate(ctx, key, value)
 	}
-	return s.objects.Create(ctx, key, value, lease)
+	for try := 1; ; try++ {
+		enc, err := s.objects.Create(ctx, key, value, lease)
+		if !errors.Is(err, storage.NoLease) || try == maxLeaseTries {
+			return enc, err
+		}
+		if lease, err = s.anotherLease(ctx, obj, lease); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // beforeCreate fills in what the server owns and validates the object.
@@ -187,15 +195,32 @@ func (s *Store) encode(ctx context.Context, obj meta.Object, dryRun bool) ([]byt
 	if err != nil {
 		return nil, 0, fmt.Errorf("encode %s %q: %w", s.res.GroupResource, obj.GetObjectMeta().Name, err)
 	}
-	if s.res.TTL == nil || dryRun {
+	if dryRun {
 		return value, 0, nil
+	}
+	lease, err := s.lease(ctx, obj)
+	return value, lease, err
+}
+
+// lease returns a lease for obj, 0 if its kind lives on.
+func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, error) {
+	if s.res.TTL == nil {
+		return 0, nil
 	}
 	ttl := s.res.TTL(obj)
 	if ttl <= 0 {
-		return value, 0, nil
+		return 0, nil
 	}
-	lease, err := s.cfg.Leases.Get(ctx, ttl)
-	return value, lease, err
+	return s.cfg.Leases.Get(ctx, ttl)
+}
+
+// maxLeaseTries is how often a write is tried whose lease the store has lost.
+const maxLeaseTries = 3
+
+// anotherLease returns a lease in place of one that the store has lost, which nobody gets any more.
+func (s *Store) anotherLease(ctx context.Context, obj meta.Object, lost storage.LeaseID) (storage.LeaseID, error) {
+	s.cfg.Leases.Forget(lost)
+	return s.lease(ctx, obj)
 }
 
 // newUID makes a random (version 4) UUID.

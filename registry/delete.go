@@ -29,8 +29,9 @@ type deletion struct {
 	ctx  context.Context
 	name string
 	key  string
-	opts *meta.DeleteOptions // a copy of the caller's: strategies fill in the grace period
 	r    *Request
+	// asked are the caller's options, and opts a copy for one try: strategies fill in the grace period.
+	asked, opts *meta.DeleteOptions
 }
 
 // Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
@@ -39,9 +40,8 @@ func (s *Store) Delete(ctx context.Context, namespace, name string, opts *meta.D
 	if err != nil {
 		return nil, err
 	}
+	d := &deletion{s: s, ctx: ctx, name: name, key: key, asked: opts, r: s.strategyRequest(ctx, namespace, opts.DryRun)}
 	for {
-		own := *opts
-		d := &deletion{s: s, ctx: ctx, name: name, key: key, opts: &own, r: s.strategyRequest(ctx, namespace, opts.DryRun)}
 		res, err := d.run()
 		if errors.Is(err, storage.Conflict) { // overtaken between the decision and the write: decide again
 			continue
@@ -58,6 +58,8 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	var final *cache.Object
 	obj, err := s.objects.Update(d.ctx, d.key, cache.UpdateOptions{DryRun: d.r.DryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
 		marked, gone, final = false, false, cur
+		own := *d.asked // what the strategy made of another state does not count for this one
+		d.opts = &own
 		old, err := s.reader.object(cur.JSON())
 		if err != nil {
 			return nil, 0, err
@@ -135,11 +137,11 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 
 // markDeleting sets the deletion time of an object that only its finalizers hold.
 func (d *deletion) markDeleting(m *meta.ObjectMeta) {
-	if m.DeletionTimestamp == nil {
+	if m.DeletionTimestamp == nil && m.Generation > 0 {
+		m.Generation++
+	}
+	if m.DeletionTimestamp == nil || m.DeletionTimestamp.After(d.r.Now) {
 		m.DeletionTimestamp = &meta.Time{Time: d.r.Now}
-		if m.Generation > 0 {
-			m.Generation++
-		}
 	}
 	zero := int64(0)
 	m.DeletionGracePeriodSeconds = &zero
@@ -148,17 +150,21 @@ func (d *deletion) markDeleting(m *meta.ObjectMeta) {
 // grace decides about the grace period. pending means that the deletion has begun and this one adds nothing.
 func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 	strategy, m := &d.s.res.Strategy, obj.GetObjectMeta()
+	d.opts.GracePeriodSeconds = atLeastZero(d.opts.GracePeriodSeconds)
+	m.DeletionGracePeriodSeconds = atLeastZero(m.DeletionGracePeriodSeconds)
 	if strategy.Graceful == nil {
 		return false, false, nil
 	}
 	if m.DeletionTimestamp != nil {
-		if m.DeletionGracePeriodSeconds == nil {
-			return false, true, nil
-		}
-		if p := d.opts.GracePeriodSeconds; p != nil && *p < *m.DeletionGracePeriodSeconds { // only a shorter one is heard
-			begun := m.DeletionTimestamp.Add(-time.Duration(*m.DeletionGracePeriodSeconds) * time.Second)
-			m.DeletionTimestamp = &meta.Time{Time: begun.Add(time.Duration(*p) * time.Second)}
-			m.DeletionGracePeriodSeconds = p
+		had, want := m.DeletionGracePeriodSeconds, d.opts.GracePeriodSeconds
+		switch {
+		case had == nil || *had == 0:
+			// Its time is over. That it is still there means that whoever marked it did not come to delete it.
+			return false, false, nil
+		case want != nil && *want < *had: // only a shorter time is heard
+			begun := m.DeletionTimestamp.Add(-time.Duration(*had) * time.Second)
+			m.DeletionTimestamp = &meta.Time{Time: begun.Add(time.Duration(*want) * time.Second)}
+			m.DeletionGracePeriodSeconds = want
 			return true, false, nil
 		}
 		return false, true, nil
@@ -176,6 +182,15 @@ func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 		m.Generation++
 	}
 	return true, false, nil
+}
+
+// atLeastZero reads a grace period. A negative one means a second.
+func atLeastZero(seconds *int64) *int64 {
+	if seconds != nil && *seconds < 0 {
+		one := int64(1)
+		return &one
+	}
+	return seconds
 }
 
 // finalizers returns the finalizers with those of the garbage collector as the propagation policy wants them.

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// staleMessage is what a client is told whose resourceVersion has been overtaken.
+// errStale is what a client is told whose resourceVersion has been overtaken.
 var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
 // apiError maps a storage error to the Status that kube-apiserver gives, once, for all verbs. Errors that are
@@ -42,6 +42,8 @@ func (s *Store) apiError(err error, name string) error {
 		return meta.NewRequestEntityTooLarge("etcdserver: request is too large")
 	case storage.InDoubt:
 		return meta.NewServerTimeout(gr, e.Op, 0)
+	case storage.NoLease: // the store has forgotten a lease that it had granted; the next try gets another
+		return meta.NewServerTimeout(gr, e.Op, 1)
 	case storage.Unavailable, storage.Closed:
 		return meta.NewServiceUnavailable("the store is not available")
 	default:

@@ -30,6 +30,9 @@ func (s *Store) key(namespace, name string) (string, error) {
 	if namespace == "" {
 		return "", meta.NewBadRequest("Namespace parameter required.")
 	}
+	if bad := names.IsPathSegmentName(namespace); len(bad) > 0 {
+		return "", meta.NewBadRequest("Namespace parameter invalid: " + quote(namespace) + ": " + joinAnd(bad))
+	}
 	return s.root + namespace + "/" + name, nil
 }
 

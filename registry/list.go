@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -11,8 +13,6 @@ import (
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
-
-func asStorage(err error, target **storage.Error) bool { return errors.As(err, target) }
 
 // List returns one page of objects. See router.Lister.
 func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
@@ -23,7 +23,7 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	list, err := s.objects.List(ctx, *opts)
 	if err != nil {
 		if req.Continue != "" && errors.Is(err, storage.Compacted) {
-			return nil, s.expiredContinue(ctx, opts.After)
+			return nil, expiredContinue(opts)
 		}
 		return nil, s.readError(err, "", opts.Want.Rev)
 	}
@@ -102,12 +102,12 @@ func want(req *request.ListRequest, rev storage.Revision) cache.Want {
 
 // expiredContinue is the 410 for a continue token whose revision is gone. It carries a token that goes on at the
 // present state.
-func (s *Store) expiredContinue(ctx context.Context, after string) error {
+func expiredContinue(opts *cache.ListOptions) error {
 	err := meta.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
 		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +
 		"the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that " +
 		"were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.")
-	err.Status.Continue = cache.EncodeContinue(0, after[len(s.root):])
+	err.Status.Continue = cache.EncodeContinue(0, opts.After[len(opts.Prefix):])
 	return err
 }
 
@@ -133,7 +133,8 @@ func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) boo
 	}
 }
 
-// Watch returns a cursor over the changes that req selects. See router.Watcher.
+// Watch returns a cursor over the changes that req selects. See router.Watcher. If ctx has a deadline, watches with
+// bookmarks get one shortly before it.
 func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error) {
 	match, name, err := s.matcher(req)
 	if err != nil {
@@ -166,32 +167,54 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 		}
 	}
 	w, err := s.objects.Watch(ctx, opts)
+	if errors.Is(err, storage.Compacted) {
+		return nil, tooOld(rev, err)
+	}
 	if err != nil {
 		return nil, s.readError(err, "", rev)
 	}
-	return &eventCursor{w: w, s: s}, nil
+	if end, ok := ctx.Deadline(); ok {
+		w.SetDeadline(end)
+	}
+	return &eventCursor{w: w, s: s, from: rev}, nil
+}
+
+// tooOld is the 410 for a watch from a revision whose successors are no longer known.
+func tooOld(rev storage.Revision, err error) error {
+	oldest := storage.Revision(0)
+	if e := (*storage.Error)(nil); errors.As(err, &e) && e.Rev > 0 {
+		oldest = e.Rev - 1
+	}
+	return meta.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", rev, oldest))
 }
 
 // eventCursor shows a cache.Watcher to the router.
 type eventCursor struct {
-	w   *cache.Watcher
-	s   *Store
-	buf []request.Event // reused by every Next
+	w       *cache.Watcher
+	s       *Store
+	from    storage.Revision
+	started bool            // Next has returned events
+	buf     []request.Event // reused by every Next
 }
 
 var eventTypes = [...]request.EventType{
 	cache.Added: request.Added, cache.Modified: request.Modified, cache.Deleted: request.Deleted, cache.Bookmark: request.Bookmark,
 }
 
-// Next returns all events so far, or waits for one.
+// Next returns all events so far, or waits for one. A watcher that falls behind ends with io.EOF: the store may still
+// have what it missed, so it is to come again from the last event that it saw, and not to list everything anew.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err != nil {
-		if errors.Is(err, storage.Compacted) {
-			return nil, meta.NewResourceExpired("too old resource version")
+		switch compacted := errors.Is(err, storage.Compacted); {
+		case compacted && c.started:
+			return nil, io.EOF
+		case compacted:
+			return nil, tooOld(c.from, err)
 		}
 		return nil, c.s.apiError(err, "")
 	}
+	c.started = true
 	c.buf = c.buf[:0]
 	for i := range events {
 		e := request.Event{Type: eventTypes[events[i].Type], InitialEnd: events[i].InitialEnd}

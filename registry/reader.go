@@ -17,6 +17,7 @@ type reader struct {
 	scheme   *scheme.Scheme
 	codecs   *codec.Factory
 	gvk      meta.GroupVersionKind // as stored
+	version  string                // apiVersion of gvk
 	root     string                // key prefix of the resource
 	protobuf bool
 	fields   []FieldValue // sorted by label; beside metadata.name and metadata.namespace
@@ -28,6 +29,7 @@ func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []Fie
 		scheme:   cfg.Scheme,
 		codecs:   cfg.Codecs,
 		gvk:      gvk,
+		version:  gvk.GroupVersion().String(),
 		root:     root,
 		protobuf: cfg.Protobuf && hasMessage(cfg.Codecs, gvk),
 		fields:   slices.Clone(fields),
@@ -51,16 +53,20 @@ func hasMessage(codecs *codec.Factory, gvk meta.GroupVersionKind) bool {
 // stored otherwise (protobuf, another version) is brought into that form first.
 func (r *reader) decode(key string, value []byte) (cache.Decoded, error) {
 	var peek codec.Peek
-	if !codec.IsProtobuf(value) {
+	proto := codec.IsProtobuf(value)
+	if !proto {
 		if err := r.peeker.Peek(value, &peek); err != nil {
 			return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
 		}
 	}
-	if peek.APIVersion != r.gvk.GroupVersion().String() {
+	stale := proto != r.protobuf // the next write stores it as it should be
+	if peek.APIVersion != r.version {
+		var version string
 		var err error
-		if value, err = r.transcode(value); err != nil {
+		if value, version, err = r.transcode(value); err != nil {
 			return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
 		}
+		stale = stale || version != r.version
 		if err := r.peeker.Peek(value, &peek); err != nil {
 			return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
 		}
@@ -68,7 +74,10 @@ func (r *reader) decode(key string, value []byte) (cache.Decoded, error) {
 	if peek.Splice == 0 {
 		return cache.Decoded{}, fmt.Errorf("decode %s: no metadata", key)
 	}
-	return cache.Decoded{JSON: value, Splice: peek.Splice, Head: peek.Head, Labels: labelPairs(peek.Labels), Fields: r.fieldPairs(&peek)}, nil
+	return cache.Decoded{
+		JSON: value, Splice: peek.Splice, Head: peek.Head, Stale: stale,
+		Labels: labelPairs(peek.Labels), Fields: r.fieldPairs(&peek),
+	}, nil
 }
 
 // labelPairs sorts labels for lookups. Encoded maps are sorted already, but not every writer is us.
@@ -111,13 +120,18 @@ func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 	return append(pairs, cache.Pair{Key: "metadata.name", Value: peek.Name}, cache.Pair{Key: "metadata.namespace", Value: peek.Namespace})
 }
 
-// transcode brings a stored object into JSON of the storage version.
-func (r *reader) transcode(value []byte) ([]byte, error) {
-	obj, err := r.object(value)
+// transcode brings a stored object into JSON of the storage version, and returns the version that it was stored in.
+func (r *reader) transcode(value []byte) (json []byte, version string, err error) {
+	decoded, err := r.codecs.DecodeStored(value)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return r.json(obj)
+	obj, err := r.scheme.ToHub(decoded.Object)
+	if err != nil {
+		return nil, "", err
+	}
+	json, err = r.json(obj)
+	return json, decoded.GVK.GroupVersion().String(), err
 }
 
 // object decodes a stored or cached object into the hub version.

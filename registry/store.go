@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type Config struct {
 // Leaser grants leases for objects with a TTL; storage.Leases does.
 type Leaser interface {
 	Get(ctx context.Context, ttl time.Duration) (storage.LeaseID, error)
+	// Forget is told of a lease that the store does not know.
+	Forget(id storage.LeaseID)
 }
 
 // Store serves one resource, or one subresource of it, over the cache.
@@ -172,7 +175,7 @@ func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string
 
 // readError is apiError with the answer for revisions in the future.
 func (s *Store) readError(err error, name string, want storage.Revision) error {
-	if e := (*storage.Error)(nil); asStorage(err, &e) && e.Kind == storage.Future {
+	if e := (*storage.Error)(nil); errors.As(err, &e) && e.Kind == storage.Future {
 		return meta.NewTooLargeResourceVersion(uint64(want), uint64(e.Rev), 1)
 	}
 	return s.apiError(err, name)

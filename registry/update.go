@@ -25,6 +25,7 @@ type update struct {
 	// emptied is the current object if the change takes its last finalizer off, and last the state it asked for.
 	emptied *cache.Object
 	last    []byte
+	lease   storage.LeaseID // of the last try
 }
 
 // errEmptied ends an update of an object that is to be deleted instead of written.
@@ -43,8 +44,12 @@ func (s *Store) Update(ctx context.Context, req *request.UpdateRequest) (request
 		AllowCreate: s.res.Strategy.AllowCreateOnUpdate || req.ForceCreate,
 		DryRun:      u.dryRun,
 	}
-	for {
+	for try := 1; ; try++ {
 		obj, err := s.objects.Update(ctx, key, opts, u.apply)
+		if errors.Is(err, storage.NoLease) && try < maxLeaseTries {
+			s.cfg.Leases.Forget(u.lease)
+			continue
+		}
 		if errors.Is(err, errEmptied) {
 			if obj, err = u.remove(); errors.Is(err, storage.Conflict) {
 				continue
@@ -107,12 +112,12 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	if err := s.cfg.Admission.Validate(u.ctx, attrs); err != nil {
 		return nil, 0, err
 	}
-	value, lease, err = s.encode(u.ctx, obj, u.dryRun)
+	value, u.lease, err = s.encode(u.ctx, obj, u.dryRun)
 	if err == nil && s.mayGo(obj) {
 		u.emptied, u.last = cur, value
 		return nil, 0, errEmptied
 	}
-	return value, lease, err
+	return value, u.lease, err
 }
 
 // create is an update of what does not exist.
@@ -141,7 +146,9 @@ func (u *update) create() ([]byte, storage.LeaseID, error) {
 	if err := s.cfg.Admission.Validate(u.ctx, attrs); err != nil {
 		return nil, 0, err
 	}
-	return s.encode(u.ctx, obj, u.dryRun)
+	value, lease, err := s.encode(u.ctx, obj, u.dryRun)
+	u.lease = lease
+	return value, lease, err
 }
 
 // checkVersion enforces the uid and resourceVersion that the new object came with.
@@ -200,7 +207,7 @@ func (s *Store) beforeUpdate(ctx context.Context, r *Request, obj, old meta.Obje
 	if m.UID == "" {
 		m.UID = om.UID
 	}
-	if m.DeletionTimestamp == nil {
+	if om.DeletionTimestamp != nil { // an update neither ends nor moves a deletion
 		m.DeletionTimestamp = om.DeletionTimestamp
 	}
 	if m.DeletionGracePeriodSeconds == nil {

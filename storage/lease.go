@@ -53,7 +53,7 @@ func (l *Leases) Put(ctx context.Context, key string, value []byte, pre Pre, ttl
 		if KindOf(err) != NoLease || try == 2 {
 			return e, err
 		}
-		l.forget(id) // it ended early: the store was restored, or its clock jumped
+		l.Forget(id) // it ended early: the store was restored, or its clock jumped
 	}
 }
 
@@ -127,7 +127,8 @@ func (l *Leases) add(s *sharedLease) {
 	l.mu.leases = append(l.mu.leases, s)
 }
 
-func (l *Leases) forget(id LeaseID) {
+// Forget lets nobody else have a lease that Put has refused with NoLease: the store has lost it, or its clock jumped.
+func (l *Leases) Forget(id LeaseID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, s := range l.mu.leases {
