@@ -1,10 +1,12 @@
 package router
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -30,6 +32,10 @@ func (e *endpoint) takeBody(r *http.Request) (media codec.Media, body []byte, er
 	return media, body, err
 }
 
+// trusted is up to which Content-Length a buffer is made before anything has come, in bytes. Beyond it, buffers grow
+// with what comes: announcing a large body costs a client nothing.
+const trusted = 64 << 10
+
 // readBody reads a request body of at most limit bytes. The result is the caller's.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.Body == nil {
@@ -38,8 +44,8 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	if r.ContentLength > 0 { // the usual case: one buffer of the right size
-		body := make([]byte, r.ContentLength)
+	if n := r.ContentLength; n > 0 && n <= trusted { // the usual case: one buffer of the right size
+		body := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			return nil, badBody(err)
 		}
@@ -59,10 +65,14 @@ func tooLarge(limit int64) error {
 	return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", limit))
 }
 
+// badBody is the answer to a body that cannot be read to its end.
 func badBody(err error) error {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", tooLarge.Limit))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return tooLarge(over.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return context.DeadlineExceeded
 	}
 	return meta.NewBadRequest(err.Error())
 }

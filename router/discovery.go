@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -24,7 +25,9 @@ type Discovery struct {
 	// groups in the order in which they are listed, the legacy group apart.
 	groups []discoveryGroup
 	legacy discoveryGroup
-	// aggregated documents by prefix and media, emptied by every change.
+	// Finished documents, emptied by every change: plain ones by path or group version, aggregated ones by prefix
+	// and media.
+	plain      map[string]http.Handler
 	aggregated map[aggregatedKey]aggregatedDoc
 	generation uint64 // counts changes
 }
@@ -47,7 +50,7 @@ type aggregatedDoc struct {
 
 // NewDiscovery returns a Discovery without groups.
 func NewDiscovery(codecs *codec.Factory) *Discovery {
-	return &Discovery{codecs: codecs, aggregated: map[aggregatedKey]aggregatedDoc{}}
+	return &Discovery{codecs: codecs, plain: map[string]http.Handler{}, aggregated: map[aggregatedKey]aggregatedDoc{}}
 }
 
 // Install adds a group version or replaces it. Versions of a group are listed in the order in which they are
@@ -103,6 +106,7 @@ func (d *Discovery) Remove(gv meta.GroupVersion) {
 // changedLocked forgets what was made from the state that is about to change.
 func (d *Discovery) changedLocked() {
 	d.generation++
+	clear(d.plain)
 	clear(d.aggregated)
 }
 
@@ -148,7 +152,7 @@ func sortedResources(resources []Resource) []Resource {
 // Match returns the handler of a discovery path, or nil: /api and /api/{version}, /apis, /apis/{group} and
 // /apis/{group}/{version}, each with or without a slash at the end.
 func (d *Discovery) Match(path string) http.Handler {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
+	parts := strings.SplitN(strings.Trim(path, "/"), "/", 4)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -166,20 +170,32 @@ func (d *Discovery) Match(path string) http.Handler {
 		if len(parts) == 3 {
 			return d.versionLocked(g, parts[2])
 		}
-		doc := apiGroup(g)
-		doc.Kind, doc.APIVersion = "APIGroup", "v1"
-		return readOnly(d.serve(&doc), http.MethodPut, http.MethodDelete)
+		return d.plainLocked("apis/"+g.name, func() meta.Typed {
+			doc := apiGroup(g)
+			doc.Kind, doc.APIVersion = "APIGroup", "v1"
+			return &doc
+		}, http.MethodPut, http.MethodDelete)
 	}
 	return nil
 }
 
 func (d *Discovery) versionLocked(g *discoveryGroup, version string) http.Handler {
 	for i := range g.versions {
-		if g.versions[i].Version == version {
-			return readOnly(d.serve(resourceList(&g.versions[i])))
+		if gv := &g.versions[i]; gv.Version == version {
+			return d.plainLocked(gv.GroupVersion.String(), func() meta.Typed { return resourceList(gv) })
 		}
 	}
 	return nil
+}
+
+// plainLocked returns the handler of a plain document, which make makes when it is asked for the first time.
+func (d *Discovery) plainLocked(key string, make func() meta.Typed, also ...string) http.Handler {
+	h, ok := d.plain[key]
+	if !ok {
+		h = readOnly(&plainDoc{codecs: d.codecs, doc: make()}, also...)
+		d.plain[key] = h
+	}
+	return h
 }
 
 // readOnly refuses what is not a GET or one of the methods that kube-apiserver happens to answer as well.
@@ -197,17 +213,36 @@ func readOnly(h http.Handler, also ...string) http.Handler {
 	})
 }
 
-// serve answers with a document in the media type that the client accepts.
-func (d *Discovery) serve(doc meta.Typed) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		media, err := codec.Negotiate(r.Header.Get("Accept"), 0)
+// plainDoc answers with a document in the media type that the client accepts. It keeps what it has encoded.
+type plainDoc struct {
+	codecs *codec.Factory
+	doc    meta.Typed // not changed any more
+	bodies [len(contentTypes)]atomic.Pointer[[]byte]
+}
+
+// ServeHTTP implements http.Handler.
+func (p *plainDoc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	media, err := codec.Negotiate(r.Header.Get("Accept"), 0)
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	if media.Type == codec.JSON && codec.Pretty(r.URL.RawQuery, r.UserAgent()) {
+		media.Pretty = true
+		writeObject(w, http.StatusOK, p.codecs, p.doc, media)
+		return
+	}
+	body := p.bodies[media.Type].Load()
+	if body == nil {
+		made, err := p.codecs.Append(nil, p.doc, codec.Media{Type: media.Type})
 		if err != nil {
 			WriteError(w, r, err)
 			return
 		}
-		media.Pretty = media.Type == codec.JSON && codec.Pretty(r.URL.RawQuery, r.UserAgent())
-		writeObject(w, http.StatusOK, d.codecs, doc, media)
-	})
+		body = &made
+		p.bodies[media.Type].Store(body)
+	}
+	writeBody(w, http.StatusOK, media.Type, *body)
 }
 
 // root answers /api and /apis: the plain list, or everything at once for clients that accept that.
@@ -222,10 +257,10 @@ func (d *Discovery) root(legacy bool) http.Handler {
 			return
 		}
 		if legacy {
-			d.serve(d.apiVersions(r)).ServeHTTP(w, r)
+			(&plainDoc{codecs: d.codecs, doc: d.apiVersions(r)}).ServeHTTP(w, r)
 			return
 		}
-		d.serve(d.groupList()).ServeHTTP(w, r)
+		d.groupList().ServeHTTP(w, r)
 	}), also...)
 }
 
@@ -246,15 +281,18 @@ func (d *Discovery) apiVersions(r *http.Request) *meta.APIVersions {
 	return doc
 }
 
-func (d *Discovery) groupList() *meta.APIGroupList {
+// groupList answers with the document at /apis.
+func (d *Discovery) groupList() http.Handler {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
-	doc.Kind, doc.APIVersion = "APIGroupList", "v1"
-	for i := range d.groups {
-		doc.Groups = append(doc.Groups, apiGroup(&d.groups[i]))
-	}
-	return doc
+	return d.plainLocked("apis", func() meta.Typed {
+		doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
+		doc.Kind, doc.APIVersion = "APIGroupList", "v1"
+		for i := range d.groups {
+			doc.Groups = append(doc.Groups, apiGroup(&d.groups[i]))
+		}
+		return doc
+	}, http.MethodPut, http.MethodDelete)
 }
 
 // apiGroup describes a group. The first version is the preferred one.
@@ -348,29 +386,43 @@ func (d *Discovery) serveAggregated(w http.ResponseWriter, r *http.Request, lega
 	w.Write(doc.body)
 }
 
+// aggregatedDoc returns a finished document, or makes it. Clients that come at once may each make it.
 func (d *Discovery) aggregatedDoc(key aggregatedKey) (aggregatedDoc, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if doc, ok := d.aggregated[key]; ok {
+	list, generation, doc := d.aggregatedList(key)
+	if list == nil {
 		return doc, nil
-	}
-	list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
-	list.Kind, list.APIVersion = "APIGroupDiscoveryList", "apidiscovery.k8s.io/v2"
-	if key.legacy {
-		list.Items = append(list.Items, aggregatedGroup(&d.legacy))
-	} else {
-		for i := range d.groups {
-			list.Items = append(list.Items, aggregatedGroup(&d.groups[i]))
-		}
 	}
 	body, err := d.codecs.Append(nil, list, codec.Media{Type: key.media.Type})
 	if err != nil {
 		return aggregatedDoc{}, err
 	}
 	sum := sha256.Sum256(body)
-	doc := aggregatedDoc{body: body, etag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}
-	d.aggregated[key] = doc
+	doc = aggregatedDoc{body: body, etag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.generation == generation {
+		d.aggregated[key] = doc
+	}
 	return doc, nil
+}
+
+// aggregatedList returns the finished document, if there is one, else the list to make it from.
+func (d *Discovery) aggregatedList(key aggregatedKey) (*apidiscoveryv2.APIGroupDiscoveryList, uint64, aggregatedDoc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if doc, ok := d.aggregated[key]; ok {
+		return nil, 0, doc
+	}
+	list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
+	list.Kind, list.APIVersion = "APIGroupDiscoveryList", "apidiscovery.k8s.io/v2"
+	if key.legacy {
+		list.Items = append(list.Items, aggregatedGroup(&d.legacy))
+		return list, d.generation, aggregatedDoc{}
+	}
+	for i := range d.groups {
+		list.Items = append(list.Items, aggregatedGroup(&d.groups[i]))
+	}
+	return list, d.generation, aggregatedDoc{}
 }
 
 func aggregatedGroup(g *discoveryGroup) apidiscoveryv2.APIGroupDiscovery {

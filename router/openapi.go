@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +23,15 @@ type OpenAPI struct {
 	extra []openapi.Document
 
 	mu         sync.Mutex
-	generation uint64 // of discovery when the documents were made
-	made       map[string]*schemaDoc
+	generation uint64 // of discovery when docs was made
+	docs       []openapi.Document
+	slots      map[string]*schemaSlot // by key
+}
+
+// schemaSlot is the place of a document, which is made once, by the first who asks for it. Others wait for him.
+type schemaSlot struct {
+	once sync.Once
+	doc  schemaDoc
 }
 
 // schemaDoc is a finished document.
@@ -74,57 +82,69 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	}
 }
 
-// get returns a finished document, or makes it. key is "v2", "v2proto", "v3" for the index, or a path of version 3.
-// nil means that there is no such document.
+// The keys of documents that are no path of version 3. Paths have no slash at their ends.
+const (
+	keyV2      = "/v2"
+	keyV2Proto = "/v2proto"
+	keyV3      = "/v3"
+)
+
+// get returns a finished document, or makes it. key is one of the above or a path of version 3. nil means that there
+// is no such document.
 func (o *OpenAPI) get(key string) *schemaDoc {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g := o.discovery.Generation(); g != o.generation || o.made == nil {
-		o.generation, o.made = g, map[string]*schemaDoc{}
-	}
-	if doc, ok := o.made[key]; ok {
-		return doc
-	}
-	var body []byte
-	switch key {
-	case "v2":
-		body = openapi.V2JSON(o.info, o.documents())
-	case "v2proto":
-		body = openapi.V2Proto(o.info, o.documents())
-	case "v3":
-		var entries []openapi.Entry
-		for _, doc := range o.documents() {
-			entries = append(entries, openapi.Entry{Path: doc.Path, Hash: o.v3Locked(doc).etag})
-		}
-		body = openapi.Index(entries)
-	default:
-		for _, doc := range o.documents() {
-			if doc.Path == key {
-				return o.v3Locked(doc)
-			}
-		}
+	slot, docs := o.slot(key)
+	if slot == nil {
 		return nil
 	}
-	doc := &schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
-	o.made[key] = doc
-	return doc
+	slot.once.Do(func() {
+		var body []byte
+		switch key {
+		case keyV2:
+			body = openapi.V2JSON(o.info, docs)
+		case keyV2Proto:
+			body = openapi.V2Proto(o.info, docs)
+		case keyV3:
+			var entries []openapi.Entry
+			for _, doc := range docs {
+				if made := o.get(doc.Path); made != nil {
+					entries = append(entries, openapi.Entry{Path: doc.Path, Hash: made.etag})
+				}
+			}
+			body = openapi.Index(entries)
+		default:
+			body = openapi.V3JSON(o.info, docs[indexOf(docs, key)])
+		}
+		slot.doc = schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
+	})
+	return &slot.doc
 }
 
-// v3Locked returns a document of version 3, or makes it. o.mu is held.
-func (o *OpenAPI) v3Locked(doc openapi.Document) *schemaDoc {
-	if made, ok := o.made[doc.Path]; ok {
-		return made
+// slot returns the place of a document, nil if there is no such document, and what to make documents from.
+func (o *OpenAPI) slot(key string) (*schemaSlot, []openapi.Document) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if g := o.discovery.Generation(); g != o.generation || o.slots == nil {
+		o.generation, o.slots, o.docs = g, map[string]*schemaSlot{}, o.documents()
 	}
-	body := openapi.V3JSON(o.info, doc)
-	made := &schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
-	o.made[doc.Path] = made
-	return made
+	slot, ok := o.slots[key]
+	if !ok {
+		if key[0] != '/' && indexOf(o.docs, key) < 0 {
+			return nil, nil
+		}
+		slot = &schemaSlot{}
+		o.slots[key] = slot
+	}
+	return slot, o.docs
+}
+
+func indexOf(docs []openapi.Document, path string) int {
+	return slices.IndexFunc(docs, func(d openapi.Document) bool { return d.Path == path })
 }
 
 // ServeV2 answers /openapi/v2.
 func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 	key, contentType := acceptV2(r.Header.Get("Accept"))
-	if key == "" {
+	if key == "" { // kube-apiserver says no more either
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
@@ -136,7 +156,7 @@ func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 // acceptV2 picks the form that comes first in an Accept header.
 func acceptV2(accept string) (key, contentType string) {
 	if accept == "" {
-		return "v2", codec.JSONType
+		return keyV2, codec.JSONType
 	}
 	for _, clause := range strings.Split(accept, ",") {
 		typ, _, err := mime.ParseMediaType(clause)
@@ -145,9 +165,9 @@ func acceptV2(accept string) (key, contentType string) {
 		}
 		switch typ {
 		case protoV2, protoV2Old:
-			return "v2proto", protoV2Old
+			return keyV2Proto, protoV2Old
 		case codec.JSONType, "application/*", "*/*":
-			return "v2", codec.JSONType
+			return keyV2, codec.JSONType
 		}
 	}
 	return "", ""
@@ -157,12 +177,12 @@ func acceptV2(accept string) (key, contentType string) {
 func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 	path := strings.Trim(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
 	if path == "" {
-		doc := o.get("v3")
+		doc := o.get(keyV3)
 		serveDoc(w, r, doc, "text/plain; charset=utf-8")
 		return
 	}
 	doc := o.get(path)
-	if doc == nil || path == "v2" || path == "v2proto" || path == "v3" {
+	if doc == nil {
 		NotFound(w, r)
 		return
 	}

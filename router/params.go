@@ -109,11 +109,7 @@ func (e *endpoint) listRequest(r *http.Request, info *request.Info) (*request.Li
 		return nil, nil, err
 	}
 	if info.Name != "" && len(info.Parts) > 1 { // the legacy /watch/.../name
-		named, err := meta.ParseFields("metadata.name=" + info.Name)
-		if err != nil {
-			return nil, nil, meta.NewBadRequest(err.Error())
-		}
-		req.Fields = append(req.Fields, named...)
+		req.Fields = append(req.Fields, meta.FieldRequirement{Field: "metadata.name", Value: info.Name})
 	}
 	return req, opts, nil
 }

@@ -98,6 +98,9 @@ func (rr *RESTRouter) KnowsGroup(path string, info *request.Info) bool {
 func (rr *RESTRouter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var match mux.RouteMatch
 	if rr.mux.Match(r, &match) && match.Handler != nil {
+		if r.Method == http.MethodHead { // its verb is that of a GET, and no resource serves it
+			match.Handler = notAllowed
+		}
 		match.Handler.ServeHTTP(w, r)
 		return
 	}
@@ -119,7 +122,7 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 	if e == nil || len(info.Parts) > 3 || !e.placed(info) {
 		return false
 	}
-	m.Handler = e.item(info.Verb)
+	m.Handler = e.item(verbOf(r, info))
 	return true
 }
 
@@ -133,6 +136,18 @@ func (rr *RESTRouter) matchCollection(r *http.Request, m *mux.RouteMatch) bool {
 	if e == nil || !e.res.Namespaced && info.Namespace != "" {
 		return false
 	}
-	m.Handler = e.collection(info.Verb, info.Namespace == "")
+	m.Handler = e.collection(verbOf(r, info), info.Namespace == "")
 	return true
+}
+
+// verbOf is the verb to serve. What authorization takes for a read, a HEAD or any method under /watch/, is one only
+// as a GET.
+func verbOf(r *http.Request, info *request.Info) string {
+	switch info.Verb {
+	case "get", "list", "watch":
+		if r.Method != http.MethodGet {
+			return ""
+		}
+	}
+	return info.Verb
 }

@@ -2,6 +2,8 @@ package router
 
 import (
 	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -22,7 +24,6 @@ type watcher struct {
 
 // watch streams changes until the client goes, the time is up or the server stops.
 func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	info.Verb = "watch"
 	media, err := e.accept(r, codec.OfferStream|codec.OfferWatch)
 	if err != nil {
 		return err
@@ -36,14 +37,38 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 			return err
 		}
 	}
-	cursor, err := e.res.Watcher.Watch(r.Context(), req)
+	ctx, cancel := context.WithTimeout(r.Context(), e.watchTime(opts))
+	defer cancel()
+	cursor, err := e.res.Watcher.Watch(ctx, req)
 	if err != nil {
 		return e.watchError(w, r, media, err)
 	}
 	defer cursor.Close()
-	ctx, cancel := context.WithTimeout(r.Context(), e.watchTime(opts))
-	defer cancel()
+	defer endWrites(ctx, w)()
 	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: itemMedia(media)}, cursor)
+}
+
+// writeGrace is how long what is being written may still take when a watch ends.
+const writeGrace = 5 * time.Second
+
+// endWrites lets writes to w take any time until ctx ends, and not much longer from then on: a client that does not
+// read would keep its watch for ever. The result takes that back; it is called before the handler returns.
+func endWrites(ctx context.Context, w http.ResponseWriter) func() {
+	rc := http.NewResponseController(w)
+	if rc.SetWriteDeadline(time.Time{}) != nil { // no connection: in tests
+		return func() {}
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		_ = rc.SetWriteDeadline(time.Now().Add(writeGrace))
+	})
+	return func() {
+		if !stop() {
+			<-done
+			_ = rc.SetWriteDeadline(time.Time{}) // the connection may go on to serve others
+		}
+	}
 }
 
 // watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
@@ -84,7 +109,6 @@ func (e *endpoint) watchError(w http.ResponseWriter, r *http.Request, media code
 func (wt *watcher) header(w http.ResponseWriter) {
 	h := w.Header()
 	h["Content-Type"] = []string{wt.media.StreamType()}
-	h["Transfer-Encoding"] = nil
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -103,7 +127,7 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 	}
 	var sent func(int)
 	if e.cfg.WatchStarted != nil {
-		sent = e.cfg.WatchStarted(e.res.Kind)
+		sent = e.cfg.WatchStarted(e.gv.WithResource(e.gr.Resource))
 		defer sent(-1)
 	}
 	var flushed time.Time
@@ -113,7 +137,7 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 			time.Sleep(pause)
 		}
 		events, err := cursor.Next(ctx)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return nil
 		}
 		buf := buffers.Get().(*[]byte)

@@ -65,7 +65,8 @@ type Event struct {
 
 // EventCursor is a position in the history of a resource. It is used by one goroutine.
 type EventCursor interface {
-	// Next blocks until there are events or ctx ends. The slice is valid until the next call.
+	// Next blocks until there are events or ctx ends. The slice is valid until the next call. With io.EOF the watch
+	// ends without a fault: the client goes on, in another one, from the last event that it saw.
 	Next(ctx context.Context) ([]Event, error)
 	// Close releases the cursor.
 	Close()
