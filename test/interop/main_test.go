@@ -17,6 +17,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 // programs are the paths of what is tested and of what it is tested with.
@@ -34,6 +37,7 @@ func runAll(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	klog.SetLogger(logr.Discard()) // client-go tells of every broken connection, and here they break
 	if err := buildAll(dir); err != nil {
 		log.Print(err)
 		return 1
