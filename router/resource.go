@@ -79,7 +79,7 @@ type Config struct {
 	MaxBody int64
 	// WatchStarted, if set, is called when a watch begins and returns what is called with the number of events for
 	// each flush, and with -1 at the end. It feeds metrics.
-	WatchStarted func(kind meta.GroupVersionKind) func(events int)
+	WatchStarted func(gvr meta.GroupVersionResource) func(events int)
 }
 
 // Converter is what the endpoints need of a Scheme beside decoding.

@@ -41,7 +41,7 @@ func (s *Server) resourcesOf(g *Group) ([]router.GroupVersion, error) {
 			return nil, err
 		}
 		s.stores[res.GroupResource] = store
-		s.chains.add(res.GroupResource, store.Objects().Prefix())
+		s.keys.add(res.GroupResource, store.Objects().Prefix())
 		served := false
 		for i := range out {
 			kind := out[i].GroupVersion.WithKind(res.Kind)

@@ -21,12 +21,12 @@ type watchMetrics struct {
 // installMetrics registers what people graph beside the requests, which filters.Metrics counts: watches, the number of
 // objects, the cache, the process.
 func (s *Server) installMetrics(rc *router.Config) error {
-	kind := []string{"group", "version", "kind"}
+	labels := []string{"group", "version", "resource"}
 	wm := &watchMetrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
-			Help: "Watches being served, by kind."}, kind),
+			Help: "Watches being served."}, labels),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
-			Help: "Events sent to watchers, by kind."}, kind),
+			Help: "Events sent to watchers."}, labels),
 	}
 	rc.WatchStarted = wm.started
 	for _, c := range []prometheus.Collector{
@@ -40,9 +40,9 @@ func (s *Server) installMetrics(rc *router.Config) error {
 	return nil
 }
 
-func (m *watchMetrics) started(kind meta.GroupVersionKind) func(int) {
-	open := m.open.WithLabelValues(kind.Group, kind.Version, kind.Kind)
-	events := m.events.WithLabelValues(kind.Group, kind.Version, kind.Kind)
+func (m *watchMetrics) started(gvr meta.GroupVersionResource) func(int) {
+	open := m.open.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
+	events := m.events.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
 	open.Inc()
 	return func(n int) {
 		if n < 0 {
@@ -57,25 +57,40 @@ func (m *watchMetrics) started(kind meta.GroupVersionKind) func(int) {
 type cacheCollector struct{ s *Server }
 
 var (
-	objectsDesc = prometheus.NewDesc("apiserver_storage_objects", "Objects stored, by resource, of the resources in use.", []string{"resource"}, nil)
-	windowDesc  = prometheus.NewDesc("watch_cache_capacity", "Changes that can be watched from memory, by resource.", []string{"resource"}, nil)
-	seenDesc    = prometheus.NewDesc("coracle_cache_revision", "Revision of the store up to which the cache has seen everything.", nil, nil)
+	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
+		"Objects stored, of the resources in use.", []string{"resource"}, nil)
+	windowDesc = prometheus.NewDesc("watch_cache_capacity",
+		"Changes that can be watched from memory.", []string{"resource"}, nil)
+	versionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
+		"Revision of the newest change that the cache has seen.", []string{"resource"}, nil)
+	seenDesc = prometheus.NewDesc("coracle_cache_revision",
+		"Revision of the store up to which the cache has seen everything.", nil, nil)
+	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
+		"Size of the embedded store's database file, in bytes.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *cacheCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- objectsDesc
-	ch <- windowDesc
-	ch <- seenDesc
+	for _, d := range []*prometheus.Desc{objectsDesc, windowDesc, versionDesc, seenDesc, sizeDesc} {
+		ch <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
 	stats := c.s.cache.Stats()
-	ch <- prometheus.MustNewConstMetric(seenDesc, prometheus.GaugeValue, float64(stats.Seen))
+	gauge(seenDesc, float64(stats.Seen))
 	for _, r := range stats.Resources {
-		ch <- prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(r.Objects), r.Name)
-		ch <- prometheus.MustNewConstMetric(windowDesc, prometheus.GaugeValue, float64(r.Window), r.Name)
+		gauge(objectsDesc, float64(r.Objects), r.Name)
+		gauge(windowDesc, float64(r.Window), r.Name)
+		gauge(versionDesc, float64(r.Last), r.Name)
+	}
+	if sized, ok := c.s.keys.engine.(interface{ Size() (file, used int64) }); ok {
+		file, _ := sized.Size()
+		gauge(sizeDesc, float64(file))
 	}
 }
 

@@ -39,7 +39,7 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	store    storage.Store
-	chains   chains
+	keys     keyspace
 	leases   *storage.Leases
 	cache    *cache.Cache
 	registry *registry.Config
@@ -87,15 +87,16 @@ func New(cfg Config) (*Server, error) {
 // while the types are compiled.
 func (s *Server) build() error {
 	var opening sync.WaitGroup
-	var storeErr, identityErr error
-	opening.Go(func() { s.store, storeErr = openStore(s.ctx, &s.cfg, &s.chains) })
+	var storeErr, identityErr, metricsErr error
+	s.keys.metrics, metricsErr = newStoreMetrics(s.Metrics)
+	opening.Go(func() { s.store, storeErr = openStore(s.ctx, &s.cfg, &s.keys) })
 	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
 	for i := range s.cfg.Groups {
 		s.cfg.Groups[i].AddToScheme(s.Scheme)
 	}
 	schemeErr := s.Scheme.Complete()
 	opening.Wait()
-	if err := errors.Join(storeErr, identityErr, schemeErr); err != nil {
+	if err := errors.Join(storeErr, identityErr, metricsErr, schemeErr); err != nil {
 		return err
 	}
 	s.Codecs = codec.NewFactory(s.Scheme)

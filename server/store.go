@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
 	"github.com/coracle-project/coracle/storage/encryption"
@@ -17,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// openStore opens the configured engine. If encryption is configured, values pass through it; which ones, c.chains
-// says, which learns of the resources later.
-func openStore(ctx context.Context, cfg *Config, c *chains) (storage.Store, error) {
+// openStore opens the configured engine, measured, and with encryption if that is configured. What belongs to a key,
+// keys says, which learns of the resources later.
+func openStore(ctx context.Context, cfg *Config, keys *keyspace) (storage.Store, error) {
 	store := cfg.Store
 	if store == nil {
 		var err error
@@ -27,50 +25,20 @@ func openStore(ctx context.Context, cfg *Config, c *chains) (storage.Store, erro
 			return nil, fmt.Errorf("server: open the %s store: %w", cfg.Storage, err)
 		}
 	}
+	keys.engine = store
+	store = &meteredStore{Store: store, keys: keys}
 	if cfg.EncryptionConfigFile == "" {
 		return store, nil
 	}
 	data, err := os.ReadFile(cfg.EncryptionConfigFile)
 	if err == nil {
-		c.config, err = encryption.Parse(data)
+		keys.encryption, err = encryption.Parse(data)
 	}
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("server: %s: %w", cfg.EncryptionConfigFile, err)
 	}
-	return encryption.Wrap(store, c.of), nil
-}
-
-// chains knows how the keys of each resource are encrypted. Resources are added before the first key is read or
-// written.
-type chains struct {
-	config *encryption.Config // nil: nothing is encrypted
-	list   []prefixChain
-}
-
-type prefixChain struct {
-	prefix string
-	chain  encryption.Chain
-}
-
-// add tells under which prefix a resource is stored.
-func (c *chains) add(gr meta.GroupResource, prefix string) {
-	if c.config == nil {
-		return
-	}
-	if chain := c.config.For(gr.Group, gr.Resource); len(chain) > 0 {
-		c.list = append(c.list, prefixChain{prefix, chain})
-	}
-}
-
-// of returns the chain of a key; an empty one stores plain text.
-func (c *chains) of(key string) encryption.Chain {
-	for i := range c.list {
-		if strings.HasPrefix(key, c.list[i].prefix) {
-			return c.list[i].chain
-		}
-	}
-	return nil
+	return encryption.Wrap(store, func(key string) encryption.Chain { return keys.of(key).chain }), nil
 }
 
 func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// The operations on the store that are measured, as Kubernetes names them.
+const (
+	opGet = iota
+	opList
+	opWrite
+	opDelete
+	opCount
+)
+
+var opNames = [opCount]string{"get", "list", "write", "delete"}
+
+// storeMetrics count and time the operations on the store, under Kubernetes' names, whatever the engine.
+type storeMetrics struct {
+	seconds *prometheus.HistogramVec
+	total   *prometheus.CounterVec
+	errors  *prometheus.CounterVec
+}
+
+// operations are the metrics of one resource, looked up once.
+type operations [opCount]struct {
+	seconds       prometheus.Observer
+	total, failed prometheus.Counter
+}
+
+func newStoreMetrics(reg prometheus.Registerer) (*storeMetrics, error) {
+	labels := []string{"operation", "group", "resource"}
+	m := &storeMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
+			Help:    "Time that an operation on the store took, in seconds.",
+			Buckets: []float64{0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}}, labels),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
+			Help: "Operations on the store."}, labels),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
+			Help: "Operations on the store that failed, other than by a precondition or for lack of the key."}, labels),
+	}
+	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
+}
+
+// of returns the metrics of a resource.
+func (m *storeMetrics) of(gr meta.GroupResource) operations {
+	var ops operations
+	for i, name := range opNames {
+		ops[i].seconds = m.seconds.WithLabelValues(name, gr.Group, gr.Resource)
+		ops[i].total = m.total.WithLabelValues(name, gr.Group, gr.Resource)
+		ops[i].failed = m.errors.WithLabelValues(name, gr.Group, gr.Resource)
+	}
+	return ops
+}
+
+// meteredStore measures the operations that take time: reads and writes of keys. Questions for the revision are too
+// many and too quick.
+type meteredStore struct {
+	storage.Store
+	keys *keyspace
+}
+
+func (s *meteredStore) done(op int, key string, began time.Time, err error) {
+	m := &s.keys.of(key).metrics[op]
+	if m.total == nil { // a key of no resource
+		return
+	}
+	m.total.Inc()
+	m.seconds.Observe(time.Since(began).Seconds())
+	switch storage.KindOf(err) {
+	case storage.NotFound, storage.Exists, storage.Conflict, storage.Compacted:
+	default:
+		if err != nil {
+			m.failed.Inc()
+		}
+	}
+}
+
+// Get implements storage.Store.
+func (s *meteredStore) Get(ctx context.Context, key string) (storage.Entry, error) {
+	began := time.Now()
+	e, err := s.Store.Get(ctx, key)
+	s.done(opGet, key, began, err)
+	return e, err
+}
+
+// Range implements storage.Store.
+func (s *meteredStore) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	began := time.Now()
+	res, err := s.Store.Range(ctx, req)
+	s.done(opList, req.Prefix, began, err)
+	return res, err
+}
+
+// Put implements storage.Store.
+func (s *meteredStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	began := time.Now()
+	e, err := s.Store.Put(ctx, key, value, pre, lease)
+	s.done(opWrite, key, began, err)
+	return e, err
+}
+
+// Delete implements storage.Store.
+func (s *meteredStore) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+	began := time.Now()
+	rev, err := s.Store.Delete(ctx, key, pre)
+	s.done(opDelete, key, began, err)
+	return rev, err
+}
