@@ -9,6 +9,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -40,6 +41,18 @@ type Attributes struct {
 	User        *request.User // nil for the server's own controllers
 	// Warn adds a warning for the client.
 	Warn func(text string)
+}
+
+// Forbidden is the 403 of a plugin that rejects a write. An object whose name is not made yet goes by its generateName.
+func (a *Attributes) Forbidden(format string, args ...any) *meta.StatusError {
+	name := a.Name
+	if name == "" && a.Object != nil {
+		name = a.Object.GetObjectMeta().GenerateName
+	}
+	if name == "" {
+		name = "Unknown"
+	}
+	return meta.NewForbidden(a.Resource.GroupResource(), name, fmt.Errorf(format, args...))
 }
 
 // Plugin is a named member of the chain.

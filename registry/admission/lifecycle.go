@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -39,7 +38,7 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
 	if a.Operation == Delete {
 		if isNamespace && slices.Contains(immortal, a.Name) {
-			return meta.NewForbidden(a.Resource.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
+			return a.Forbidden("this namespace may not be deleted")
 		}
 		return nil
 	}
@@ -61,7 +60,7 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 
 // terminating is the answer to who creates something in a namespace that is being emptied.
 func terminating(a *Attributes) error {
-	err := forbidden(a, "unable to create new content in namespace %s because it is being terminated", a.Namespace)
+	err := a.Forbidden("unable to create new content in namespace %s because it is being terminated", a.Namespace)
 	err.Status.Details.Causes = append(err.Status.Details.Causes, meta.StatusCause{
 		Type:    "NamespaceTerminating",
 		Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace),

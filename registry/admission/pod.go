@@ -2,10 +2,8 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // podOf returns the pod that a write creates or updates, nil if it is about something else or a subresource.
@@ -53,31 +51,19 @@ func (Priority) Mutate(_ context.Context, a *Attributes) error {
 	if class := spec.PriorityClassName; class != "" {
 		var known bool
 		if priority, known = systemClasses[class]; !known {
-			return forbidden(a, "no PriorityClass with name %s was found", class)
+			return a.Forbidden("no PriorityClass with name %s was found", class)
 		}
 	}
 	if p := spec.Priority; p != nil && *p != priority {
-		return forbidden(a, "the integer value of priority (%d) must not be provided in pod spec; "+
+		return a.Forbidden("the integer value of priority (%d) must not be provided in pod spec; "+
 			"priority admission controller computed %d from the given PriorityClass name", *p, priority)
 	}
 	if p := spec.PreemptionPolicy; p != nil && *p != policy {
-		return forbidden(a, "the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
+		return a.Forbidden("the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
 			"priority admission controller computed %s from the given PriorityClass name", *p, policy)
 	}
 	spec.Priority, spec.PreemptionPolicy = &priority, &policy
 	return nil
-}
-
-// forbidden is the 403 of a plugin. An object whose name is not made yet goes by its generateName.
-func forbidden(a *Attributes, format string, args ...any) *meta.StatusError {
-	name := a.Name
-	if name == "" && a.Object != nil {
-		name = a.Object.GetObjectMeta().GenerateName
-	}
-	if name == "" {
-		name = "Unknown"
-	}
-	return meta.NewForbidden(a.Resource.GroupResource(), name, fmt.Errorf(format, args...))
 }
 
 // DefaultTolerationSeconds lets pods that say nothing about it stay for five minutes on a node that is not ready or
