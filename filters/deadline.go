@@ -74,6 +74,7 @@ func timeoutOf(query string, limit time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
+// timedOut is the Status for a request whose time is up, and says to the writer of errors that it is this timeout.
 func timedOut() error {
-	return meta.NewTimeout("request did not complete within the allotted timeout", 0)
+	return errors.Join(meta.NewTimeout("request did not complete within the allotted timeout", 0), context.DeadlineExceeded)
 }

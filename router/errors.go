@@ -40,7 +40,8 @@ var statusFactory = codec.NewFactory(nil)
 // which is a timeout.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = meta.NewTimeout("request did not complete within the allotted timeout", 0)
+		writeTimeout(w)
+		return
 	}
 	status := *meta.StatusOf(err)
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
@@ -54,6 +55,21 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		media.Pretty = codec.Pretty(r.URL.RawQuery, r.UserAgent())
 	}
 	writeObject(w, int(status.Code), statusFactory, &status, media)
+}
+
+// writeTimeout answers a request whose time is up. As in kube-apiserver, nobody asks any more what the client accepts:
+// it gets bare JSON, without kind, as text.
+func writeTimeout(w http.ResponseWriter) {
+	status := meta.NewTimeout("request did not complete within the allotted timeout", 0).Status
+	status.TypeMeta = meta.TypeMeta{}
+	body, err := codec.AppendJSON(nil, &status)
+	if err != nil { // a Status can be encoded
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusGatewayTimeout)
+	w.Write(append(body, '\n'))
 }
 
 // writeObject answers with a typed object. Encoding it cannot fail half way: nothing is written before it is done.

@@ -21,8 +21,14 @@ var Version = "dev"
 
 // versionInfo is the document at /version.
 type versionInfo struct {
-	Major        string `json:"major"`
-	Minor        string `json:"minor"`
+	Major string `json:"major"`
+	Minor string `json:"minor"`
+	// What the server behaves like, and the oldest release that it could behave like; both are fixed.
+	EmulationMajor        string `json:"emulationMajor"`
+	EmulationMinor        string `json:"emulationMinor"`
+	MinCompatibilityMajor string `json:"minCompatibilityMajor"`
+	MinCompatibilityMinor string `json:"minCompatibilityMinor"`
+
 	GitVersion   string `json:"gitVersion"`
 	GitCommit    string `json:"gitCommit"`
 	GitTreeState string `json:"gitTreeState"`
@@ -104,7 +110,9 @@ func (s *Server) installProfiles() error {
 // versionHandler answers with the version, made once.
 func versionHandler() http.Handler {
 	v := versionInfo{
-		Major: "1", Minor: "36", GitVersion: KubernetesVersion + "+coracle." + Version, GitTreeState: "clean",
+		Major: "1", Minor: "36",
+		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
+		GitVersion: KubernetesVersion + "+coracle." + Version, GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"flag"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +21,13 @@ import (
 
 func TestMain(m *testing.M) {
 	etcdproc.Main() // serves, if this process was started to be an etcd
+	// Most of the time the tests wait, for reads of revisions in the future and for the end of watches.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("24"); err != nil {
+			panic(err)
+		}
+	}
 	goleak.VerifyTestMain(m)
 }
 
