@@ -611,6 +611,65 @@ func TestLaggingStream(t *testing.T) {
 	}
 }
 
+// held is a cursor that yields nothing until it is let go.
+type held struct {
+	storage.Cursor
+	release <-chan struct{}
+}
+
+func (h held) Next(ctx context.Context) (storage.Batch, error) {
+	select {
+	case <-h.release:
+		return h.Cursor.Next(ctx)
+	case <-ctx.Done():
+		return storage.Batch{}, ctx.Err()
+	}
+}
+
+// TestPastAheadOfWindow resumes a watch from the store's history, which is ahead of what the shared watch has brought.
+// When that catches up, nothing comes twice.
+func TestPastAheadOfWindow(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	release := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		if err != nil || req.Prev {
+			return cur, err
+		}
+		return held{cur, release}, nil
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	key := things + "ns/a"
+	begin := put(t, store, key, "0", nil)
+	put(t, store, key, "1", nil)
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Any}}); err != nil { // loads
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		put(t, store, key, fmt.Sprint(i+2), nil)
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: begin})
+	want := begin + 1
+	follow := func(until storage.Revision) {
+		t.Helper()
+		for want <= until {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if e.Rev != want {
+					t.Fatalf("watch: got revision %d, want %d", e.Rev, want)
+				}
+				want++
+			}
+		}
+	}
+	follow(begin + 6)
+	close(release)
+	follow(put(t, store, key, "last", nil))
+}
+
 // TestCompactedWhileLoading loses changes between the reading of a resource and its joining the stream.
 func TestCompactedWhileLoading(t *testing.T) {
 	u, broken := breakable()

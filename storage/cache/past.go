@@ -51,6 +51,7 @@ func (w *Watcher) collectPast(ctx context.Context, p *past) error {
 	w.upto = max(w.upto, batch.Rev)
 	if batch.Rev >= s.floor {
 		w.pos.Store(s.seqAfter(batch.Rev))
+		w.opts.After = batch.Rev // the window may have to come here yet, with changes that have just been sent
 		if w.past.CompareAndSwap(p, nil) {
 			p.cursor.Close()
 		}
