@@ -6,6 +6,8 @@ import (
 	"net"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -50,7 +52,7 @@ type Config struct {
 	DataDir string
 	// Storage is the engine, default StorageEmbedded, or StorageEtcd if EtcdServers is set.
 	Storage string
-	// Store is used instead of an engine that New would open. The server closes it.
+	// Store is used instead of an engine that New would open. The server closes it, also if New fails.
 	Store storage.Store
 	// EtcdServers are client URLs; the files hold PEM.
 	EtcdServers                           []string
@@ -68,7 +70,8 @@ type Config struct {
 	BindAddress string
 	// SecurePort is for HTTPS: 0 means 6443, NoPort none, AnyPort one that is free.
 	SecurePort int
-	// HTTPPort is for plain HTTP without authentication of its own kind: 0 means none, AnyPort one that is free.
+	// HTTPPort is for plain HTTP without authentication of its own kind: 0 or NoPort means none, AnyPort one that is
+	// free.
 	HTTPPort int
 	// TLSCertFile and TLSKeyFile hold the serving certificate; "" makes one under DataDir/pki. They are read again
 	// when they change.
@@ -129,6 +132,10 @@ func (c *Config) complete() error {
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	setDefault(&c.EventTTL, time.Hour)
 	setDefault(&c.SecurePort, defaultPort)
+	c.EtcdPrefix = "/" + strings.Trim(c.EtcdPrefix, "/")
+	if c.HTTPPort == NoPort {
+		c.HTTPPort = 0
+	}
 	setDefault(&c.MaxReads, 400)
 	setDefault(&c.MaxWrites, 200)
 	setDefault(&c.MaxWatches, 10_000)
@@ -183,6 +190,22 @@ func (c *Config) validate() error {
 	}
 	if (c.TLSCertFile == "") != (c.TLSKeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"request timeout", c.RequestTimeout}, {"least time of watches", c.MinWatch}, {"shutdown delay", c.ShutdownDelay},
+		{"shutdown timeout", c.ShutdownTimeout}, {"time to live of events", c.EventTTL},
+	} {
+		if d.value < 0 {
+			bad("the %s is negative: %v", d.name, d.value)
+		}
+	}
+	for _, name := range c.Controllers {
+		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" && !slices.Contains(controllerNames(), bare) {
+			bad("unknown controller %q: there are %s", name, strings.Join(controllerNames(), ", "))
+		}
 	}
 	for _, o := range c.CORSOrigins {
 		if _, err := regexp.Compile(o); err != nil {

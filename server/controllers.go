@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,9 +26,7 @@ func (s *Server) buildControllers() error {
 			return err
 		}
 	}
-	var known []string
 	for _, c := range controllerSet {
-		known = append(known, c.name)
 		if !selected(s.cfg.Controllers, c.name) || s.Store(c.needs) == nil {
 			continue
 		}
@@ -37,12 +34,16 @@ func (s *Server) buildControllers() error {
 			return err
 		}
 	}
-	for _, name := range s.cfg.Controllers {
-		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" && !slices.Contains(known, bare) {
-			return fmt.Errorf("server: unknown controller %q: there are %s", name, strings.Join(known, ", "))
-		}
-	}
 	return nil
+}
+
+// controllerNames are the names that Config.Controllers may hold.
+func controllerNames() []string {
+	names := make([]string, len(controllerSet))
+	for i := range controllerSet {
+		names[i] = controllerSet[i].name
+	}
+	return names
 }
 
 // controllerName accepts the short names of old.

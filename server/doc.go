@@ -9,7 +9,7 @@
 //
 // Guarantees: the zero Config works. New validates the entire configuration and starts nothing that Run or Close does
 // not end. Run returns once everything that the server started has ended, in this order: readiness fails, watches
-// end and requests finish, controllers stop, listeners close, the cache and then the store close.
+// end and requests finish, listeners close, controllers stop, the cache and then the store close.
 //
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //

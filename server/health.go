@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,28 +26,52 @@ type healthCheck struct {
 // healthTimeout bounds one check.
 const healthTimeout = 2 * time.Second
 
-// installHealth serves /healthz, /livez and /readyz, and each check below them.
+// healthPaths are the endpoints of health. All have the same checks, readiness has one more.
+var healthPaths = []string{"/healthz", "/livez", "/readyz"}
+
+// installHealth serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the
+// hooks.
 func (s *Server) installHealth() error {
 	basic := []healthCheck{
 		{"ping", func(context.Context) error { return nil }},
 		{"log", func(context.Context) error { return nil }},
 		{"etcd", s.checkStore},
 	}
-	for _, name := range s.postStart.names() {
-		basic = append(basic, healthCheck{"poststarthook/" + name, func(context.Context) error { return s.postStart.done(name) }})
-	}
-	ready := append(slices.Clip(basic), healthCheck{"shutdown", func(context.Context) error {
+	shutdown := healthCheck{"shutdown", func(context.Context) error {
 		if s.stopping.Load() {
-			return fmt.Errorf("process is shutting down")
+			return errors.New("process is shutting down")
 		}
 		return nil
-	}})
-	for path, checks := range map[string][]healthCheck{"/healthz": basic, "/livez": basic, "/readyz": ready} {
-		if err := s.installChecks(path, checks); err != nil {
+	}}
+	for _, path := range healthPaths {
+		checks := func() []healthCheck { return append(slices.Clip(basic), s.postStart.checks()...) }
+		if path == "/readyz" {
+			checks = func() []healthCheck { return append(append(slices.Clip(basic), s.postStart.checks()...), shutdown) }
+		}
+		if err := s.Core.Paths.Handle(path, s.healthHandler(strings.TrimPrefix(path, "/"), checks)); err != nil {
+			return err
+		}
+	}
+	for _, c := range basic {
+		if err := s.installCheck(c); err != nil {
+			return err
+		}
+	}
+	return s.Core.Paths.Handle("/readyz/shutdown", s.oneCheck(shutdown))
+}
+
+// installCheck serves a check by itself.
+func (s *Server) installCheck(c healthCheck) error {
+	for _, path := range healthPaths {
+		if err := s.Core.Paths.Handle(path+"/"+c.name, s.oneCheck(c)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *Server) oneCheck(c healthCheck) http.Handler {
+	return s.healthHandler(c.name, func() []healthCheck { return []healthCheck{c} })
 }
 
 func (s *Server) checkStore(ctx context.Context) error {
@@ -54,26 +79,13 @@ func (s *Server) checkStore(ctx context.Context) error {
 	return err
 }
 
-func (s *Server) installChecks(path string, checks []healthCheck) error {
-	if err := s.Core.Paths.Handle(path, s.healthHandler(strings.TrimPrefix(path, "/"), checks)); err != nil {
-		return err
-	}
-	for _, c := range checks {
-		one := s.healthHandler(c.name, []healthCheck{c})
-		if err := s.Core.Paths.Handle(path+"/"+c.name, one); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // healthHandler runs checks: "ok", or with ?verbose or a failure a line for each. ?exclude=name leaves one out.
-func (s *Server) healthHandler(name string, checks []healthCheck) http.Handler {
+func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		excluded := query["exclude"]
 		var report, failed strings.Builder
-		for _, c := range checks {
+		for _, c := range checks() {
 			if i := slices.Index(excluded, c.name); i >= 0 {
 				excluded = slices.Delete(slices.Clone(excluded), i, i+1)
 				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.name)

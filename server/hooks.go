@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
-// Hook is work that begins after the server listens, or has to be done before it stops. Its context ends with the
-// server.
+// Hook is work that begins after the server listens, or has to be done before it stops. The context of a post-start
+// hook ends with the server; that of a pre-shutdown hook after Config.ShutdownTimeout.
 type Hook struct {
 	Name string
 	// Run does the work. A post-start hook that returns an error ends the server; what it leaves running must be
@@ -22,11 +24,16 @@ type hooks struct {
 	state map[string]error // errNotFinished until a hook has returned
 }
 
-var errNotFinished = fmt.Errorf("not finished")
+var errNotFinished = errors.New("not finished")
 
-// AddPostStartHook adds work to do as soon as the server listens. Hooks run at the same time. It must be called
-// before Run. Two hooks of one name are an error.
-func (s *Server) AddPostStartHook(h Hook) error { return s.postStart.add(h) }
+// AddPostStartHook adds work to do as soon as the server listens. Hooks run at the same time, and the server is not
+// ready before all have returned. It must be called before Run. Two hooks of one name are an error.
+func (s *Server) AddPostStartHook(h Hook) error {
+	if err := s.postStart.add(h); err != nil {
+		return err
+	}
+	return s.installCheck(s.postStart.check(h.Name))
+}
 
 // AddPreShutdownHook adds work to do when the server is told to stop, before requests are turned away. It must be
 // called before Run.
@@ -46,14 +53,19 @@ func (h *hooks) add(hook Hook) error {
 	return nil
 }
 
-func (h *hooks) names() []string {
+// checks are the health checks of the hooks, in the order in which they were added.
+func (h *hooks) checks() []healthCheck {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	names := make([]string, len(h.list))
+	checks := make([]healthCheck, len(h.list))
 	for i := range h.list {
-		names[i] = h.list[i].Name
+		checks[i] = h.check(h.list[i].Name)
 	}
-	return names
+	return checks
+}
+
+func (h *hooks) check(name string) healthCheck {
+	return healthCheck{"poststarthook/" + name, func(context.Context) error { return h.done(name) }}
 }
 
 func (h *hooks) done(name string) error {
@@ -62,13 +74,13 @@ func (h *hooks) done(name string) error {
 	return h.state[name]
 }
 
-// run starts all hooks and waits for them. The first error is returned.
-func (h *hooks) run(ctx context.Context, s *Server) error {
-	var wg sync.WaitGroup
+// run starts all hooks, reports each that fails at once, and returns when all have ended: true if none failed.
+func (h *hooks) run(ctx context.Context, s *Server, failed func(error)) bool {
 	h.mu.Lock()
 	list := h.list
 	h.mu.Unlock()
-	errs := make(chan error, len(list))
+	var wg sync.WaitGroup
+	var bad atomic.Bool
 	for _, hook := range list {
 		wg.Go(func() {
 			err := hook.Run(ctx, s)
@@ -76,15 +88,11 @@ func (h *hooks) run(ctx context.Context, s *Server) error {
 			h.state[hook.Name] = err
 			h.mu.Unlock()
 			if err != nil {
-				errs <- fmt.Errorf("server: hook %s: %w", hook.Name, err)
+				bad.Store(true)
+				failed(fmt.Errorf("server: hook %s: %w", hook.Name, err))
 			}
 		})
 	}
 	wg.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-		return nil
-	}
+	return !bad.Load()
 }

@@ -17,8 +17,10 @@ import (
 
 // Limits of connections. Bodies and whole requests are bounded by the filters.
 const (
-	headerTimeout  = 10 * time.Second // to send a request's headers
-	idleTimeout    = 3 * time.Minute
+	headerTimeout = 10 * time.Second // to send a request's headers
+	idleTimeout   = 3 * time.Minute
+	// An answer may take as long as its request, and so much longer. Watches lift the limit for themselves.
+	writeGrace     = 10 * time.Second
 	maxHeaderBytes = 1 << 20
 	// maxStreams bounds the requests of one HTTP/2 connection at a time.
 	maxStreams = 250
@@ -69,7 +71,8 @@ func listenPort(address string, port int) (net.Listener, error) {
 }
 
 // serve begins to serve on the open ports. The channel gets the error of a port that fails.
-func (l *listeners) serve(h http.Handler, logger *zap.Logger) <-chan error {
+// answerTimeout bounds what is no watch.
+func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *zap.Logger) <-chan error {
 	failed := make(chan error, 2)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,6 +83,7 @@ func (l *listeners) serve(h http.Handler, logger *zap.Logger) <-chan error {
 		srv := &http.Server{
 			Handler:           h,
 			ReadHeaderTimeout: headerTimeout,
+			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},

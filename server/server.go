@@ -50,6 +50,7 @@ type Server struct {
 	identity *identity
 
 	postStart, preShutdown hooks
+	used                   atomic.Bool // Run or Close has been called
 	stopping               atomic.Bool
 	ready                  chan struct{} // closed when all post-start hooks have run
 
@@ -65,6 +66,9 @@ type Server struct {
 // is reported all at once. A server that is not Run must be Closed.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
+		if cfg.Store != nil {
+			cfg.Store.Close()
+		}
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s := &Server{
@@ -229,34 +233,36 @@ func (s *Server) Go(work func(ctx context.Context)) {
 // ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, stops the controllers, and
 // closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
+	if s.used.Swap(true) {
+		return errors.New("server: Run was called again, or after Close")
+	}
 	if err := s.listen(); err != nil {
 		return errors.Join(err, s.listeners.close(ctx), s.Close())
 	}
-	failed := s.listeners.serve(s.handler, s.log)
-	start := make(chan error, 1)
+	failed := s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
+	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
-		err := s.postStart.run(ctx, s)
-		if err == nil {
+		if s.postStart.run(ctx, s, first(hookFailed)) {
 			close(s.ready)
 		}
-		start <- err
 	})
 	var err error
-wait:
-	for {
-		select {
-		case <-ctx.Done():
-			break wait
-		case err = <-failed:
-			break wait
-		case err = <-start:
-			if err != nil {
-				break wait
-			}
-			start = nil
-		}
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	case err = <-hookFailed:
 	}
 	return errors.Join(err, s.shutdown(), s.Close())
+}
+
+// first returns a function that sends the first error it is called with to c, which has room for it.
+func first(c chan error) func(error) {
+	return func(err error) {
+		select {
+		case c <- err:
+		default:
+		}
+	}
 }
 
 // shutdown sees the requests out.
@@ -264,7 +270,13 @@ func (s *Server) shutdown() error {
 	s.stopping.Store(true)
 	s.log.Info("shutting down")
 	time.Sleep(s.cfg.ShutdownDelay)
-	err := s.preShutdown.run(s.ctx, s)
+	hooksTime, cancelHooks := context.WithTimeout(s.ctx, s.cfg.ShutdownTimeout)
+	defer cancelHooks()
+	hookFailed := make(chan error, 1)
+	var err error
+	if !s.preShutdown.run(hooksTime, s, first(hookFailed)) {
+		err = <-hookFailed
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
 	defer cancel()
 	return errors.Join(err, s.drain.Close(ctx), s.listeners.close(ctx))
@@ -272,6 +284,7 @@ func (s *Server) shutdown() error {
 
 // Close ends everything without waiting for requests. Run calls it; it is for servers that are not run.
 func (s *Server) Close() error {
+	s.used.Store(true)
 	s.closeOnce.Do(func() {
 		s.cancel()
 		s.work.Wait()

@@ -68,32 +68,33 @@ func ignoreNotFound(err error) error {
 // remains is what a pass over a namespace has left.
 type remains struct {
 	objects    int
-	resources  map[string]int // objects by resource
-	finalizers map[string]int // objects by finalizer
+	resources  map[meta.GroupResource]int // objects by resource
+	finalizers map[string]int             // objects by finalizer
 	errs       []error
 }
 
 // empty deletes everything in a namespace and counts what stays. Pods go first: as long as any is left, nothing else is
 // touched, so that they can still use it while they end.
 func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
-	left := &remains{resources: map[string]int{}, finalizers: map[string]int{}}
-	for i, content := range c.Contents() {
+	left := &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}}
+	for _, content := range c.Contents() {
 		req := &request.ListRequest{Namespace: namespace}
 		background := meta.DeletePropagationBackground
 		_, err := content.Store.DeleteCollection(ctx, req, &meta.DeleteOptions{PropagationPolicy: &background})
 		if err != nil {
 			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", content.Resource, err))
-			continue
+		} else if err := left.count(ctx, content, req); err != nil {
+			left.errs = append(left.errs, fmt.Errorf("count %s: %w", content.Resource, err))
 		}
-		if err := left.count(ctx, content, req); err != nil {
-			left.errs = append(left.errs, err)
-		}
-		if i == 0 && left.objects > 0 {
+		if content.Resource == pods && (left.objects > 0 || len(left.errs) > 0) {
 			return left
 		}
 	}
 	return left
 }
+
+// pods come first among the contents.
+var pods = meta.GroupResource{Resource: "pods"}
 
 // count adds what is left of one resource.
 func (r *remains) count(ctx context.Context, content Content, req *request.ListRequest) error {
@@ -107,7 +108,7 @@ func (r *remains) count(ctx context.Context, content Content, req *request.ListR
 			return err
 		}
 		r.objects++
-		r.resources[content.Resource.String()]++
+		r.resources[content.Resource]++
 		for _, f := range obj.GetObjectMeta().Finalizers {
 			r.finalizers[f]++
 		}
@@ -125,8 +126,17 @@ func (c *Namespace) report(ctx context.Context, name string, left *remains) erro
 	})
 }
 
-// conditions describes what is left, in the words of Kubernetes's condition types.
+// conditions describes what is left, in the words of Kubernetes. The first two cannot fail here: the server knows its
+// resources.
 func (r *remains) conditions() []corev1.NamespaceCondition {
+	discovery := corev1.NamespaceCondition{
+		Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered",
+		Message: "All resources successfully discovered",
+	}
+	parsing := corev1.NamespaceCondition{
+		Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions",
+		Message: "All legacy kube types successfully parsed",
+	}
 	failure := corev1.NamespaceCondition{
 		Type: "NamespaceDeletionContentFailure", Status: "False", Reason: "ContentDeleted",
 		Message: "All content successfully deleted, may be waiting on finalization",
@@ -141,7 +151,7 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 	}
 	if r.objects > 0 {
 		content.Status, content.Reason = "True", "SomeResourcesRemain"
-		content.Message = "Some resources are remaining: " + counts(r.resources, "has %d resource instances")
+		content.Message = "Some resources are remaining: " + counts(r.resources, resourceName, "has %d resource instances")
 	}
 	finalizers := corev1.NamespaceCondition{
 		Type: "NamespaceFinalizersRemaining", Status: "False", Reason: "ContentHasNoFinalizers",
@@ -149,16 +159,19 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 	}
 	if len(r.finalizers) > 0 {
 		finalizers.Status, finalizers.Reason = "True", "SomeFinalizersRemain"
-		finalizers.Message = "Some content in the namespace has finalizers remaining: " + counts(r.finalizers, "in %d resource instances")
+		finalizers.Message = "Some content in the namespace has finalizers remaining: " + counts(r.finalizers, strings.Clone, "in %d resource instances")
 	}
-	return []corev1.NamespaceCondition{failure, content, finalizers}
+	return []corev1.NamespaceCondition{discovery, parsing, failure, content, finalizers}
 }
 
+// resourceName spells a resource with its group, also if that is the legacy one: "pods.".
+func resourceName(gr meta.GroupResource) string { return gr.Resource + "." + gr.Group }
+
 // counts lists names with their numbers, sorted.
-func counts(m map[string]int, format string) string {
+func counts[K comparable](m map[K]int, name func(K) string, format string) string {
 	var parts []string
-	for name, n := range m {
-		parts = append(parts, name+" "+fmt.Sprintf(format, n))
+	for k, n := range m {
+		parts = append(parts, name(k)+" "+fmt.Sprintf(format, n))
 	}
 	sort.Strings(parts)
 	return strings.Join(parts, ", ")
