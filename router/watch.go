@@ -113,7 +113,7 @@ func (wt *watcher) header(w http.ResponseWriter) {
 }
 
 // flushGap is the least time between two flushes of a watch. A lone event goes out at once.
-const flushGap = time.Millisecond
+const flushGap = 4 * time.Millisecond
 
 // flushTimeout is how long a client may take to read what is sent before its watch is ended.
 const flushTimeout = time.Minute

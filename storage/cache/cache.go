@@ -43,12 +43,12 @@ type Config struct {
 	Prefix string
 	// WindowEvents is how many changes a resource remembers at most, default 10,000.
 	WindowEvents int
-	// WindowBytes bounds the objects that only the window of a resource holds, default 32 MiB.
+	// WindowBytes bounds the objects that only the window of a resource holds, default 16 MiB.
 	WindowBytes int64
 	// WindowAge is how long changes are remembered beyond the last 100, default 75 s.
 	WindowAge time.Duration
 	// Snapshots is how many past states of a resource are kept for lists that go on, default 16; SnapshotAge is how
-	// long, default 5 min; SnapshotBytes bounds the objects that only they hold, default 32 MiB.
+	// long, default 5 min; SnapshotBytes bounds the objects that only they hold, default 16 MiB.
 	Snapshots     int
 	SnapshotAge   time.Duration
 	SnapshotBytes int64
@@ -84,7 +84,7 @@ func (c *Config) fill() {
 	}
 	bytes := func(n *int64) {
 		if *n <= 0 {
-			*n = 32 << 20
+			*n = 16 << 20
 		}
 	}
 	if c.Prefix == "" {
