@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type reader struct {
 	protobuf bool
 	fields   []FieldValue // sorted by label; beside metadata.name and metadata.namespace
 	peeker   *codec.Peeker
+	places   [][2]int // of each of fields: where the peeker has the value, and its substitute
 }
 
 func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []FieldValue) *reader {
@@ -35,9 +37,16 @@ func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []Fie
 		fields:   slices.Clone(fields),
 	}
 	slices.SortFunc(r.fields, func(a, b FieldValue) int { return strings.Compare(a.Label, b.Label) })
-	paths := make([]string, len(r.fields))
-	for i, f := range r.fields {
-		paths[i] = f.Path
+	var paths []string
+	place := func(path string) int {
+		i := slices.Index(paths, path)
+		if i < 0 {
+			i, paths = len(paths), append(paths, path)
+		}
+		return i
+	}
+	for _, f := range r.fields {
+		r.places = append(r.places, [2]int{place(f.Path), place(cmp.Or(f.Else, f.Path))})
 	}
 	r.peeker = codec.NewPeeker(paths...)
 	return r
@@ -104,10 +113,7 @@ func (r *reader) fieldPairs(peek *codec.Peek) cache.Pairs {
 		if !named && r.fields[i].Label > "metadata.name" {
 			pairs, named = appendNames(pairs, peek), true
 		}
-		value := peek.Fields[i]
-		if value == "" {
-			value = r.fields[i].Default
-		}
+		value := cmp.Or(peek.Fields[r.places[i][0]], peek.Fields[r.places[i][1]], r.fields[i].Default)
 		pairs = append(pairs, cache.Pair{Key: r.fields[i].Label, Value: value})
 	}
 	if !named {

@@ -90,6 +90,8 @@ type FieldValue struct {
 	Label string
 	// Path is where the value stands, such as "spec.nodeName".
 	Path string
+	// Else is where the value stands if it is empty at Path; may be "".
+	Else string
 	// Default is the value of an object that lacks the field: "" for strings, "false" for booleans.
 	Default string
 }
@@ -142,7 +144,8 @@ type ResourceOf[T meta.Object] struct {
 type SubresourceOf[T meta.Object] struct {
 	// Name is the last segment of the path: "status".
 	Name string
-	// Strategy decides what may change. Only PrepareUpdate, ValidateUpdate, Warnings and Canonicalize are used.
+	// Strategy decides what may change. Only Metadata, PrepareUpdate, ValidateUpdate, Warnings, Canonicalize and
+	// AllowUnconditionalUpdate, which the resource's own may grant as well, are used.
 	Strategy StrategyOf[T]
 	// Verbs are those served. nil: get, patch, update.
 	Verbs []string

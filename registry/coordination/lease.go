@@ -15,30 +15,29 @@ import (
 
 // Resources returns the resources of the group.
 func Resources() []registry.Resource {
-	validate := func(obj meta.Object) field.ErrorList {
-		return checkLease(field.NewPath("spec"), &obj.(*coordinationv1.Lease).Spec)
-	}
-	return []registry.Resource{{
+	return []registry.Resource{leases()}
+}
+
+// leases makes the resource leases.
+func leases() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*coordinationv1.Lease]{
 		GroupResource: meta.GroupResource{Group: coordinationv1.GroupVersion.Group, Resource: "leases"},
 		Kind:          "Lease", Singular: "lease",
 		Namespaced: true,
 		KeyPrefix:  "leases",
-		Strategy: registry.Strategy{
-			Metadata: registry.MetaChange,
-			Prepare:  func(_ *registry.Request, obj meta.Object) { dropElection(obj, nil) },
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				dropElection(obj, &old.(*coordinationv1.Lease).Spec)
-			},
-			Validate:            func(_ *registry.Request, obj meta.Object) field.ErrorList { return validate(obj) },
-			ValidateUpdate:      func(_ *registry.Request, obj, _ meta.Object) field.ErrorList { return validate(obj) },
+		Strategy: registry.StrategyOf[*coordinationv1.Lease]{
+			Metadata:            registry.MetaChange,
+			Prepare:             func(_ *registry.Request, l *coordinationv1.Lease) { dropElection(&l.Spec, nil) },
+			PrepareUpdate:       func(_ *registry.Request, l, old *coordinationv1.Lease) { dropElection(&l.Spec, &old.Spec) },
+			Validate:            func(_ *registry.Request, l *coordinationv1.Lease) field.ErrorList { return checkLease(&l.Spec) },
+			ValidateUpdate:      func(_ *registry.Request, l, _ *coordinationv1.Lease) field.ErrorList { return checkLease(&l.Spec) },
 			AllowCreateOnUpdate: true,
 		},
-		Table: &registry.Table{
+		Table: &registry.TableOf[*coordinationv1.Lease]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn, registry.Column("Holder", "Identity of the holder.", 0), registry.AgeColumn,
 			},
-			Cells: func(obj meta.Object, now time.Time) []any {
-				l := obj.(*coordinationv1.Lease)
+			Cells: func(l *coordinationv1.Lease, now time.Time) []any {
 				holder := ""
 				if l.Spec.HolderIdentity != nil {
 					holder = *l.Spec.HolderIdentity
@@ -46,18 +45,18 @@ func Resources() []registry.Resource {
 				return []any{l.Name, holder, registry.Age(&l.ObjectMeta, now)}
 			},
 		},
-	}}
+	})
 }
 
 // dropElection takes out the fields of coordinated leader election, which is not served, unless the old lease has them.
-func dropElection(obj meta.Object, old *coordinationv1.LeaseSpec) {
-	spec := &obj.(*coordinationv1.Lease).Spec
+func dropElection(spec, old *coordinationv1.LeaseSpec) {
 	if old == nil || old.Strategy == nil && old.PreferredHolder == nil {
 		spec.Strategy, spec.PreferredHolder = nil, nil
 	}
 }
 
-func checkLease(p *field.Path, spec *coordinationv1.LeaseSpec) field.ErrorList {
+func checkLease(spec *coordinationv1.LeaseSpec) field.ErrorList {
+	p := field.NewPath("spec")
 	var errs field.ErrorList
 	if d := spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 		errs = append(errs, field.Invalid(p.Child("leaseDurationSeconds"), *d, "must be greater than 0"))

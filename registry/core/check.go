@@ -49,6 +49,29 @@ func oneOf[T ~string](p *field.Path, value T, valid ...T) field.ErrorList {
 	return field.ErrorList{field.NotSupported(p, value, valid)}
 }
 
+// needed applies a rule to a value that must not be empty, and optional to one that may be.
+func needed(p *field.Path, value string, rule func(*field.Path, string) field.ErrorList) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	return rule(p, value)
+}
+
+func optional(p *field.Path, value string, rule func(*field.Path, string) field.ErrorList) field.ErrorList {
+	if value == "" {
+		return nil
+	}
+	return rule(p, value)
+}
+
+// optionalOf reports a value that is set and none of valid.
+func optionalOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	return supported(p, *value, valid...)
+}
+
 // supported is oneOf for values that may not be empty for other reasons, such as pointers: empty is unsupported, too.
 func supported[T ~string](p *field.Path, value T, valid ...T) field.ErrorList {
 	if slices.Contains(valid, value) {

@@ -19,32 +19,28 @@ const sealedMessage = "field is immutable when `immutable` is set"
 
 // configMaps makes the resource configmaps.
 func configMaps() registry.Resource {
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{
 		GroupResource: meta.GroupResource{Resource: "configmaps"},
 		Kind:          "ConfigMap", Singular: "configmap", ShortNames: []string{"cm"},
 		Namespaced: true,
-		Strategy: registry.Strategy{
+		Strategy: registry.StrategyOf[*corev1.ConfigMap]{
 			Metadata: registry.MetaWhole,
-			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
-				return checkConfigMap(obj.(*corev1.ConfigMap))
-			},
-			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
-				cm, was := obj.(*corev1.ConfigMap), old.(*corev1.ConfigMap)
+			Validate: func(_ *registry.Request, cm *corev1.ConfigMap) field.ErrorList { return checkConfigMap(cm) },
+			ValidateUpdate: func(_ *registry.Request, cm, old *corev1.ConfigMap) field.ErrorList {
 				var errs field.ErrorList
-				if was.Immutable != nil && *was.Immutable {
+				if old.Immutable != nil && *old.Immutable {
 					errs = sealed(cm.Immutable, []setting{
-						{"data", !same(cm.Data, was.Data)}, {"binaryData", !same(cm.BinaryData, was.BinaryData)},
+						{"data", !same(cm.Data, old.Data)}, {"binaryData", !same(cm.BinaryData, old.BinaryData)},
 					})
 				}
 				return append(errs, checkConfigMap(cm)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Table: &registry.Table{Columns: configMapColumns, Cells: func(obj meta.Object, now time.Time) []any {
-			cm := obj.(*corev1.ConfigMap)
+		Table: &registry.TableOf[*corev1.ConfigMap]{Columns: configMapColumns, Cells: func(cm *corev1.ConfigMap, now time.Time) []any {
 			return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), registry.Age(&cm.ObjectMeta, now)}
 		}},
-	}
+	})
 }
 
 // configMapColumns carry descriptions that clients have always been sent.
@@ -92,47 +88,41 @@ func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 
 // secrets makes the resource secrets.
 func secrets() registry.Resource {
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.Secret]{
 		GroupResource: meta.GroupResource{Resource: "secrets"},
 		Kind:          "Secret", Singular: "secret",
 		Namespaced: true,
-		Strategy: registry.Strategy{
+		Strategy: registry.StrategyOf[*corev1.Secret]{
 			Metadata: registry.MetaWhole,
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				if s := obj.(*corev1.Secret); s.Type == "" {
-					s.Type = old.(*corev1.Secret).Type
+			PrepareUpdate: func(_ *registry.Request, s, old *corev1.Secret) {
+				if s.Type == "" {
+					s.Type = old.Type
 				}
 			},
-			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
-				return checkSecret(obj.(*corev1.Secret))
-			},
-			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
-				s, was := obj.(*corev1.Secret), old.(*corev1.Secret)
-				errs := immutable(field.NewPath("type"), s.Type, was.Type)
-				if was.Immutable != nil && *was.Immutable {
-					errs = append(errs, sealed(s.Immutable, []setting{{"data", !same(s.Data, was.Data)}})...)
+			Validate: func(_ *registry.Request, s *corev1.Secret) field.ErrorList { return checkSecret(s) },
+			ValidateUpdate: func(_ *registry.Request, s, old *corev1.Secret) field.ErrorList {
+				errs := immutable(field.NewPath("type"), s.Type, old.Type)
+				if old.Immutable != nil && *old.Immutable {
+					errs = append(errs, sealed(s.Immutable, []setting{{"data", !same(s.Data, old.Data)}})...)
 				}
 				return append(errs, checkSecret(s)...)
 			},
-			Warnings: func(_ *registry.Request, obj, _ meta.Object) []string {
-				return secretWarnings(obj.(*corev1.Secret))
-			},
+			Warnings:                 func(_ *registry.Request, s, _ *corev1.Secret) []string { return secretWarnings(s) },
 			AllowUnconditionalUpdate: true,
 		},
 		Fields: []registry.FieldValue{{Label: "type", Path: "type"}},
-		Table: &registry.Table{
+		Table: &registry.TableOf[*corev1.Secret]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.Column("Type", "Tells programs how to read the data.", 0),
 				registry.Column("Data", "Number of keys in the data.", 0),
 				registry.AgeColumn,
 			},
-			Cells: func(obj meta.Object, now time.Time) []any {
-				s := obj.(*corev1.Secret)
+			Cells: func(s *corev1.Secret, now time.Time) []any {
 				return []any{s.Name, string(s.Type), int64(len(s.Data)), registry.Age(&s.ObjectMeta, now)}
 			},
 		},
-	}
+	})
 }
 
 // Keys that typed secrets must have.

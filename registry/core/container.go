@@ -13,10 +13,7 @@ const onceMessage = "may not specify more than 1 handler type"
 
 // checkContainer applies what holds for containers of all sorts.
 func (c *podCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.ErrorList {
-	errs := required(p.Child("name"), ctr.Name)
-	if ctr.Name != "" {
-		errs = append(errs, label(p.Child("name"), ctr.Name)...)
-	}
+	errs := needed(p.Child("name"), ctr.Name, label)
 	errs = append(errs, required(p.Child("image"), ctr.Image)...)
 	errs = append(errs, oneOf(p.Child("terminationMessagePolicy"), ctr.TerminationMessagePolicy,
 		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
@@ -176,14 +173,11 @@ const (
 
 func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
-	if ctr.RestartPolicy == nil {
-		if len(ctr.RestartPolicyRules) > 0 {
-			errs = append(errs, field.Required(p.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
-		}
-	} else {
-		errs = append(errs, supported(p.Child("restartPolicy"), *ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
-			corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
+	if ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0 {
+		errs = append(errs, field.Required(p.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
 	}
+	errs = append(errs, optionalOf(p.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
+		corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 	rules := p.Child("restartPolicyRules")
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
 		errs = append(errs, field.TooMany(rules, n, maxRestartRules))

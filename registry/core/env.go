@@ -71,10 +71,7 @@ func checkKeyRef(p *field.Path, name, key string) field.ErrorList {
 }
 
 func checkFileKeyRef(p *field.Path, ref *corev1.FileKeySelector) field.ErrorList {
-	errs := required(p.Child("volumeName"), ref.VolumeName)
-	if ref.VolumeName != "" {
-		errs = append(errs, label(p.Child("volumeName"), ref.VolumeName)...)
-	}
+	errs := needed(p.Child("volumeName"), ref.VolumeName, label)
 	errs = append(errs, required(p.Child("path"), ref.Path)...)
 	errs = append(errs, freePath(p.Child("path"), ref.Path)...)
 	if ref.Key == "" {
@@ -92,11 +89,7 @@ func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList
 		}
 		named := func(p *field.Path, name string) {
 			n++
-			if name == "" {
-				errs = append(errs, field.Required(p, ""))
-			} else {
-				errs = append(errs, subdomain(p, name)...)
-			}
+			errs = append(errs, needed(p, name, subdomain)...)
 		}
 		if source.ConfigMapRef != nil {
 			named(at.Child("configMapRef", "name"), source.ConfigMapRef.Name)

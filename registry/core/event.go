@@ -20,14 +20,13 @@ const (
 
 // events makes the resource events. They are kept for a while only, and have no dependents.
 func events(opts Options) registry.Resource {
-	validate := func(obj meta.Object) field.ErrorList { return checkEvent(obj.(*corev1.Event)) }
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},
 		Kind:          "Event", Singular: "event", ShortNames: []string{"ev"},
 		Namespaced: true,
-		Strategy: registry.Strategy{
-			Validate:                 func(_ *registry.Request, obj meta.Object) field.ErrorList { return validate(obj) },
-			ValidateUpdate:           func(_ *registry.Request, obj, _ meta.Object) field.ErrorList { return validate(obj) },
+		Strategy: registry.StrategyOf[*corev1.Event]{
+			Validate:                 func(_ *registry.Request, e *corev1.Event) field.ErrorList { return checkEvent(e) },
+			ValidateUpdate:           func(_ *registry.Request, e, _ *corev1.Event) field.ErrorList { return checkEvent(e) },
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			NoGarbageCollection:      true,
@@ -42,12 +41,12 @@ func events(opts Options) registry.Resource {
 			{Label: "involvedObject.fieldPath", Path: "involvedObject.fieldPath"},
 			{Label: "reason", Path: "reason"},
 			{Label: "reportingComponent", Path: "reportingComponent"},
-			{Label: "source", Path: "source.component"},
+			{Label: "source", Path: "source.component", Else: "reportingComponent"},
 			{Label: "type", Path: "type"},
 		},
-		Table: EventTable,
-		TTL:   func(meta.Object) time.Duration { return opts.eventTTL() },
-	}
+		Table: eventTable,
+		TTL:   func(*corev1.Event) time.Duration { return opts.eventTTL() },
+	})
 }
 
 // checkEvent checks an event of the core group. Those that give an event time are of the newer kind, of which more
@@ -89,8 +88,7 @@ func checkNewEvent(e *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// EventTable prints events; those of events.k8s.io are the same objects.
-var EventTable = &registry.Table{
+var eventTable = &registry.TableOf[*corev1.Event]{
 	Columns: []meta.TableColumnDefinition{
 		registry.Column("Last Seen", "Time since the event last occurred.", 0),
 		registry.Column("Type", "Normal or Warning; others may be added.", 0),
@@ -106,8 +104,7 @@ var EventTable = &registry.Table{
 	Cells: eventCells,
 }
 
-func eventCells(obj meta.Object, now time.Time) []any {
-	e := obj.(*corev1.Event)
+func eventCells(e *corev1.Event, now time.Time) []any {
 	first := e.FirstTimestamp.Time
 	if first.IsZero() {
 		first = e.EventTime.Time

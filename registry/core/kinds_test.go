@@ -28,7 +28,7 @@ func TestNamespace(t *testing.T) {
 	wantErrors(t, update(status, decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
 		"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty")
 	wantErrors(t, update(finalize, decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
-		`spec.finalizers: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
+		`spec.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
 	wantErrors(t, update(finalize, decode[corev1.Namespace](t, `{}`), ns), ``)
 }
 
@@ -280,7 +280,7 @@ func TestTables(t *testing.T) {
 		})
 	}
 	ended := object(t, "pods", `{"status":{"phase":"Succeeded"}}`)
-	if c := podConditions(ended); len(c) != 1 || c[0].Type != "Completed" || c[0].Reason != "Succeeded" {
+	if c := podConditions(ended.(*corev1.Pod)); len(c) != 1 || c[0].Type != "Completed" || c[0].Reason != "Succeeded" {
 		t.Errorf("conditions: got %+v", c)
 	}
 }

@@ -15,50 +15,41 @@ import (
 
 // nodes makes the resource nodes. A kubelet may bring the status along when it creates its node.
 func nodes() registry.Resource {
-	updates := func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
-		return checkNodeUpdate(obj.(*corev1.Node), old.(*corev1.Node))
-	}
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.Node]{
 		GroupResource: meta.GroupResource{Resource: "nodes"},
 		Kind:          "Node", Singular: "node", ShortNames: []string{"no"},
 		KeyPrefix: "minions", // as it was called when the first clusters stored it
-		Strategy: registry.Strategy{
+		Strategy: registry.StrategyOf[*corev1.Node]{
 			Metadata: registry.MetaWhole,
-			Prepare: func(_ *registry.Request, obj meta.Object) {
-				n := obj.(*corev1.Node)
+			Prepare: func(_ *registry.Request, n *corev1.Node) {
 				n.Spec.ConfigSource, n.Status.Config = nil, nil
 			},
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				n, was := obj.(*corev1.Node), old.(*corev1.Node)
-				n.Status = scheme.DeepCopy(was.Status)
-				if was.Spec.ConfigSource == nil {
+			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
+				n.Status = scheme.DeepCopy(old.Status)
+				if old.Spec.ConfigSource == nil {
 					n.Spec.ConfigSource = nil
 				}
 			},
-			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList { return checkNode(obj.(*corev1.Node)) },
-			ValidateUpdate: func(r *registry.Request, obj, old meta.Object) field.ErrorList {
-				return append(checkNode(obj.(*corev1.Node)), updates(r, obj, old)...)
+			Validate: func(_ *registry.Request, n *corev1.Node) field.ErrorList { return checkNode(n) },
+			ValidateUpdate: func(_ *registry.Request, n, old *corev1.Node) field.ErrorList {
+				return append(checkNode(n), checkNodeUpdate(n, old)...)
 			},
-			Warnings: func(_ *registry.Request, obj, _ meta.Object) []string {
-				return nodeWarnings(obj.(*corev1.Node))
-			},
+			Warnings:                 func(_ *registry.Request, n, _ *corev1.Node) []string { return nodeWarnings(n) },
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
+		Subresources: []registry.SubresourceOf[*corev1.Node]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Node]{
 			Metadata: registry.MetaChange,
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				n, was := obj.(*corev1.Node), old.(*corev1.Node)
-				n.Spec = scheme.DeepCopy(was.Spec)
-				if was.Status.Config == nil {
+			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
+				n.Spec = scheme.DeepCopy(old.Spec)
+				if old.Status.Config == nil {
 					n.Status.Config = nil
 				}
 			},
-			ValidateUpdate:           updates,
-			AllowUnconditionalUpdate: true,
+			ValidateUpdate: func(_ *registry.Request, n, old *corev1.Node) field.ErrorList { return checkNodeUpdate(n, old) },
 		}}},
 		Fields: []registry.FieldValue{{Label: "spec.unschedulable", Path: "spec.unschedulable", Default: "false"}},
 		Table:  nodeTable,
-	}
+	})
 }
 
 func checkNode(n *corev1.Node) field.ErrorList {
@@ -83,12 +74,13 @@ func checkNode(n *corev1.Node) field.ErrorList {
 
 func checkNodeResources(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
-	for _, name := range sortedKeys(n.Status.Capacity) {
-		errs = append(errs, resourceAmount(field.NewPath("status", "capacity").Key(string(name)), name, n.Status.Capacity[name])...)
+	amounts := func(p *field.Path, list corev1.ResourceList) {
+		for _, name := range sortedKeys(list) {
+			errs = append(errs, resourceAmount(p.Key(string(name)), name, list[name])...)
+		}
 	}
-	for _, name := range sortedKeys(n.Status.Allocatable) {
-		errs = append(errs, resourceAmount(field.NewPath("status", "allocatable").Key(string(name)), name, n.Status.Allocatable[name])...)
-	}
+	amounts(field.NewPath("status", "capacity"), n.Status.Capacity)
+	amounts(field.NewPath("status", "allocatable"), n.Status.Allocatable)
 	return errs
 }
 
@@ -147,7 +139,7 @@ func nodeWarnings(n *corev1.Node) []string {
 	return warnings
 }
 
-var nodeTable = &registry.Table{
+var nodeTable = &registry.TableOf[*corev1.Node]{
 	Columns: []meta.TableColumnDefinition{
 		registry.NameColumn,
 		registry.Column("Status", "Whether the node is ready, and takes new pods.", 0),
@@ -172,8 +164,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-func nodeCells(obj meta.Object, now time.Time) []any {
-	n := obj.(*corev1.Node)
+func nodeCells(n *corev1.Node, now time.Time) []any {
 	info := &n.Status.NodeInfo
 	return []any{
 		n.Name, nodeStatus(n), orNone(strings.Join(nodeRoles(n), ",")), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,

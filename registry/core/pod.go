@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 
@@ -22,44 +21,33 @@ const (
 // pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
 func pods(opts Options) registry.Resource {
 	check := PodCheck{Pod: true, AllowPrivileged: opts.AllowPrivileged}
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
 		GroupResource: meta.GroupResource{Resource: "pods"},
 		Kind:          "Pod", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
 		Namespaced: true,
-		Strategy: registry.Strategy{
-			Metadata: registry.MetaWhole,
-			Prepare:  func(_ *registry.Request, obj meta.Object) { preparePod(obj.(*corev1.Pod)) },
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				preparePodUpdate(obj.(*corev1.Pod), old.(*corev1.Pod))
-			},
-			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
-				return check.create(obj.(*corev1.Pod))
-			},
-			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
-				return check.update(obj.(*corev1.Pod), old.(*corev1.Pod))
-			},
-			Warnings: func(_ *registry.Request, obj, old meta.Object) []string {
+		Strategy: registry.StrategyOf[*corev1.Pod]{
+			Metadata:       registry.MetaWhole,
+			Prepare:        func(_ *registry.Request, pod *corev1.Pod) { preparePod(pod) },
+			PrepareUpdate:  func(_ *registry.Request, pod, old *corev1.Pod) { preparePodUpdate(pod, old) },
+			Validate:       func(_ *registry.Request, pod *corev1.Pod) field.ErrorList { return check.create(pod) },
+			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList { return check.update(pod, old) },
+			Warnings: func(_ *registry.Request, pod, old *corev1.Pod) []string {
 				if old != nil {
 					return nil // told when the pod was created; people rarely change pods by hand
 				}
-				pod := obj.(*corev1.Pod)
 				return PodWarnings(nil, &pod.Spec, &pod.ObjectMeta)
 			},
 			AllowUnconditionalUpdate: true,
-			Graceful: func(_ *registry.Request, obj meta.Object, opts *meta.DeleteOptions) bool {
-				return gracePod(obj.(*corev1.Pod), opts)
+			Graceful: func(_ *registry.Request, pod *corev1.Pod, opts *meta.DeleteOptions) bool {
+				return gracePod(pod, opts)
 			},
 		},
-		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
-			Metadata: registry.MetaChange,
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				preparePodStatus(obj.(*corev1.Pod), old.(*corev1.Pod))
-			},
-			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
-				return checkPodStatus(obj.(*corev1.Pod), old.(*corev1.Pod))
-			},
-			AllowUnconditionalUpdate: true,
+		Subresources: []registry.SubresourceOf[*corev1.Pod]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Pod]{
+			Metadata:       registry.MetaChange,
+			PrepareUpdate:  func(_ *registry.Request, pod, old *corev1.Pod) { preparePodStatus(pod, old) },
+			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList { return checkPodStatus(pod, old) },
 		}}},
+		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
 		Fields: []registry.FieldValue{
 			{Label: "spec.nodeName", Path: "spec.nodeName"},
 			{Label: "spec.restartPolicy", Path: "spec.restartPolicy"},
@@ -72,7 +60,7 @@ func pods(opts Options) registry.Resource {
 		},
 		Table:          podTable,
 		ReturnsDeleted: true,
-	}
+	})
 }
 
 func preparePod(pod *corev1.Pod) {
@@ -113,22 +101,15 @@ func dropAlpha(spec, old *corev1.PodSpec) {
 	if old == nil || old.SchedulingGroup == nil {
 		spec.SchedulingGroup = nil
 	}
-	stops := func(spec *corev1.PodSpec) bool {
-		found := false
-		(&podCheck{spec: spec}).eachContainer(nil, func(_ *field.Path, ctr *corev1.Container) {
-			found = found || ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil
-		})
-		return found
-	}
-	if old == nil || !stops(old) {
-		(&podCheck{spec: spec}).eachContainer(nil, func(_ *field.Path, ctr *corev1.Container) {
+	if old == nil || !signals(old) {
+		for _, ctr := range containers(nil, spec) {
 			if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
 				l.StopSignal = nil
 				if l.PreStop == nil && l.PostStart == nil {
 					ctr.Lifecycle = nil
 				}
 			}
-		})
+		}
 	}
 	for i := range spec.Volumes {
 		p := spec.Volumes[i].Projected
@@ -139,6 +120,16 @@ func dropAlpha(spec, old *corev1.PodSpec) {
 			p.Sources[j].ClusterTrustBundle, p.Sources[j].PodCertificate = nil, nil
 		}
 	}
+}
+
+// signals reports whether a container chooses the signal that it is stopped with.
+func signals(spec *corev1.PodSpec) bool {
+	for _, ctr := range containers(nil, spec) {
+		if ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // gracePod gives a pod the time that it asks for, but none to one that no kubelet looks after.
@@ -232,24 +223,24 @@ func appArmorFields(pod *corev1.Pod) {
 	if pod.Spec.SecurityContext != nil {
 		podProfile = pod.Spec.SecurityContext.AppArmorProfile
 	}
-	(&podCheck{spec: &pod.Spec}).eachContainer(nil, func(_ *field.Path, ctr *corev1.Container) {
+	for _, ctr := range containers(nil, &pod.Spec) {
 		annotation, ok := pod.Annotations[appArmorPrefix+ctr.Name]
 		if !ok || ctr.SecurityContext != nil && ctr.SecurityContext.AppArmorProfile != nil {
-			return
+			continue
 		}
 		profile := appArmorProfile(annotation)
 		if profile == nil || podProfile != nil && same(profile, podProfile) {
-			return
+			continue
 		}
 		if ctr.SecurityContext == nil {
 			ctr.SecurityContext = &corev1.SecurityContext{}
 		}
 		ctr.SecurityContext.AppArmorProfile = profile
-	})
+	}
 }
 
 func hasPrefixedKey(m map[string]string, prefix string) bool {
-	for key := range maps.Keys(m) {
+	for key := range m {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -68,26 +69,16 @@ func (c PodCheck) Spec(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) 
 func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
 	spec := c.spec
 	var errs field.ErrorList
-	for _, f := range []struct {
-		name, value string
-		rule        func(string) []string
-	}{
-		{"serviceAccountName", spec.ServiceAccountName, names.IsDNS1123Subdomain},
-		{"nodeName", spec.NodeName, names.IsDNS1123Subdomain},
-	} {
-		if f.value != "" {
-			errs = append(errs, invalid(p.Child(f.name), f.value, f.rule(f.value))...)
-		}
+	plain := func(name, value string, rule func(*field.Path, string) field.ErrorList) {
+		errs = append(errs, optional(p.Child(name), value, rule)...)
 	}
+	plain("serviceAccountName", spec.ServiceAccountName, subdomain)
+	plain("nodeName", spec.NodeName, subdomain)
 	if spec.ActiveDeadlineSeconds != nil {
 		errs = append(errs, deadlineRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1)...)
 	}
-	if spec.Hostname != "" {
-		errs = append(errs, label(p.Child("hostname"), spec.Hostname)...)
-	}
-	if spec.Subdomain != "" {
-		errs = append(errs, label(p.Child("subdomain"), spec.Subdomain)...)
-	}
+	plain("hostname", spec.Hostname, label)
+	plain("subdomain", spec.Subdomain, label)
 	errs = append(errs, checkTolerations(p.Child("tolerations"), spec.Tolerations)...)
 	for _, alias := range spec.HostAliases {
 		p := p.Child("hostAliases")
@@ -96,9 +87,7 @@ func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
 			errs = append(errs, subdomain(p.Child("hostnames"), name)...)
 		}
 	}
-	if spec.PriorityClassName != "" {
-		errs = append(errs, subdomain(p.Child("priorityClassName"), spec.PriorityClassName)...)
-	}
+	plain("priorityClassName", spec.PriorityClassName, subdomain)
 	if spec.RuntimeClassName != nil {
 		errs = append(errs, subdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
 	}
@@ -270,25 +259,33 @@ func (c *podCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpe
 		}
 	}
 	add(p, list(c.spec, nil))
-	c.eachContainer(p, func(p *field.Path, ctr *corev1.Container) {
+	for p, ctr := range containers(p, c.spec) {
 		if ctr.SecurityContext != nil {
 			add(p.Child("securityContext"), list(nil, ctr.SecurityContext))
 		}
-	})
+	}
 	return errs
 }
 
-// eachContainer visits all containers in the order init, regular, ephemeral.
-func (c *podCheck) eachContainer(p *field.Path, visit func(*field.Path, *corev1.Container)) {
-	for i := range c.spec.InitContainers {
-		visit(p.Child("initContainers").Index(i), &c.spec.InitContainers[i])
-	}
-	for i := range c.spec.Containers {
-		visit(p.Child("containers").Index(i), &c.spec.Containers[i])
-	}
-	for i := range c.spec.EphemeralContainers {
-		common := (*corev1.Container)(&c.spec.EphemeralContainers[i].EphemeralContainerCommon)
-		visit(p.Child("ephemeralContainers").Index(i), common)
+// containers yields all containers in the order init, regular, ephemeral. p is the path of the spec.
+func containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *corev1.Container] {
+	return func(yield func(*field.Path, *corev1.Container) bool) {
+		for i := range spec.InitContainers {
+			if !yield(p.Child("initContainers").Index(i), &spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield(p.Child("containers").Index(i), &spec.Containers[i]) {
+				return
+			}
+		}
+		for i := range spec.EphemeralContainers {
+			common := (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)
+			if !yield(p.Child("ephemeralContainers").Index(i), common) {
+				return
+			}
+		}
 	}
 }
 

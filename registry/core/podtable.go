@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-var podTable = &registry.Table{Columns: podColumns, Cells: podCells, Conditions: podConditions}
+var podTable = &registry.TableOf[*corev1.Pod]{Columns: podColumns, Cells: podCells, Conditions: podConditions}
 
 // podColumns carry descriptions that clients have always been sent.
 var podColumns = []meta.TableColumnDefinition{
@@ -49,8 +49,8 @@ func orNone(s string) string {
 }
 
 // podConditions mark pods that have ended, so that clients can hide them.
-func podConditions(obj meta.Object) []meta.TableRowCondition {
-	switch phase := obj.(*corev1.Pod).Status.Phase; phase {
+func podConditions(pod *corev1.Pod) []meta.TableRowCondition {
+	switch phase := pod.Status.Phase; phase {
 	case corev1.PodSucceeded:
 		return []meta.TableRowCondition{{Type: "Completed", Status: "True", Reason: string(phase),
 			Message: "The pod has completed successfully."}}
@@ -61,8 +61,7 @@ func podConditions(obj meta.Object) []meta.TableRowCondition {
 	return nil
 }
 
-func podCells(obj meta.Object, now time.Time) []any {
-	pod := obj.(*corev1.Pod)
+func podCells(pod *corev1.Pod, now time.Time) []any {
 	s := summarize(pod)
 	restarts := strconv.Itoa(s.restarts)
 	if s.restarts != 0 && !s.lastRestart.IsZero() {

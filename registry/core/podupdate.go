@@ -168,7 +168,7 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 	if was == nil || was.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
-	p = p.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+	p = p.Child(hardTerms, "nodeSelectorTerms")
 	before := was.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	if len(before) == 0 {
 		return nil

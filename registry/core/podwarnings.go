@@ -19,20 +19,12 @@ func (w *podWarner) add(p *field.Path, format string, args ...any) {
 	w.list = append(w.list, p.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// child is p.Child that also works where a spec is not below anything: pods, whose paths start at the object.
-func child(p *field.Path, name string, more ...string) *field.Path {
-	if p == nil {
-		return field.NewPath(name, more...)
-	}
-	return p.Child(name, more...)
-}
-
-// PodWarnings returns warnings about a pod (p is nil) or a template, in a stable order.
+// PodWarnings returns warnings about a pod or template at p, nil for the root, in a stable order.
 func PodWarnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
 	w := &podWarner{spec: spec}
-	s := child(p, "spec")
+	s := p.Child("spec")
 	w.labels(s)
-	w.annotations(child(p, "metadata", "annotations"), m)
+	w.annotations(p.Child("metadata", "annotations"), m)
 	w.volumes(s.Child("volumes"))
 	w.lists(s)
 	w.amounts(s.Child("overhead"), spec.Overhead)
@@ -40,7 +32,9 @@ func PodWarnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []stri
 		w.amounts(s.Child("resources", "limits"), spec.Resources.Limits)
 		w.amounts(s.Child("resources", "requests"), spec.Resources.Requests)
 	}
-	(&podCheck{spec: spec}).eachContainer(s, w.container)
+	for p, ctr := range containers(s, spec) {
+		w.container(p, ctr)
+	}
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
 		w.add(s.Child("terminationGracePeriodSeconds"), "must be >= 0; negative values are invalid and will be treated as 1")
 	}
@@ -74,12 +68,12 @@ func (w *podWarner) labels(s *field.Path) {
 		p := s.Child("affinity", "nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 			for i := range r.NodeSelectorTerms {
-				at := p.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms").Index(i)
+				at := p.Child(hardTerms, "nodeSelectorTerms").Index(i)
 				term(at, &r.NodeSelectorTerms[i])
 			}
 		}
 		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			at := p.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("preference")
+			at := p.Child(softTerms).Index(i).Child("preference")
 			term(at, &n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
 		}
 	}
@@ -197,26 +191,9 @@ func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
 // selectors warns of terms that can match nothing.
 func (w *podWarner) selectors(s *field.Path) {
 	const msg = "a null labelSelector results in matching no pod"
-	terms := func(p *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
-		for i := range hard {
-			if hard[i].LabelSelector == nil {
-				w.add(p.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i).Child("labelSelector"), msg)
-			}
-		}
-		for i := range soft {
-			if soft[i].PodAffinityTerm.LabelSelector == nil {
-				at := p.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i)
-				w.add(at.Child("podAffinityTerm", "labelSelector"), msg)
-			}
-		}
-	}
-	if a := w.spec.Affinity; a != nil {
-		p := s.Child("affinity")
-		if t := a.PodAffinity; t != nil {
-			terms(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
-		}
-		if t := a.PodAntiAffinity; t != nil {
-			terms(p.Child("podAntiAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
+	for t := range podTerms(s.Child("affinity"), w.spec.Affinity) {
+		if t.LabelSelector == nil {
+			w.add(t.path.Child("labelSelector"), msg)
 		}
 	}
 	for i, c := range w.spec.TopologySpreadConstraints {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -54,38 +55,70 @@ func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 	if a == nil {
 		return nil
 	}
-	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 	var errs field.ErrorList
 	if n := a.NodeAffinity; n != nil {
 		p := p.Child("nodeAffinity")
 		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-			errs = append(errs, checkNodeSelector(p.Child(required), n.RequiredDuringSchedulingIgnoredDuringExecution)...)
+			errs = append(errs, checkNodeSelector(p.Child(hardTerms), n.RequiredDuringSchedulingIgnoredDuringExecution)...)
 		}
 		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			term, p := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], p.Child(preferred).Index(i)
+			term, p := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], p.Child(softTerms).Index(i)
 			errs = append(errs, weight(p, term.Weight)...)
 			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference)...)
 		}
 	}
-	podTerms := func(p *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
-		for i := range hard {
-			errs = append(errs, checkPodTerm(p.Child(required).Index(i), &hard[i])...)
+	for t := range podTerms(p, a) {
+		if t.soft != nil {
+			errs = append(errs, weight(t.at, t.soft.Weight)...)
 		}
-		for i := range soft {
-			p := p.Child(preferred).Index(i)
-			errs = append(errs, weight(p, soft[i].Weight)...)
-			errs = append(errs, checkPodTerm(p.Child("podAffinityTerm"), &soft[i].PodAffinityTerm)...)
-		}
-	}
-	if t := a.PodAffinity; t != nil {
-		podTerms(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
-			t.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	if t := a.PodAntiAffinity; t != nil {
-		podTerms(p.Child("podAntiAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
-			t.PreferredDuringSchedulingIgnoredDuringExecution)
+		errs = append(errs, checkPodTerm(t.path, t.PodAffinityTerm)...)
 	}
 	return errs
+}
+
+// The two lists of terms that affinities have.
+const (
+	hardTerms = "requiredDuringSchedulingIgnoredDuringExecution"
+	softTerms = "preferredDuringSchedulingIgnoredDuringExecution"
+)
+
+// podTerm is a term about other pods and where it stands.
+type podTerm struct {
+	*corev1.PodAffinityTerm
+	path *field.Path
+	soft *corev1.WeightedPodAffinityTerm // what the term is a part of if it is a preference, and its path
+	at   *field.Path
+}
+
+// podTerms yields the terms about other pods in order: affinity, then anti-affinity. a may be nil.
+func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
+	return func(yield func(podTerm) bool) {
+		list := func(p *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) bool {
+			for i := range hard {
+				if !yield(podTerm{PodAffinityTerm: &hard[i], path: p.Child(hardTerms).Index(i)}) {
+					return false
+				}
+			}
+			for i := range soft {
+				at, s := p.Child(softTerms).Index(i), &soft[i]
+				if !yield(podTerm{PodAffinityTerm: &s.PodAffinityTerm, path: at.Child("podAffinityTerm"), soft: s, at: at}) {
+					return false
+				}
+			}
+			return true
+		}
+		if a == nil {
+			return
+		}
+		if t := a.PodAffinity; t != nil && !list(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
+			t.PreferredDuringSchedulingIgnoredDuringExecution) {
+			return
+		}
+		if t := a.PodAntiAffinity; t != nil {
+			list(p.Child("podAntiAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
+				t.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+	}
 }
 
 func weight(p *field.Path, w int32) field.ErrorList {
@@ -241,20 +274,15 @@ func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.Er
 			}
 		}
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
-		errs = append(errs, inclusion(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy)...)
-		errs = append(errs, inclusion(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy)...)
+		errs = append(errs, optionalOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)
+		errs = append(errs, optionalOf(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, inclusionPolicies...)...)
 		errs = append(errs, checkMatchKeys(p.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector)...)
 		errs = append(errs, checkSelector(p.Child("labelSelector"), c.LabelSelector)...)
 	}
 	return errs
 }
 
-func inclusion(p *field.Path, policy *corev1.NodeInclusionPolicy) field.ErrorList {
-	if policy == nil {
-		return nil
-	}
-	return supported(p, *policy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-}
+var inclusionPolicies = []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}
 
 func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.ErrorList {
 	if c.MinDomains == nil {
@@ -285,25 +313,9 @@ func mergeMatchKeys(pod *corev1.Pod) {
 			}
 		}
 	}
-	term := func(t *corev1.PodAffinityTerm) {
+	for t := range podTerms(nil, pod.Spec.Affinity) {
 		merge(t.LabelSelector, t.MatchLabelKeys, "In")
 		merge(t.LabelSelector, t.MismatchLabelKeys, "NotIn")
-	}
-	terms := func(hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
-		for i := range hard {
-			term(&hard[i])
-		}
-		for i := range soft {
-			term(&soft[i].PodAffinityTerm)
-		}
-	}
-	if a := pod.Spec.Affinity; a != nil {
-		if t := a.PodAffinity; t != nil {
-			terms(t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
-		}
-		if t := a.PodAntiAffinity; t != nil {
-			terms(t.RequiredDuringSchedulingIgnoredDuringExecution, t.PreferredDuringSchedulingIgnoredDuringExecution)
-		}
 	}
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]

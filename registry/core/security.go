@@ -66,22 +66,15 @@ func (c *podCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 			"ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
 	errs = append(errs, c.checkSysctls(p.Child("sysctls"), sc.Sysctls)...)
-	if sc.FSGroupChangePolicy != nil {
-		errs = append(errs, supported(p.Child("fsGroupChangePolicy"), *sc.FSGroupChangePolicy,
-			corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)...)
-	}
+	errs = append(errs, optionalOf(p.Child("fsGroupChangePolicy"), sc.FSGroupChangePolicy,
+		corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)...)
 	errs = append(errs, checkSeccomp(p.Child("seccompProfile"), sc.SeccompProfile)...)
 	errs = append(errs, checkWindowsOptions(p.Child("windowsOptions"), sc.WindowsOptions)...)
 	errs = append(errs, checkAppArmor(p.Child("appArmorProfile"), sc.AppArmorProfile)...)
-	if sc.SupplementalGroupsPolicy != nil {
-		errs = append(errs, supported(p.Child("supplementalGroupsPolicy"), *sc.SupplementalGroupsPolicy,
-			corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
-	}
-	if sc.SELinuxChangePolicy != nil {
-		errs = append(errs, supported(p.Child("seLinuxChangePolicy"), *sc.SELinuxChangePolicy,
-			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)...)
-	}
-	return errs
+	errs = append(errs, optionalOf(p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy,
+		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
+	return append(errs, optionalOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy,
+		corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)...)
 }
 
 const (
@@ -227,9 +220,7 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 		}
 	}
 	if o.RunAsUserName != nil {
-		for _, msg := range windowsUser(*o.RunAsUserName) {
-			errs = append(errs, field.Invalid(p.Child("runAsUserName"), *o.RunAsUserName, msg))
-		}
+		errs = append(errs, invalid(p.Child("runAsUserName"), *o.RunAsUserName, windowsUser(*o.RunAsUserName))...)
 	}
 	return errs
 }
@@ -272,16 +263,14 @@ func windowsUser(name string) []string {
 
 // checkHostProcess checks that either all containers of a pod are Windows host processes or none.
 func (c *podCheck) checkHostProcess(p *field.Path) field.ErrorList {
-	podOptions := func() *corev1.WindowsSecurityContextOptions {
-		if c.spec.SecurityContext == nil {
-			return nil
-		}
-		return c.spec.SecurityContext.WindowsOptions
-	}()
+	var podOptions *corev1.WindowsSecurityContextOptions
+	if c.spec.SecurityContext != nil {
+		podOptions = c.spec.SecurityContext.WindowsOptions
+	}
 	podWants := podOptions != nil && podOptions.HostProcess != nil && *podOptions.HostProcess
 	var errs field.ErrorList
 	var with, without int
-	c.eachContainer(p, func(p *field.Path, ctr *corev1.Container) {
+	for p, ctr := range containers(p, c.spec) {
 		own := podWants
 		sc := ctr.SecurityContext
 		if sc != nil && sc.WindowsOptions != nil && sc.WindowsOptions.HostProcess != nil {
@@ -297,7 +286,7 @@ func (c *podCheck) checkHostProcess(p *field.Path) field.ErrorList {
 		} else {
 			without++
 		}
-	})
+	}
 	if with == 0 {
 		return errs
 	}

@@ -14,56 +14,45 @@ import (
 // services makes the resource services. Addresses and node ports are allocated between Prepare and Validate, by whoever
 // owns the ranges; here they are kept over updates and let go where a type has no use for them.
 func services() registry.Resource {
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.Service]{
 		GroupResource: meta.GroupResource{Resource: "services"},
 		Kind:          "Service", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
 		KeyPrefix:  "services/specs",
-		Strategy: registry.Strategy{
+		Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:     registry.MetaWhole,
 			ValidateName: names.DNSLabelName,
-			Prepare: func(_ *registry.Request, obj meta.Object) {
-				svc := obj.(*corev1.Service)
+			Prepare: func(_ *registry.Request, svc *corev1.Service) {
 				svc.Status = corev1.ServiceStatus{}
 				completeClusterIPs(svc, nil)
 				completeFamilies(svc)
 			},
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				svc, was := obj.(*corev1.Service), old.(*corev1.Service)
-				svc.Status = scheme.DeepCopy(was.Status)
-				keepAllocated(svc, was)
-				completeClusterIPs(svc, was)
-				dropUseless(svc, was)
+			PrepareUpdate: func(_ *registry.Request, svc, old *corev1.Service) {
+				svc.Status = scheme.DeepCopy(old.Status)
+				keepAllocated(svc, old)
+				completeClusterIPs(svc, old)
+				dropUseless(svc, old)
 				completeFamilies(svc)
 			},
-			Validate: func(_ *registry.Request, obj meta.Object) field.ErrorList {
-				return checkService(obj.(*corev1.Service))
+			Validate: func(_ *registry.Request, svc *corev1.Service) field.ErrorList { return checkService(svc) },
+			ValidateUpdate: func(_ *registry.Request, svc, old *corev1.Service) field.ErrorList {
+				return checkServiceUpdate(svc, old)
 			},
-			ValidateUpdate: func(_ *registry.Request, obj, old meta.Object) field.ErrorList {
-				return checkServiceUpdate(obj.(*corev1.Service), old.(*corev1.Service))
-			},
-			Warnings: func(_ *registry.Request, obj, _ meta.Object) []string {
-				return serviceWarnings(obj.(*corev1.Service))
-			},
+			Warnings:                 func(_ *registry.Request, svc, _ *corev1.Service) []string { return serviceWarnings(svc) },
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.Subresource{{Name: "status", Strategy: registry.Strategy{
-			Metadata: registry.MetaChange,
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				obj.(*corev1.Service).Spec = scheme.DeepCopy(old.(*corev1.Service).Spec)
-			},
-			ValidateUpdate: func(_ *registry.Request, obj, _ meta.Object) field.ErrorList {
-				return checkServiceStatus(obj.(*corev1.Service))
-			},
-			AllowUnconditionalUpdate: true,
+		Subresources: []registry.SubresourceOf[*corev1.Service]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Service]{
+			Metadata:       registry.MetaChange,
+			PrepareUpdate:  func(_ *registry.Request, svc, old *corev1.Service) { svc.Spec = scheme.DeepCopy(old.Spec) },
+			ValidateUpdate: func(_ *registry.Request, svc, _ *corev1.Service) field.ErrorList { return checkServiceStatus(svc) },
 		}}},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},
 		Table:          serviceTable,
 		ReturnsDeleted: true,
-	}
+	})
 }
 
 // What the types of services make use of.

@@ -12,41 +12,35 @@ const mountableAnnotation = "kubernetes.io/enforce-mountable-secrets"
 
 // serviceAccounts makes the resource serviceaccounts.
 func serviceAccounts() registry.Resource {
-	prepare := func(obj meta.Object) {
-		sa := obj.(*corev1.ServiceAccount)
+	prepare := func(sa *corev1.ServiceAccount) {
 		for i := range sa.Secrets { // secrets of the account's namespace: nothing but the name counts
 			sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
 		}
 	}
-	return registry.Resource{
+	return registry.Typed(registry.ResourceOf[*corev1.ServiceAccount]{
 		GroupResource: meta.GroupResource{Resource: "serviceaccounts"},
 		Kind:          "ServiceAccount", Singular: "serviceaccount", ShortNames: []string{"sa"},
 		Namespaced: true,
-		Strategy: registry.Strategy{
+		Strategy: registry.StrategyOf[*corev1.ServiceAccount]{
 			Metadata:      registry.MetaWhole,
-			Prepare:       func(_ *registry.Request, obj meta.Object) { prepare(obj) },
-			PrepareUpdate: func(_ *registry.Request, obj, _ meta.Object) { prepare(obj) },
-			Warnings: func(_ *registry.Request, obj, old meta.Object) []string {
-				if _, ok := obj.GetObjectMeta().Annotations[mountableAnnotation]; !ok {
+			Prepare:       func(_ *registry.Request, sa *corev1.ServiceAccount) { prepare(sa) },
+			PrepareUpdate: func(_ *registry.Request, sa, _ *corev1.ServiceAccount) { prepare(sa) },
+			Warnings: func(_ *registry.Request, sa, old *corev1.ServiceAccount) []string {
+				marked := func(sa *corev1.ServiceAccount) bool { _, ok := sa.Annotations[mountableAnnotation]; return ok }
+				if !marked(sa) || old != nil && marked(old) {
 					return nil
-				}
-				if old != nil {
-					if _, ok := old.GetObjectMeta().Annotations[mountableAnnotation]; ok {
-						return nil
-					}
 				}
 				return []string{"metadata.annotations[" + mountableAnnotation + "]: deprecated in v1.32+; prefer separate " +
 					"namespaces to isolate access to mounted secrets"}
 			},
 			AllowUnconditionalUpdate: true,
 		},
-		Table: &registry.Table{
+		Table: &registry.TableOf[*corev1.ServiceAccount]{
 			Columns: []meta.TableColumnDefinition{registry.NameColumn, registry.AgeColumn},
-			Cells: func(obj meta.Object, now time.Time) []any {
-				m := obj.GetObjectMeta()
-				return []any{m.Name, registry.Age(m, now)}
+			Cells: func(sa *corev1.ServiceAccount, now time.Time) []any {
+				return []any{sa.Name, registry.Age(&sa.ObjectMeta, now)}
 			},
 		},
 		ReturnsDeleted: true,
-	}
+	})
 }

@@ -85,11 +85,7 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 		}) {
 			errs = append(errs, field.Forbidden(p.Child(f), "may not be set for ExternalName services"))
 		}
-		if name := strings.TrimSuffix(spec.ExternalName, "."); name == "" {
-			errs = append(errs, field.Required(p.Child("externalName"), ""))
-		} else {
-			errs = append(errs, subdomain(p.Child("externalName"), name)...)
-		}
+		errs = append(errs, needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), subdomain)...)
 	}
 	return errs
 }
@@ -260,10 +256,7 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 				corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 		}
 	}
-	if spec.TrafficDistribution != nil {
-		errs = append(errs, supported(p.Child("trafficDistribution"), *spec.TrafficDistribution, trafficDistributions...)...)
-	}
-	return errs
+	return append(errs, optionalOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
 }
 
 // checkClusterIPs checks addresses and families against each other.
@@ -290,10 +283,8 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 			errs = append(errs, field.Duplicate(families.Index(i), f))
 		}
 	}
-	if spec.IPFamilyPolicy != nil {
-		errs = append(errs, supported(p.Child("ipFamilyPolicy"), *spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
-			corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
-	}
+	errs = append(errs, optionalOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
+		corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs)
 	if errs = append(errs, bad...); len(bad) > 0 {
 		return errs

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-var serviceTable = &registry.Table{Columns: serviceColumns, Cells: serviceCells}
+var serviceTable = &registry.TableOf[*corev1.Service]{Columns: serviceColumns, Cells: serviceCells}
 
 // serviceColumns carry descriptions that clients have always been sent.
 var serviceColumns = []meta.TableColumnDefinition{
@@ -53,8 +53,7 @@ var serviceColumns = []meta.TableColumnDefinition{
 		"https://kubernetes.io/docs/concepts/services-networking/service/", 1),
 }
 
-func serviceCells(obj meta.Object, now time.Time) []any {
-	svc := obj.(*corev1.Service)
+func serviceCells(svc *corev1.Service, now time.Time) []any {
 	internal := none
 	if len(svc.Spec.ClusterIPs) > 0 {
 		internal = svc.Spec.ClusterIPs[0]

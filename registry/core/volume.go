@@ -20,11 +20,7 @@ func (c *podCheck) checkVolumes(p *field.Path) field.ErrorList {
 	for i := range c.spec.Volumes {
 		v, p := &c.spec.Volumes[i], p.Index(i)
 		bad := c.checkSource(p, v)
-		if v.Name == "" {
-			bad = append(bad, field.Required(p.Child("name"), ""))
-		} else {
-			bad = append(bad, label(p.Child("name"), v.Name)...)
-		}
+		bad = append(bad, needed(p.Child("name"), v.Name, label)...)
 		if c.volumes[v.Name] != nil {
 			bad = append(bad, field.Duplicate(p.Child("name"), v.Name))
 		}
@@ -137,12 +133,9 @@ func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorLis
 		return field.ErrorList{field.Required(p.Child("path"), "")}
 	}
 	errs := noBacksteps(p.Child("path"), s.Path)
-	if s.Type != nil {
-		errs = append(errs, supported(p.Child("type"), *s.Type, corev1.HostPathUnset, corev1.HostPathBlockDev,
-			corev1.HostPathCharDev, corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile,
-			corev1.HostPathFileOrCreate, corev1.HostPathSocket)...)
-	}
-	return errs
+	return append(errs, optionalOf(p.Child("type"), s.Type, corev1.HostPathUnset, corev1.HostPathBlockDev,
+		corev1.HostPathCharDev, corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile,
+		corev1.HostPathFileOrCreate, corev1.HostPathSocket)...)
 }
 
 // checkKeys checks how the keys of a secret or config map become files.
@@ -177,23 +170,22 @@ var (
 	naaName = regexp.MustCompile(`^naa.[[:alnum:]]{32}$`)
 )
 
-func validISCSIName(name string) bool {
-	return iqnName.MatchString(name) || euiName.MatchString(name) || naaName.MatchString(name)
+func iscsiName(p *field.Path, name string) field.ErrorList {
+	if iqnName.MatchString(name) || euiName.MatchString(name) || naaName.MatchString(name) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, name, "must be valid format")}
 }
 
 func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
 	errs := required(p.Child("targetPortal"), s.TargetPortal)
-	if s.IQN == "" {
-		errs = append(errs, field.Required(p.Child("iqn"), ""))
-	} else if !validISCSIName(s.IQN) {
-		errs = append(errs, field.Invalid(p.Child("iqn"), s.IQN, "must be valid format"))
-	}
+	errs = append(errs, needed(p.Child("iqn"), s.IQN, iscsiName)...)
 	errs = append(errs, inRange(p.Child("lun"), s.Lun, 0, 255)...)
 	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
 		errs = append(errs, field.Required(p.Child("secretRef"), ""))
 	}
-	if s.InitiatorName != nil && !validISCSIName(*s.InitiatorName) {
-		errs = append(errs, field.Invalid(p.Child("initiatorname"), *s.InitiatorName, "must be valid format"))
+	if s.InitiatorName != nil {
+		errs = append(errs, iscsiName(p.Child("initiatorname"), *s.InitiatorName)...)
 	}
 	return errs
 }
@@ -220,22 +212,14 @@ func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 const maxCSIDriver = 63
 
 func checkCSI(p *field.Path, s *corev1.CSIVolumeSource) field.ErrorList {
-	errs := checkDriverName(p.Child("driver"), s.Driver)
+	errs := needed(p.Child("driver"), s.Driver, driverName)
 	if ref := s.NodePublishSecretRef; ref != nil {
-		at := p.Child("nodePublishSecretRef", "name")
-		if ref.Name == "" {
-			errs = append(errs, field.Required(at, ""))
-		} else {
-			errs = append(errs, subdomain(at, ref.Name)...)
-		}
+		errs = append(errs, needed(p.Child("nodePublishSecretRef", "name"), ref.Name, subdomain)...)
 	}
 	return errs
 }
 
-func checkDriverName(p *field.Path, name string) field.ErrorList {
-	if name == "" {
-		return field.ErrorList{field.Required(p, "")}
-	}
+func driverName(p *field.Path, name string) field.ErrorList {
 	if len(name) > maxCSIDriver {
 		return field.ErrorList{field.TooLong(p, name, maxCSIDriver)}
 	}
@@ -303,10 +287,7 @@ func checkToken(p *field.Path, s *corev1.ServiceAccountTokenProjection) field.Er
 			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration larger than 2^32 seconds"))
 		}
 	}
-	if s.Path == "" {
-		return append(errs, field.Required(p.Child("path"), ""))
-	}
-	return append(errs, freePath(p.Child("path"), s.Path)...)
+	return append(errs, needed(p.Child("path"), s.Path, freePath)...)
 }
 
 // checkFiles checks files with facts about the pod.
@@ -376,21 +357,19 @@ func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field
 	} else if q.Sign() <= 0 {
 		errs = append(errs, field.Invalid(p.Child("resources").Key(string(corev1.ResourceStorage)), q.String(), positiveMessage))
 	}
-	if name := spec.StorageClassName; name != nil && *name != "" {
-		errs = append(errs, subdomain(p.Child("storageClassName"), *name)...)
+	if spec.StorageClassName != nil {
+		errs = append(errs, optional(p.Child("storageClassName"), *spec.StorageClassName, subdomain)...)
 	}
-	if spec.VolumeMode != nil {
-		errs = append(errs, supported(p.Child("volumeMode"), *spec.VolumeMode,
-			corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
-	}
+	errs = append(errs, optionalOf(p.Child("volumeMode"), spec.VolumeMode,
+		corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
 	if s := spec.DataSource; s != nil {
 		errs = append(errs, checkDataSource(p.Child("dataSource"), s.APIGroup, s.Kind, s.Name)...)
 	}
 	if s := spec.DataSourceRef; s != nil {
 		errs = append(errs, checkDataSource(p.Child("dataSourceRef"), s.APIGroup, s.Kind, s.Name)...)
 	}
-	if name := spec.VolumeAttributesClassName; name != nil && *name != "" {
-		errs = append(errs, subdomain(p.Child("volumeAttributesClassName"), *name)...)
+	if spec.VolumeAttributesClassName != nil {
+		errs = append(errs, optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName, subdomain)...)
 	}
 	return errs
 }

@@ -9,8 +9,7 @@ import (
 
 // oldSources are the sources that are deprecated: their data is still checked, in case somebody serves them.
 func oldSources(s *corev1.VolumeSource) []checker {
-	list := diskSources(s)
-	return append(list, clusterSources(s)...)
+	return append(diskSources(s), clusterSources(s)...)
 }
 
 // diskSources are disks of clouds and hypervisors.
@@ -100,10 +99,8 @@ const (
 func checkAzureDisk(p *field.Path, s *corev1.AzureDiskVolumeSource) field.ErrorList {
 	errs := required(p.Child("diskName"), s.DiskName)
 	errs = append(errs, required(p.Child("diskURI"), s.DataDiskURI)...)
-	if s.CachingMode != nil {
-		errs = append(errs, supported(p.Child("cachingMode"), *s.CachingMode, corev1.AzureDataDiskCachingNone,
-			corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)...)
-	}
+	errs = append(errs, optionalOf(p.Child("cachingMode"), s.CachingMode, corev1.AzureDataDiskCachingNone,
+		corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)...)
 	if s.Kind == nil {
 		return errs
 	}
@@ -170,15 +167,8 @@ func checkFlex(p *field.Path, s *corev1.FlexVolumeSource) field.ErrorList {
 }
 
 func checkStorageOS(p *field.Path, s *corev1.StorageOSVolumeSource) field.ErrorList {
-	var errs field.ErrorList
-	if s.VolumeName == "" {
-		errs = append(errs, field.Required(p.Child("volumeName"), ""))
-	} else {
-		errs = append(errs, label(p.Child("volumeName"), s.VolumeName)...)
-	}
-	if s.VolumeNamespace != "" {
-		errs = append(errs, label(p.Child("volumeNamespace"), s.VolumeNamespace)...)
-	}
+	errs := needed(p.Child("volumeName"), s.VolumeName, label)
+	errs = append(errs, optional(p.Child("volumeNamespace"), s.VolumeNamespace, label)...)
 	if s.SecretRef != nil {
 		errs = append(errs, required(p.Child("secretRef", "name"), s.SecretRef.Name)...)
 	}
