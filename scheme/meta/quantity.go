@@ -241,6 +241,14 @@ func (q Quantity) scaled(scale int32) int64 {
 	return v.Int64()
 }
 
+// RoundUp returns q rounded away from zero to a multiple of 10^scale, and q as it is if it is one. scale is at least -9.
+func (q Quantity) RoundUp(scale int32) Quantity {
+	if q.scale >= scale { // the mantissa has no factor 10
+		return q
+	}
+	return makeWide(divUp(q.mantissa(), bigPow10(scale-q.scale)), scale, q.format)
+}
+
 func saturate(sign int) int64 {
 	if sign < 0 {
 		return math.MinInt64

@@ -283,3 +283,27 @@ func BenchmarkQuantityAdd(b *testing.B) {
 		x.Add(y)
 	}
 }
+
+func TestQuantityRoundUp(t *testing.T) {
+	for _, tt := range []struct {
+		in    string
+		scale int32
+		want  string
+	}{
+		{"1.500", -3, "1.500"}, // nothing to round: spelled as it was
+		{"0", -3, "0"},
+		{"100m", -3, "100m"},
+		{"1000000n", -3, "1m"},
+		{"0.0001", -3, "1m"},
+		{"-1u", -3, "-1m"},
+		{"1.0005", -3, "1001m"},
+		{"1001m", 0, "2"},
+		{"12k", 4, "20k"},
+		{"12345678901234567890.0001", -3, "12345678901234567890001m"},
+		{"1Ei", -3, "1Ei"},
+	} {
+		if got := MustParse(tt.in).RoundUp(tt.scale).String(); got != tt.want {
+			t.Errorf("%s to 10^%d: got %s, want %s", tt.in, tt.scale, got, tt.want)
+		}
+	}
+}

@@ -114,16 +114,10 @@ func hasClusterIP(t ServiceType) bool {
 	return slices.Contains([]ServiceType{ServiceTypeClusterIP, ServiceTypeNodePort, ServiceTypeLoadBalancer}, t)
 }
 
-// maxRounded keeps rounding away from amounts that do not fit into 64 bits of thousandths.
-const maxRounded = 1 << 50
-
 // roundResources rounds amounts up to whole thousandths, the finest that the API keeps.
 func roundResources(list ResourceList) {
 	for name, q := range list {
-		if v := q.Value(); v > maxRounded || v < -maxRounded {
-			continue
-		}
-		if rounded := meta.NewMilliQuantity(q.MilliValue(), q.Format()); rounded.Cmp(q) != 0 {
+		if rounded := q.RoundUp(-3); rounded != q {
 			list[name] = rounded
 		}
 	}

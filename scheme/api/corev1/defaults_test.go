@@ -193,3 +193,11 @@ func FuzzImageTag(f *testing.F) {
 		}
 	})
 }
+
+// Amounts are rounded each time that an object is defaulted, which they hardly ever need.
+func TestRoundResourcesAllocations(t *testing.T) {
+	list := ResourceList{ResourceCPU: meta.MustParse("1500m"), ResourceMemory: meta.MustParse("64Mi"), ResourceStorage: meta.MustParse("1E")}
+	if got := testing.AllocsPerRun(100, func() { roundResources(list) }); got > 0 {
+		t.Errorf("got %v allocations, want none", got)
+	}
+}
