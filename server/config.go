@@ -15,7 +15,6 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -37,8 +36,10 @@ const (
 // Config says what a server is to be. The zero Config serves the Kubernetes kinds over TLS on 127.0.0.1:6443 with an
 // embedded store and self-made certificates under ./.coracle.
 type Config struct {
-	// Groups are the API groups to serve; nil means CoreGroups.
+	// Groups are the API groups to serve; nil means Core.
 	Groups []Group
+	// Core serves Kubernetes' own groups beside Groups.
+	Core bool
 	// Admission returns further admission plugins, which run after NamespaceLifecycle. It is called once, when the
 	// server's stores exist.
 	Admission func(s *Server) (admission.Chain, error)
@@ -145,8 +146,8 @@ func (c *Config) complete() error {
 			c.Storage = StorageEtcd
 		}
 	}
-	if c.Groups == nil {
-		c.Groups = CoreGroups(core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged})
+	if c.Core || c.Groups == nil {
+		c.Groups = append(coreGroups(c), c.Groups...)
 	}
 	if c.Controllers == nil {
 		c.Controllers = []string{"*"}

@@ -12,8 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// CoreGroups returns Kubernetes' own groups as far as they are served.
-func CoreGroups(opts core.Options) []Group {
+// coreGroups returns Kubernetes' own groups as far as they are served.
+func coreGroups(c *Config) []Group {
+	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	return []Group{
 		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},

@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,7 +15,6 @@ import (
 	"github.com/coracle-project/coracle/cmd/wardle/hub"
 	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
 	"github.com/coracle-project/coracle/cmd/wardle/v1beta1"
-	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
@@ -267,17 +266,21 @@ func TestCensus(t *testing.T) {
 	if code, _ := s.do("GET", "/wardle/census", "", "Authorization", "Bearer wrong"); code != http.StatusUnauthorized {
 		t.Errorf("wrong token: got %d, want 401", code)
 	}
-	anonymous := httptest.NewRecorder()
-	s.Server.Server.Handler().ServeHTTP(anonymous, httptest.NewRequestWithContext(t.Context(), "GET", "/wardle/census", nil))
-	if anonymous.Code != http.StatusForbidden || !strings.Contains(anonymous.Body.String(), `"system:anonymous\" cannot get path`) {
-		t.Errorf("anonymous: got %d %s, want 403", anonymous.Code, anonymous.Body)
+	resp, err := s.Anonymous().Get(s.URL + "/wardle/census")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	message := decode(t, json.NewDecoder(resp.Body))("message")
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(fmt.Sprint(message), `"system:anonymous" cannot get path`) {
+		t.Errorf("anonymous: got %d %v, want 403", resp.StatusCode, message)
 	}
 }
 
 // Kubernetes's own kinds can be served beside: then Flunders live in namespaces that exist.
 func TestBesideCore(t *testing.T) {
 	cfg := config()
-	cfg.Groups = append(cfg.Groups, server.CoreGroups(core.Options{})...)
+	cfg.Core = true
 	s := &wardleServer{servertest.Start(t, cfg), t}
 	if code, at := s.do("POST", beta+"/namespaces/pond/flunders", flunderJSON("one", "")); code != http.StatusNotFound {
 		t.Errorf("in no namespace: got %d %v, want 404", code, at("message"))

@@ -127,6 +127,9 @@ func (s *Server) connect(t testing.TB) {
 	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
+// Anonymous returns a client that trusts CAPEM and sends no credentials.
+func (s *Server) Anonymous() *http.Client { return &http.Client{Transport: s.transport} }
+
 // reachable is the address to call a listener at.
 func reachable(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {

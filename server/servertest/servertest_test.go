@@ -57,6 +57,9 @@ func TestClient(t *testing.T) {
 	if code, _ := get(t, s.Client, s.URL+"/api/v1/namespaces", "unknown"); code != 401 {
 		t.Errorf("GET with a token of one's own: got %d, want 401", code)
 	}
+	if code, _ := get(t, s.Anonymous(), s.URL+"/api/v1/namespaces", ""); code != 403 {
+		t.Errorf("GET as anonymous: got %d, want 403", code)
+	}
 }
 
 // TestCredentials uses what Start hands out without the client.
