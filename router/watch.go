@@ -74,7 +74,7 @@ func endWrites(ctx context.Context, w http.ResponseWriter) func() {
 // watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
 // do not come back all at once.
 func (e *endpoint) watchTime(opts *meta.ListOptions) time.Duration {
-	if t := opts.TimeoutSeconds; t != nil && *t > 0 {
+	if t := opts.TimeoutSeconds; t != nil && *t != 0 { // a watch of negative length ends at once
 		return time.Duration(min(*t, int64(maxWatch/time.Second))) * time.Second
 	}
 	return time.Duration(float64(e.cfg.MinWatch) * (1 + rand.Float64()))
