@@ -89,11 +89,10 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	if err != nil {
 		return nil, 0, err
 	}
-	given, err := s.reader.object(cur.JSON())
-	if err != nil {
-		return nil, 0, err
-	}
-	obj, err := u.req.Change(u.ctx, request.Current{Encoded: cur, Object: given})
+	obj, err := u.req.Change(u.ctx, request.Current{
+		Encoded: cur,
+		Object:  func() (meta.Object, error) { return s.reader.object(cur.JSON()) },
+	})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -123,7 +122,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 // create is an update of what does not exist.
 func (u *update) create() ([]byte, storage.LeaseID, error) {
 	s := u.s
-	obj, err := u.req.Change(u.ctx, request.Current{Object: s.New()})
+	obj, err := u.req.Change(u.ctx, request.Current{Object: func() (meta.Object, error) { return s.New(), nil }})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -74,8 +74,9 @@ type EventCursor interface {
 
 // Current is the state that an update starts from.
 type Current struct {
-	Encoded Encoded     // nil if the object does not exist
-	Object  meta.Object // decoded, in the hub version; owned by the update function; empty if it does not exist
+	Encoded Encoded // nil if the object does not exist
+	// Object decodes it into the hub version, each time anew; an empty object if it does not exist.
+	Object func() (meta.Object, error)
 }
 
 // UpdateFunc makes the new object, in the hub version, from the current one. It is called again when the object

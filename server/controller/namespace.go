@@ -204,7 +204,11 @@ func (c *Namespace) update(ctx context.Context, door *registry.Store, name strin
 	_, _, err := door.Update(ctx, &request.UpdateRequest{
 		Name: name, Options: &meta.UpdateOptions{},
 		Change: func(_ context.Context, cur request.Current) (meta.Object, error) {
-			ns := cur.Object.(*corev1.Namespace)
+			obj, err := cur.Object()
+			if err != nil {
+				return nil, err
+			}
+			ns := obj.(*corev1.Namespace)
 			if cur.Encoded == nil || ns.DeletionTimestamp == nil {
 				return nil, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
 			}
