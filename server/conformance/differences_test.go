@@ -58,3 +58,20 @@ func TestDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestDeleteHearsQueryAndBody is about the one difference that is more than a status: a body does not hide the options
+// in the query, so that ?dryRun=All deletes nothing, whatever the body says beside it.
+func TestDeleteHearsQueryAndBody(t *testing.T) {
+	p := newPlayer(t, start(t, engines[0].config(t)))
+	path := "/api/v1/namespaces/default/configmaps"
+	for _, s := range []step{
+		{Method: "POST", Path: path, Body: `{"metadata":{"name":"dear"}}`},
+		{Method: "DELETE", Path: path + "/dear?dryRun=All", Body: `{"kind":"DeleteOptions","apiVersion":"v1"}`},
+		{Method: "DELETE", Path: path + "/dear?gracePeriodSeconds=1", Body: `{"dryRun":["All"]}`},
+		{Method: "GET", Path: path + "/dear"},
+	} {
+		if r, err := p.send(t.Context(), &s); err != nil || r.status/100 != 2 {
+			t.Fatalf("%s %s: %v, %+v", s.Method, s.Path, err, r)
+		}
+	}
+}
