@@ -1,0 +1,265 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+)
+
+func TestCreateFillsIn(t *testing.T) {
+	k := newKit(t, options{})
+	five := int64(5)
+	w := k.create(named("a", colored("red"), func(w *widget) {
+		w.UID, w.SelfLink, w.Generation, w.CreationTimestamp = "mine", "/mine", 7, &meta.Time{Time: now.AddDate(-1, 0, 0)}
+		w.DeletionTimestamp, w.DeletionGracePeriodSeconds = &meta.Time{Time: now}, &five
+		w.Status.Phase = "mine"
+	}))
+	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(string(w.UID)) {
+		t.Errorf("uid: got %q, want a UUID of version 4", w.UID)
+	}
+	if w.Namespace != "ns" || w.Generation != 1 || !w.CreationTimestamp.Time.Equal(now) || w.SelfLink != "" ||
+		w.DeletionTimestamp != nil || w.DeletionGracePeriodSeconds != nil || w.Status.Phase != "" {
+		t.Errorf("Create keeps what the server owns: %s", text(w))
+	}
+	if w.ResourceVersion == "" || strings.Contains(k.stored("a"), "resourceVersion") {
+		t.Errorf("resourceVersion: got %q, stored %s, want it in the answer only", w.ResourceVersion, k.stored("a"))
+	}
+	if got := k.get("a"); text(got) != text(w) {
+		t.Errorf("Get after Create: got %s, want the answer of Create %s", text(got), text(w))
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	k := newKit(t, options{})
+	k.create(named("there"))
+	leaving := k.create(named("leaving", finalized("test.example.com/hold")))
+	if _, err := k.delete(leaving.Name, meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := k.revision()
+	for _, tt := range []struct {
+		name   string
+		w      *widget
+		opts   meta.CreateOptions
+		reason meta.StatusReason
+		says   string
+	}{
+		{"taken", named("there"), meta.CreateOptions{}, meta.StatusReasonAlreadyExists, `widgets.test.example.com "there" already exists`},
+		{"taken, dry", named("there"), meta.CreateOptions{DryRun: []string{"All"}}, meta.StatusReasonAlreadyExists, ""},
+		{"being deleted", named("leaving"), meta.CreateOptions{}, meta.StatusReasonAlreadyExists, "object is being deleted: "},
+		{"with a version", named("b", func(w *widget) { w.ResourceVersion = "12" }), meta.CreateOptions{}, meta.StatusReasonBadRequest, ""},
+		{"other namespace", named("b", func(w *widget) { w.Namespace = "else" }), meta.CreateOptions{}, meta.StatusReasonBadRequest, ""},
+		{"no name", named(""), meta.CreateOptions{}, meta.StatusReasonInvalid, "name or generateName is required"},
+		{"bad name", named("A B"), meta.CreateOptions{}, meta.StatusReasonInvalid, ""},
+		{"bad field", named("b", func(w *widget) { w.Spec.Size = -1 }), meta.CreateOptions{}, meta.StatusReasonInvalid, "spec.size"},
+		{"bad label", named("b", func(w *widget) { w.Labels = map[string]string{"a b": "c"} }), meta.CreateOptions{}, meta.StatusReasonInvalid, "metadata.labels"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := k.Create(k.ctx, "ns", "", tt.w, &tt.opts)
+			wantReason(t, "Create", err, tt.reason)
+			if err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Create: got %q, want it to say %q", err, tt.says)
+			}
+		})
+	}
+	if after := k.revision(); after != before {
+		t.Errorf("refused creates moved the revision from %d to %d", before, after)
+	}
+}
+
+func TestCreateDryRun(t *testing.T) {
+	k := newKit(t, options{})
+	before := k.revision()
+	enc, err := k.Create(k.ctx, "ns", "", named("a", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{DryRun: []string{"All"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := k.decode(enc); w.UID == "" || w.ResourceVersion != "" {
+		t.Errorf("dry create: got uid %q and resourceVersion %q, want a uid and no version", w.UID, w.ResourceVersion)
+	}
+	if after := k.revision(); after != before || k.get("a") != nil || k.leases.got != 0 {
+		t.Errorf("a dry create wrote: revision %d to %d, leases %d", before, after, k.leases.got)
+	}
+}
+
+func TestGenerateName(t *testing.T) {
+	k := newKit(t, options{})
+	long := strings.Repeat("x", 100)
+	for range 3 {
+		w := k.create(named("", func(w *widget) { w.GenerateName = "g-" }))
+		if !regexp.MustCompile(`^g-[bcdfghjklmnpqrstvwxz2456789]{5}$`).MatchString(w.Name) || w.GenerateName != "g-" {
+			t.Errorf("got name %q from generateName %q", w.Name, w.GenerateName)
+		}
+	}
+	if w := k.create(named("", func(w *widget) { w.GenerateName = long })); len(w.Name) != 63 {
+		t.Errorf("a long generateName gives a name of %d characters, want 63", len(w.Name))
+	}
+}
+
+// refusing lets a number of creates fail as if the name were taken.
+type refusing struct {
+	storage.Store
+	mu   sync.Mutex
+	left int
+	kind storage.Kind
+	puts int
+}
+
+func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	r.mu.Lock()
+	r.puts++
+	refuse := r.left > 0
+	if refuse {
+		r.left--
+	}
+	r.mu.Unlock()
+	if refuse {
+		return storage.Entry{}, &storage.Error{Op: "put", Key: key, Kind: r.kind}
+	}
+	return r.Store.Put(ctx, key, value, pre, lease)
+}
+
+func TestGenerateNameTriesAgain(t *testing.T) {
+	store := &refusing{kind: storage.Exists}
+	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
+	store.left = 7
+	w := k.create(named("", func(w *widget) { w.GenerateName = "g-" }))
+	if store.puts != 8 || !strings.HasPrefix(w.Name, "g-") {
+		t.Errorf("got name %q after %d puts, want one after 8", w.Name, store.puts)
+	}
+	store.left = 100
+	_, err := k.Create(k.ctx, "ns", "", named("", func(w *widget) { w.GenerateName = "g-" }), &meta.CreateOptions{})
+	wantReason(t, "Create when all names are taken", err, meta.StatusReasonAlreadyExists)
+	if store.puts != 16 {
+		t.Errorf("got %d puts, want 8 more", store.puts-8)
+	}
+}
+
+func TestTimeToLive(t *testing.T) {
+	k := newKit(t, options{})
+	k.create(named("lasting"))
+	if k.leases.got != 0 {
+		t.Errorf("an object without a time to live asked for %d leases", k.leases.got)
+	}
+	k.create(named("short", func(w *widget) { w.Spec.Seconds = 60 }))
+	if k.leases.got != 1 {
+		t.Errorf("got %d leases, want 1", k.leases.got)
+	}
+	if _, err := k.change("short", colored("red")); err != nil || k.leases.got != 2 {
+		t.Errorf("an update asked for %d leases (%v), want another one", k.leases.got-1, err)
+	}
+}
+
+func TestLostLease(t *testing.T) {
+	store := &refusing{kind: storage.NoLease}
+	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
+	store.left = 1
+	k.create(named("a", func(w *widget) { w.Spec.Seconds = 60 }))
+	if k.leases.lost != 1 || k.leases.got != 2 {
+		t.Errorf("got %d leases and %d forgotten, want 2 and 1", k.leases.got, k.leases.lost)
+	}
+	store.left = 1
+	if _, err := k.change("a", colored("red")); err != nil {
+		t.Errorf("update after the store lost the lease: %v", err)
+	}
+	store.left = 100
+	_, err := k.Create(k.ctx, "ns", "", named("b", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{})
+	wantReason(t, "Create without any lease to be had", err, meta.StatusReasonServerTimeout)
+}
+
+// plugin records what it is asked, and may reject.
+type plugin struct {
+	name     string
+	seen     []admission.Attributes
+	mutate   func(a *admission.Attributes) error
+	validate func(a *admission.Attributes) error
+}
+
+func (p *plugin) Name() string                     { return p.name }
+func (p *plugin) Handles(admission.Operation) bool { return true }
+
+func (p *plugin) Mutate(_ context.Context, a *admission.Attributes) error {
+	p.seen = append(p.seen, *a)
+	if p.mutate != nil {
+		return p.mutate(a)
+	}
+	return nil
+}
+
+func (p *plugin) Validate(_ context.Context, a *admission.Attributes) error {
+	if p.validate != nil {
+		return p.validate(a)
+	}
+	return nil
+}
+
+func TestAdmissionOfCreate(t *testing.T) {
+	p := &plugin{mutate: func(a *admission.Attributes) error {
+		if a.Operation == admission.Create {
+			a.Object.(*widget).Spec.Color = "painted"
+		}
+		a.Warn("seen")
+		return nil
+	}}
+	k := newKit(t, options{chain: admission.Chain{p}})
+	w := k.create(named("", func(w *widget) { w.GenerateName = "g-" }))
+	if w.Spec.Color != "painted" {
+		t.Errorf("color: got %q, want what the plugin made of it", w.Spec.Color)
+	}
+	a := p.seen[0]
+	if a.Operation != admission.Create || a.Namespace != "ns" || a.Name != "" || a.Old != nil || a.User.Name != "tester" ||
+		a.Resource != v1.WithResource("widgets") || a.Kind != v1.WithKind("Widget") {
+		t.Errorf("attributes: %+v", a)
+	}
+	if len(k.info.Warnings) != 1 || k.info.Warnings[0] != "seen" {
+		t.Errorf("warnings: got %q", k.info.Warnings)
+	}
+	var validated string
+	p.validate = func(a *admission.Attributes) error {
+		validated = a.Name
+		return meta.NewForbidden(widgets, a.Name, errors.New("no"))
+	}
+	before := k.revision()
+	_, err := k.Create(k.ctx, "ns", "", named("", func(w *widget) { w.GenerateName = "h-" }), &meta.CreateOptions{})
+	wantReason(t, "Create that a plugin rejects", err, meta.StatusReasonForbidden)
+	if !strings.HasPrefix(validated, "h-") || len(validated) != 7 {
+		t.Errorf("validators see the name %q, want the generated one", validated)
+	}
+	if k.revision() != before {
+		t.Error("a rejected create wrote")
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	k := newKit(t, options{})
+	k.create(named("a", colored("beige")))
+	if len(k.info.Warnings) != 1 {
+		t.Errorf("warnings: got %q, want one", k.info.Warnings)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	k := newKit(t, options{})
+	s := newScheme(t)
+	cfg := &registry.Config{Scheme: s, Cache: k.cache}
+	for _, tt := range []struct {
+		name string
+		res  registry.Resource
+	}{
+		{"unknown kind", registry.Resource{GroupResource: widgets, Kind: "Gadget"}},
+		{"unknown version", registry.Resource{GroupResource: widgets, Kind: "Widget", StorageVersion: "v9"}},
+		{"other type", registry.Typed(registry.ResourceOf[*oldWidget]{GroupResource: widgets, Kind: "Widget"})},
+	} {
+		if _, err := registry.New(cfg, tt.res); err == nil {
+			t.Errorf("New with %s: got no error", tt.name)
+		}
+	}
+}
