@@ -111,19 +111,16 @@ func (s *Server) authenticator() (authn.Authenticator, error) {
 	if s.identity.own != nil {
 		all = append(all, authn.NewX509(s.identity.clients.get))
 	}
+	tokens := new(authn.Tokens) // knows none: who shows a token that nobody knows is refused, not anonymous
 	if s.cfg.TokenAuthFile != "" {
-		tokens, err := authn.ReadTokenFile(s.cfg.TokenAuthFile)
-		if err != nil {
+		var err error
+		if tokens, err = authn.ReadTokenFile(s.cfg.TokenAuthFile); err != nil {
 			return nil, fmt.Errorf("server: %w", err)
 		}
-		all = append(all, tokens)
 	}
-	all = append(all, s.cfg.Authenticators...)
+	all = append(append(all, tokens), s.cfg.Authenticators...)
 	if s.cfg.NoAnonymous {
 		return authn.Union(all...), nil
-	}
-	if len(all) == 0 {
-		return authn.Anonymous(nil), nil
 	}
 	return authn.Anonymous(authn.Union(all...)), nil
 }
