@@ -45,17 +45,17 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 	if isNamespace || a.Namespace == "" {
 		return nil
 	}
-	phase, err := l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "0")
-	if meta.IsNotFound(err) { // maybe it is only too new for the cache
-		phase, err = l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "")
+	if a.Operation == Update { // what exists may change until it is gone; whether its namespace exists is all that counts
+		_, err := l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "0")
+		if !meta.IsNotFound(err) {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if a.Operation == Create && phase == "Terminating" {
+	phase, err := l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "") // a deletion that has begun must be seen
+	if err == nil && a.Operation == Create && phase == "Terminating" {
 		return terminating(a)
 	}
-	return nil
+	return err
 }
 
 // terminating is the answer to who creates something in a namespace that is being emptied.
