@@ -39,7 +39,7 @@ func (s *Store) apiError(err error, name string) error {
 	case storage.Compacted:
 		return meta.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	case storage.TooLarge:
-		return meta.NewRequestEntityTooLarge("etcdserver: request is too large")
+		return meta.NewBadRequest("etcdserver: request is too large") // as all engines say it; kube-apiserver makes it a 500
 	case storage.InDoubt:
 		return meta.NewServerTimeout(gr, e.Op, 0)
 	case storage.NoLease: // the store has forgotten a lease that it had granted; the next try gets another

@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -73,5 +74,24 @@ func TestDeleteHearsQueryAndBody(t *testing.T) {
 		if r, err := p.send(t.Context(), &s); err != nil || r.status/100 != 2 {
 			t.Fatalf("%s %s: %v, %+v", s.Method, s.Path, err, r)
 		}
+	}
+}
+
+// TestTooLarge stores what no engine takes, which kube-apiserver answers with 500.
+func TestTooLarge(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlayer(t, start(t, engine.config(t)))
+			r, err := p.send(t.Context(), &step{Method: "POST", Path: "/api/v1/namespaces/default/pods", Body: `{"metadata":{"name":"p"},
+				"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"` + strings.Repeat("a", 2<<20) + `"}]}]}}`})
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := r.json()
+			if got := textAt(body, "message"); r.status != 400 || got != "etcdserver: request is too large" {
+				t.Errorf("got %d %s", r.status, short(string(r.data)))
+			}
+		})
 	}
 }
