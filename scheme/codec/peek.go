@@ -373,22 +373,3 @@ func (l *peeker) labels(node *pathNode) error {
 }
 
 var plainPeeker = NewPeeker()
-
-// StripVersion appends data without its metadata.resourceVersion to dst.
-func StripVersion(dst, data []byte) ([]byte, error) {
-	var out Peek
-	if err := plainPeeker.Peek(data, &out); err != nil {
-		return dst, err
-	}
-	dst = append(dst, data[:out.Version.Start]...)
-	return append(dst, data[out.Version.End:]...), nil
-}
-
-// SpliceVersion appends data with resourceVersion inserted at splice (see Peek.Splice) to dst.
-func SpliceVersion(dst, data []byte, splice int, resourceVersion string) []byte {
-	dst = append(dst, data[:splice]...)
-	dst = append(dst, `"resourceVersion":"`...)
-	dst = append(dst, resourceVersion...)
-	dst = append(dst, `",`...)
-	return append(dst, data[splice:]...)
-}

@@ -56,13 +56,13 @@ func TestSplice(t *testing.T) {
 		if err := NewPeeker().Peek([]byte(data), &p); err != nil {
 			t.Fatalf("Peek(%s): %v", data, err)
 		}
-		got := SpliceVersion(nil, []byte(data), p.Splice, "5")
+		got := spliceVersion(nil, []byte(data), p.Splice, "5")
 		if want := strings.Replace(data, tt.meta, tt.want, 1); string(got) != want {
-			t.Errorf("SpliceVersion(%s):\n got %s\nwant %s", data, got, want)
+			t.Errorf("spliceVersion(%s):\n got %s\nwant %s", data, got, want)
 		}
-		back, err := StripVersion(nil, got)
+		back, err := stripVersion(nil, got)
 		if err != nil || string(back) != data {
-			t.Errorf("StripVersion(%s): %v\n got %s\nwant %s", got, err, back, data)
+			t.Errorf("stripVersion(%s): %v\n got %s\nwant %s", got, err, back, data)
 		}
 	}
 	for _, tt := range []struct{ in, want string }{
@@ -71,8 +71,8 @@ func TestSplice(t *testing.T) {
 		{`{"metadata":{"name":"a" , "resourceVersion":"1" }}`, `{"metadata":{"name":"a" }}`},
 		{`{"metadata":{"name":"a"}}`, `{"metadata":{"name":"a"}}`},
 	} {
-		if got, err := StripVersion(nil, []byte(tt.in)); err != nil || string(got) != tt.want {
-			t.Errorf("StripVersion(%s): got %s, %v, want %s", tt.in, got, err, tt.want)
+		if got, err := stripVersion(nil, []byte(tt.in)); err != nil || string(got) != tt.want {
+			t.Errorf("stripVersion(%s): got %s, %v, want %s", tt.in, got, err, tt.want)
 		}
 	}
 }
@@ -117,15 +117,15 @@ func FuzzPeek(f *testing.F) {
 		if labels, _ := m["labels"].(map[string]any); len(labels) != len(got.Labels) {
 			t.Fatalf("Peek(%q): %d labels, want %d", data, len(got.Labels), len(labels))
 		}
-		stripped, err := StripVersion(nil, data)
+		stripped, err := stripVersion(nil, data)
 		if err != nil || !json.Valid(stripped) {
-			t.Fatalf("StripVersion(%q): %q, %v", data, stripped, err)
+			t.Fatalf("stripVersion(%q): %q, %v", data, stripped, err)
 		}
 		if got.Splice == 0 || got.ResourceVersion != "" {
 			return
 		}
-		if spliced := SpliceVersion(nil, data, got.Splice, "77"); !json.Valid(spliced) || p.Peek(spliced, &got) != nil {
-			t.Fatalf("SpliceVersion(%q): %q", data, spliced)
+		if spliced := spliceVersion(nil, data, got.Splice, "77"); !json.Valid(spliced) || p.Peek(spliced, &got) != nil {
+			t.Fatalf("spliceVersion(%q): %q", data, spliced)
 		}
 	})
 }
@@ -177,4 +177,23 @@ func BenchmarkPeek(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// stripVersion appends data without its metadata.resourceVersion to dst.
+func stripVersion(dst, data []byte) ([]byte, error) {
+	var out Peek
+	if err := plainPeeker.Peek(data, &out); err != nil {
+		return dst, err
+	}
+	dst = append(dst, data[:out.Version.Start]...)
+	return append(dst, data[out.Version.End:]...), nil
+}
+
+// spliceVersion appends data with resourceVersion inserted at splice (see Peek.Splice) to dst.
+func spliceVersion(dst, data []byte, splice int, resourceVersion string) []byte {
+	dst = append(dst, data[:splice]...)
+	dst = append(dst, `"resourceVersion":"`...)
+	dst = append(dst, resourceVersion...)
+	dst = append(dst, `",`...)
+	return append(dst, data[splice:]...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/memory"
+	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
 // unruly is a store whose methods tests replace.
@@ -73,9 +74,13 @@ func fail(kind storage.Kind) error { return &storage.Error{Op: "test", Kind: kin
 type brittle struct {
 	storage.Cursor
 	broken chan error
+	cause  error // of the next call
 }
 
 func (b *brittle) Next(ctx context.Context) (storage.Batch, error) {
+	if b.cause != nil {
+		return storage.Batch{}, b.cause
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var cause error
@@ -93,9 +98,8 @@ func (b *brittle) Next(ctx context.Context) (storage.Batch, error) {
 	<-done
 	if cause != nil && err != nil {
 		return batch, cause
-	} else if cause != nil {
-		b.broken <- cause // after this batch
 	}
+	b.cause = cause // after this batch
 	return batch, err
 }
 
@@ -714,4 +718,72 @@ func TestCompactedWhileLoading(t *testing.T) {
 	if err := r.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestFaulty lets the i-th operation of a short session fail, i = 0, 1, 2, ..., until one passes without a fault. What
+// is reported as done is done, what is refused is not, and the cache equals the store in the end.
+func TestFaulty(t *testing.T) {
+	for _, fault := range []storagetest.Fault{storagetest.Refuse, storagetest.Lose, storagetest.Pretend} {
+		for i, faulted := 0, true; faulted; i++ {
+			f := storagetest.NewFaulty(memory.New(memory.Config{}))
+			f.FailAt(i, fault)
+			faulted = session(t, f, fmt.Sprintf("fault %d at %d", fault, i), func() bool { return f.Ops() > i })
+			if i > 200 {
+				t.Fatalf("fault %d: still faults after %d operations", fault, i)
+			}
+		}
+	}
+}
+
+// session writes and reads; every step is tried until it succeeds, and must have happened once. It returns whether the
+// fault came.
+func session(t *testing.T, store storage.Store, name string, came func() bool) bool {
+	t.Helper()
+	c := cache.New(store, cache.Config{})
+	defer store.Close()
+	defer c.Close()
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+	key := things + "ns/a"
+	try := func(step string, f func() error) {
+		t.Helper()
+		for n := range 3 {
+			err := f()
+			if err == nil {
+				return
+			}
+			if kind := storage.KindOf(err); kind != storage.Unavailable && kind != storage.InDoubt || n > 0 {
+				t.Errorf("%s: %s, try %d: %v", name, step, n, err)
+				return
+			}
+		}
+	}
+	try("create", func() error {
+		_, err := r.Create(t.Context(), key, body(key, "", nil), 0)
+		return err
+	})
+	try("load", func() error { _, err := r.Exists(t.Context(), key); return err })
+	for i := range 3 {
+		try("update", func() error {
+			o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+				return body(key, value(cur)+"x", nil), 0, nil
+			})
+			if err == nil && len(value(o)) != i+1 {
+				t.Errorf("%s: update %d: got %q", name, i, value(o))
+			}
+			return err
+		})
+		try("list", func() error {
+			list, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
+			if err == nil && (len(list.Objects) != 1 || len(value(list.Objects[0])) != i+1) {
+				t.Errorf("%s: list %d: got %s", name, i, show(list.Objects))
+			}
+			return err
+		})
+	}
+	try("delete", func() error { _, err := r.Delete(t.Context(), key, cache.DeleteOptions{}, nil); return err })
+	try("verify", func() error { return r.Verify(t.Context()) })
+	if n := r.Count(); n != 0 {
+		t.Errorf("%s: got %d objects in the end, want 0", name, n)
+	}
+	return came()
 }

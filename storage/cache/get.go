@@ -26,7 +26,7 @@ type Want struct {
 }
 
 // errBehind says that the cache did not reach a revision in time that the store has.
-var errBehind = errors.New("the cache is behind the store")
+var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable, Err: errors.New("the cache is behind the store")}
 
 // at returns a state that satisfies want (at least as new, for Exact), and its revision. Errors: Future, errBehind.
 func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision, error) {

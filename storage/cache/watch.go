@@ -83,7 +83,7 @@ type initial struct {
 }
 
 // Watch returns a position in the history of the resource. Errors: Compacted (After is no longer in the store's
-// history), Future (Want), Corrupt. Close the watcher.
+// history), Future (Want), Unavailable (the cache is behind), Corrupt. Close the watcher.
 func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
 	w := &Watcher{r: r, opts: opts}
 	w.marks.begin(&r.c.cfg)
@@ -120,9 +120,6 @@ func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, erro
 func (w *Watcher) join(ctx context.Context, want Want) (*state, storage.Revision, error) {
 	for {
 		s, rev, err := w.r.at(ctx, want)
-		if err == errBehind {
-			err = &storage.Error{Op: "watch", Key: w.r.cfg.Prefix, Kind: storage.Unavailable, Err: err}
-		}
 		if err != nil {
 			return nil, 0, err
 		}
