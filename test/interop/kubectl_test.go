@@ -129,6 +129,16 @@ type shell struct {
 	level *strings.Replacer
 }
 
+// scripts are further commands of sessions, so that these need not sleep.
+var scripts = map[string]string{
+	// await CMD... repeats a command until it succeeds.
+	"await": `for i in $(seq 200); do "$@" > /dev/null 2>&1 && exit; sleep 0.1; done; echo "await $*: gave up"; exit 1`,
+	// watched waits until a watch is open, unwatch PID ends it and waits until none is.
+	"watched": `await watches '[1-9]'`,
+	"unwatch": `kill $1; await watches 0`,
+	"watches": `kubectl get --raw /metrics | grep -q "^apiserver_longrunning_requests{.*} $1"`,
+}
+
 // commandLimit bounds a command of a session.
 const commandLimit = time.Minute
 
@@ -142,6 +152,11 @@ func newShell(t *testing.T, s *server) *shell {
 	}
 	if err := os.Symlink(programs.kubectl, filepath.Join(dir, "bin", "kubectl")); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range scripts {
+		if err := os.WriteFile(filepath.Join(dir, "bin", name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return &shell{
 		dir: filepath.Join(dir, "work"),
