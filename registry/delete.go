@@ -117,7 +117,8 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	if changed {
 		m.Finalizers = finalizers
 	}
-	held := d.s.held(obj)
+	// What is emptied first (a namespace) only begins to go, even if nothing holds it.
+	held := d.s.held(obj) || d.s.res.Strategy.Terminate != nil && m.DeletionTimestamp == nil
 	switch {
 	case graceful && (held || *d.opts.GracePeriodSeconds > 0):
 		return true, false, nil

@@ -2,7 +2,8 @@
 // ours, and names every difference.
 //
 // testdata/scenarios has sequences of requests, grouped by topic, each step with the recorded answer; testdata/errors.json
-// single requests with the answers that surprise. A body, a status and the headers that matter must agree to the
+// single requests with the answers that surprise; testdata/resources.json discovery, columns and selectable fields of
+// every resource, of which those that are served are compared. A body, a status and the headers that matter must agree to the
 // letter once what differs between any two runs (uids, revisions, times, made-up names) is levelled out. Scenarios are
 // independent of each other and of what else is on the server, and run in parallel, against each storage engine.
 //
@@ -13,5 +14,6 @@
 // What is not compared: managedFields.
 //
 // Read: conformance_test.go, scenario_test.go, player_test.go, stream_test.go, level_test.go, compare_test.go, then the
-// tables in differences_test.go and waiting_test.go, and errors_test.go.
+// tables in differences_test.go and waiting_test.go, then errors_test.go and resources_test.go. replay_test.go tests the
+// replayer itself.
 package conformance
