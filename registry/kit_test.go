@@ -66,8 +66,14 @@ func newScheme(tb testing.TB) *scheme.Scheme {
 	s.AddKnownType(v1.WithKind("Widget"), &widget{})
 	s.AddKnownType(v1beta1.WithKind("Widget"), &oldWidget{})
 	s.SetVersionPriority(v1, v1beta1)
-	scheme.AddConversion(s, func(in *oldWidget, out *widget) error { out.Spec.Color = in.Colour; return nil })
-	scheme.AddConversion(s, func(in *widget, out *oldWidget) error { out.Colour = in.Spec.Color; return nil })
+	scheme.AddConversion(s, func(in *oldWidget, out *widget) error {
+		out.Spec.Color = in.Colour
+		return scheme.ConvertFields(s, in, out)
+	})
+	scheme.AddConversion(s, func(in *widget, out *oldWidget) error {
+		out.Colour = in.Spec.Color
+		return scheme.ConvertFields(s, in, out)
+	})
 	s.AddFieldLabels(v1.WithKind("Widget"), func(label, value string) (string, string, error) {
 		if label != "spec.color" && label != "metadata.name" && label != "metadata.namespace" {
 			return "", "", errors.New("field label not supported: " + label)

@@ -1,37 +1,181 @@
-package registry
+package registry_test
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
 
-// Fields may share a path, be found elsewhere, and have defaults; the pairs come sorted by label.
-func TestFieldPairs(t *testing.T) {
-	r := newReader(newConfig(t), testGV.WithKind("Gadget"), "/registry/gadgets/", []FieldValue{
-		{Label: "source", Path: "source.name", Else: "reporter"},
-		{Label: "reporter", Path: "reporter"},
-		{Label: "alias", Path: "reporter"},
-		{Label: "hidden", Path: "hidden", Else: "nowhere", Default: "false"},
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/encryption"
+)
+
+// entry is a stored widget.
+func entry(name, value string) storage.Entry {
+	return storage.Entry{Key: "/registry/test.example.com/widgets/ns/" + name, Value: []byte(value), Rev: 5}
+}
+
+const meta1 = `"metadata":{"name":"a","namespace":"ns","uid":"u","creationTimestamp":"2030-01-01T00:00:00Z","labels":{"b":"2","a":"1"}}`
+
+// protobuf is the widget of meta1 as a server that stores protobuf has it.
+func protobuf(t *testing.T) string {
+	t.Helper()
+	w := named("a", colored("red"), func(w *widget) {
+		w.Namespace, w.UID, w.Labels = "ns", "u", map[string]string{"a": "1", "b": "2"}
+		w.CreationTimestamp = &meta.Time{Time: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+		w.SetGroupVersionKind(v1.WithKind("Widget"))
 	})
-	const head = `{"kind":"Gadget","apiVersion":"test.example.com/v1","metadata":{"name":"n","namespace":"ns"}`
-	for _, tt := range []struct{ rest, source, reporter, hidden string }{
-		{`}`, "", "", "false"},
-		{`,"reporter":"r"}`, "r", "r", "false"},
-		{`,"reporter":"r","source":{"name":"s"},"hidden":true}`, "s", "r", "true"},
-		{`,"source":{"name":""},"nowhere":"x"}`, "", "", "x"},
-	} {
-		got, err := r.decode("k", []byte(head+tt.rest))
-		if err != nil {
-			t.Fatal(err)
+	data, err := codec.AppendProto(nil, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestStoredForms reads objects in all the forms in which they can be stored, and sees that a write brings each into
+// the form that is configured, a write without a change as well.
+func TestStoredForms(t *testing.T) {
+	forms := map[string]string{
+		"json":            `{"kind":"Widget","apiVersion":"test.example.com/v1",` + meta1 + `,"spec":{"color":"red"},"status":{}}` + "\n",
+		"apiVersion 1st":  `{"apiVersion":"test.example.com/v1","kind":"Widget",` + meta1 + `,"spec":{"color":"red"},"status":{}}`,
+		"kind last":       `{` + meta1 + `,"spec":{"color":"red"},"kind":"Widget","apiVersion":"test.example.com/v1"}`,
+		"spaced":          "{\n \"kind\": \"Widget\", \"apiVersion\": \"test.example.com/v1\",\n " + meta1 + `, "spec": {"color": "red"}}`,
+		"older version":   `{"kind":"Widget","apiVersion":"test.example.com/v1beta1",` + meta1 + `,"colour":"red"}`,
+		"with a version":  `{"kind":"Widget","apiVersion":"test.example.com/v1",` + strings.Replace(meta1, `"uid"`, `"resourceVersion":"3","uid"`, 1) + `,"spec":{"color":"red"}}`,
+		"protobuf":        protobuf(t),
+		"unknown members": `{"kind":"Widget","apiVersion":"test.example.com/v1",` + meta1 + `,"spec":{"color":"red","shade":[1,{"x":"y"}]}}`,
+	}
+	for _, asProtobuf := range []bool{false, true} {
+		for name, value := range forms {
+			t.Run(fmt.Sprintf("%s/protobuf=%v", name, asProtobuf), func(t *testing.T) {
+				k := newKit(t, options{entries: []storage.Entry{entry("a", value)},
+					config: func(c *registry.Config) { c.Protobuf = asProtobuf }})
+				for _, req := range []request.ListRequest{
+					selectors(t, "ns", "a=1,b=2", ""), selectors(t, "", "", "spec.color=red,metadata.name=a"),
+				} {
+					wantNames(t, "selected", k.names(req), "a")
+				}
+				w := k.get("a")
+				if w.Spec.Color != "red" || w.ResourceVersion != "5" || w.Labels["b"] != "2" {
+					t.Fatalf("got %s", text(w))
+				}
+				if _, _, err := k.put(k.Store, w); err != nil {
+					t.Fatal(err)
+				}
+				stored := k.stored("a")
+				if isProto := codec.IsProtobuf([]byte(stored)); isProto != asProtobuf {
+					t.Errorf("after a write: stored as protobuf %v, want %v", isProto, asProtobuf)
+				}
+				if !asProtobuf && !strings.HasPrefix(stored, `{"kind":"Widget","apiVersion":"test.example.com/v1",`) && name != "apiVersion 1st" && name != "kind last" && name != "spaced" {
+					t.Errorf("after a write without a change: stored %s, want the storage version", stored)
+				}
+				if got := k.get("a"); got.Spec != w.Spec || got.UID != w.UID {
+					t.Errorf("after a write: got %s, want %s", text(got), text(w))
+				}
+			})
 		}
-		want := map[string]string{"alias": tt.reporter, "hidden": tt.hidden, "metadata.name": "n", "metadata.namespace": "ns",
-			"reporter": tt.reporter, "source": tt.source}
-		last := ""
-		for _, p := range got.Fields {
-			if p.Value != want[p.Key] || p.Key <= last {
-				t.Errorf("%s: got %s=%q after %q, want %q", tt.rest, p.Key, p.Value, last, want[p.Key])
-			}
-			last = p.Key
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	k := newKit(t, options{entries: []storage.Entry{
+		entry("broken", `{"kind":"Widget",`),
+		entry("stranger", `{"kind":"Gadget","apiVersion":"else/v1","metadata":{"name":"stranger"}}`),
+		entry("garbage", "k8s\x00\xff\xff\xff"),
+	}})
+	for _, name := range []string{"broken", "stranger", "garbage"} {
+		if _, err := k.Get(k.ctx, "ns", name, ""); !meta.IsInternalError(err) {
+			t.Errorf("Get(%s): got %v, want an internal error", name, err)
 		}
-		if len(got.Fields) != len(want) {
-			t.Errorf("%s: got %d fields, want %d", tt.rest, len(got.Fields), len(want))
+	}
+	if _, err := k.List(k.ctx, &request.ListRequest{}); !meta.IsInternalError(err) {
+		t.Errorf("List: got %v, want an internal error", err)
+	}
+}
+
+func TestEncrypted(t *testing.T) {
+	config, err := encryption.Parse([]byte(`
+apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [widgets.test.example.com]
+  providers:
+  - aesgcm: {keys: [{name: k, secret: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := config.For(widgets.Group, widgets.Resource)
+	k := newKit(t, options{wrap: func(s storage.Store) storage.Store {
+		return encryption.Wrap(s, func(string) encryption.Chain { return chain })
+	}})
+	k.create(named("a", colored("crimson")))
+	raw, err := k.engine.Get(k.ctx, "/registry/test.example.com/widgets/ns/a")
+	if err != nil || strings.Contains(string(raw.Value), "crimson") {
+		t.Errorf("stored %q, %v, want no plain text", raw.Value, err)
+	}
+	if w := k.get("a"); w.Spec.Color != "crimson" {
+		t.Errorf("got %s", text(w))
+	}
+}
+
+func TestView(t *testing.T) {
+	k := newKit(t, options{})
+	k.fill(2, "ns", "other")
+	if _, err := registry.ViewOf[*oldWidget](k.Store); err == nil {
+		t.Error("a view of another type: got no error")
+	}
+	if _, err := registry.ViewOf[*widget](nil); err == nil {
+		t.Error("a view of nothing: got no error")
+	}
+	view, err := registry.ViewOf[*widget](k.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := view.Get(k.ctx, "ns", "w01")
+	if err != nil || w.Name != "w01" {
+		t.Errorf("Get: %s, %v", text(w), err)
+	}
+	w.Spec.Color = "mine" // the caller owns it
+	if again, err := view.Get(k.ctx, "ns", "w01"); err != nil || again.Spec.Color == "mine" {
+		t.Errorf("a change of what Get returned shows: %s, %v", text(again), err)
+	}
+	if _, err := view.Get(k.ctx, "ns", "none"); !meta.IsNotFound(err) {
+		t.Errorf("Get of nothing: %v", err)
+	}
+	for ns, want := range map[string]int{"": 4, "ns": 2, "none": 0} {
+		if list, err := view.List(k.ctx, ns); err != nil || len(list) != want {
+			t.Errorf("List(%q): %d, %v, want %d", ns, len(list), err, want)
 		}
+	}
+}
+
+func TestField(t *testing.T) {
+	k := newKit(t, options{})
+	k.create(named("a", colored("red")))
+	for _, tt := range []struct{ label, want string }{{"spec.color", "red"}, {"metadata.name", "a"}, {"other", ""}} {
+		if got, err := k.Field(k.ctx, "ns", "a", tt.label, "0"); err != nil || got != tt.want {
+			t.Errorf("Field(%s): got %q, %v, want %q", tt.label, got, err, tt.want)
+		}
+	}
+	if _, err := k.Field(k.ctx, "ns", "b", "spec.color", ""); !meta.IsNotFound(err) {
+		t.Errorf("Field of nothing: %v", err)
+	}
+}
+
+func TestDefaultTable(t *testing.T) {
+	k := newKit(t, options{})
+	k.create(named("a"))
+	enc, err := k.Get(k.ctx, "ns", "a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, _, err := k.Row(enc, now)
+	if err != nil || fmt.Sprint(cells) != "[a 2030-05-06T07:08:09Z]" || len(k.Columns()) != len(cells) {
+		t.Errorf("got %v, %v", cells, err)
 	}
 }
