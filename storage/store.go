@@ -14,8 +14,8 @@
 // has ended fails with the context's error; a write that was under way then is InDoubt, with that error as its cause.
 // After Close everything fails with Closed.
 // Not here: JSON, defaulting, validation (registry); who may write (filters).
-// Derived once for all engines: Sure (what became of a write in doubt), Leases (a time to live for keys), Compactor
-// (periodic compaction), encryption/ (values encrypted at rest).
+// Derived once for all engines: Leases (a time to live for keys), Compactor (periodic compaction), encryption/ (values
+// encrypted at rest), cache/ (retrying updates, and what became of a write in doubt).
 // Read: store.go, errors.go, memory/, then cache/.
 package storage
 
