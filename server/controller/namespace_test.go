@@ -1,0 +1,270 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// world is a server with a namespace "n".
+type world struct {
+	t *testing.T
+	s *server.Server
+}
+
+func start(t *testing.T, cfg server.Config) *world {
+	t.Helper()
+	cfg.SecurePort, cfg.HTTPPort = server.NoPort, server.AnyPort
+	w := &world{t, servertest.Start(t, cfg).Server}
+	w.create("namespaces", "", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
+	return w
+}
+
+func (w *world) create(resource, namespace string, obj meta.Object) {
+	w.t.Helper()
+	w.s.Scheme.Default(obj)
+	if _, err := w.s.Store(meta.GroupResource{Resource: resource}).Create(w.t.Context(), namespace, "", obj, &meta.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) configMap(name string, finalizers ...string) {
+	w.t.Helper()
+	w.create("configmaps", "n", &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers}})
+}
+
+func (w *world) pod(name, node string, finalizers ...string) {
+	w.t.Helper()
+	w.create("pods", "n", &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "i"}}}})
+}
+
+func (w *world) deleteNamespace() {
+	w.t.Helper()
+	if _, err := w.s.Store(meta.GroupResource{Resource: "namespaces"}).Delete(w.t.Context(), "", "n", &meta.DeleteOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// release takes the finalizers off an object in n.
+func (w *world) release(resource, name string) {
+	w.t.Helper()
+	_, _, err := w.s.Store(meta.GroupResource{Resource: resource}).Update(w.t.Context(), &request.UpdateRequest{
+		Namespace: "n", Name: name, Options: &meta.UpdateOptions{},
+		Change: func(_ context.Context, cur request.Current) (meta.Object, error) {
+			obj, err := cur.Object()
+			if err == nil {
+				obj.GetObjectMeta().Finalizers = nil
+			}
+			return obj, err
+		}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// await watches the namespace until ok; nil means that it is gone.
+func (w *world) await(what string, ok func(ns *corev1.Namespace) bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer cancel()
+	store := w.s.Store(meta.GroupResource{Resource: "namespaces"})
+	fields, err := meta.ParseFields("metadata.name=n")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cursor, err := store.Watch(ctx, &request.ListRequest{Fields: fields})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer cursor.Close()
+	if _, err := store.Get(ctx, "", "n", ""); meta.IsNotFound(err) && ok(nil) {
+		return
+	}
+	for {
+		events, err := cursor.Next(ctx)
+		if err != nil {
+			w.t.Fatalf("waiting for %s: %v", what, err)
+		}
+		for _, e := range events {
+			var ns *corev1.Namespace
+			if e.Type != request.Deleted {
+				obj, err := store.Decode(e.Object)
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				ns = obj.(*corev1.Namespace)
+			}
+			if ok(ns) {
+				return
+			}
+		}
+	}
+}
+
+func gone(ns *corev1.Namespace) bool { return ns == nil }
+
+func (w *world) count(resource string) int {
+	w.t.Helper()
+	list, err := w.s.Store(meta.GroupResource{Resource: resource}).List(w.t.Context(), &request.ListRequest{Namespace: "n"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list.Len
+}
+
+// condition returns "status reason: message" of a condition.
+func condition(ns *corev1.Namespace, typ string) string {
+	if ns == nil {
+		return "gone"
+	}
+	for _, c := range ns.Status.Conditions {
+		if string(c.Type) == typ {
+			return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+		}
+	}
+	return ""
+}
+
+func TestEmptyNamespace(t *testing.T) {
+	w := start(t, server.Config{})
+	w.deleteNamespace()
+	w.await("the end", gone)
+}
+
+func TestFullNamespace(t *testing.T) {
+	w := start(t, server.Config{})
+	for i := range 20 {
+		w.configMap(fmt.Sprintf("c%d", i))
+		w.pod(fmt.Sprintf("p%d", i), "")
+		w.create("secrets", "n", &corev1.Secret{ObjectMeta: meta.ObjectMeta{Name: fmt.Sprintf("s%d", i)}})
+	}
+	w.deleteNamespace()
+	w.await("the end", gone)
+	for _, r := range []string{"configmaps", "pods", "secrets"} {
+		if n := w.count(r); n != 0 {
+			t.Errorf("%d %s are left", n, r)
+		}
+	}
+	w.create("namespaces", "", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
+	w.configMap("again")
+}
+
+// TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has none.
+func TestFinalizersHold(t *testing.T) {
+	w := start(t, server.Config{})
+	w.configMap("plain")
+	w.configMap("held", "example.com/a")
+	w.deleteNamespace()
+	w.await("the conditions", func(ns *corev1.Namespace) bool {
+		if ns == nil {
+			t.Fatal("the namespace is gone, and the object in it is not")
+		}
+		return strings.HasPrefix(condition(ns, "NamespaceFinalizersRemaining"), "True")
+	})
+	w.await("the state", func(ns *corev1.Namespace) bool {
+		for typ, want := range map[string]string{
+			"NamespaceDeletionDiscoveryFailure":           "False ResourcesDiscovered: All resources successfully discovered",
+			"NamespaceDeletionGroupVersionParsingFailure": "False ParsedGroupVersions: All legacy kube types successfully parsed",
+			"NamespaceDeletionContentFailure":             "False ContentDeleted: All content successfully deleted, may be waiting on finalization",
+			"NamespaceContentRemaining":                   "True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances",
+			"NamespaceFinalizersRemaining":                "True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/a in 1 resource instances",
+		} {
+			if got := condition(ns, typ); got != want {
+				t.Errorf("%s: got %q, want %q", typ, got, want)
+			}
+		}
+		return true
+	})
+	if n := w.count("configmaps"); n != 1 {
+		t.Errorf("%d config maps are left, want the one with a finalizer", n)
+	}
+	w.release("configmaps", "held")
+	w.await("the end", gone)
+}
+
+// TestPodsGoFirst wants nothing else touched while a pod ends.
+func TestPodsGoFirst(t *testing.T) {
+	w := start(t, server.Config{})
+	w.configMap("needed")
+	w.pod("slow", "node", "example.com/slow")
+	w.deleteNamespace()
+	w.await("the conditions", func(ns *corev1.Namespace) bool {
+		return strings.Contains(condition(ns, "NamespaceContentRemaining"), "pods. has 1")
+	})
+	if n := w.count("configmaps"); n != 1 {
+		t.Errorf("%d config maps are left while a pod ends, want 1", n)
+	}
+	zero := int64(0)
+	if _, err := w.s.Store(meta.GroupResource{Resource: "pods"}).Delete(t.Context(), "n", "slow", &meta.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+		t.Fatal(err)
+	}
+	w.release("pods", "slow")
+	w.await("the end", gone)
+}
+
+// stubborn rejects the deletion of config maps until it is told not to.
+type stubborn struct{ on atomic.Bool }
+
+func (*stubborn) Name() string                        { return "Stubborn" }
+func (*stubborn) Handles(op admission.Operation) bool { return op == admission.Delete }
+
+func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
+	if s.on.Load() && a.Resource.Resource == "configmaps" {
+		return a.Forbidden("not now")
+	}
+	return nil
+}
+
+// TestFailureShows sees what keeps a namespace in its status, and the controller trying again.
+func TestFailureShows(t *testing.T) {
+	p := &stubborn{}
+	p.on.Store(true)
+	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	w.configMap("c")
+	w.deleteNamespace()
+	w.await("the conditions", func(ns *corev1.Namespace) bool {
+		c := condition(ns, "NamespaceDeletionContentFailure")
+		return strings.HasPrefix(c, "True ContentDeletionFailed: ") && strings.Contains(c, "not now")
+	})
+	p.on.Store(false)
+	w.await("the end", gone)
+}
+
+// TestNoNewContent refuses objects in a namespace that is being deleted.
+func TestNoNewContent(t *testing.T) {
+	w := start(t, server.Config{})
+	w.configMap("held", "example.com/a")
+	w.deleteNamespace()
+	_, err := w.s.Store(meta.GroupResource{Resource: "configmaps"}).Create(t.Context(), "n", "",
+		&corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: "late"}}, &meta.CreateOptions{})
+	var status *meta.StatusError
+	if !errors.As(err, &status) || status.Status.Code != 403 {
+		t.Errorf("got %v, want 403", err)
+	}
+	w.release("configmaps", "held")
+	w.await("the end", gone)
+}
+
+// TestControllerLeftOut leaves a deleted namespace as it is.
+func TestControllerLeftOut(t *testing.T) {
+	for _, list := range [][]string{{}, {"-namespace"}, {"*", "-namespace-controller"}, {"-namespace", "*"}} {
+		w := start(t, server.Config{Controllers: list})
+		w.deleteNamespace()
+		obj, err := w.s.Store(meta.GroupResource{Resource: "namespaces"}).Get(t.Context(), "", "n", "")
+		if err != nil || !strings.Contains(string(obj.JSON()), "Terminating") || strings.Contains(string(obj.JSON()), "NamespaceContentRemaining") {
+			t.Errorf("controllers %q: got %v, %v, want it as it was", list, obj, err)
+		}
+	}
+}
