@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRun measures the limit server as if it were a real one, in every scenario.
+func TestRun(t *testing.T) {
+	p := plan{scenarios: scenarioNames(), objects: 20, size: 50, clients: 4, duration: 20 * time.Millisecond, rounds: 2, watchers: 5, writes: 30}
+	srv := httptest.NewTLSServer(newLimit(limitConfig{p.objects, p.size}))
+	defer srv.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(kubeconfig, []byte("clusters:\n- cluster:\n    insecure-skip-tls-verify: true\n    server: "+srv.URL+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), p, []string{"a=" + kubeconfig, "b=" + kubeconfig + "@1+2"}, false, &out); err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(out.String(), "\n\n")
+	for _, name := range append(scenarioNames(), "a op/s", "b op/s", "b:a") {
+		if !strings.Contains(table, name) {
+			t.Errorf("the table lacks %q:\n%s", name, table)
+		}
+	}
+	p.scenarios = []string{"nothing"}
+	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, &out); err == nil {
+		t.Error("an unknown scenario ran")
+	}
+}
+
+func TestParseTarget(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a@b") // the PIDs come behind the last @
+	if err := os.WriteFile(file, []byte("server: https://h:1/\nusers:\n- user:\n    token: \"abc\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := parseTarget("x="+file+"@12+34", plan{})
+	if err != nil || got.name != "x" || got.url != "https://h:1" || got.token != "abc" || len(got.pids) != 2 || got.pids[1] != 34 {
+		t.Errorf("parseTarget: got %+v, %v", got, err)
+	}
+	for _, bad := range []string{"x", "x=" + dir + "/none", "x=" + file + "@pid"} {
+		if _, err := parseTarget(bad, plan{}); err == nil {
+			t.Errorf("parseTarget(%q): no error", bad)
+		}
+	}
+}
+
+func TestKubeconfigData(t *testing.T) {
+	for _, bad := range []string{"", "server: x\nclient-key-data: ?", "server: x\nclient-certificate-data: YQ=="} {
+		if _, err := new(target).readKubeconfig(bad); err == nil {
+			t.Errorf("readKubeconfig(%q): no error", bad)
+		}
+	}
+	var config *tls.Config
+	config, err := new(target).readKubeconfig("server: x\ninsecure-skip-tls-verify: true")
+	if err != nil || !config.InsecureSkipVerify {
+		t.Errorf("got %+v, %v", config, err)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	pids := []int{os.Getpid()}
+	before := cpuOf(pids)
+	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); {
+	}
+	if cpuOf(pids) <= before || peakMemory(pids) < 1<<20 {
+		t.Errorf("CPU before %v, now %v; memory %d", before, cpuOf(pids), peakMemory(pids))
+	}
+	r := func(ops int, cpu time.Duration) *result { return &result{ops: ops, cpu: cpu, wall: time.Second} }
+	if got := median([]*result{r(1, 3), r(1, 1), r(1, 2)}); got.cpu != 2 {
+		t.Errorf("median: got %v", got.cpu)
+	}
+	lat := &result{latency: []time.Duration{3, 1, 2}}
+	if got := lat.percentile(.5); got != 2 {
+		t.Errorf("p50: got %v", got)
+	}
+	for _, tt := range []struct {
+		r, base *result
+		want    string
+	}{
+		{r(10, 30), r(10, 10), "3.00"}, {r(10, 0), r(20, 0), "(2.00)"}, {nil, r(1, 1), "-"},
+	} {
+		if got := ratio(tt.r, tt.base); got != tt.want {
+			t.Errorf("ratio: got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+func TestSample(t *testing.T) {
+	var w watcher
+	rest := w.sample([]byte(`{"x":1}` + "\n" + `{"data":{"state":"at1000"}}` + "\n" + `{"data":{"sta`))
+	if string(rest) != `{"data":{"sta` || len(w.latency) != 1 {
+		t.Errorf("got %q and %v", rest, w.latency)
+	}
+}
+
+func TestMetaOf(t *testing.T) {
+	list := []byte(`{"kind":"L","metadata":{"resourceVersion":"12","continue":"a"},"items":[{"continue":"b"}]}`)
+	for field, want := range map[string]string{"resourceVersion": "12", "continue": "a", "other": ""} {
+		if got := metaOf(list, field); got != want {
+			t.Errorf("metaOf(%s): got %q, want %q", field, got, want)
+		}
+	}
+	if got := metaOf([]byte(`{"metadata":{},"items":[{"continue":"b"}]}`), "continue"); got != "" {
+		t.Errorf("metaOf: got %q of an item", got)
+	}
+}

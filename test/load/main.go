@@ -1,0 +1,149 @@
+// Command load measures API servers side by side: how many operations a second, how fast, and how much CPU the server
+// spends on one. CPU per operation is the number to compare, because it does not depend on how fast this client is.
+//
+//	load [flags] NAME=KUBECONFIG[@PID+PID...]...
+//
+// Each scenario runs on every target before the next begins. The PIDs are those of all processes of a server, its etcd
+// included. With -limit there is one more target: a bare net/http server that has every answer ready, in a process of
+// its own. It is what no API server on net/http can be faster than, and the ratios are to it; else to the first target.
+//
+// Read: main.go, scenario.go, watch.go, limit.go; measure.go, target.go and table.go as needed.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+)
+
+// plan is what to run.
+type plan struct {
+	scenarios []string
+	objects   int           // that create makes and the others use
+	size      int           // bytes of data in an object
+	clients   int           // at once
+	duration  time.Duration // of a timed scenario
+	rounds    int           // of which the median counts
+	watchers  int
+	writes    int // that each watcher is to see
+	http2     bool
+	gzip      bool
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == limitCommand {
+		exitOn(serveLimit(os.Stdin, os.Stdout))
+		return
+	}
+	var p plan
+	var withLimit bool
+	only := flag.String("run", "", "scenarios, with commas between; default all: "+strings.Join(scenarioNames(), ","))
+	flag.IntVar(&p.objects, "n", 5000, "objects")
+	flag.IntVar(&p.size, "size", 1024, "bytes of data in an object")
+	flag.IntVar(&p.clients, "c", 16, "clients at once")
+	flag.DurationVar(&p.duration, "d", 3*time.Second, "duration of a timed scenario")
+	flag.IntVar(&p.rounds, "rounds", 1, "rounds; the median counts")
+	flag.IntVar(&p.watchers, "watchers", 200, "watchers in the watch scenario")
+	flag.IntVar(&p.writes, "writes", 500, "writes in the watch scenario")
+	flag.BoolVar(&p.http2, "http2", false, "use HTTP/2")
+	flag.BoolVar(&p.gzip, "gzip", false, "accept compressed answers")
+	flag.BoolVar(&withLimit, "limit", false, "measure a bare net/http server, too")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: load [flags] NAME=KUBECONFIG[@PID+PID...]...")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if p.scenarios = scenarioNames(); *only != "" {
+		p.scenarios = strings.Split(*only, ",")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	exitOn(run(ctx, p, flag.Args(), withLimit, os.Stdout))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures all targets and prints the table.
+func run(ctx context.Context, p plan, specs []string, withLimit bool, out io.Writer) error {
+	for _, name := range p.scenarios {
+		if !slices.Contains(scenarioNames(), name) {
+			return fmt.Errorf("there is no scenario %q", name)
+		}
+	}
+	var targets []*target
+	for _, spec := range specs {
+		t, err := parseTarget(spec, p)
+		if err != nil {
+			return err
+		}
+		targets = append(targets, t)
+	}
+	if withLimit {
+		t, stop, err := startLimit(p)
+		if err != nil {
+			return fmt.Errorf("start the limit server: %w", err)
+		}
+		defer stop()
+		targets = append(targets, t)
+	}
+	if len(targets) == 0 {
+		return fmt.Errorf("no targets: give NAME=KUBECONFIG or -limit")
+	}
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.name)
+	}
+	base := 0
+	if withLimit {
+		base = len(targets) - 1
+	}
+	table := newTable(names, base)
+	defer table.print(out)
+	for range p.rounds {
+		if err := round(ctx, p, targets, table, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round runs every scenario on every target, in a new namespace.
+func round(ctx context.Context, p plan, targets []*target, table *table, out io.Writer) error {
+	for _, t := range targets {
+		if err := t.makeNamespace(ctx); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		defer t.removeNamespace()
+	}
+	for _, s := range scenarios {
+		wanted := slices.Contains(p.scenarios, s.name)
+		if !wanted && s.name != "create" { // the others need what create makes
+			continue
+		}
+		for i, t := range targets {
+			r, err := s.run(ctx, p, t)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", t.name, s.name, err)
+			}
+			if wanted {
+				table.add(s.name, i, r)
+				fmt.Fprintf(out, "%-9s %-10s %s\n", s.name, t.name, r)
+			}
+		}
+	}
+	for i, t := range targets {
+		table.memory[i] = max(table.memory[i], peakMemory(t.pids))
+	}
+	return nil
+}

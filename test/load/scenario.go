@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// scenario is one kind of operation.
+type scenario struct {
+	name string
+	run  func(ctx context.Context, p plan, t *target) (*result, error)
+}
+
+// scenarios in the order in which they run: create first, delete last.
+var scenarios = []scenario{
+	{"create", each(func(t *target, i int, p plan) request {
+		return request{method: "POST", path: t.objects(), body: object(i, p.size, "0"), want: http.StatusCreated}
+	})},
+	{"version", timed(func(*target, int, plan) request { return get("/version") })},
+	{"notfound", timed(func(t *target, _ int, _ plan) request {
+		return request{method: "GET", path: t.objects() + "/none", want: http.StatusNotFound}
+	})},
+	{"get", timed(func(t *target, i int, p plan) request { return get(t.object(i % p.objects)) })},
+	{"get-rv0", timed(func(t *target, i int, p plan) request { return get(t.object(i%p.objects) + "?resourceVersion=0") })},
+	{"list", timed(func(t *target, _ int, _ plan) request { return get(t.objects()) })},
+	{"list-rv0", timed(func(t *target, _ int, _ plan) request { return get(t.objects() + "?resourceVersion=0") })},
+	{"page", pages},
+	{"update", timed(func(t *target, i int, p plan) request {
+		return request{method: "PUT", path: t.object(i % p.objects), body: object(i%p.objects, p.size, fmt.Sprint(i)), want: http.StatusOK}
+	})},
+	{"patch", timed(func(t *target, i int, p plan) request {
+		return request{method: "PATCH", path: t.object(i % p.objects), contentType: "application/merge-patch+json",
+			body: fmt.Appendf(nil, `{"data":{"state":"p%d"}}`, i), want: http.StatusOK}
+	})},
+	{"watch", watch},
+	{"delete", each(func(t *target, i int, _ plan) request {
+		return request{method: "DELETE", path: t.object(i), want: http.StatusOK}
+	})},
+}
+
+func scenarioNames() []string {
+	var names []string
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func get(path string) request { return request{method: "GET", path: path, want: http.StatusOK} }
+
+func objectName(i int) string { return fmt.Sprintf("object-%06d", i) }
+
+// object is a ConfigMap with size bytes of data and a short state.
+func object(i, size int, state string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"labels":{"app":"load"}},"data":{"state":%q,"fill":%q}}`,
+		objectName(i), state, strings.Repeat("x", size))
+}
+
+// call makes the request of the i-th operation.
+type call func(t *target, i int, p plan) request
+
+// each makes one call for each object.
+func each(c call) func(context.Context, plan, *target) (*result, error) {
+	return func(ctx context.Context, p plan, t *target) (*result, error) {
+		return workers(ctx, p, t, func(w *worker, i int) (bool, error) {
+			if i >= p.objects {
+				return false, nil
+			}
+			return true, w.do(ctx, c(t, i, p))
+		})
+	}
+}
+
+// timed makes calls for the duration of the plan.
+func timed(c call) func(context.Context, plan, *target) (*result, error) {
+	return func(ctx context.Context, p plan, t *target) (*result, error) {
+		end := time.Now().Add(p.duration)
+		return workers(ctx, p, t, func(w *worker, i int) (bool, error) {
+			if time.Now().After(end) {
+				return false, nil
+			}
+			return true, w.do(ctx, c(t, i, p))
+		})
+	}
+}
+
+// pages lists all objects in pages of pageSize, again and again. A page is an operation.
+func pages(ctx context.Context, p plan, t *target) (*result, error) {
+	const pageSize = 500
+	end := time.Now().Add(p.duration)
+	return workers(ctx, p, t, func(w *worker, _ int) (bool, error) {
+		if time.Now().After(end) {
+			return false, nil
+		}
+		path := fmt.Sprintf("%s?limit=%d", t.objects(), pageSize)
+		if w.token != "" {
+			path += "&continue=" + url.QueryEscape(w.token)
+		}
+		err := w.do(ctx, get(path))
+		w.token = metaOf(w.buf.Bytes(), "continue")
+		return true, err
+	})
+}
+
+// metaOf returns a string field of a list's metadata, which begins within the first bytes of every list that servers
+// write, or "".
+func metaOf(list []byte, field string) string {
+	head := list[:min(len(list), 4096)]
+	if i := bytes.Index(head, []byte(`"items"`)); i >= 0 {
+		head = head[:i]
+	}
+	_, rest, ok := bytes.Cut(head, []byte(`"`+field+`":"`))
+	if !ok {
+		return ""
+	}
+	value, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(value)
+}
+
+// worker is one client.
+type worker struct {
+	t       *target
+	buf     bytes.Buffer
+	token   string // of the next page
+	bytes   int64
+	latency []time.Duration
+}
+
+func (w *worker) do(ctx context.Context, q request) error {
+	begin := time.Now()
+	if err := w.t.do(ctx, q, &w.buf); err != nil {
+		return err
+	}
+	w.latency = append(w.latency, time.Since(begin))
+	w.bytes += int64(w.buf.Len())
+	return nil
+}
+
+// workers runs op with increasing numbers on all clients of the plan until it returns false, and measures. The first
+// error ends it.
+func workers(ctx context.Context, p plan, t *target, op func(w *worker, i int) (bool, error)) (*result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var count atomic.Int64
+	all := make([]worker, p.clients)
+	cpu, begin := cpuOf(t.pids), time.Now()
+	var wg sync.WaitGroup
+	for n := range all {
+		w := &all[n]
+		w.t = t
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				more, err := op(w, int(count.Add(1))-1)
+				if err != nil {
+					cancel(err)
+				}
+				if !more || err != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	r := &result{wall: time.Since(begin), cpu: cpuOf(t.pids) - cpu}
+	for i := range all {
+		r.ops += len(all[i].latency)
+		r.bytes += all[i].bytes
+		r.latency = append(r.latency, all[i].latency...)
+	}
+	return r, context.Cause(ctx)
+}
