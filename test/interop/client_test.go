@@ -77,6 +77,24 @@ func TestTypedClient(t *testing.T) {
 	}
 }
 
+// TestStorages does what TestTypedClient does on the ways to store that other tests do not use.
+func TestStorages(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+	}{
+		{"memory", []string{"--storage=memory"}},
+		{"file", []string{"--storage=file"}},
+		{"protobuf", []string{"--storage-media-type=application/vnd.kubernetes.protobuf"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := newServer(t, tt.args...).client(t)
+			typedClient(t, c.CoreV1().ConfigMaps(namespace(t, c)))
+		})
+	}
+}
+
 type configMapClient interface {
 	Create(ctx context.Context, cm *corev1.ConfigMap, opts metav1.CreateOptions) (*corev1.ConfigMap, error)
 	Update(ctx context.Context, cm *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)

@@ -240,6 +240,28 @@ func (l *ledger) check(t *testing.T, f *follower) {
 	}
 }
 
+// checkStored compares what is stored with the ledger: the last acknowledged write of each object, or one in doubt.
+func (l *ledger) checkStored(t *testing.T, items []corev1.ConfigMap) {
+	t.Helper()
+	stored := map[string]write{}
+	for i := range items {
+		if n, err := strconv.Atoi(items[i].Data["n"]); err == nil {
+			stored[items[i].Name] = write{n: n, revision: revision(items[i].ResourceVersion)}
+		}
+	}
+	for name, acked := range l.acked {
+		last := acked[len(acked)-1]
+		got, ok := stored[name]
+		switch {
+		case !ok && last.gone, ok && !last.gone && matches(last, got):
+		case !ok && slices.ContainsFunc(l.doubt[name], func(w write) bool { return w.gone }):
+		case ok && slices.ContainsFunc(l.doubt[name], func(w write) bool { return matches(w, got) }):
+		default:
+			t.Errorf("%s: stored %+v (%v); acknowledged last %+v, in doubt %+v", name, got, ok, last, l.doubt[name])
+		}
+	}
+}
+
 // matches reports whether b is the write a, of which the revision may be unknown.
 func matches(a, b write) bool {
 	return a.n == b.n && a.gone == b.gone && (a.revision == 0 || a.revision == b.revision)
