@@ -123,13 +123,13 @@ func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) boo
 		}
 	}
 	name, _ = fields.RequiresExact("metadata.name")
-	switch {
+	switch { // pointers, because a slice in an interface would be allocated for each object
 	case labels.Empty() && fields.Empty():
 		return nil, name, nil
 	case fields.Empty():
-		return func(o *cache.Object) bool { return labels.Matches(o.Labels) }, name, nil
+		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) }, name, nil
 	default:
-		return func(o *cache.Object) bool { return labels.Matches(o.Labels) && fields.Matches(o.Fields) }, name, nil
+		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) && fields.Matches(&o.Fields) }, name, nil
 	}
 }
 

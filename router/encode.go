@@ -35,6 +35,35 @@ func (e *endpoint) encoded(enc request.Encoded, media codec.Media) ([]byte, erro
 	return enc.Form(e.cfg.Codecs.FormOf(media, e.gv), func() ([]byte, error) { return e.encode(enc, media) })
 }
 
+// form is an encoding of many objects, one after the other. It saves what encoded does anew for each: finding the
+// number of the form, and a closure.
+type form struct {
+	e     *endpoint
+	media codec.Media
+	id    uint32 // 0: the stored bytes are it already
+	cur   request.Encoded
+	build func() ([]byte, error) // encodes cur
+}
+
+func (e *endpoint) form(media codec.Media) *form {
+	media.Pretty, media.Stream = false, false
+	f := &form{e: e, media: media}
+	if !e.isStored || media.Type != codec.JSON || media.As != "" {
+		f.id = e.cfg.Codecs.FormOf(media, e.gv)
+		f.build = func() ([]byte, error) { return e.encode(f.cur, media) }
+	}
+	return f
+}
+
+// of is encoded.
+func (f *form) of(enc request.Encoded) ([]byte, error) {
+	if f.id == 0 {
+		return enc.JSON(), nil
+	}
+	f.cur = enc
+	return enc.Form(f.id, f.build)
+}
+
 // encode makes another form of an object: version first, then metadata only, then the media type.
 func (e *endpoint) encode(enc request.Encoded, media codec.Media) ([]byte, error) {
 	data := enc.JSON()

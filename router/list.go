@@ -74,12 +74,13 @@ func (e *endpoint) appendList(buf *[]byte, list *request.List, lm meta.ListMeta,
 	}
 	*buf = appendListHead((*buf)[:0], kind, lm, e.res.KeepItemKind)
 	plain := e.isStored && media.As == ""
+	form := e.form(codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version})
 	n := 0
 	for enc := range list.Items {
 		data, head := enc.JSON(), enc.Head()
 		if !plain {
 			var err error
-			if data, err = e.encoded(enc, codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version}); err != nil {
+			if data, err = form.of(enc); err != nil {
 				return n, err
 			}
 			if head = 1; cut {
@@ -168,9 +169,10 @@ func (e *endpoint) writeProtoList(w http.ResponseWriter, list *request.List, lm 
 	if media.As == codec.AsPartialList {
 		kind = meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}
 	}
+	form := e.form(codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
 	messages, size := make([][]byte, 0, list.Len), 0
 	for enc := range list.Items {
-		data, err := e.encoded(enc, codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
+		data, err := form.of(enc)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ func (e *endpoint) table(r *http.Request, objects iter.Seq[request.Encoded], lm 
 	}
 	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
 	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
+	whole, partial := e.form(codec.Media{}), e.form(codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
 	now := e.cfg.Now()
 	for enc := range objects {
 		cells, conditions, err := e.res.Tabler.Row(enc, now)
@@ -37,9 +38,9 @@ func (e *endpoint) table(r *http.Request, objects iter.Seq[request.Encoded], lm 
 		row := meta.TableRow{Cells: cells, Conditions: conditions}
 		switch include {
 		case meta.IncludeObject:
-			row.Object.Raw, err = e.encoded(enc, codec.Media{})
+			row.Object.Raw, err = whole.of(enc)
 		case meta.IncludeMetadata:
-			row.Object.Raw, err = e.encoded(enc, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
+			row.Object.Raw, err = partial.of(enc)
 		}
 		if err != nil {
 			return nil, err

@@ -18,8 +18,8 @@ type watcher struct {
 	e      *endpoint
 	r      *http.Request
 	media  codec.Media
-	item   codec.Media // how objects in events are encoded
-	events int         // sent so far
+	item   *form // how objects in events are encoded
+	events int   // sent so far
 }
 
 // watch streams changes until the client goes, the time is up or the server stops.
@@ -45,7 +45,7 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 	}
 	defer cursor.Close()
 	defer endWrites(ctx, w)()
-	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: itemMedia(media)}, cursor)
+	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: e.form(itemMedia(media))}, cursor)
 }
 
 // writeGrace is how long what is being written may still take when a watch ends.
@@ -96,7 +96,7 @@ func (e *endpoint) watchError(w http.ResponseWriter, r *http.Request, media code
 	if !meta.IsResourceExpired(err) {
 		return err
 	}
-	wt := &watcher{e: e, r: r, media: media, item: itemMedia(media)}
+	wt := &watcher{e: e, r: r, media: media, item: e.form(itemMedia(media))}
 	wt.header(w)
 	b, err := wt.appendError(nil, err)
 	if err == nil {
@@ -186,7 +186,7 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 	case wt.media.As == codec.AsTable:
 		object, err = wt.table(ev.Object)
 	default:
-		object, err = wt.e.encoded(ev.Object, wt.item)
+		object, err = wt.item.of(ev.Object)
 	}
 	if err != nil {
 		return b, err
@@ -226,7 +226,7 @@ func (wt *watcher) encodeLoose(data []byte, rv string) ([]byte, error) {
 	}
 	stored := *wt.e
 	stored.isStored = true // data is in the served version already
-	return stored.encode(enc, wt.item)
+	return stored.encode(enc, wt.item.media)
 }
 
 // table encodes one object as a Table of one row. Only the first event of a watch has the columns.

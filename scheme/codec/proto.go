@@ -104,7 +104,7 @@ func messageOf(obj meta.Typed) *message {
 
 // envelope is a parsed Unknown.
 type envelope struct {
-	apiVersion, kind string
+	apiVersion, kind []byte
 	raw              []byte
 }
 
@@ -124,9 +124,9 @@ func parseEnvelope(data []byte) (envelope, error) {
 			return eachField(value, func(num protowire.Number, value []byte) error {
 				switch num {
 				case 1:
-					e.apiVersion = string(value)
+					e.apiVersion = value
 				case 2:
-					e.kind = string(value)
+					e.kind = value
 				}
 				return nil
 			})
@@ -180,11 +180,11 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
-	gv, err := parseGroupVersion(e.apiVersion)
+	gv, err := parseGroupVersion(string(e.apiVersion))
 	if err != nil {
 		gv = meta.GroupVersion{}
 	}
-	gvk := gv.WithKind(e.kind)
+	gvk := gv.WithKind(string(e.kind))
 	if gvk.Kind == "" {
 		gvk.Kind = req.Default.Kind
 	}

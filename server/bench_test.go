@@ -1,0 +1,239 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// sink is a ResponseWriter that costs nothing, and a connection that knows deadlines, as real ones do.
+type sink struct {
+	header http.Header
+	code   int
+	size   int
+}
+
+func (s *sink) Header() http.Header              { return s.header }
+func (s *sink) WriteHeader(code int)             { s.code = code }
+func (s *sink) Write(p []byte) (int, error)      { s.size += len(p); return len(p), nil }
+func (s *sink) Flush()                           {}
+func (s *sink) SetReadDeadline(time.Time) error  { return nil }
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
+
+// caller sends one kind of request again and again through the whole handler, without a network.
+type caller struct {
+	h    http.Handler
+	r    *http.Request
+	w    sink
+	body *strings.Reader
+	want int
+}
+
+func newCaller(p *inProcess, want int, method, target string, header ...string) *caller {
+	c := &caller{h: p.Handler(), want: want, w: sink{header: http.Header{}}, body: strings.NewReader("")}
+	c.r = p.request(method, target, nil, append([]string{"User-Agent", "bench", "Accept", "application/json", "Accept-Encoding", "gzip"}, header...)...)
+	return c
+}
+
+// send sends body; it fails the test if the answer has another code than expected.
+func (c *caller) send(tb testing.TB, body string) {
+	clear(c.w.header)
+	c.w.code, c.w.size = 0, 0
+	c.r.Body, c.r.ContentLength = http.NoBody, 0
+	if body != "" {
+		c.body.Reset(body)
+		c.r.Body, c.r.ContentLength = io.NopCloser(c.body), int64(len(body))
+	}
+	c.h.ServeHTTP(&c.w, c.r)
+	if c.w.code != c.want {
+		tb.Fatalf("%s %s: got %d, want %d", c.r.Method, c.r.URL, c.w.code, c.want)
+	}
+}
+
+const podBody = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"labels":{"app":"bench","tier":"web"}},"spec":{"containers":[` +
+	`{"name":"web","image":"nginx:1.25","ports":[{"containerPort":80}],"env":[{"name":"A","value":"b"},{"name":"C","value":"d"}],` +
+	`"resources":{"limits":{"cpu":"1","memory":"128Mi"},"requests":{"cpu":"100m","memory":"64Mi"}},` +
+	`"livenessProbe":{"httpGet":{"path":"/healthz","port":80},"periodSeconds":5}}],"nodeSelector":{"disk":"ssd"}}}`
+
+func configMap(name, value string) string {
+	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q},"data":{"key":%q,"other":"text"}}`, name, value)
+}
+
+// mustDo fails the test unless a request succeeds.
+func (p *inProcess) mustDo(method, target, body string) {
+	p.tb.Helper()
+	if code, answer := p.do(method, target, body); code >= 300 {
+		p.tb.Fatalf("%s %s: %d %s", method, target, code, answer)
+	}
+}
+
+const maps = "/api/v1/namespaces/ns/configmaps"
+
+// verbs are the requests that are measured, each made by a function that is called again and again. allocs is its ceiling.
+var verbs = []struct {
+	name   string
+	allocs float64
+	make   func(p *inProcess) func(tb testing.TB)
+}{
+	{"get/rv=0", 10, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", maps+"/c?resourceVersion=0"))
+	}},
+	{"get/rv=none", 10, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", maps+"/c")) }},
+	{"get/form=protobuf", 11, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", maps+"/c", "Accept", "application/vnd.kubernetes.protobuf"))
+	}},
+	{"get/found=no", 24, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 404, "GET", maps+"/none")) }},
+	{"list/items=500/rv=0", 28, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/api/v1/pods?resourceVersion=0"))
+	}},
+	{"list/items=500/rv=none", 28, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/api/v1/pods")) }},
+	{"list/items=500/form=protobuf", 30, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/api/v1/pods", "Accept", "application/vnd.kubernetes.protobuf"))
+	}},
+	{"list/items=500/form=partial", 30, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/api/v1/pods", "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"))
+	}},
+	{"list/items=500/selector=labels", 60, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/api/v1/pods?labelSelector=app%3Dbench"))
+	}},
+	{"create/kind=configmap", 80, func(p *inProcess) func(testing.TB) {
+		c, n := newCaller(p, 201, "POST", maps, "Content-Type", "application/json"), 0
+		return func(tb testing.TB) { n++; c.send(tb, configMap(fmt.Sprintf("n%d", n), "v")) }
+	}},
+	{"create/kind=pod", 300, func(p *inProcess) func(testing.TB) {
+		c, n := newCaller(p, 201, "POST", "/api/v1/namespaces/ns/pods", "Content-Type", "application/json"), 0
+		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(podBody, fmt.Sprintf("n%d", n))) }
+	}},
+	{"update/kind=configmap", 120, func(p *inProcess) func(testing.TB) {
+		c, n := newCaller(p, 200, "PUT", maps+"/c", "Content-Type", "application/json"), 0
+		return func(tb testing.TB) { n++; c.send(tb, configMap("c", fmt.Sprint(n))) }
+	}},
+	{"patch/form=merge", 130, func(p *inProcess) func(testing.TB) {
+		c, n := newCaller(p, 200, "PATCH", maps+"/c", "Content-Type", "application/merge-patch+json"), 0
+		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(`{"data":{"key":"p%d"}}`, n)) }
+	}},
+	{"discovery/form=list", 10, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/api/v1")) }},
+	{"discovery/form=groups", 15, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/apis")) }},
+	{"discovery/form=aggregated", 18, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/apis", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"))
+	}},
+	{"openapi/version=3", 20, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/openapi/v3/api/v1")) }},
+}
+
+func repeat(c *caller) func(testing.TB) { return func(tb testing.TB) { c.send(tb, "") } }
+
+// filled is a server with 500 pods and a config map "c".
+func filled(tb testing.TB) *inProcess {
+	tb.Helper()
+	p := newInProcess(tb)
+	p.mustDo("POST", maps, configMap("c", "v"))
+	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"full"}}`)
+	for i := range 500 {
+		p.mustDo("POST", "/api/v1/namespaces/full/pods", fmt.Sprintf(podBody, fmt.Sprintf("p%d", i)))
+	}
+	return p
+}
+
+func BenchmarkHandler(b *testing.B) {
+	for _, v := range verbs {
+		b.Run("verb="+v.name, func(b *testing.B) {
+			call := v.make(filled(b))
+			call(b) // makes what is made once
+			b.ReportAllocs()
+			for b.Loop() {
+				call(b)
+			}
+		})
+	}
+}
+
+// TestHandlerAllocations holds the verbs to their ceilings.
+func TestHandlerAllocations(t *testing.T) {
+	p := filled(t)
+	for _, v := range verbs {
+		call := v.make(p)
+		call(t)
+		if got := testing.AllocsPerRun(100, func() { call(t) }); got > v.allocs {
+			t.Errorf("%s: got %v allocations, want at most %v", v.name, got, v.allocs)
+		}
+	}
+}
+
+// streamWriter counts the events that a watch writes.
+type streamWriter struct {
+	sink
+	events func(n int)
+}
+
+func (s *streamWriter) Write(p []byte) (int, error) {
+	s.events(strings.Count(string(p), `{"type":`))
+	return len(p), nil
+}
+
+// BenchmarkWatch measures an update with a number of watchers, until the last of them has got the event.
+func BenchmarkWatch(b *testing.B) {
+	for _, watchers := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
+			p := newInProcess(b)
+			p.mustDo("POST", maps, configMap("c", "v"))
+			got := make(chan int, watchers*2)
+			ctx, cancel := context.WithCancel(b.Context())
+			ended := make(chan struct{})
+			for range watchers {
+				r := httptest.NewRequestWithContext(ctx, "GET", maps+"?watch=1", nil)
+				go func() {
+					p.Handler().ServeHTTP(&streamWriter{sink{header: http.Header{}}, func(n int) { got <- n }}, r)
+					ended <- struct{}{}
+				}()
+			}
+			wait := func(n int) {
+				for n > 0 {
+					n -= <-got
+				}
+			}
+			wait(watchers) // the initial events
+			c, n := newCaller(p, 200, "PUT", maps+"/c", "Content-Type", "application/json"), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n++
+				c.send(b, configMap("c", fmt.Sprint(n)))
+				wait(watchers)
+			}
+			cancel()
+			for range watchers {
+				<-ended
+			}
+		})
+	}
+}
+
+// BenchmarkStore measures the same without HTTP: what a controller in the process pays.
+func BenchmarkStore(b *testing.B) {
+	p := filled(b)
+	store := p.Store(meta.GroupResource{Resource: "configmaps"})
+	b.Run("verb=get", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := store.Get(b.Context(), "ns", "c", "0"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	pods := p.Store(meta.GroupResource{Resource: "pods"})
+	b.Run("verb=list/items=500", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if list, err := pods.List(b.Context(), &request.ListRequest{}); err != nil || list.Len != 500 {
+				b.Fatal(list, err)
+			}
+		}
+	})
+}

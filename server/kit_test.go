@@ -1,0 +1,91 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inProcess is a server that does not listen: its handler is called directly.
+type inProcess struct {
+	*server.Server
+	tb testing.TB
+}
+
+// newInProcess makes one with a memory store, whom everybody may ask for everything, and a namespace "ns".
+func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
+	tb.Helper()
+	cfg := server.Config{
+		Storage: server.StorageMemory, DataDir: tb.TempDir(), SecurePort: server.NoPort, HTTPPort: server.AnyPort,
+		Authorization: server.AuthorizeAlways,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := server.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	p := &inProcess{s, tb}
+	if code, body := p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`); code != http.StatusCreated {
+		tb.Fatalf("create the namespace: %d %s", code, body)
+	}
+	return p
+}
+
+// do sends one request and returns the answer.
+func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
+	p.tb.Helper()
+	w := p.serve(p.request(method, target, strings.NewReader(body), header...))
+	return w.Code, w.Body.String()
+}
+
+// request makes a request of any target, also of those that httptest.NewRequest refuses.
+func (p *inProcess) request(method, target string, body io.Reader, header ...string) *http.Request {
+	p.tb.Helper()
+	r := httptest.NewRequest(method, "/", body)
+	path, query, _ := strings.Cut(target, "?")
+	r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = path, "", query, target
+	if strings.Contains(path, "%") {
+		if u, err := r.URL.Parse(path); err == nil {
+			r.URL.Path, r.URL.RawPath = u.Path, u.RawPath
+		}
+	}
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+func (p *inProcess) serve(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// status decodes an answer as a Status; the zero one if it is none.
+func status(body string) (s struct {
+	Kind, Reason, Message string
+	Code                  int
+}) {
+	_ = json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&s)
+	return s
+}
