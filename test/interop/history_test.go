@@ -69,6 +69,18 @@ type writer struct {
 	ledger *ledger
 }
 
+// writeThroughFailures runs a writer again whenever it fails, with other objects.
+func writeThroughFailures(ctx context.Context, t *testing.T, log *ledger, c kubernetes.Interface, ns, id string) {
+	for life := 0; ctx.Err() == nil; life++ {
+		w := &writer{client: c, ns: ns, id: fmt.Sprintf("%s-%d", id, life), ledger: log}
+		var refused errServer
+		if err := w.run(ctx); errors.As(err, &refused) {
+			t.Log(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
 const updates = 3 // of each object
 
 func (w *writer) run(ctx context.Context) error {

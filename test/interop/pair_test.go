@@ -2,7 +2,6 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,8 +16,8 @@ import (
 // newPair starts two servers on one etcd.
 func newPair(t *testing.T) [2]*server {
 	t.Helper()
-	etcd := startEtcd(t)
-	return [2]*server{newServer(t, "--etcd-servers", etcd), newServer(t, "--etcd-servers", etcd)}
+	url := newEtcd(t).url
+	return [2]*server{newServer(t, "--etcd-servers", url), newServer(t, "--etcd-servers", url)}
 }
 
 // TestPairReadsOwnWrites writes through one server and reads through the other at once: the read shows the write.
@@ -101,17 +100,7 @@ func TestPairRolls(t *testing.T) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range 4 {
-		w := &writer{client: pair[i%2].protobuf(t), ns: ns, id: fmt.Sprintf("w%d", i), ledger: log}
-		wg.Go(func() {
-			for life := 0; ctx.Err() == nil; life++ { // a new life after its server went
-				w.id = fmt.Sprintf("w%d-%d", i, life)
-				var refused errServer
-				if err := w.run(ctx); errors.As(err, &refused) {
-					t.Log(err) // a server that stops turns requests away
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-		})
+		wg.Go(func() { writeThroughFailures(ctx, t, log, pair[i%2].protobuf(t), ns, fmt.Sprintf("w%d", i)) })
 	}
 	for _, s := range pair {
 		time.Sleep(300 * time.Millisecond)

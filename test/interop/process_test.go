@@ -3,7 +3,6 @@ package interop
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -197,34 +196,51 @@ func namespace(t testing.TB, c kubernetes.Interface) string {
 	return ns.Name
 }
 
-// startEtcd starts an etcd of one member for a test and returns its client URL.
-func startEtcd(t testing.TB) string {
+// etcd is an etcd of one member. It may be started again after it was killed.
+type etcd struct {
+	dir, url, peer string
+	cmd            *exec.Cmd
+}
+
+// newEtcd starts an etcd for one test.
+func newEtcd(t testing.TB) *etcd {
 	t.Helper()
-	clientPort, err := freePort()
-	if err != nil {
-		t.Fatal(err)
+	var ports [2]int
+	for i := range ports {
+		var err error
+		if ports[i], err = freePort(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	peerPort, err := freePort()
-	if err != nil {
-		t.Fatal(err)
+	e := &etcd{
+		dir:  filepath.Join(t.TempDir(), "etcd"),
+		url:  fmt.Sprintf("http://127.0.0.1:%d", ports[0]),
+		peer: fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
 	}
-	url := fmt.Sprintf("http://127.0.0.1:%d", clientPort)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, programs.etcd, filepath.Join(t.TempDir(), "etcd"), url, fmt.Sprintf("http://127.0.0.1:%d", peerPort))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	e.start(t)
+	t.Cleanup(e.kill)
+	return e
+}
+
+func (e *etcd) start(t testing.TB) {
+	t.Helper()
+	e.cmd = exec.Command(programs.etcd, e.dir, e.url, e.peer)
+	e.cmd.Stderr = os.Stderr
+	out, err := e.cmd.StdoutPipe()
 	if err == nil {
-		err = cmd.Start()
+		err = e.cmd.Start()
 	}
 	if err != nil {
-		cancel()
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cancel(); cmd.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("etcd did not start: %q, %v", line, err)
 	}
-	return url
+}
+
+func (e *etcd) kill() {
+	e.cmd.Process.Kill()
+	e.cmd.Wait()
 }
 
 // freePort returns a port on which nobody listens now.
