@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// run runs the command with args and returns what it printed.
+func run(ctx context.Context, out io.Writer, args ...string) error {
+	cmd := newCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(out)
+	cmd.SetErr(io.Discard)
+	return cmd.ExecuteContext(ctx)
+}
+
+func TestVersion(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, "version"); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "coracle ") || !strings.Contains(got, server.KubernetesVersion) {
+		t.Errorf("version: got %q, want the versions of coracle and of the API", got)
+	}
+}
+
+// TestDefaults holds the flags' defaults against those of the zero Config: serve without flags is New(Config{}).
+func TestDefaults(t *testing.T) {
+	o := parse(t)
+	for name, tt := range map[string]struct{ got, want any }{
+		"data dir":       {o.config.DataDir, ".coracle"},
+		"bind address":   {o.config.BindAddress, "127.0.0.1"},
+		"secure port":    {o.config.SecurePort, 6443},
+		"http port":      {o.config.HTTPPort, 0},
+		"authorization":  {o.config.Authorization, server.AuthorizePrivileged},
+		"no anonymous":   {o.config.NoAnonymous, false},
+		"controllers":    {o.config.Controllers, []string{"*"}},
+		"event ttl":      {o.config.EventTTL, time.Hour},
+		"min watch":      {o.config.MinWatch, 30 * time.Minute},
+		"privileged":     {o.config.AllowPrivileged, false},
+		"protobuf":       {o.config.StorageProtobuf, false},
+		"reads, writes":  {[]int{o.config.MaxReads, o.config.MaxWrites}, []int{400, 200}},
+		"cors":           {len(o.config.CORSOrigins), 0},
+		"storage engine": {o.config.Storage, ""},
+	} {
+		if !reflect.DeepEqual(tt.got, tt.want) {
+			t.Errorf("%s: got %v, want %v", name, tt.got, tt.want)
+		}
+	}
+}
+
+// TestMeanings checks the flags that do not go into the Config as they are.
+func TestMeanings(t *testing.T) {
+	o := parse(t, "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
+		"--etcd-compaction-interval=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
+	c := o.config
+	if c.SecurePort != server.NoPort || c.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
+		!c.NoAnonymous || c.CompactionInterval >= 0 || !c.StorageProtobuf || c.MinWatch != 5*time.Second {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"--storage=floppy"},
+		{"--storage-media-type=text/plain"},
+		{"--log-level=loud"},
+		{"--log-format=xml"},
+		{"--authorization-mode=Maybe"},
+		{"--controllers=nope"},
+		{"--bind-address=here"},
+		{"--tls-cert-file=only-half"},
+		{"--no-such-flag"},
+		{"argument"},
+	} {
+		args = append([]string{"serve", "--data-dir", t.TempDir(), "--storage=memory"}, args...)
+		if err := run(t.Context(), io.Discard, args...); err == nil {
+			t.Errorf("%v: got no error", args)
+		}
+	}
+}
+
+// TestServe starts the server as a user does, waits for its greeting and stops it.
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	read, write := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx, write, "serve", "--data-dir", dir, "--storage=memory", "--log-level=error", "--secure-port", freePort(t))
+		write.Close()
+	}()
+	greeting := make([]byte, 4096)
+	n, err := read.Read(greeting)
+	if err != nil {
+		t.Fatalf("greeting: %v, %v", err, <-done)
+	}
+	go io.Copy(io.Discard, read)
+	kubeconfig := filepath.Join(dir, "admin.kubeconfig")
+	if got := string(greeting[:n]); !strings.Contains(got, "export KUBECONFIG="+kubeconfig) {
+		t.Errorf("greeting: got %q, want it to name %s", got, kubeconfig)
+	}
+	if info, err := os.Stat(kubeconfig); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("kubeconfig: got %v, %v, want a file for its owner alone", info, err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+func parse(t *testing.T, args ...string) *options {
+	t.Helper()
+	o, flags := &options{}, pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	o.bind(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.finish(flags); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// freePort returns a port that was free a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
