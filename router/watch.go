@@ -44,31 +44,7 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 		return e.watchError(w, r, media, err)
 	}
 	defer cursor.Close()
-	defer endWrites(ctx, w)()
 	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: e.form(itemMedia(media))}, cursor)
-}
-
-// writeGrace is how long what is being written may still take when a watch ends.
-const writeGrace = 5 * time.Second
-
-// endWrites lets writes to w take any time until ctx ends, and not much longer from then on: a client that does not
-// read would keep its watch for ever. The result takes that back; it is called before the handler returns.
-func endWrites(ctx context.Context, w http.ResponseWriter) func() {
-	rc := http.NewResponseController(w)
-	if rc.SetWriteDeadline(time.Time{}) != nil { // no connection: in tests
-		return func() {}
-	}
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		_ = rc.SetWriteDeadline(time.Now().Add(writeGrace))
-	})
-	return func() {
-		if !stop() {
-			<-done
-			_ = rc.SetWriteDeadline(time.Time{}) // the connection may go on to serve others
-		}
-	}
 }
 
 // watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
@@ -115,14 +91,12 @@ func (wt *watcher) header(w http.ResponseWriter) {
 // flushGap is the least time between two flushes of a watch. A lone event goes out at once.
 const flushGap = 4 * time.Millisecond
 
-// flushTimeout is how long a client may take to read what is sent before its watch is ended.
-const flushTimeout = time.Minute
-
 // stream sends events as they come. Whatever has come by the time of a flush goes out with it.
 func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
 	wt.header(w)
-	flush := http.NewResponseController(w)
-	if err := flush.Flush(); err != nil {
+	out := newSender(ctx, w)
+	defer out.close()
+	if err := out.send(nil); err != nil {
 		return nil
 	}
 	var sent func(int)
@@ -140,40 +114,38 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 		if ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return nil
 		}
-		buf := buffers.Get().(*[]byte)
-		ended := err != nil
-		if ended {
-			*buf, err = wt.appendError(*buf, err)
-		} else {
-			for i := range events {
-				if *buf, err = wt.appendEvent(*buf, &events[i]); err != nil {
-					*buf, err = wt.appendError(*buf, err)
-					ended = true
-					break
-				}
-				if len(*buf) >= flushAt {
-					if _, err = w.Write(*buf); err != nil {
-						break
-					}
-					*buf = (*buf)[:0]
-				}
-			}
-		}
-		if err == nil {
-			_ = flush.SetWriteDeadline(time.Now().Add(flushTimeout))
-			if _, err = w.Write(*buf); err == nil {
-				err = flush.Flush()
-			}
-			flushed = time.Now()
-		}
-		putBuffer(buf)
+		ended, err := wt.sendBatch(out, events, err)
 		if err != nil || ended {
 			return nil
 		}
+		flushed = time.Now()
 		if sent != nil {
 			sent(len(events))
 		}
 	}
+}
+
+// sendBatch sends what a cursor returned: events or the error that ends it. ended: that was the last.
+func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) (ended bool, err error) {
+	buf := buffers.Get().(*[]byte)
+	defer putBuffer(buf)
+	for i := range events {
+		if *buf, failed = wt.appendEvent(*buf, &events[i]); failed != nil {
+			break
+		}
+		if len(*buf) >= flushAt {
+			if err := out.send(*buf); err != nil {
+				return true, err
+			}
+			*buf = (*buf)[:0]
+		}
+	}
+	if failed != nil {
+		if *buf, err = wt.appendError(*buf, failed); err != nil {
+			return true, err
+		}
+	}
+	return failed != nil, out.send(*buf)
 }
 
 // appendEvent appends the frame of one event.

@@ -91,20 +91,20 @@ var verbs = []struct {
 		return repeat(newCaller(p, 200, "GET", maps+"/c", "Accept", "application/vnd.kubernetes.protobuf"))
 	}},
 	{"get/found=no", 24, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 404, "GET", maps+"/none")) }},
-	{"list/items=500/rv=0", 28, func(p *inProcess) func(testing.TB) {
+	{"list/items=500/rv=0", 40, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/api/v1/pods?resourceVersion=0"))
 	}},
-	{"list/items=500/rv=none", 28, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/api/v1/pods")) }},
-	{"list/items=500/form=protobuf", 30, func(p *inProcess) func(testing.TB) {
+	{"list/items=500/rv=none", 40, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/api/v1/pods")) }},
+	{"list/items=500/form=protobuf", 40, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/api/v1/pods", "Accept", "application/vnd.kubernetes.protobuf"))
 	}},
-	{"list/items=500/form=partial", 30, func(p *inProcess) func(testing.TB) {
+	{"list/items=500/form=partial", 40, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/api/v1/pods", "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"))
 	}},
 	{"list/items=500/selector=labels", 60, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/api/v1/pods?labelSelector=app%3Dbench"))
 	}},
-	{"create/kind=configmap", 80, func(p *inProcess) func(testing.TB) {
+	{"create/kind=configmap", 95, func(p *inProcess) func(testing.TB) {
 		c, n := newCaller(p, 201, "POST", maps, "Content-Type", "application/json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, configMap(fmt.Sprintf("n%d", n), "v")) }
 	}},
@@ -161,7 +161,7 @@ func TestHandlerAllocations(t *testing.T) {
 	for _, v := range verbs {
 		call := v.make(p)
 		call(t)
-		if got := testing.AllocsPerRun(100, func() { call(t) }); got > v.allocs {
+		if got := testing.AllocsPerRun(20, func() { call(t) }); got > v.allocs {
 			t.Errorf("%s: got %v allocations, want at most %v", v.name, got, v.allocs)
 		}
 	}

@@ -1,0 +1,194 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake serves all verbs from a list of objects and remembers what it was asked.
+type fake struct {
+	objects []request.Encoded
+	cursor  request.EventCursor
+	err     error
+	calls   []string
+	list    *request.ListRequest
+	delete  *meta.DeleteOptions
+	create  *meta.CreateOptions
+	body    meta.Object
+}
+
+func (f *fake) note(format string, args ...any) {
+	f.calls = append(f.calls, fmt.Sprintf(format, args...))
+}
+
+func (f *fake) New() meta.Object { return &corev1.ConfigMap{} }
+
+func (f *fake) Get(_ context.Context, ns, name, rv string) (request.Encoded, error) {
+	f.note("get %s/%s@%s", ns, name, rv)
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.objects[0], nil
+}
+
+func (f *fake) List(_ context.Context, req *request.ListRequest) (*request.List, error) {
+	f.note("list %s", req.Namespace)
+	f.list = req
+	if f.err != nil {
+		return nil, f.err
+	}
+	return &request.List{ResourceVersion: "9", Items: f.all(), Len: len(f.objects)}, nil
+}
+
+func (f *fake) all() iter.Seq[request.Encoded] {
+	return func(yield func(request.Encoded) bool) {
+		for _, o := range f.objects {
+			if !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+func (f *fake) Watch(_ context.Context, req *request.ListRequest) (request.EventCursor, error) {
+	f.note("watch %s", req.Namespace)
+	f.list = req
+	return f.cursor, f.err
+}
+
+func (f *fake) Create(_ context.Context, ns, name string, obj meta.Object, opts *meta.CreateOptions) (request.Encoded, error) {
+	f.note("create %s/%s", ns, name)
+	f.body, f.create = obj, opts
+	return f.first()
+}
+
+func (f *fake) first() (request.Encoded, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.objects[0], nil
+}
+
+func (f *fake) Update(ctx context.Context, req *request.UpdateRequest) (request.Encoded, bool, error) {
+	f.note("update %s/%s", req.Namespace, req.Name)
+	obj, err := req.Change(ctx, request.Current{Encoded: f.objects[0]})
+	if err != nil {
+		return nil, false, err
+	}
+	f.body = obj
+	enc, err := f.first()
+	return enc, false, err
+}
+
+func (f *fake) Delete(_ context.Context, ns, name string, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+	f.note("delete %s/%s", ns, name)
+	f.delete = opts
+	return &request.DeleteResult{Status: &meta.Status{Status: "Success"}, Done: true}, f.err
+}
+
+func (f *fake) DeleteCollection(ctx context.Context, req *request.ListRequest, opts *meta.DeleteOptions) (*request.List, error) {
+	f.note("deletecollection %s", req.Namespace)
+	f.delete = opts
+	return f.List(ctx, req)
+}
+
+func (f *fake) Columns() []meta.TableColumnDefinition {
+	return []meta.TableColumnDefinition{{Name: "Name", Type: "string"}}
+}
+
+func (f *fake) Row(enc request.Encoded, _ time.Time) ([]any, []meta.TableRowCondition, error) {
+	return []any{len(enc.JSON())}, nil, nil
+}
+
+// object is a stored config map.
+type object struct {
+	json  string
+	forms map[uint32][]byte
+	built int
+}
+
+func configMap(name, value string) *object {
+	return &object{json: fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":"ns","resourceVersion":"7"},"data":{"k":%q}}`, name, value),
+		forms: map[uint32][]byte{}}
+}
+
+func (o *object) JSON() []byte { return []byte(o.json) }
+func (o *object) Head() int    { return len(`{"kind":"ConfigMap","apiVersion":"v1",`) }
+func (o *object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
+	if f, ok := o.forms[id]; ok {
+		return f, nil
+	}
+	o.built++
+	f, err := build()
+	o.forms[id] = f
+	return f, err
+}
+
+func testScheme(tb testing.TB) *scheme.Scheme {
+	tb.Helper()
+	s := scheme.New()
+	corev1.Scheme.AddToScheme(s)
+	if err := s.Complete(); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func testConfig(tb testing.TB) *Config {
+	s := testScheme(tb)
+	return &Config{Scheme: s, Codecs: codec.NewFactory(s)}
+}
+
+// all offers every verb of f.
+func all(name string, namespaced bool, f *fake) Resource {
+	v1 := meta.GroupVersion{Version: "v1"}
+	return Resource{
+		Name: name, Singular: strings.TrimSuffix(name, "s"), Kind: v1.WithKind("ConfigMap"), Namespaced: namespaced, StorageVersion: v1,
+		Getter: f, Lister: f, Watcher: f, Creater: f, Updater: f, Deleter: f, CollectionDeleter: f, Tabler: f,
+	}
+}
+
+// core is a router that serves the config maps of f.
+func core(tb testing.TB, f *fake) *RESTRouter {
+	rr := NewRESTRouter(testConfig(tb))
+	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, f)}})
+	return rr
+}
+
+// parsed makes a request that the filter for the Info has seen.
+func parsed(tb testing.TB, method, target, body string, header ...string) (*http.Request, *request.Info) {
+	tb.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	info := &request.Info{}
+	if err := request.Parse(r, info); err != nil {
+		tb.Fatal(err)
+	}
+	return r.WithContext(request.NewContext(r.Context(), info)), info
+}
+
+func serve(tb testing.TB, h http.Handler, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	r, _ := parsed(tb, method, target, body, header...)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,198 @@
+package router
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// answer makes a handler that answers with text.
+func answer(text string) handlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request, info *request.Info) error {
+		fmt.Fprintf(w, "%s %s %s/%s", text, info.Verb, info.Namespace, info.Name)
+		return nil
+	}
+}
+
+// marked replaces the handlers of all endpoints by some that say what they are.
+func marked(rr *RESTRouter) *RESTRouter {
+	for k, e := range rr.routes.Load().endpoints {
+		for verb := range e.itemVerbs {
+			e.itemVerbs[verb] = answer("item " + k.resource + k.subresource)
+		}
+		for verb := range e.collectionVerbs {
+			e.collectionVerbs[verb] = answer("list " + k.resource + k.subresource)
+		}
+	}
+	return rr
+}
+
+// TestRoutes is the table of what leads where.
+func TestRoutes(t *testing.T) {
+	f := &fake{}
+	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f}
+	binding := Resource{Name: "things/binding", Kind: status.Kind, Namespaced: true, Creater: f}
+	readOnly := Resource{Name: "signs", Kind: status.Kind, Getter: f, Lister: f}
+	rr := NewRESTRouter(testConfig(t))
+	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{
+		all("things", true, f), status, binding, readOnly, all("nodes", false, f), all("namespaces", false, f)}})
+	marked(rr)
+	for _, tt := range []struct{ method, path, want string }{
+		{"GET", "/api/v1/things", "list things list /"},
+		{"GET", "/api/v1/namespaces/ns/things", "list things list ns/"},
+		{"GET", "/api/v1/namespaces/ns/things/", "list things list ns/"},
+		{"GET", "/api/v1/namespaces/ns/things?watch=1", "list things watch ns/"},
+		{"GET", "/api/v1/namespaces/ns/things?fieldSelector=metadata.name%3Da", "list things list ns/a"},
+		{"POST", "/api/v1/namespaces/ns/things", "list things create ns/"},
+		{"DELETE", "/api/v1/namespaces/ns/things", "list things deletecollection ns/"},
+		{"POST", "/api/v1/things", "405"},
+		{"DELETE", "/api/v1/things", "405"},
+		{"PUT", "/api/v1/namespaces/ns/things", "405"},
+		{"PATCH", "/api/v1/namespaces/ns/things", "405"},
+		{"GET", "/api/v1/namespaces/ns/things/a", "item things get ns/a"},
+		{"PUT", "/api/v1/namespaces/ns/things/a", "item things update ns/a"},
+		{"PATCH", "/api/v1/namespaces/ns/things/a", "item things patch ns/a"},
+		{"DELETE", "/api/v1/namespaces/ns/things/a", "item things delete ns/a"},
+		{"POST", "/api/v1/namespaces/ns/things/a", "405"},
+		{"HEAD", "/api/v1/namespaces/ns/things/a", "405"},
+		{"HEAD", "/api/v1/namespaces/ns/things", "405"},
+		{"HEAD", "/api/v1/namespaces/ns/things?watch=1", "405"},
+		{"OPTIONS", "/api/v1/namespaces/ns/things/a", "405"},
+		{"FOO", "/api/v1/namespaces/ns/things", "405"},
+		{"GET", "/api/v1/things/a", "404"},
+		{"GET", "/api/v1/namespaces/ns/things/a/status", "item thingsstatus get ns/a"},
+		{"PUT", "/api/v1/namespaces/ns/things/a/status", "item thingsstatus update ns/a"},
+		{"DELETE", "/api/v1/namespaces/ns/things/a/status", "405"},
+		{"POST", "/api/v1/namespaces/ns/things/a/binding", "item thingsbinding create ns/a"},
+		{"GET", "/api/v1/namespaces/ns/things/a/binding", "405"},
+		{"GET", "/api/v1/namespaces/ns/things/a/scale", "404"},
+		{"GET", "/api/v1/namespaces/ns/things/a/status/b", "404"},
+		{"GET", "/api/v1/namespaces/ns/things//status", "404"},
+		{"GET", "/api/v1/nodes", "list nodes list /"},
+		{"GET", "/api/v1/nodes/a", "item nodes get /a"},
+		{"GET", "/api/v1/namespaces/ns/nodes", "404"},
+		{"GET", "/api/v1/namespaces/ns/nodes/a", "404"},
+		{"POST", "/api/v1/nodes", "list nodes create /"},
+		{"GET", "/api/v1/namespaces", "list namespaces list /"},
+		{"GET", "/api/v1/namespaces/ns", "item namespaces get ns/ns"},
+		{"DELETE", "/api/v1/namespaces/ns", "item namespaces delete ns/ns"},
+		{"GET", "/api/v1/signs", "list signs list /"},
+		{"GET", "/api/v1/signs?watch=1", "405"},
+		{"POST", "/api/v1/signs", "405"},
+		{"PUT", "/api/v1/signs/a", "405"},
+		{"GET", "/api/v1/others", "404"},
+		{"GET", "/api/v2/things", "404"},
+		{"GET", "/apis/g/v1/things", "404"},
+		{"GET", "/api/v1/watch/things", "list things watch /"},
+		{"GET", "/api/v1/watch/namespaces/ns/things/a", "item things watch ns/a"},
+		{"POST", "/api/v1/watch/things", "405"},
+		{"GET", "/api/v1/proxy/namespaces/ns/things/a", "405"},
+	} {
+		w := serve(t, rr, tt.method, tt.path, "")
+		got := w.Body.String()
+		if w.Code != http.StatusOK {
+			got = fmt.Sprint(w.Code)
+			if s := w.Body.String(); tt.method != "HEAD" && !strings.Contains(s, `"kind":"Status"`) {
+				t.Errorf("%s %s: %d with body %s, want a Status", tt.method, tt.path, w.Code, s)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: got %s, want %s", tt.method, tt.path, got, tt.want)
+		}
+	}
+	w := httptest.NewRecorder()
+	rr.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/things", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("a request without Info: got %d, want 404", w.Code)
+	}
+}
+
+func TestInstallAndRemove(t *testing.T) {
+	f := &fake{err: meta.NewBadRequest("served")}
+	rr := NewRESTRouter(testConfig(t))
+	g1, g2 := meta.GroupVersion{Group: "g", Version: "v1"}, meta.GroupVersion{Group: "g", Version: "v2"}
+	code := func(path string) int { return serve(t, rr, "GET", path, "").Code }
+	rr.Install(GroupVersion{GroupVersion: g1, Resources: []Resource{all("things", false, f)}})
+	rr.Install(GroupVersion{GroupVersion: g2, Resources: []Resource{all("things", false, f)}})
+	if !rr.Knows("g", "v1") || code("/apis/g/v1/things/a") != 400 || code("/apis/g/v2/things/a") != 400 {
+		t.Error("installed versions are not served")
+	}
+	rr.Install(GroupVersion{GroupVersion: g1, Resources: []Resource{all("others", false, f)}})
+	if code("/apis/g/v1/things/a") != 404 || code("/apis/g/v1/others/a") != 400 {
+		t.Error("a version that is installed again keeps its old resources")
+	}
+	rr.Remove(g1)
+	known := func(path string) bool {
+		_, info := parsed(t, "GET", path, "")
+		return rr.KnowsGroup(path, info)
+	}
+	if rr.Knows("g", "v1") || !known("/apis/g/v1/others/a") || !known("/apis/g") || known("/apis/h") || known("/api/v1/pods") || known("/other") {
+		t.Error("after removing one version the group is not known, or others are")
+	}
+	rr.Remove(g2)
+	rr.Remove(g2)
+	if known("/apis/g") || known("/apis/") {
+		t.Error("after removing the last version the group is known")
+	}
+}
+
+// TestChangesWhileServing installs and removes under load; the race detector looks on.
+func TestChangesWhileServing(t *testing.T) {
+	rr, d := NewRESTRouter(testConfig(t)), NewDiscovery(testConfig(t).Codecs)
+	director := &Director{REST: rr, Discovery: d, Prefix: NewPrefixMux()}
+	gv := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: "v1"}, Resources: []Resource{{Name: "things"}}}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				serve(t, director, "GET", "/apis/g/v1/things", "")
+				serve(t, director, "GET", "/apis", "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+				serve(t, director, "GET", "/apis/g", "")
+				serve(t, director, "GET", "/x/y", "")
+			}
+		})
+	}
+	for range 200 {
+		rr.Install(gv)
+		d.Install(gv, 1)
+		if err := director.Prefix.Handle("/x/", answer("x")); err != nil {
+			t.Error(err)
+		}
+		rr.Remove(gv.GroupVersion)
+		d.Remove(gv.GroupVersion)
+		director.Prefix.Remove("/x/")
+	}
+	wg.Wait()
+}
+
+// BenchmarkMatch shows that finding a resource costs the same however many there are.
+func BenchmarkMatch(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		rr := NewRESTRouter(testConfig(b))
+		gv := GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}}
+		for i := range n {
+			gv.Resources = append(gv.Resources, all(fmt.Sprintf("things%d", i), true, &fake{}))
+		}
+		rr.Install(gv)
+		nothing := handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return nil })
+		for _, e := range rr.routes.Load().endpoints {
+			e.itemVerbs["get"], e.collectionVerbs["list"] = nothing, nothing
+		}
+		for form, path := range map[string]string{"item": "/api/v1/namespaces/ns/things%d/a", "collection": "/api/v1/namespaces/ns/things%d"} {
+			b.Run(fmt.Sprintf("form=%s/resources=%d", form, n), func(b *testing.B) {
+				r, _ := parsed(b, "GET", fmt.Sprintf(path, n-1), "")
+				w := httptest.NewRecorder()
+				b.ReportAllocs()
+				for b.Loop() {
+					rr.ServeHTTP(w, r)
+				}
+			})
+		}
+	}
+}

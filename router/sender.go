@@ -1,0 +1,72 @@
+package router
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// How long a client may take to read what a watch sends: sendTimeout while the watch lasts, and endGrace from its end on.
+const (
+	sendTimeout = time.Minute
+	endGrace    = 5 * time.Second
+)
+
+// sender writes and flushes what a watch sends. It cuts off a client that does not read, which would otherwise keep its
+// watch, and the server from stopping, for ever. Deadlines are set only when the time is up: to HTTP/2 the deadline of a
+// stream is its end, whether something is being written or not.
+type sender struct {
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	late *time.Timer // runs while something is being sent
+	stop func() bool // of what watches the end of the watch
+
+	mu   sync.Mutex
+	over bool // nobody may touch the connection any more
+	cut  bool // it has a deadline
+}
+
+// newSender begins to send to w, for a watch that ends with ctx.
+func newSender(ctx context.Context, w http.ResponseWriter) *sender {
+	s := &sender{w: w, rc: http.NewResponseController(w)}
+	_ = s.rc.SetWriteDeadline(time.Time{}) // the server's own, which is for short answers
+	s.late = time.AfterFunc(sendTimeout, func() { s.deadline(0) })
+	s.late.Stop()
+	s.stop = context.AfterFunc(ctx, func() { s.deadline(endGrace) })
+	return s
+}
+
+// deadline lets writes fail after d.
+func (s *sender) deadline(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.cut = true
+		_ = s.rc.SetWriteDeadline(time.Now().Add(d)) // without a connection, in tests, nobody is slow
+	}
+}
+
+// send writes b, which may be empty, and flushes.
+func (s *sender) send(b []byte) error {
+	s.late.Reset(sendTimeout)
+	defer s.late.Stop()
+	if len(b) > 0 {
+		if _, err := s.w.Write(b); err != nil {
+			return err
+		}
+	}
+	return s.rc.Flush()
+}
+
+// close ends the sender. The connection may go on to serve others.
+func (s *sender) close() {
+	s.stop()
+	s.late.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	if s.cut {
+		_ = s.rc.SetWriteDeadline(time.Time{})
+	}
+}
