@@ -192,6 +192,11 @@ func (c *Config) validate() error {
 	if (c.TLSCertFile == "") != (c.TLSKeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
 	}
+	for i := range c.Groups {
+		if c.Groups[i].AddToScheme == nil {
+			bad("group %q registers no types: AddToScheme is nil", c.Groups[i].Name)
+		}
+	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -88,4 +89,14 @@ func status(body string) (s struct {
 }) {
 	_ = json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&s)
 	return s
+}
+
+// pool is what trusts the certificates in pem.
+func pool(tb testing.TB, pem []byte) *x509.CertPool {
+	tb.Helper()
+	p := x509.NewCertPool()
+	if !p.AppendCertsFromPEM(pem) {
+		tb.Fatal("no certificate")
+	}
+	return p
 }
