@@ -86,10 +86,14 @@ func (d *decoder) list(p *plan, at unsafe.Pointer) error {
 		if !more {
 			break
 		}
+		cost := p.behind
 		if n >= head.cap {
-			if d.memory += p.size * uintptr(max(n, 1)); d.memory > maxMemory {
-				return errMemory
-			}
+			cost += p.size * uintptr(max(n, 1))
+		}
+		if err := d.spend(cost); err != nil {
+			return err
+		}
+		if n >= head.cap {
 			p.list(at).Grow(1)
 		}
 		if n >= head.len {
@@ -236,6 +240,9 @@ func (d *decoder) mapValue(p *plan, at unsafe.Pointer) error {
 			return err
 		}
 		if k, err = d.key(&seen); err != nil {
+			return err
+		}
+		if err := d.spend(p.behind); err != nil {
 			return err
 		}
 		if d.strict && !d.careful && m.MapIndex(key).IsValid() {

@@ -12,31 +12,45 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxStrict bounds the unknown and repeated fields that are reported.
-const maxStrict = 100
+// maxStrict bounds the unknown and repeated fields that are reported, and maxStrictText what their messages take to make,
+// in bytes: the path in each is made of keys that the client chose, and may be as long as the input.
+const (
+	maxStrict     = 100
+	maxStrictText = 4 << 20
+)
 
-// maxMemory bounds the memory, in bytes, that the elements of lists may take: an element as short as {} can stand for
-// a struct of hundreds of bytes.
+// maxMemory bounds the memory, in bytes, that the elements of lists and maps may take: an element as short as {} can
+// stand for a struct of hundreds of bytes.
 const maxMemory = 256 << 20
 
 var errMemory = errors.New("the lists of the object are too long")
+
+// budget counts the memory that elements take.
+type budget struct{ spent uintptr }
+
+func (b *budget) spend(bytes uintptr) error {
+	if b.spent += bytes; b.spent > maxMemory {
+		return errMemory
+	}
+	return nil
+}
 
 // decoder decodes JSON straight into Go values, in one of two ways. The quick way stops with errAgain at the first
 // thing out of order. The careful way is taken then, on input known to be well-formed: it keeps track of where it is,
 // goes on behind type errors, of which the first counts, and collects what strict decoding finds.
 type decoder struct {
 	scanner
+	budget
 	strict  bool
 	careful bool
 	// unsigned keeps integers between 1<<63 and 1<<64 in trees.
 	unsigned bool
 
-	memory uintptr // taken by elements of lists
-
-	where  []place
-	saved  error // the first type error
-	found  []string
-	unique map[string]bool // found, to report nothing twice
+	where    []place
+	saved    error // the first type error
+	found    []string
+	unique   map[string]bool // found, to report nothing twice
+	reported int             // bytes of all messages made, also of those that were found before
 }
 
 // place is one step of the way to the value at hand.
@@ -111,6 +125,9 @@ func (d *decoder) report(what, name string) error {
 	if !d.careful {
 		return errAgain
 	}
+	if len(d.found) >= maxStrict || d.reported >= maxStrictText {
+		return nil
+	}
 	var path strings.Builder
 	for _, p := range d.where {
 		switch {
@@ -131,7 +148,8 @@ func (d *decoder) report(what, name string) error {
 		path.WriteByte('.')
 	}
 	msg := what + " field " + strconv.Quote(path.String()+name)
-	if len(d.found) < maxStrict && !d.unique[msg] {
+	d.reported += len(msg)
+	if !d.unique[msg] {
 		if d.unique == nil {
 			d.unique = map[string]bool{}
 		}

@@ -2,9 +2,12 @@ package codec
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -299,10 +302,59 @@ func TestDecodeShares(t *testing.T) {
 	}
 }
 
+// TestDecodeMemory decodes small bodies that stand for much memory.
 func TestDecodeMemory(t *testing.T) {
 	f := newTestFactory(t)
-	body := `{"spec":{"containers":[{}` + strings.Repeat(`,{}`, 1<<20) + `]}}`
-	if _, err := f.Decode(DecodeRequest{Data: []byte(body), Default: podKind}); err != errMemory {
-		t.Errorf("got %v, want %v", err, errMemory)
+	const many = 3 << 19
+	var entries, messages strings.Builder
+	for i := range many {
+		fmt.Fprintf(&entries, `"%x":{},`, i)
+		messages.WriteString("\x32\x00") // pointers
+	}
+	for _, tt := range []struct {
+		name string
+		gvk  meta.GroupVersionKind
+		data string
+		typ  Type
+	}{
+		{"list", podKind, `{"spec":{"containers":[` + strings.Repeat("{},", 1<<20) + "{}]}}", JSON},
+		{"list of pointers", oddKind, `{"pointers":[` + strings.Repeat("{},", many) + "{}]}", JSON},
+		{"map", oddKind, `{"map":{` + entries.String() + `"":{}}}`, JSON},
+		{"message with pointers", oddKind, string(protowire.AppendString([]byte("k8s\x00\x12"), messages.String())), Protobuf},
+	} {
+		if _, err := f.Decode(DecodeRequest{Data: []byte(tt.data), Type: tt.typ, Default: tt.gvk}); err != errMemory {
+			t.Errorf("%s: got %v, want %v", tt.name, err, errMemory)
+		}
+	}
+}
+
+// TestStrictText has many fields repeated below a long key: the messages about them must not add up.
+func TestStrictText(t *testing.T) {
+	key := strings.Repeat("k", 1<<20)
+	body := `{"` + key + `":{` + strings.Repeat(`"a":1,"b":1,`, 100_000) + `"c":1}}`
+	_, found, err := DecodeTree([]byte(body), true)
+	if want := fmt.Sprintf("duplicate field %q", key+".a"); err != nil || len(found) == 0 || found[0] != want {
+		t.Fatalf("DecodeTree: %d messages, error %v", len(found), err)
+	}
+	total := 0
+	for _, s := range found {
+		total += len(s)
+	}
+	if total > maxStrictText+2*len(key) {
+		t.Errorf("DecodeTree: messages of %d bytes", total)
+	}
+}
+
+func TestDecodeAs(t *testing.T) {
+	f := newTestFactory(t)
+	for _, tt := range []struct{ data, wantErr string }{
+		{`{"kind":"Other","metadata":{"name":"a"}}`, "<nil>"},
+		{`{"metadata":{"name":"a"}`, "unexpected end of JSON input"},
+		{`{"metadata":{"name":1}}`, "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string"},
+	} {
+		out, err := f.Decode(DecodeRequest{Data: []byte(tt.data), As: configMapKind})
+		if fmt.Sprint(err) != tt.wantErr || out.GVK != configMapKind {
+			t.Errorf("Decode(%s): got %v, %v, want %s", tt.data, out.GVK, err, tt.wantErr)
+		}
 	}
 }

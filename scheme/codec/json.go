@@ -3,30 +3,17 @@ package codec
 import (
 	"bytes"
 	"errors"
-	"reflect"
-	"sync"
 
 	gojson "github.com/goccy/go-json"
 )
 
 // This is the only file that imports goccy/go-json. It writes JSON only: its decoder matches names in any case and is
-// lenient with malformed input, and decoding through the descriptors is quicker (see decode.go).
-
-// warm guards the first use of each Go type, when goccy/go-json compiles its encoder.
-var warm struct {
-	sync.Mutex
-	done sync.Map // reflect.Type to struct{}
-}
+// lenient with malformed input, and decoding through the descriptors is quicker (see decode.go). It compiles the encoder
+// of a type on first use, which it does safely in many goroutines at once (TestEncodeAtOnce watches over that).
 
 // AppendJSON appends v as compact JSON, without a newline, as encoding/json would write it: fields in the order of
 // declaration, map keys sorted, HTML characters escaped. It is the form in which objects are stored.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
-	t := reflect.TypeOf(v)
-	if _, ok := warm.done.Load(t); !ok {
-		warm.Lock()
-		defer warm.Unlock()
-		defer warm.done.Store(t, struct{}{})
-	}
 	out, err := gojson.Marshal(v)
 	if err != nil {
 		return dst, err

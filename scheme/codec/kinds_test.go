@@ -91,6 +91,7 @@ type Odd struct {
 	Customs  map[Word]Upper    `json:"customs,omitempty" pb:"15"`
 	Wrapped  Words             `json:"wrapped,omitempty" pb:"16"`
 	WrapMap  map[string]Words  `json:"wrapMap,omitempty" pb:"17"`
+	IntPs    []*int32          `json:"intPs,omitempty" pb:"18"`
 	High     string            `json:"high,omitempty" pb:"300"`
 }
 

@@ -86,11 +86,14 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 	return Decoded{Object: obj, GVK: guess}, true
 }
 
-// fill decodes well-formed JSON into obj. An object without a Go type of its own brings an UnmarshalJSON; all that is
+// fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a Go type of its own brings an UnmarshalJSON; all that is
 // reported of it are repeated fields, as only its schema knows which ones are unknown.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {
+		if req.As.Kind != "" {
+			return decodeInto(req.Data, planOf(t), pointer(obj), req)
+		}
 		return decodeCarefully(req.Data, planOf(t), pointer(obj), req)
 	}
 	if u, ok := obj.(json.Unmarshaler); ok {
@@ -153,9 +156,11 @@ func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 // named reports what gvk misses.
 func named(gvk meta.GroupVersionKind, data []byte) error {
 	if gvk.Kind == "" {
+		//lint:ignore ST1005 clients know kube-apiserver's wording
 		return fmt.Errorf("Object 'Kind' is missing in '%s'", data)
 	}
 	if gvk.Version == "" {
+		//lint:ignore ST1005 clients know kube-apiserver's wording
 		return fmt.Errorf("Object 'apiVersion' is missing in '%s'", data)
 	}
 	return nil

@@ -23,7 +23,9 @@ type plan struct {
 	// byteValues that a Map has byte slices, so that Go's own operations serve.
 	strings    bool
 	byteValues bool
-	size       uintptr // of an element of a List
+	size       uintptr // of an element of a List, as the list holds it
+	// behind is what an element of a List, or an entry of a Map, takes beyond size, in bytes.
+	behind uintptr
 	// unmarshal is the type word for a Custom type: a json.Unmarshaler whose pointer is exchanged, see custom.
 	unmarshal json.Unmarshaler
 	// slice is a pointer to a List likewise, see list.
@@ -87,14 +89,27 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
 		p.size = t.Go.Elem().Size()
 		p.slice = reflect.New(t.Go).Interface()
+		p.behind = behind(t)
 	case typeinfo.Map:
 		p.elem = makePlan(t.Elem, fresh)
 		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
 		p.byteValues = t.Elem.Kind == typeinfo.Bytes && !t.ElemPointer
+		p.behind = behind(t)
 	case typeinfo.Custom:
 		p.unmarshal, _ = reflect.New(t.Go).Interface().(json.Unmarshaler)
 	}
 	return p
+}
+
+// behind returns how much memory an element of a list takes behind its pointer, or an entry of a map altogether.
+func behind(t *typeinfo.Type) (n uintptr) {
+	if t.ElemPointer {
+		n = t.Elem.Go.Size()
+	}
+	if t.Kind == typeinfo.Map {
+		n += t.Go.Key().Size() + t.Go.Elem().Size()
+	}
+	return n
 }
 
 // errorName returns what encoding/json calls field f of struct t: embedded structs are named as well.

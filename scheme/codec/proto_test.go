@@ -70,6 +70,8 @@ func TestProtoDecodeLenient(t *testing.T) {
 	body = protowire.AppendBytes(body, []byte{1, 2})
 	body = protowire.AppendTag(body, 9, protowire.VarintType)
 	body = protowire.AppendVarint(body, 3)
+	body = protowire.AppendTag(body, 18, protowire.BytesType) // packed, of pointers
+	body = protowire.AppendBytes(body, []byte{1, 2})
 	body = protowire.AppendTag(body, 5000, protowire.StartGroupType) // unknown
 	body = protowire.AppendTag(body, 1, protowire.VarintType)
 	body = protowire.AppendVarint(body, 1)
@@ -86,7 +88,8 @@ func TestProtoDecodeLenient(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := out.Object.(*Odd)
-	if !reflect.DeepEqual(o.Ints, []int32{1, 2, 3}) || !reflect.DeepEqual(o.Nested.Strings, []string{"s", "s"}) ||
+	one, two := int32(1), int32(2)
+	if !reflect.DeepEqual(o.Ints, []int32{1, 2, 3}) || !reflect.DeepEqual(o.IntPs, []*int32{&one, &two}) || !reflect.DeepEqual(o.Nested.Strings, []string{"s", "s"}) ||
 		!reflect.DeepEqual(o.IntMap, map[string]int64{"k": 0}) {
 		t.Errorf("got %+v", o)
 	}

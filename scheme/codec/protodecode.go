@@ -16,9 +16,9 @@ var errDepth = errors.New("proto: message exceeds the maximum depth")
 
 // protoReader decodes messages. Repeated fields of one struct are merged, as protobuf demands.
 type protoReader struct {
+	budget
 	shared bool // strings may refer to the input
 	depth  int
-	memory uintptr // taken by elements of lists
 }
 
 // message decodes data into the value of m's type at at.
@@ -112,25 +112,30 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 	if err != nil {
 		return 0, err
 	}
-	if f.pointer {
-		slot := (*unsafe.Pointer)(elem)
-		*slot = newOf(f.kind, f.goType)
-		elem = *slot
-	}
 	return r.value(f, typ, data, elem)
 }
 
-// grow appends a zero element to the list at at and returns its address.
+// grow appends a zero element to the list at at and returns its address, or that of what it points to.
 func (r *protoReader) grow(f *protoField, at unsafe.Pointer) (unsafe.Pointer, error) {
 	list := (*sliceHeader)(at)
+	cost := f.behind
 	if list.len == list.cap {
-		if r.memory += f.size * uintptr(max(list.len, 1)); r.memory > maxMemory {
-			return nil, errMemory
-		}
+		cost += f.size * uintptr(max(list.len, 1))
+	}
+	if err := r.spend(cost); err != nil {
+		return nil, err
+	}
+	if list.len == list.cap {
 		reflect.NewAt(f.named, at).Elem().Grow(1)
 	}
 	list.len++
-	return unsafe.Add(list.data, uintptr(list.len-1)*f.size), nil
+	elem := unsafe.Add(list.data, uintptr(list.len-1)*f.size)
+	if !f.pointer {
+		return elem, nil
+	}
+	to := newOf(f.kind, f.goType)
+	*(*unsafe.Pointer)(elem) = to
+	return to, nil
 }
 
 // value decodes one value and returns its length.
@@ -190,6 +195,9 @@ func (r *protoReader) string(b []byte) string {
 func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error {
 	if f.kind == typeinfo.String && !f.pointer {
 		return r.stringEntry(data, (*map[string]string)(at))
+	}
+	if err := r.spend(f.behind); err != nil {
+		return err
 	}
 	m := reflect.NewAt(f.named, at).Elem()
 	if m.IsNil() {

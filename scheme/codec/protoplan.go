@@ -32,7 +32,8 @@ type protoField struct {
 	list    bool
 	isMap   bool
 	named   reflect.Type // the Go type of the list or map
-	size    uintptr      // of an element
+	size    uintptr      // of an element, as the list holds it
+	behind  uintptr      // see plan.behind
 	msg     *message     // of Struct and Custom kinds
 	// nilable says that a value of a type with its own message is a slice, which is left out if nil.
 	nilable bool
@@ -128,10 +129,10 @@ func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField
 	switch {
 	case t.Proto != nil, isWrapped(t):
 	case t.Kind == typeinfo.List:
-		pf.list, pf.pointer, pf.size = true, t.ElemPointer, t.Go.Elem().Size()
+		pf.list, pf.pointer, pf.size, pf.behind = true, t.ElemPointer, t.Go.Elem().Size(), behind(t)
 		t = t.Elem
 	case t.Kind == typeinfo.Map:
-		pf.isMap, pf.pointer = true, t.ElemPointer
+		pf.isMap, pf.pointer, pf.behind = true, t.ElemPointer, behind(t)
 		t = t.Elem
 	}
 	pf.kind, pf.goType = t.Kind, t.Go

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"unsafe"
-
-	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // DecodeTree decodes JSON into plain values: map[string]any, []any, string, bool, int64 (float64 for what has a
@@ -30,12 +28,6 @@ func DecodeTree(data []byte, strict bool) (v any, warnings []string, err error) 
 		return nil, nil, err
 	}
 	return v, d.found, nil
-}
-
-// DecodeInto decodes JSON into a value of the Go type that t describes, to which p points and which must be zero. It
-// serves parts of objects, such as the metadata of custom resources. The value is half filled after an error.
-func DecodeInto(data []byte, t *typeinfo.Type, p unsafe.Pointer, strict bool) (warnings []string, err error) {
-	return decodeInto(data, planOf(t), p, DecodeRequest{Strict: strict})
 }
 
 // decodeInto decodes quickly and, if that stops, carefully.
@@ -167,7 +159,3 @@ func (d *decoder) plainObject() (map[string]any, error) {
 		out[k] = v
 	}
 }
-
-// AppendTree appends a plain value (as DecodeTree returns it) as compact JSON with sorted keys and HTML characters
-// escaped.
-func AppendTree(dst []byte, v any) ([]byte, error) { return AppendJSON(dst, v) }
