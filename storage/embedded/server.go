@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"expvar"
 	"net/url"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 )
@@ -55,6 +57,12 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 		return nil, err
 	}
 	urls := types.URLs{*u}
+	select { // see settled
+	case starting <- struct{}{}:
+		defer func() { <-starting }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	server, err := etcdserver.NewServer(etcdconfig.ServerConfig{
 		Name:                memberName,
 		DataDir:             cfg.Dir,
@@ -104,7 +112,7 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
-	for settled := 0; ; {
+	for {
 		select {
 		case <-server.ReadyNotify():
 			return server, nil
@@ -114,15 +122,27 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 			server.HardStop()
 			return nil, context.Cause(ctx)
 		case <-poll.C:
-			// A member does not stand for election while it has changes of membership to apply, and complains.
-			if done := server.AppliedIndex(); done > 0 && done >= server.CommittedIndex() {
-				settled++
-			}
-			if settled >= 2 && server.Leader() == 0 {
+			if server.Leader() == 0 && settled(server) {
 				elect(ctx, server)
 			}
 		}
 	}
+}
+
+// starting is held by the one member of the process that is being started, because settled reads the status of the
+// member that was started last.
+var starting = make(chan struct{}, 1)
+
+// settled reports whether the member's raft knows that its log has been applied. Only then may it be told to stand for
+// election: before, it would look for changes of membership in the log it has not applied, and panic if the server has
+// cut that off meanwhile. The server's own AppliedIndex runs ahead of what its raft knows.
+func settled(server *etcdserver.EtcdServer) bool {
+	status, ok := expvar.Get("raft.status").(expvar.Func)
+	if !ok {
+		return false
+	}
+	s, ok := status.Value().(raft.Status)
+	return ok && s.ID == uint64(server.MemberID()) && s.GetCommit() > 0 && s.Applied >= s.GetCommit()
 }
 
 // elect makes the member stand for election now instead of when its timeout has passed, by the message with which a

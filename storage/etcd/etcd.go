@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/coracle-project/coracle/storage"
 )
@@ -73,6 +74,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		Username:             cfg.Username,
 		Password:             cfg.Password,
 		Logger:               cfg.Logger.WithOptions(zap.IncreaseLevel(zap.WarnLevel)),
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: retryFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryLast},
+			MinConnectTimeout: cfg.DialTimeout,
+		})},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)

@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	retryFirst = 50 * time.Millisecond // waits between attempts to open a stream, doubling
+	// Waits between attempts to connect, or to open a stream, growing. gRPC's own would grow to two minutes, by which
+	// a server would come back later than its etcd.
+	retryFirst = 50 * time.Millisecond
 	retryLast  = 2 * time.Second
 	// etcd drops a request for progress while the watcher catches up; it is repeated this often until answered.
 	progressAgain = 100 * time.Millisecond
