@@ -1,0 +1,183 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections are pipes: they know deadlines, and live in the fake time of their test.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	end   chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), end: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.end:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.end) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// dial connects a client, what it sends included.
+func (p *pipes) dial(send string) net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	go io.WriteString(client, send)
+	return client
+}
+
+// overPipes serves in fake time.
+func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: NoPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
+			RequestTimeout: 30 * time.Second, MinWatch: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPipes()
+		s.listeners.plain = p
+		s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
+		f(t, p)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := s.drain.Close(ctx); err != nil {
+			t.Errorf("requests are left: %v", err)
+		}
+		if err := s.listeners.close(ctx); err != nil {
+			t.Errorf("connections are left: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// until reads all that the server sends until it hangs up, and returns how long that took.
+func until(c net.Conn) (string, time.Duration) {
+	begun := time.Now()
+	data, _ := io.ReadAll(c)
+	return string(data), time.Since(begun)
+}
+
+// TestSlowHeaders hangs up on a client that takes its time with the headers of its request.
+func TestSlowHeaders(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		for name, send := range map[string]string{"nothing": "", "half a line": "GET /ver", "half the headers": "GET /version HTTP/1.1\r\nHost: x\r\nX-A: "} {
+			c := p.dial(send)
+			if answer, took := until(c); took > headerTimeout+time.Second {
+				t.Errorf("a client that sends %s: got %q after %v, want an end after %v", name, answer, took, headerTimeout)
+			}
+			c.Close()
+		}
+		// A trickle does not help.
+		c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\n")
+		var trickle sync.WaitGroup
+		trickle.Go(func() {
+			for i := 0; ; i++ {
+				if _, err := fmt.Fprintf(c, "X-%d: y\r\n", i); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		})
+		if _, took := until(c); took > headerTimeout+time.Second {
+			t.Errorf("a client that sends a header each second: an end after %v", took)
+		}
+		c.Close()
+		trickle.Wait()
+	})
+}
+
+// TestSlowBody gives up on a body that does not come, with an answer.
+func TestSlowBody(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		for _, length := range []string{"Content-Length: 100", "Content-Length: 1000000", "Transfer-Encoding: chunked"} {
+			c := p.dial("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n")
+			begun := time.Now()
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); resp.StatusCode != http.StatusGatewayTimeout || took > 32*time.Second {
+				t.Errorf("%s: got %d after %v, want 504 after 30s", length, resp.StatusCode, took)
+			}
+			c.Close()
+		}
+	})
+}
+
+// TestSlowReader gives up on a client that does not read its answer.
+func TestSlowReader(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		for _, target := range []string{"/openapi/v2", "/api/v1/pods?watch=1&timeoutSeconds=20"} {
+			c := p.dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
+			time.Sleep(2 * time.Minute)
+			answer, _ := until(c)
+			if strings.HasSuffix(answer, "\r\n0\r\n\r\n") {
+				t.Errorf("%s: the whole answer was still there after 2 min", target)
+			}
+			c.Close()
+		}
+	})
+}
+
+// TestIdleConnections hangs up on clients that want nothing any more.
+func TestIdleConnections(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+		answer, took := until(c)
+		if !strings.HasPrefix(answer, "HTTP/1.1 200") || took > idleTimeout+time.Second {
+			t.Errorf("got %.40q, an end after %v", answer, took)
+		}
+		c.Close()
+	})
+}
+
+// TestHugeHeaders refuses more headers than anybody needs.
+func TestHugeHeaders(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		for name, send := range map[string]string{
+			"one": "X-A: " + strings.Repeat("x", 2<<20), "many": strings.Repeat("X-A: y\r\n", 300_000),
+		} {
+			c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\n" + send + "\r\n\r\n")
+			if answer, _ := until(c); !strings.HasPrefix(answer, "HTTP/1.1 431") {
+				t.Errorf("%s: got %.60q, want 431", name, answer)
+			}
+			c.Close()
+		}
+		c := p.dial("GET /" + strings.Repeat("a", 2<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		if answer, _ := until(c); !strings.HasPrefix(answer, "HTTP/1.1 4") {
+			t.Errorf("a huge path: got %.60q, want 4xx", answer)
+		}
+		c.Close()
+	})
+}
+
+// TestWatchOverPipes ends with the connection of its client.
+func TestWatchOverPipes(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		c := p.dial("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatal(resp, err)
+		}
+		c.Close()
+	})
+}
