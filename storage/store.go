@@ -35,6 +35,8 @@ type Entry struct {
 	// Stale is true if the value is stored in a form that should be replaced (encrypted with an old key): the next
 	// update writes it even if it changes nothing.
 	Stale bool
+	// Err says why the value cannot be read (it cannot be decrypted); Value is nil then. Of Range only: Get fails.
+	Err error
 }
 
 // LeaseID names a lease; 0 is none. Keys put with a lease are deleted when it ends.
@@ -77,7 +79,8 @@ type Event struct {
 	// event is not Created.
 	Prev    []byte
 	PrevRev Revision
-	Stale   bool // of Value, as in Entry
+	Stale   bool  // of Value, as in Entry
+	Err     error // of Value, as in Entry
 }
 
 // WatchRequest asks for all changes under Prefix after revision After.

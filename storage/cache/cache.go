@@ -262,28 +262,33 @@ func (c *Cache) open(ctx context.Context, after storage.Revision) (storage.Curso
 
 // run applies the watch until the cache is closed. If the watch fails it is made anew from where it was.
 func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
+	var wait time.Duration // before the next try to open a watch
 	for {
 		batch, err := cursor.Next(c.ctx)
 		if err == nil {
 			c.ingest(batch)
-			rev = max(rev, batch.Rev)
+			rev, wait = max(rev, batch.Rev), 0
 			continue
 		}
 		cursor.Close()
-		if cursor, rev = c.reopen(rev, err); cursor == nil {
+		if cursor, rev = c.reopen(rev, err, &wait); cursor == nil {
 			return
 		}
 	}
 }
 
 // reopen returns a watch after rev, or, if the store has forgotten rev, after the current revision; then all
-// resources are ended first, because they miss changes. It returns nil if the cache has been closed.
-func (c *Cache) reopen(rev storage.Revision, cause error) (storage.Cursor, storage.Revision) {
+// resources are ended first, because they miss changes. It returns nil if the cache has been closed. wait grows with
+// every try, also from one call to the next: a watch that can be opened may still fail each time.
+func (c *Cache) reopen(rev storage.Revision, cause error, wait *time.Duration) (storage.Cursor, storage.Revision) {
 	after := rev
-	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
-		if c.ctx.Err() != nil {
+	for {
+		select {
+		case <-c.ctx.Done():
 			return nil, 0
+		case <-time.After(*wait):
 		}
+		*wait = min(max(2**wait, time.Millisecond), time.Second)
 		if f := c.cfg.Hooks.WatchFailed; f != nil {
 			f(cause)
 		}
@@ -298,11 +303,6 @@ func (c *Cache) reopen(rev storage.Revision, cause error) (storage.Cursor, stora
 			return cursor, at
 		}
 		cause = err
-		select {
-		case <-c.ctx.Done():
-			return nil, 0
-		case <-time.After(wait):
-		}
 	}
 }
 

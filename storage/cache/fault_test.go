@@ -330,118 +330,39 @@ func TestLoadJoins(t *testing.T) {
 	u.Store.Close()
 }
 
-// TestInDoubt makes every write lie about its outcome, applied or not, and counts what was applied.
-func TestInDoubt(t *testing.T) {
-	for _, applied := range []bool{true, false} {
-		for _, loaded := range []bool{true, false} {
-			t.Run(fmt.Sprintf("applied=%t,loaded=%t", applied, loaded), func(t *testing.T) {
-				u := &unruly{Store: memory.New(memory.Config{})}
-				lie := 0
-				u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
-					if lie++; lie%2 == 0 {
-						return u.Store.Put(ctx, key, value, pre, 0)
-					}
-					if applied {
-						if e, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
-							return e, err
-						}
-					}
-					return storage.Entry{}, fail(storage.InDoubt)
-				}
-				u.del = func(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
-					if lie++; lie%2 == 0 {
-						return u.Store.Delete(ctx, key, pre)
-					}
-					if applied {
-						if rev, err := u.Store.Delete(ctx, key, pre); err != nil {
-							return rev, err
-						}
-					}
-					return 0, fail(storage.InDoubt)
-				}
-				r, _, _ := openOn(t, u, cache.Config{})
-				key := things + "ns/a"
-				if loaded {
-					if _, err := r.Exists(t.Context(), key); err != nil {
-						t.Fatal(err)
-					}
-				}
-				o, err := r.Create(t.Context(), key, body(key, "", nil), 0)
-				if err != nil || o == nil || value(o) != "" {
-					t.Fatalf("Create: got %+v, %v", o, err)
-				}
-				const n = 20
-				for i := range n {
-					lie = 0
-					o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
-						return body(key, value(cur)+"x", nil), 0, nil
-					})
-					if err != nil || len(value(o)) != i+1 {
-						t.Fatalf("Update %d: got %s, %v", i, show([]*cache.Object{o}), err)
-					}
-				}
-				lie = 0
-				o, err = r.Delete(t.Context(), key, cache.DeleteOptions{}, nil)
-				if err != nil || len(value(o)) != n {
-					t.Fatalf("Delete: got %+v, %v", o, err)
-				}
-				if _, err := u.Store.Get(t.Context(), key); !errors.Is(err, storage.NotFound) {
-					t.Errorf("Get: got %v, want %v", err, storage.NotFound)
-				}
-			})
-		}
-	}
-}
-
-// TestInDoubtOverwritten finds an own write in the history although another one has replaced it.
-func TestInDoubtOverwritten(t *testing.T) {
+// TestWatchFailsAlways: a watch that can be opened and then fails each time is not tried as fast as the processor goes.
+func TestWatchFailsAlways(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
-	key := things + "ns/a"
-	r, store, _ := openOn(t, u, cache.Config{})
-	base := put(t, store, key, "0", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+	var fails atomic.Int32
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return &brittle{Cursor: cur, cause: fail(storage.Corrupt)}, err
+	}
+	r, store, _ := openOn(t, u, cache.Config{MaxWait: 50 * time.Millisecond,
+		Hooks: cache.Hooks{WatchFailed: func(error) { fails.Add(1) }}})
+	if _, err := r.Exists(t.Context(), things+"ns/a"); err != nil {
 		t.Fatal(err)
 	}
-	u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
-		if _, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
-			t.Errorf("Put: %v", err)
-		}
-		put(t, u.Store, key, "somebody else's", nil)
-		return storage.Entry{}, fail(storage.InDoubt)
+	rev := put(t, store, things+"ns/a", "1", nil)
+	time.Sleep(200 * time.Millisecond)
+	if n := fails.Load(); n < 2 || n > 12 {
+		t.Errorf("got %d tries in 200 ms, want waits that double", n)
 	}
-	calls := 0
-	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
-		calls++
-		return body(key, "mine", nil), 0, nil
-	})
-	if err != nil || calls != 1 || value(o) != "mine" || o.Rev != base+1 {
-		t.Errorf("Update: got %+v, %v after %d calls, want the write at %d after 1", o, err, calls, base+1)
+	if got, err := r.Exists(t.Context(), things+"ns/a"); err != nil || got != rev {
+		t.Errorf("Exists: got %d, %v, want %d from the store", got, err, rev)
 	}
 }
 
-// TestInDoubtSame does not take an earlier write of the same content for the write in doubt.
-func TestInDoubtSame(t *testing.T) {
-	r, store, hold := lagging(t)
-	key := things + "ns/a"
-	put(t, store, key, "x", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
-		t.Fatal(err)
+// TestLoadTooSlow: a resource whose history is always gone before it is loaded is unavailable. Its readers have not
+// asked for an old revision.
+func TestLoadTooSlow(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	u.rng = func(context.Context, storage.RangeRequest) (storage.RangeResult, error) {
+		return storage.RangeResult{}, fail(storage.Compacted)
 	}
-	hold() // r's guess stays at x
-	grow := func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
-		return body(key, value(cur)+"x", nil), 0, nil
-	}
-	if _, err := r.Twin().Update(t.Context(), key, cache.UpdateOptions{}, grow); err != nil {
-		t.Fatal(err)
-	}
-	u := store.(*unruly)
-	u.put = func(context.Context, string, []byte, storage.Pre) (storage.Entry, error) {
-		u.put = nil
-		return storage.Entry{}, fail(storage.InDoubt)
-	}
-	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, grow)
-	if err != nil || value(o) != "xxx" {
-		t.Errorf("Update: got %s, %v, want xxx", show([]*cache.Object{o}), err)
+	r, _, _ := openOn(t, u, cache.Config{})
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); storage.KindOf(err) != storage.Unavailable {
+		t.Errorf("List: got %v, want %v", err, storage.Unavailable)
 	}
 }
 

@@ -148,10 +148,11 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o := r.guess(key); o != nil && o.Rev >= entry.Rev {
+	// An encryption key may have become old since the cache read the object.
+	if o := r.guess(key); o != nil && (o.Rev > entry.Rev || o.Rev == entry.Rev && (o.stale || !entry.Stale)) {
 		return o, nil
 	}
-	o := r.decode(key, entry.Value, entry.Rev)
+	o := r.decode(entry)
 	if o.broken {
 		return nil, o.check()
 	}

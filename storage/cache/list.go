@@ -277,8 +277,8 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions) (List, error
 	if opts.Only != "" {
 		// Begin a little before the key: ranges begin after a key.
 		n := len(opts.Only) - 1
-		req.After = max(req.After, opts.Only[:n]+string([]byte{opts.Only[n] - 1}))
-		opts.Limit = 1
+		req.After = max(req.After, opts.Only[:n]+string([]byte{opts.Only[n] - 1, 0xff}))
+		req.Limit, opts.Limit = 1, 1
 	} else if opts.Limit > 0 && opts.Match == nil {
 		req.Limit = min(opts.Limit, loadChunk)
 	}
@@ -299,7 +299,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions) (List, error
 			}
 			o := r.guess(entry.Key)
 			if o == nil || o.Rev != entry.Rev {
-				o = r.decode(entry.Key, entry.Value, entry.Rev)
+				o = r.decode(*entry)
 			}
 			if err := o.check(); err != nil {
 				return List{}, err

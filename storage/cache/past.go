@@ -61,21 +61,21 @@ func (w *Watcher) collectPast(ctx context.Context, p *past) error {
 
 // pastChange makes a change of a store event that brings its previous value. Objects that the cache has are used.
 func (r *Resource) pastChange(s *state, ev *storage.Event) (*change, error) {
-	object := func(value []byte, rev storage.Revision) *Object {
-		if o, ok := s.tree.Get(ev.Key); ok && o.Rev == rev {
+	object := func(e storage.Entry) *Object {
+		if o, ok := s.tree.Get(e.Key); ok && o.Rev == e.Rev {
 			return o
 		}
-		return r.decode(ev.Key, value, rev)
+		return r.decode(e)
 	}
 	ch := &change{key: ev.Key, rev: ev.Rev}
 	if !ev.Deleted {
-		ch.obj = object(ev.Value, ev.Rev)
+		ch.obj = object(storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev, Stale: ev.Stale, Err: ev.Err})
 	}
 	if !ev.Created {
-		if ev.Prev == nil { // the store has compacted it
+		if ev.Prev == nil { // the store has compacted it, or cannot read it
 			return nil, &storage.Error{Op: "watch", Key: ev.Key, Kind: storage.Compacted}
 		}
-		ch.prev = object(ev.Prev, ev.PrevRev)
+		ch.prev = object(storage.Entry{Key: ev.Key, Value: ev.Prev, Rev: ev.PrevRev})
 	}
 	return ch, nil
 }

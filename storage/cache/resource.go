@@ -112,10 +112,14 @@ func (r *Resource) ready(ctx context.Context) (*epoch, error) {
 		if e := r.epoch.Load(); e != nil {
 			return e, nil
 		}
-		if err := r.c.start(ctx); err != nil {
-			return nil, err
+		err := r.c.start(ctx)
+		if err == nil {
+			err = r.c.share(ctx, &r.loading, r.load)
 		}
-		if err := r.c.share(ctx, &r.loading, r.load); err != nil {
+		if errors.Is(err, storage.Compacted) { // again and again; not what a reader means by it
+			err = &storage.Error{Op: "load", Key: r.cfg.Prefix, Kind: storage.Unavailable, Err: err}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +174,7 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 			continue
 		}
 		for i := range res.Entries {
-			o := r.decode(res.Entries[i].Key, res.Entries[i].Value, res.Entries[i].Rev)
+			o := r.decode(res.Entries[i])
 			t.Load(o.Key, o)
 			if o.broken {
 				broken++
@@ -282,16 +286,22 @@ func (r *Resource) end(err error) {
 	}
 }
 
-// decode makes the object of a stored value. A value that cannot be decoded gives a broken object.
-func (r *Resource) decode(key string, value []byte, rev storage.Revision) *Object {
-	d, err := r.cfg.Decode(key, value)
+// decode makes the object of an entry. A value that cannot be decoded, or that the store could not read, gives a broken
+// object.
+func (r *Resource) decode(e storage.Entry) *Object {
+	var d Decoded
+	err := e.Err
+	if err == nil {
+		d, err = r.cfg.Decode(e.Key, e.Value)
+	}
 	if err != nil {
 		if f := r.c.cfg.Hooks.DecodeFailed; f != nil {
-			f(r.cfg.Name, key, err)
+			f(r.cfg.Name, e.Key, err)
 		}
-		return brokenObject(key, rev, err)
+		return brokenObject(e.Key, e.Rev, err)
 	}
-	return newObject(key, rev, &d)
+	d.Stale = d.Stale || e.Stale
+	return newObject(e.Key, e.Rev, &d)
 }
 
 // decodeAll turns events into changes that know their new state, not yet the previous one.
@@ -305,7 +315,7 @@ func (r *Resource) decodeAll(events []storage.Event) []*change {
 			continue
 		}
 		if ch.obj = r.writes.take(ev.Key, ev.Value, ev.Rev); ch.obj == nil {
-			ch.obj = r.decode(ev.Key, ev.Value, ev.Rev)
+			ch.obj = r.decode(storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev, Stale: ev.Stale, Err: ev.Err})
 		}
 	}
 	return changes

@@ -37,18 +37,7 @@ func (r *Resource) Create(ctx context.Context, key string, value []byte, lease s
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.put(ctx, storage.Pre{Absent: true})
-	for try := 1; errors.Is(err, storage.InDoubt) && try < maxDoubt; try++ {
-		if o, err = p.settle(ctx, 0, err); o != nil || err != nil {
-			return o, err
-		}
-		if o, err = p.put(ctx, storage.Pre{Absent: true}); errors.Is(err, storage.Exists) {
-			if own, lost := p.settle(ctx, 0, err); lost == nil && own != nil {
-				return own, nil
-			}
-		}
-	}
-	return o, err
+	return p.write(ctx, 0)
 }
 
 // Update replaces the object at key by what fn makes of it. It starts from the cached state and, if that was stale,
@@ -144,43 +133,19 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 		if err := u.confirm(ctx); err != nil {
 			return nil, err
 		}
-		return u.cur, nil
-	}
-	return u.write(ctx, p, base)
-}
-
-// write puts the prepared value over the state at base.
-func (u *updating) write(ctx context.Context, p *prepared, base storage.Revision) (*Object, error) {
-	var doubt error
-	for try := 1; ; try++ {
-		o, err := p.put(ctx, storage.Pre{Absent: base == 0, Rev: base})
-		switch storage.KindOf(err) {
-		case storage.InDoubt:
-			if doubt = err; try == maxDoubt {
-				return nil, err
-			}
-		case storage.Exists, storage.Conflict, storage.NotFound:
-			if doubt == nil { // a plain conflict
-				if err := u.refresh(ctx); err != nil {
-					return nil, err
-				}
-				return nil, errAgain
-			}
-		default:
-			return o, err
-		}
-		// Our write may have been applied, now or in an earlier try.
-		own, err := p.settle(ctx, base, doubt)
-		if own != nil || err != nil && err != errAgain {
-			return own, err
-		}
-		if err == errAgain {
-			if err := u.refresh(ctx); err != nil {
-				return nil, err
-			}
-			return nil, errAgain
+		if !u.cur.stale {
+			return u.cur, nil
 		}
 	}
+	o, err := p.write(ctx, base)
+	switch storage.KindOf(err) {
+	case storage.Exists, storage.Conflict, storage.NotFound:
+		if err := u.refresh(ctx); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
+	}
+	return o, err
 }
 
 // Delete deletes the object at key if check, which may be nil, allows it. check sees the state that is deleted; it is
@@ -189,7 +154,7 @@ func (u *updating) write(ctx context.Context, p *prepared, base storage.Revision
 // (and it could not be found out), or check's.
 func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
 	u := &updating{r: r, key: key, cur: r.guess(key)}
-	doubted := false
+	var doubt error // of the last deletion, until it is known not to have happened
 	for try := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -208,29 +173,41 @@ func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, c
 			return nil, err
 		}
 		rev, err := r.c.store.Delete(ctx, key, storage.Pre{Rev: u.cur.Rev})
-		if err == nil {
+		switch storage.KindOf(err) {
+		case storage.InDoubt:
+			if doubt, try = err, try+1; try == maxDoubt {
+				return nil, err
+			}
+		case storage.Conflict, storage.NotFound:
+		default:
+			if err != nil {
+				return nil, err
+			}
 			return u.cur.At(rev), nil
 		}
 		last := u.cur
-		switch storage.KindOf(err) {
-		case storage.InDoubt:
-			if try++; try == maxDoubt {
-				return nil, err
-			}
-			doubted = true
-		case storage.Conflict, storage.NotFound:
-		default:
+		gone, err := r.lookAgain(ctx, u)
+		switch {
+		case doubt == nil && err != nil:
 			return nil, err
-		}
-		gone, lost := r.lookAgain(ctx, u)
-		if lost != nil && doubted {
-			return nil, err
-		} else if lost != nil {
-			return nil, lost
-		}
-		if doubted && u.cur == nil {
+		case doubt == nil:
+			continue
+		case err != nil:
+			return nil, doubt
+		case u.cur == nil:
 			return last.At(gone), nil // by us, or by somebody else at the same time: it is gone either way
+		case u.cur.Rev == last.Rev:
+			continue
 		}
+		// Updated by somebody, or deleted and created anew: then this is another object, which is not to be deleted.
+		ch, known := r.search(ctx, key, last.Rev, u.cur.Rev, func(ch *change) bool { return revOf(ch.prev) == last.Rev })
+		if !known || ch == nil {
+			return nil, doubt
+		}
+		if ch.obj == nil {
+			return ch.gone(), nil
+		}
+		doubt = nil
 	}
 }
 
@@ -312,51 +289,83 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 	return newObject(p.key, entry.Rev, &p.dec), nil
 }
 
-// settle finds out whether a write over the state at base (0: absent) whose outcome is unknown has been applied. It
-// returns the object if it has, nothing if the state is still that at base (the write may be tried again: at most
-// one of the two can succeed), errAgain if another write came first, and cause if it cannot be found out.
-func (p *prepared) settle(ctx context.Context, base storage.Revision, cause error) (*Object, error) {
+// write puts the value over the state at base (0: absent). If the outcome is unknown it finds out, and tries again what
+// has not been applied: at most one of the tries can succeed. Errors: those of Store.Put. With Exists, Conflict and
+// NotFound another write came first; with InDoubt it could not be found out.
+func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, error) {
+	var doubt error
+	for try := 1; ; try++ {
+		o, err := p.put(ctx, storage.Pre{Absent: base == 0, Rev: base})
+		inDoubt := false
+		switch storage.KindOf(err) {
+		case storage.InDoubt:
+			if doubt, inDoubt = err, true; try == maxDoubt {
+				return nil, err
+			}
+		case storage.Exists, storage.Conflict, storage.NotFound:
+			if doubt == nil {
+				return nil, err
+			}
+		default:
+			return o, err
+		}
+		// It may have been applied, now or in an earlier try.
+		own, known := p.settle(ctx, base)
+		switch {
+		case own != nil:
+			return own, nil
+		case !known:
+			return nil, doubt
+		case !inDoubt:
+			return nil, err
+		}
+	}
+}
+
+// settle finds out whether a write over the state at base (0: absent) has been applied, and returns the object if so.
+// known is false if it cannot tell.
+func (p *prepared) settle(ctx context.Context, base storage.Revision) (own *Object, known bool) {
 	cur, err := p.r.fetch(ctx, p.key)
+	now := revOf(cur)
 	var gone *storage.Error
 	switch {
-	case err == nil && cur.Rev == base:
-		return nil, nil
 	case err == nil && p.wrote(cur):
-		return cur, nil
+		return cur, true
+	case err == nil && now <= p.before: // the state is older than the write
+		return nil, true
 	case errors.As(err, &gone) && gone.Kind == storage.NotFound:
-		if base == 0 {
-			// Absent still, or again. Only the history could tell; creating it (again) is what the caller wants.
-			return nil, nil
-		}
-	case err != nil:
-		return nil, cause
-	}
-	now := revOf(cur)
-	if gone != nil {
 		now = gone.Rev
+	case err != nil:
+		return nil, false
 	}
-	return p.search(ctx, base, now)
+	// It may have been replaced since.
+	ch, known := p.r.search(ctx, p.key, max(base, p.before), now, func(ch *change) bool {
+		return revOf(ch.prev) == base && ch.obj != nil && p.wrote(ch.obj)
+	})
+	if ch != nil {
+		return ch.obj, true
+	}
+	// If the key was to be created and is absent still, or again, creating it is what the caller wants in any case.
+	return nil, known || base == 0 && gone != nil
 }
 
 // wrote reports whether o, the first state of the key over base, is what was written. Somebody else who wrote exactly
 // the same while our write was under way is not told from us.
 func (p *prepared) wrote(o *Object) bool { return o.Rev > p.before && o.same(&p.dec) }
 
-// search looks for the write in the window, up to rev: it may have been overwritten since.
-func (p *prepared) search(ctx context.Context, base, rev storage.Revision) (*Object, error) {
+// search returns the first change of key after one revision and up to another for which is holds, nil if there is
+// none. known is false if the window does not reach from the one to the other.
+func (r *Resource) search(ctx context.Context, key string, after, upto storage.Revision, is func(*change) bool) (ch *change, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	s, _, err := p.r.at(ctx, Want{Match: NotOlderThan, Rev: rev})
-	if err != nil || base < s.floor {
-		return nil, errAgain
+	s, _, err := r.at(ctx, Want{Match: NotOlderThan, Rev: upto})
+	if err != nil || after < s.floor {
+		return nil, false
 	}
-	for i := s.seqAfter(base) - s.first; i < uint64(len(s.events)); i++ {
-		if ch := s.events[i]; ch.key == p.key { // the first change over base: ours, if it has our value
-			if ch.obj != nil && p.wrote(ch.obj) {
-				return ch.obj, nil
-			}
-			break
+	for _, ch := range s.events[s.seqAfter(after)-s.first:] {
+		if ch.key == key && is(ch) {
+			return ch, true
 		}
 	}
-	return nil, errAgain
+	return nil, true
 }

@@ -10,7 +10,8 @@
 // authenticated; for old data), secretbox (XSalsa20-Poly1305), and identity (nothing). KMS plugins are not supported.
 // AES-GCM draws its nonce at random, so a key should not write more than about 2^32 values.
 //
-// A value that cannot be decrypted fails the read with storage.Corrupt; nothing unreadable is passed on.
+// A value that cannot be decrypted fails Get with storage.Corrupt; ranges and watches go on and show the key with the
+// error instead of a value, because one damaged secret must not hide everything else. Nothing unreadable is passed on.
 // Read: encryption.go, method.go, config.go.
 package encryption
 
@@ -92,18 +93,12 @@ type store struct {
 	choose func(key string) Chain
 }
 
-// reveal decrypts an entry in place.
-func (s *store) reveal(op string, e *storage.Entry) error {
-	value, stale, err := s.choose(e.Key).Decrypt(e.Key, e.Value)
-	if err != nil {
-		return corrupt(op, e.Key, err)
+// decrypt returns the value for what is stored at key, or Corrupt.
+func (s *store) decrypt(op, key string, data []byte) (value []byte, stale bool, err error) {
+	if value, stale, err = s.choose(key).Decrypt(key, data); err != nil {
+		return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Err: err}
 	}
-	e.Value, e.Stale = value, stale
-	return nil
-}
-
-func corrupt(op, key string, err error) error {
-	return &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Err: err}
+	return value, stale, nil
 }
 
 // Get implements storage.Store. Errors: also Corrupt.
@@ -112,22 +107,21 @@ func (s *store) Get(ctx context.Context, key string) (storage.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	if err := s.reveal("get", &e); err != nil {
+	if e.Value, e.Stale, err = s.decrypt("get", key, e.Value); err != nil {
 		return storage.Entry{}, err
 	}
 	return e, nil
 }
 
-// Range implements storage.Store. One value that cannot be read fails it with Corrupt, which names the key.
+// Range implements storage.Store.
 func (s *store) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	res, err := s.Store.Range(ctx, req)
 	if err != nil {
 		return res, err
 	}
 	for i := range res.Entries {
-		if err := s.reveal("range", &res.Entries[i]); err != nil {
-			return storage.RangeResult{}, err
-		}
+		e := &res.Entries[i]
+		e.Value, e.Stale, e.Err = s.decrypt("range", e.Key, e.Value)
 	}
 	return res, nil
 }
@@ -158,35 +152,24 @@ func (s *store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cu
 type cursor struct {
 	storage.Cursor
 	store *store
-	err   error // a value could not be read; owned by Next
 }
 
-// Next implements storage.Cursor. An unreadable new value ends the cursor with Corrupt, since leaving it out would
-// break the order of events; an unreadable previous one is left out.
+// Next implements storage.Cursor. A previous value that cannot be read is left out.
 func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
-	if c.err != nil {
-		return storage.Batch{}, c.err
-	}
 	b, err := c.Cursor.Next(ctx)
-	if err != nil {
+	if err != nil || len(b.Events) == 0 {
 		return b, err
 	}
 	events := make([]storage.Event, len(b.Events)) // the engine may share its own among cursors
 	for i, ev := range b.Events {
-		chain := c.store.choose(ev.Key)
 		if !ev.Deleted {
-			if ev.Value, ev.Stale, err = chain.Decrypt(ev.Key, ev.Value); err != nil {
-				c.err = corrupt("watch", ev.Key, err)
-				return storage.Batch{}, c.err
-			}
+			ev.Value, ev.Stale, ev.Err = c.store.decrypt("watch", ev.Key, ev.Value)
 		}
 		if ev.PrevRev != 0 {
-			ev.Prev, _, _ = chain.Decrypt(ev.Key, ev.Prev)
+			ev.Prev, _, _ = c.store.decrypt("watch", ev.Key, ev.Prev)
 		}
 		events[i] = ev
 	}
-	if len(b.Events) > 0 {
-		b.Events = events
-	}
+	b.Events = events
 	return b, nil
 }

@@ -169,13 +169,29 @@ func TestWatchCorrupt(t *testing.T) {
 		t.Errorf("an event written with the old key: got %+v, %v, want stale", b, err)
 	}
 	mem.Put(t.Context(), "/a/y", []byte("k8s:enc:aesgcm:v1:k:garbage"), storage.Pre{}, 0)
-	for range 2 {
-		if _, err := c.Next(t.Context()); !errors.Is(err, storage.Corrupt) {
-			t.Errorf("Next: got %v, want Corrupt", err)
+	mem.Put(t.Context(), "/a/z", []byte("k8s:enc:aesgcm:v1:k:garbage"), storage.Pre{}, 0)
+	s.Put(t.Context(), "/a/z", []byte("2"), storage.Pre{}, 0)
+	for n := 0; n < 3; {
+		b, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range b.Events {
+			if mended := n == 2; mended != (ev.Err == nil) || mended != (string(ev.Value) == "2") || ev.Prev != nil || !mended && !errors.Is(ev.Err, storage.Corrupt) {
+				t.Errorf("event %d: got %+v", n, ev)
+			}
+			n++
 		}
 	}
-	if _, err := s.Range(t.Context(), storage.RangeRequest{Prefix: "/a/"}); !errors.Is(err, storage.Corrupt) || !strings.Contains(err.Error(), "/a/y") {
-		t.Errorf("Range: got %v, want Corrupt, naming the key", err)
+	res, err := s.Range(t.Context(), storage.RangeRequest{Prefix: "/a/"})
+	if err != nil || len(res.Entries) != 3 || res.Entries[0].Err != nil || res.Entries[2].Err != nil {
+		t.Fatalf("Range: got %+v, %v", res, err)
+	}
+	if y := res.Entries[1]; !errors.Is(y.Err, storage.Corrupt) || y.Value != nil || !strings.Contains(y.Err.Error(), "/a/y") {
+		t.Errorf("Range: got %+v, want Corrupt, naming the key, and no value", y)
+	}
+	if _, err := s.Get(t.Context(), "/a/y"); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("Get: got %v, want Corrupt", err)
 	}
 }
 

@@ -1,0 +1,197 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// TestInDoubt makes every write lie about its outcome, applied or not, and counts what was applied.
+func TestInDoubt(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		for _, loaded := range []bool{true, false} {
+			t.Run(fmt.Sprintf("applied=%t,loaded=%t", applied, loaded), func(t *testing.T) {
+				u := &unruly{Store: memory.New(memory.Config{})}
+				lie := 0
+				u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
+					if lie++; lie%2 == 0 {
+						return u.Store.Put(ctx, key, value, pre, 0)
+					}
+					if applied {
+						if e, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
+							return e, err
+						}
+					}
+					return storage.Entry{}, fail(storage.InDoubt)
+				}
+				u.del = func(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+					if lie++; lie%2 == 0 {
+						return u.Store.Delete(ctx, key, pre)
+					}
+					if applied {
+						if rev, err := u.Store.Delete(ctx, key, pre); err != nil {
+							return rev, err
+						}
+					}
+					return 0, fail(storage.InDoubt)
+				}
+				r, _, _ := openOn(t, u, cache.Config{})
+				key := things + "ns/a"
+				if loaded {
+					if _, err := r.Exists(t.Context(), key); err != nil {
+						t.Fatal(err)
+					}
+				}
+				o, err := r.Create(t.Context(), key, body(key, "", nil), 0)
+				if err != nil || o == nil || value(o) != "" {
+					t.Fatalf("Create: got %+v, %v", o, err)
+				}
+				const n = 20
+				for i := range n {
+					lie = 0
+					o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+						return body(key, value(cur)+"x", nil), 0, nil
+					})
+					if err != nil || len(value(o)) != i+1 {
+						t.Fatalf("Update %d: got %s, %v", i, show([]*cache.Object{o}), err)
+					}
+				}
+				lie = 0
+				o, err = r.Delete(t.Context(), key, cache.DeleteOptions{}, nil)
+				if err != nil || len(value(o)) != n {
+					t.Fatalf("Delete: got %+v, %v", o, err)
+				}
+				if _, err := u.Store.Get(t.Context(), key); !errors.Is(err, storage.NotFound) {
+					t.Errorf("Get: got %v, want %v", err, storage.NotFound)
+				}
+			})
+		}
+	}
+}
+
+// TestInDoubtOverwritten finds an own write in the history although another one has replaced it.
+func TestInDoubtOverwritten(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	key := things + "ns/a"
+	r, store, _ := openOn(t, u, cache.Config{})
+	base := put(t, store, key, "0", nil)
+	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
+		if _, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
+			t.Errorf("Put: %v", err)
+		}
+		put(t, u.Store, key, "somebody else's", nil)
+		return storage.Entry{}, fail(storage.InDoubt)
+	}
+	calls := 0
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		calls++
+		return body(key, "mine", nil), 0, nil
+	})
+	if err != nil || calls != 1 || value(o) != "mine" || o.Rev != base+1 {
+		t.Errorf("Update: got %+v, %v after %d calls, want the write at %d after 1", o, err, calls, base+1)
+	}
+}
+
+// TestInDoubtSame does not take an earlier write of the same content for the write in doubt.
+func TestInDoubtSame(t *testing.T) {
+	r, store, hold := lagging(t)
+	key := things + "ns/a"
+	put(t, store, key, "x", nil)
+	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	hold() // r's guess stays at x
+	grow := func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		return body(key, value(cur)+"x", nil), 0, nil
+	}
+	if _, err := r.Twin().Update(t.Context(), key, cache.UpdateOptions{}, grow); err != nil {
+		t.Fatal(err)
+	}
+	u := store.(*unruly)
+	u.put = func(context.Context, string, []byte, storage.Pre) (storage.Entry, error) {
+		u.put = nil
+		return storage.Entry{}, fail(storage.InDoubt)
+	}
+	o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, grow)
+	if err != nil || value(o) != "xxx" {
+		t.Errorf("Update: got %s, %v, want xxx", show([]*cache.Object{o}), err)
+	}
+}
+
+// TestCreateInDoubt: what became of a creation in doubt is told from what others did to the key.
+func TestCreateInDoubt(t *testing.T) {
+	key := things + "ns/a"
+	for _, tt := range []struct {
+		name  string
+		first func(t *testing.T, s storage.Store, mine func()) // what happens instead of the first put
+		want  string                                           // value, or
+		err   storage.Kind
+	}{
+		{"another first", func(t *testing.T, s storage.Store, _ func()) { put(t, s, key, "other", nil) }, "", storage.Exists},
+		{"then replaced", func(t *testing.T, s storage.Store, mine func()) { mine(); put(t, s, key, "other", nil) }, "mine", 0},
+		{"then deleted", func(t *testing.T, s storage.Store, mine func()) { mine(); remove(t, s, key) }, "mine", 0},
+		{"another before and after", func(t *testing.T, s storage.Store, mine func()) {
+			put(t, s, key, "other", nil)
+			remove(t, s, key)
+			mine()
+			put(t, s, key, "other", nil)
+		}, "mine", 0},
+		{"another deleted", func(t *testing.T, s storage.Store, _ func()) { put(t, s, key, "other", nil); remove(t, s, key) }, "mine", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			u := &unruly{Store: memory.New(memory.Config{})}
+			r, _, _ := openOn(t, u, cache.Config{})
+			if _, err := r.Exists(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
+				u.put = nil
+				tt.first(t, u.Store, func() { u.Store.Put(ctx, key, value, pre, 0) })
+				return storage.Entry{}, fail(storage.InDoubt)
+			}
+			o, err := r.Create(t.Context(), key, body(key, "mine", nil), 0)
+			if storage.KindOf(err) != tt.err || err == nil && value(o) != tt.want {
+				t.Errorf("Create: got %+v, %v, want %q, %v", o, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+// TestDeleteInDoubt: an object created after a deletion in doubt is not deleted in the place of the first.
+func TestDeleteInDoubt(t *testing.T) {
+	key := things + "ns/a"
+	for _, recreated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("recreated=%t", recreated), func(t *testing.T) {
+			u := &unruly{Store: memory.New(memory.Config{})}
+			r, store, _ := openOn(t, u, cache.Config{})
+			put(t, store, key, "1", nil)
+			if _, err := r.Exists(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			u.del = func(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+				u.del = nil
+				if recreated {
+					remove(t, u.Store, key)
+				}
+				put(t, u.Store, key, "2", nil)
+				return 0, fail(storage.InDoubt)
+			}
+			o, err := r.Delete(t.Context(), key, cache.DeleteOptions{}, nil)
+			want := map[bool]string{true: "1", false: "2"}[recreated]
+			if err != nil || value(o) != want {
+				t.Errorf("Delete: got %+v, %v, want the object %s", o, err, want)
+			}
+			if _, err := u.Store.Get(t.Context(), key); errors.Is(err, storage.NotFound) == recreated {
+				t.Errorf("Get afterwards: got %v", err)
+			}
+		})
+	}
+}
