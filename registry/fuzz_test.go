@@ -3,6 +3,7 @@ package registry_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -13,7 +14,7 @@ import (
 // FuzzContinue goes on with any token, in a namespace beside others: the answer is an error of the client's or a page of
 // that namespace.
 func FuzzContinue(f *testing.F) {
-	k := newKit(f, options{})
+	k := newKit(f, options{cache: cache.Config{MaxWait: time.Millisecond}})
 	k.fill(5, "a", "ns", "z")
 	for _, rev := range []storage.Revision{0, 5, 1 << 60} {
 		for _, start := range []string{"w01", "a/w01", "../a/w", "", "/", "\x00"} {

@@ -59,7 +59,8 @@ func (p *inProcess) do(method, target, body string, header ...string) (int, stri
 // request makes a request of any target, also of those that httptest.NewRequest refuses.
 func (p *inProcess) request(method, target string, body io.Reader, header ...string) *http.Request {
 	p.tb.Helper()
-	r := httptest.NewRequest(method, "/", body)
+	r := httptest.NewRequest("GET", "/", body)
+	r.Method = method
 	path, query, _ := strings.Cut(target, "?")
 	r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = path, "", query, target
 	if strings.Contains(path, "%") {
