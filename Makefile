@@ -39,7 +39,7 @@ lint: ## staticcheck
 
 .PHONY: bench
 bench: ## Go benchmarks of the hot paths
-	$(GO) test -run '^$$' -bench . -benchmem ./filters ./router/... ./registry/... ./storage/cache ./storage/embedded ./scheme/...
+	$(GO) test -run '^$$' -bench . -benchmem ./filters ./router/... ./registry/... ./storage/cache ./storage/embedded ./scheme/... ./server
 
 .PHONY: bench-chain
 bench-chain: ## our filter chain beside that of k8s.io/apiserver (a module of its own)
