@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +11,55 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
+// maxYAML bounds the text of all keys and strings, in bytes, that a document with aliases stands for.
+const maxYAML = 32 << 20
+
+var errAliases = errors.New("yaml: document contains excessive aliasing")
+
+// checkAliases refuses documents that aliases blow up. Package yaml bounds how many values aliases add, but neither how
+// long those are nor what it says about each repeated key. A yaml.MapSlice hashes no keys and keeps repeated ones.
+func checkAliases(data []byte) error {
+	if bytes.IndexByte(data, '&') < 0 || bytes.IndexByte(data, '*') < 0 {
+		return nil
+	}
+	var tree yaml.MapSlice
+	if err := yaml.Unmarshal(data, &tree); err != nil {
+		return err
+	}
+	if room := maxYAML; !fits(tree, &room) {
+		return errAliases
+	}
+	return nil
+}
+
+// fits takes the text in v off room and reports whether there was enough of it.
+func fits(v any, room *int) bool {
+	switch v := v.(type) {
+	case string:
+		*room -= len(v)
+	case []any:
+		for _, e := range v {
+			if !fits(e, room) {
+				return false
+			}
+		}
+	case yaml.MapSlice:
+		for _, e := range v {
+			if !fits(e.Key, room) || !fits(e.Value, room) {
+				return false
+			}
+		}
+	}
+	return *room >= 0
+}
+
 // YAMLToJSON converts the first document of a YAML 1.1 stream to compact JSON with sorted keys. Of repeated keys
 // the last counts; if strict is set, repeated is the message about them, "" if there are none. Aliases may not blow
-// the document up: package yaml refuses that.
+// the document up.
 func YAMLToJSON(data []byte, strict bool) (out []byte, repeated string, err error) {
+	if err := checkAliases(data); err != nil {
+		return nil, "", err
+	}
 	var tree any
 	if strict {
 		err = yaml.UnmarshalStrict(data, &tree)

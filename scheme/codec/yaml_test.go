@@ -39,8 +39,20 @@ func TestYAMLBomb(t *testing.T) {
 		p := string(c - 1)
 		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+p+",", 9), ",") + "]\n"
 	}
-	if _, _, err := YAMLToJSON([]byte(bomb), true); errText(err) != "yaml: document contains excessive aliasing" {
-		t.Errorf("got %v, want a refusal", err)
+	long := strings.Repeat("k", 1<<20)
+	for _, tt := range []struct{ name, doc string }{
+		{"many values", bomb},
+		{"long values", "a: &a " + long + "\nb: [" + strings.Repeat("*a,", 1e5) + "]\n"},
+		{"long keys", "a: &a " + long + "\nb: [" + strings.Repeat("{*a : 1},", 1e5) + "]\n"},
+		{"long repeated keys", "a: &a " + long + "\nb: {" + strings.Repeat("*a : 1,", 1e5) + "}\n"},
+	} {
+		if _, _, err := YAMLToJSON([]byte(tt.doc), true); errText(err) != "yaml: document contains excessive aliasing" {
+			t.Errorf("%s: got %v, want a refusal", tt.name, err)
+		}
+	}
+	got, _, err := YAMLToJSON([]byte("a: &a {x: '*'}\nb: {<<: *a, z: *a}\n"), true)
+	if want := `{"a":{"x":"*"},"b":{"x":"*","z":{"x":"*"}}}`; string(got) != want {
+		t.Errorf("aliases: got %s, %v, want %s", got, err, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -239,7 +240,8 @@ func TestQuantityAllocations(t *testing.T) {
 }
 
 func FuzzParseQuantity(f *testing.F) {
-	for _, s := range []string{"0", "1", "-1.5", "1024Mi", "0.1Ki", "12e5", "1n", "99999999999999999999", "+5", "1E", "1e-1"} {
+	for _, s := range []string{"0", "1", "-1.5", "1024Mi", "0.1Ki", "12e5", "1n", "99999999999999999999", "+5", "1E", "1e-1",
+		"100e1000", strings.Repeat("9", 1021) + ".5", strings.Repeat("9", 1020) + "e-1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -54,11 +54,17 @@ func ParseQuantity(s string) (Quantity, error) {
 		}
 	}
 	q.strip()
+	if q.scale > maxExponent {
+		return Quantity{}, errQuantitySuffix
+	}
 	if plain {
 		q.text = s
 		return q, nil
 	}
 	q.spell(s)
+	if len(q.text) > maxQuantityText { // what is stored must be readable again
+		return Quantity{}, errQuantityForm
+	}
 	return q, nil
 }
 

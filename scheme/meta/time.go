@@ -2,6 +2,7 @@ package meta
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -90,7 +91,19 @@ func unmarshalTime(data []byte, layout string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return time.Parse(layout, s)
+	t, err := time.Parse(layout, s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return inRange(t)
+}
+
+// inRange refuses times that UTC puts into a year without four digits: written, they could not be read again.
+func inRange(t time.Time) (time.Time, error) {
+	if year := t.UTC().Year(); year < 0 || year > 9999 {
+		return time.Time{}, fmt.Errorf("time is in year %d, outside of range [0,9999]", year)
+	}
+	return t, nil
 }
 
 // unquote reads a JSON string.
@@ -162,7 +175,10 @@ func parseTimeProto(data []byte) (time.Time, error) {
 		}
 		return err
 	})
-	return time.Unix(seconds, nanos), err
+	if err != nil {
+		return time.Time{}, err
+	}
+	return inRange(time.Unix(seconds, nanos))
 }
 
 // Duration is a length of time. JSON has it as Go writes it, such as "1h30m0s".

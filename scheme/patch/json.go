@@ -18,7 +18,7 @@ func JSON(doc, patch []byte) ([]byte, error) {
 		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(ops))}
 	}
 	root := &node{raw: trim(doc)}
-	if !root.open() {
+	if !root.openAt(startDepth(len(doc))) {
 		return nil, inapplicable("Invalid JSON Document")
 	}
 	e := editor{root: root}
@@ -105,8 +105,11 @@ type node struct {
 	kind byte // 0 raw, '{' or '['
 }
 
-// open turns a raw object or array into its members and reports whether the node is one.
-func (n *node) open() bool {
+// open turns a raw object or array into its members and reports whether the node is one. It must have been scanned.
+func (n *node) open() bool { return n.openAt(0) }
+
+// openAt is open for an input that may nest less the greater depth is.
+func (n *node) openAt(depth int) bool {
 	if n.kind != 0 {
 		return true
 	}
@@ -116,7 +119,7 @@ func (n *node) open() bool {
 	switch n.raw[0] {
 	case '{':
 		var space [inline]member
-		ms, ok := fields(n.raw, 0, space[:0])
+		ms, ok := fields(n.raw, depth, space[:0])
 		if !ok {
 			return false
 		}
@@ -125,7 +128,7 @@ func (n *node) open() bool {
 			n.keys[string(m.key)] = newNode(m.value)
 		}
 	case '[':
-		es, ok := elements(n.raw, 0, nil)
+		es, ok := elements(n.raw, depth, nil)
 		if !ok {
 			return false
 		}
@@ -281,8 +284,9 @@ func (n *node) remove(key string) error {
 
 // editor applies operations to a document.
 type editor struct {
-	root   *node
-	copied int // bytes that copies have added
+	root    *node
+	copied  int // bytes that copies have added
+	shifted int // elements of lists that operations have looked into
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
@@ -299,6 +303,9 @@ func (e *editor) find(what string, pointer []byte) (*node, string, error) {
 			part = pointerEscapes.Replace(part)
 		}
 		if !ok {
+			if e.shifted += len(at.list); e.shifted > maxShifts {
+				return nil, "", inapplicable("the operations change lists that are too long")
+			}
 			return at, part, nil
 		}
 		child, err := at.get(part)

@@ -8,7 +8,7 @@ func Merge(doc, patch []byte) ([]byte, error) {
 	if err := checkMerge(patch); err != nil {
 		return nil, err
 	}
-	m := merger{out: make([]byte, 0, len(doc)+len(patch))}
+	m := merger{out: make([]byte, 0, len(doc)+len(patch)), docStart: startDepth(len(doc))}
 	if !m.merge(trim(doc), patch, 0) {
 		return nil, inapplicable("Invalid JSON Document")
 	}
@@ -55,7 +55,8 @@ func wordFor(value []byte) string {
 
 // merger writes the merged document to out, in one pass and without a tree.
 type merger struct {
-	out []byte
+	out      []byte
+	docStart int // depth of the document's outermost object; the patch has been checked, so it counts from 0
 }
 
 // inline is how many members of an object are kept on the stack.
@@ -65,7 +66,7 @@ const inline = 12
 // reports false if one of them is not a well-formed object.
 func (m *merger) merge(doc, patch []byte, depth int) bool {
 	var docSpace, patchSpace [inline]member
-	old, ok := members(doc, depth, docSpace[:0])
+	old, ok := members(doc, m.docStart+depth, docSpace[:0])
 	if !ok {
 		return false
 	}

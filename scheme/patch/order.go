@@ -50,6 +50,10 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 	if err != nil {
 		return err
 	}
+	all := len(old) + len(changes) + len(wanted)
+	if err := s.compare(all, all); err != nil {
+		return err
+	}
 	if err := checkOrder(changes, wanted, f.PatchKey); err != nil {
 		return err
 	}

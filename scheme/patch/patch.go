@@ -15,12 +15,20 @@
 // Reading order: patch.go, scan.go (the JSON scanner), merge.go, json.go, strategic.go with tree.go and order.go, strict.go and misfit.go (what else a client is told).
 package patch
 
-// Limits. They are kube-apiserver's.
+// Limits. The first three are kube-apiserver's.
 const (
 	maxDepth      = 10000   // nesting of a document or patch
 	maxOperations = 10000   // of one JSON patch
 	maxCopyBytes  = 3 << 20 // that the copy operations of one JSON patch may add together
+
+	maxScan     = 256 << 20 // bytes: length times nesting, as what lies deep is scanned on each level above it
+	maxShifts   = 1 << 29   // elements that list operations of one JSON patch may move aside
+	maxCompares = 1 << 25   // elements that the lists of a strategic merge may compare with one another
 )
+
+// startDepth is the depth at which the scan of an input of some length begins: the longer it is, the less it may nest.
+// With 3 MiB that are 85 levels, with 25 KiB all of them.
+func startDepth(length int) int { return max(0, maxDepth-maxScan/max(length, 1)) }
 
 // Kind says how a client is told that its patch was refused.
 type Kind uint8

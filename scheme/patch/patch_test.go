@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -297,5 +298,51 @@ func TestMisfit(t *testing.T) {
 		if got := Misfit([]byte(tt.merged), typ); got != tt.want {
 			t.Errorf("Misfit(%s): got %q, want %q", tt.merged, got, tt.want)
 		}
+	}
+}
+
+// TestWork has inputs within all sizes that would take minutes if nothing bounded the work.
+func TestWork(t *testing.T) {
+	pod := typeinfo.For[corev1.Pod]()
+	const levels = 5000
+	nest := func(v string) string {
+		return strings.Repeat(`{"a":`, levels) + v + strings.Repeat("}", levels)
+	}
+	deep := []byte(nest(`"` + strings.Repeat("x", 3<<20) + `"`))
+	pointer := strings.Repeat("/a", levels)
+	var uids strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&uids, `{"uid":"%d"},`, i)
+	}
+	owners := []byte(`{"metadata":{"ownerReferences":[` + uids.String() + `{"uid":"x"}]}}`)
+	many := []byte(`{"a":[0` + strings.Repeat(",0", 1_000_000) + `]}`)
+	shift := []byte(`[{"op":"add","path":"/a/0","value":1}` + strings.Repeat(`,{"op":"add","path":"/a/0","value":1}`, 2000) + `]`)
+	for _, tt := range []struct {
+		name  string
+		apply func() ([]byte, error)
+		want  Kind
+	}{
+		{"merge of a deep patch", func() ([]byte, error) { return Merge([]byte(`{}`), deep) }, Malformed},
+		{"merge into a deep object", func() ([]byte, error) { return Merge(deep, []byte(nest("1"))) }, Inapplicable},
+		{"strategic merge of a deep patch", func() ([]byte, error) { return Strategic([]byte(`{}`), deep, pod) }, Malformed},
+		{"JSON patch of a deep object", func() ([]byte, error) {
+			return JSON(deep, []byte(`[{"op":"remove","path":"`+pointer+`"}]`))
+		}, Inapplicable},
+		{"strategic merge of long lists", func() ([]byte, error) { return Strategic(owners, owners, pod) }, TooLarge},
+		{"JSON patch of a long list", func() ([]byte, error) { return JSON(many, shift) }, Inapplicable},
+	} {
+		_, err := tt.apply()
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != tt.want {
+			t.Errorf("%s: got %v, want an error of kind %d", tt.name, err, tt.want)
+		}
+	}
+	if got, err := Merge([]byte(nest("1")), []byte(nest("2"))); err != nil || string(got) != nest("2") {
+		t.Errorf("Merge of %d levels: got %d bytes, %v", levels, len(got), err)
+	}
+	key := strings.Repeat("k", 1<<20)
+	found := CheckMerge([]byte(`{"` + key + `":{` + strings.Repeat(`"a":1,"b":1,`, 100_000) + `"c":1}}`))
+	if n := len(strings.Join(found, "")); n > maxFindingsText+2*len(key) {
+		t.Errorf("CheckMerge: messages of %d bytes", n)
 	}
 }

@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -199,18 +200,23 @@ func scanNumber(b []byte, i int, t *traits) (int, bool) {
 // float64, in the words of encoding/json. The good case costs one pass.
 func check(input []byte) (syntax, number error) {
 	var t traits
-	end, ok := scan(input, skipSpace(input, 0), 0, &t)
+	end, ok := scan(input, skipSpace(input, 0), startDepth(len(input)), &t)
 	ok = ok && skipSpace(input, end) == len(input)
 	if ok && t&huge == 0 {
 		return nil, nil
 	}
 	var v any
 	err := json.Unmarshal(input, &v)
-	if ok {
+	switch {
+	case ok:
 		return nil, err
+	case err == nil:
+		err = errDepth
 	}
 	return err, nil
 }
+
+var errDepth = errors.New("exceeded max depth")
 
 // members splits an object into members appended to into, sorted by key, the last one of equal keys only. It reports
 // false if the bytes are not an object.

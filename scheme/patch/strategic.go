@@ -60,14 +60,26 @@ func strategic(doc, patch []byte, t *typeinfo.Type) (merged, changes object, err
 	if syntax, _ := check(doc); syntax != nil || doc[0] != '{' {
 		return nil, changes, inapplicable("invalid JSON document")
 	}
-	merged, err = mergeObject(parse(doc, false).(object), changes, shape{t: t})
+	merged, err = mergeObject(parse(doc, false).(object), changes, shape{t: t, compares: new(int)})
 	return merged, changes, err
 }
 
 // shape is where in the type a merge stands. t is nil where the descriptors have no type, as within []byte.
 type shape struct {
-	t       *typeinfo.Type
-	pointer bool
+	t        *typeinfo.Type
+	pointer  bool
+	compares *int // elements compared so far, in the whole merge
+}
+
+// of returns the shape of a part.
+func (s shape) of(t *typeinfo.Type, pointer bool) shape { return shape{t, pointer, s.compares} }
+
+// compare notes that n elements are about to be compared with m others, and refuses if that becomes too much.
+func (s shape) compare(n, m int) error {
+	if *s.compares += n * m; *s.compares > maxCompares {
+		return &Error{TooLarge, "the lists of the strategic merge patch are too long"}
+	}
+	return nil
 }
 
 // kind is the name of the Go kind, for messages.
@@ -97,7 +109,7 @@ func (s shape) field(key string) (shape, *typeinfo.Field, error) {
 	if f == nil {
 		return shape{}, nil, unmergeable(fmt.Sprintf("unable to find api field in struct %s for the json field %q", s.t.Go.Name(), key))
 	}
-	return shape{f.Type, f.Pointer}, f, nil
+	return s.of(f.Type, f.Pointer), f, nil
 }
 
 // listField is field for a key that holds a list; the shape is that of the elements.
@@ -109,9 +121,9 @@ func (s shape) listField(key string) (shape, *typeinfo.Field, error) {
 	case of.kind() == "slice" && of.t.Elem != nil && !of.t.ElemPointer && (shape{t: of.t.Elem}).kind() == "slice":
 		return shape{}, nil, unmergeable("unexpected slice of slice")
 	case of.t.Go.Kind().String() == "slice":
-		return shape{of.t.Elem, of.t.ElemPointer}, f, nil
+		return s.of(of.t.Elem, of.t.ElemPointer), f, nil
 	case of.pointer:
-		return shape{t: of.t}, f, nil
+		return s.of(of.t, false), f, nil
 	}
 	return shape{}, nil, unmergeable("expected slice or array type, but got: " + s.kind())
 }
@@ -131,7 +143,7 @@ func mergeObject(into, patch object, s shape) (object, error) {
 	if into == nil {
 		into = object{}
 	}
-	if err := retain(into, patch); err != nil {
+	if err := retain(into, patch, s); err != nil {
 		return nil, err
 	}
 	if err := mergeOrdered(into, patch, s); err != nil {
@@ -150,7 +162,7 @@ func unknownDirective(d any, in object) error {
 }
 
 // retain carries out $retainKeys: of the object only the named keys stay, and the patch may set no others.
-func retain(into, patch object) error {
+func retain(into, patch object, s shape) error {
 	value, ok := patch[retainKeys]
 	if !ok {
 		return nil
@@ -159,6 +171,9 @@ func retain(into, patch object) error {
 	keys, ok := value.(list)
 	if !ok {
 		return errRetainKeys
+	}
+	if err := s.compare(len(keys), len(into)+len(patch)); err != nil {
+		return err
 	}
 	for k, v := range patch {
 		if v == nil || strings.HasPrefix(k, deleteFromList) || strings.HasPrefix(k, elementOrder) {
@@ -255,6 +270,9 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	}
 	kind, err := elementShape(old, patch)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.element.compare(len(old)+len(patch), len(old)+len(patch)); err != nil {
 		return nil, err
 	}
 	var merged list

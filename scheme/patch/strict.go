@@ -4,7 +4,10 @@ import "strconv"
 
 // What field validation has to say about the patch itself. What it says about the patched object is the decoder's.
 
-const maxFindings = 100 // of one patch; more are dropped, as in Kubernetes
+const (
+	maxFindings     = 100     // of one patch; more are dropped, as in Kubernetes
+	maxFindingsText = 4 << 20 // bytes of messages made, repeated ones too; they hold keys that the client chose
+)
 
 // CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, as the warnings or the strict
 // decoding errors name them. A patch that cannot be read has none: JSON refuses it.
@@ -59,6 +62,7 @@ type findings struct {
 	depth  int // parts of path; a part may be empty
 	found  []string
 	seen   map[string]bool
+	made   int // bytes of messages
 }
 
 // enter appends to the path and returns what leave needs to undo it.
@@ -75,7 +79,7 @@ func (f *findings) leave(at int) {
 }
 
 func (f *findings) add(what, key string) {
-	if len(f.found) >= maxFindings {
+	if len(f.found) >= maxFindings || f.made >= maxFindingsText {
 		return
 	}
 	path := key
@@ -83,6 +87,7 @@ func (f *findings) add(what, key string) {
 		path = string(f.path) + "." + key
 	}
 	message := f.prefix + what + " field " + strconv.Quote(path)
+	f.made += len(message)
 	if f.seen == nil {
 		f.seen = map[string]bool{}
 	}
