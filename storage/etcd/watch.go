@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/coracle-project/coracle/storage"
 )
@@ -15,7 +16,7 @@ const (
 	// Waits between attempts to connect, or to open a stream, growing. gRPC's own would grow to two minutes, by which
 	// a server would come back later than its etcd.
 	retryFirst = 50 * time.Millisecond
-	retryLast  = 2 * time.Second
+	retryLast  = time.Second
 	// etcd drops a request for progress while the watcher catches up; it is repeated this often until answered.
 	progressAgain = 100 * time.Millisecond
 )
@@ -105,10 +106,10 @@ type stream struct {
 }
 
 // open starts a stream behind req.After and waits for etcd's confirmation, at most as long as ctx.
-func (c *cursor) open(ctx, run context.Context) (*stream, error) {
+func (c *cursor) open(ctx, run context.Context, opts ...grpc.CallOption) (*stream, error) {
 	sctx, cancel := context.WithCancel(run)
 	stop := context.AfterFunc(ctx, cancel)
-	w, err := c.start(sctx)
+	w, err := c.start(sctx, append(opts, callOptions...))
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -119,8 +120,8 @@ func (c *cursor) open(ctx, run context.Context) (*stream, error) {
 	return &stream{Watch_WatchClient: w, cancel: cancel}, nil
 }
 
-func (c *cursor) start(ctx context.Context) (pb.Watch_WatchClient, error) {
-	w, err := c.store.watch.Watch(ctx, callOptions...)
+func (c *cursor) start(ctx context.Context, opts []grpc.CallOption) (pb.Watch_WatchClient, error) {
+	w, err := c.store.watch.Watch(ctx, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func (c *cursor) run(ctx context.Context, s *stream) {
 		}
 		wait = min(2*wait, retryLast)
 		var err error
-		if s, err = c.open(ctx, ctx); storage.KindOf(err) == storage.Compacted {
+		if s, err = c.open(ctx, ctx, grpc.WaitForReady(true)); storage.KindOf(err) == storage.Compacted {
 			c.err = err
 			return
 		}

@@ -162,7 +162,7 @@ func openJournal(path string, sync bool) (*journal, journalState, error) {
 	return &journal{path: path, file: f, sync: sync, lines: lines, live: len(state.keys)}, state, nil
 }
 
-// add appends a line. After a failure the end of the file is unknown, so the journal takes no more.
+// add appends a line. After a failure the end of the file is unknown, so the journal takes no more until it is mended.
 func (j *journal) add(n note) error {
 	if j.err != nil {
 		return j.err
@@ -179,13 +179,29 @@ func (j *journal) add(n note) error {
 	return nil
 }
 
-// rewriteIfLong replaces the journal by one line per key if it has many more than that. The revision of the store
-// is kept by a line without meaning otherwise, the deletion of the empty key.
+// mend replaces a journal that could not be written. The disk may have been full, and be so no more.
+func (j *journal) mend(state func() journalState) error {
+	if j.err == nil {
+		return nil
+	}
+	if err := j.rewrite(state()); err != nil {
+		return j.err
+	}
+	j.err = nil
+	return nil
+}
+
+// rewriteIfLong replaces the journal if it has many more lines than keys.
 func (j *journal) rewriteIfLong(state func() journalState) error {
 	if j.lines < 1000 || j.lines < 4*j.live {
 		return nil
 	}
-	s := state()
+	return j.rewrite(state())
+}
+
+// rewrite replaces the journal by one line per key. The revision of the store is kept by a line without meaning
+// otherwise, the deletion of the empty key.
+func (j *journal) rewrite(s journalState) error {
 	buf := note{rev: s.rev, deleted: true}.append(nil)
 	for _, n := range s.keys {
 		buf = n.append(buf)

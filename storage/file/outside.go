@@ -156,6 +156,10 @@ func removeOld(path string, d fs.DirEntry) {
 // syncKeyLocked compares the file of a key with what is known of it, and commits a difference. It reports, and does
 // nothing else about, a file that cannot be read.
 func (s *Store) syncKeyLocked(key string) error {
+	if err := s.commit.journal.mend(s.notes); err != nil {
+		s.cfg.Failed(s.path(key), err)
+		return err
+	}
 	value, hash, err := s.read(key)
 	k, had := s.commit.known[key]
 	switch {

@@ -214,7 +214,10 @@ func (s *Store) newLeaseLocked(ends time.Time) storage.LeaseID {
 	return id
 }
 
-// expire deletes the keys of a lease, and their files.
+// expireAgain is the time between two tries to delete the keys of a lease that has ended.
+const expireAgain = 10 * time.Second
+
+// expire deletes the keys of a lease, and their files. A key that was changed outside is not on the lease any more.
 func (s *Store) expire(id storage.LeaseID) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -222,10 +225,12 @@ func (s *Store) expire(id storage.LeaseID) {
 	if l == nil || s.commit.closed {
 		return
 	}
-	delete(s.commit.leases, id)
 	for _, key := range slices.Sorted(maps.Keys(l.keys)) {
+		if s.syncKeyLocked(key) != nil || s.commit.known[key].lease != id {
+			continue
+		}
 		path := s.path(key)
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(path); err != nil {
 			s.cfg.Failed(path, err)
 			continue
 		}
@@ -234,6 +239,11 @@ func (s *Store) expire(id storage.LeaseID) {
 			s.cfg.Failed(path, err)
 		}
 	}
+	if len(l.keys) == 0 {
+		delete(s.commit.leases, id)
+		return
+	}
+	l.timer.Reset(expireAgain)
 }
 
 func (s *Store) attachLocked(key string, k known) {
