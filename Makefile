@@ -30,8 +30,13 @@ unit: ## tests of the main module, with the race detector
 	$(GO) test $(RACE) ./...
 
 .PHONY: interop
-interop: ## real kubectl and client-go against the server (a module of its own)
-	cd test/interop && $(GO) test -count=1 ./...
+interop: ## real kubectl and client-go against the server, and the load tool (modules of their own)
+	cd test/interop && $(GO) test -vet=off -count=1 ./...
+	cd test/load && $(GO) test ./...
+
+.PHONY: load
+load: ## build the load tool, bin/load; test/load/README.md says how to use it
+	cd test/load && $(GO) build -o ../../bin/load .
 
 .PHONY: lint
 lint: ## staticcheck
