@@ -35,7 +35,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 			t.Errorf("%s: got %+v, want %d %s", kind.Error(), err, want.code, want.reason)
 		}
 	}
-	var last storage.Kind = storage.NoLease
+	last := storage.NoLease
 	if _, more := nameOf(last + 1); more {
 		t.Errorf("there is a kind behind %v: what is its status?", last)
 	}

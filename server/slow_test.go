@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,8 @@ type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
 	end   chan struct{}
+	// secure is a second listener, which speaks TLS.
+	secure *pipes
 }
 
 func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), end: make(chan struct{})} }
@@ -46,13 +49,14 @@ func (p *pipes) dial(send string) net.Conn {
 // overPipes serves in fake time.
 func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: NoPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
-			RequestTimeout: 30 * time.Second, MinWatch: time.Minute})
+		s, err := New(Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: AnyPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
+			RequestTimeout: 30 * time.Second, MinWatch: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := newPipes()
-		s.listeners.plain = p
+		p.secure = newPipes()
+		s.listeners.plain, s.listeners.secure = p, tls.NewListener(p.secure, s.identity.tlsConfig())
 		s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -167,6 +171,55 @@ func TestHugeHeaders(t *testing.T) {
 			t.Errorf("a huge path: got %.60q, want 4xx", answer)
 		}
 		c.Close()
+	})
+}
+
+// TestIdleWatch keeps watches, which have no end but their own, for longer than any answer may take, by HTTP/1 and HTTP/2,
+// whether they have been sent something before or not.
+func TestIdleWatch(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		transport := &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial(""), nil },
+			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				c := tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+				return c, c.HandshakeContext(ctx)
+			},
+			ForceAttemptHTTP2: true,
+		}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		for _, scheme := range []string{"http", "https"} {
+			resp, err := client.Get(scheme + "://server/api/v1/namespaces?watch=1&timeoutSeconds=3000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[string]int{"http": 1, "https": 2}[scheme]; resp.ProtoMajor != want {
+				t.Errorf("%s: by HTTP/%d, want %d", scheme, resp.ProtoMajor, want)
+			}
+			lines := bufio.NewScanner(resp.Body)
+			for i := range 3 {
+				name := fmt.Sprintf("%s-%d", scheme, i)
+				post, err := client.Post("http://server/api/v1/namespaces", "application/json", strings.NewReader(`{"metadata":{"name":"`+name+`"}}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, post.Body)
+				post.Body.Close()
+				for lines.Scan() && !strings.Contains(lines.Text(), `"name":"`+name+`"`) {
+				}
+				if err := lines.Err(); err != nil {
+					t.Fatalf("%s: the watch ended before its event %d: %v", scheme, i, err)
+				}
+				time.Sleep(5 * time.Minute)
+			}
+			begun := time.Now()
+			for lines.Scan() {
+			}
+			if err := lines.Err(); err != nil || time.Since(begun) < 30*time.Minute {
+				t.Errorf("%s: the watch ended after %v with %v, want its end after 50 min", scheme, time.Since(begun), err)
+			}
+			resp.Body.Close()
+		}
 	})
 }
 
