@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,28 +202,39 @@ func decodeObject(data []byte) (map[string]any, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("more than one JSON value")
 	}
-	return settleNumbers(tree).(map[string]any), nil
+	if _, err := settleNumbers(tree); err != nil {
+		return nil, err
+	}
+	return tree, nil
 }
 
-// settleNumbers replaces each json.Number below v by an int64, or a float64 where it is no integer or too large.
-func settleNumbers(v any) any {
+// settleNumbers replaces each json.Number in v, in place, by an int64, or a float64 where it is no integer or too large.
+// What is out of all range is refused, in the words of encoding/json.
+func settleNumbers(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, held := range v {
-			v[k] = settleNumbers(held)
+			if v[k], err = settleNumbers(held); err != nil {
+				return nil, err
+			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = settleNumbers(v[i])
+			if v[i], err = settleNumbers(v[i]); err != nil {
+				return nil, err
+			}
 		}
 	case json.Number:
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n
+			return n, nil
 		}
-		f, _ := v.Float64() // out of range becomes infinite; JSON has no such number and marshalling says so
-		return f
+		f, err := v.Float64()
+		if err != nil {
+			return nil, &json.UnmarshalTypeError{Value: "number " + v.String(), Type: reflect.TypeFor[float64]()}
+		}
+		return f, nil
 	}
-	return v
+	return v, nil
 }
 
 // takeTypeMeta moves apiVersion and kind out of a tree.

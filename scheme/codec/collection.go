@@ -139,53 +139,14 @@ func (d *decoder) key(seen *keys) (string, error) {
 	return k, d.colon()
 }
 
-func (d *decoder) stringMap(p *plan, at *map[string]string) error {
+// plainMap decodes a map whose values are strings in JSON. (A function that reads them would move d to the heap.)
+func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 	if err := d.open(); err != nil {
 		return err
 	}
 	m := *at
 	if m == nil {
-		m = map[string]string{}
-		*at = m
-	}
-	var seen keys
-	for first := true; ; first = false {
-		more, err := d.more('}', first)
-		if err != nil || !more {
-			return err
-		}
-		k, err := d.key(&seen)
-		if err != nil {
-			return err
-		}
-		if d.strict && !d.careful {
-			if _, ok := m[k]; ok {
-				return errAgain
-			}
-		}
-		if d.next() == '"' {
-			if m[k], err = d.str(); err != nil {
-				return err
-			}
-			continue
-		}
-		v := new(string) // rare: null or an error
-		d.push(place{key: k, isKey: true})
-		if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
-			return err
-		}
-		d.pop()
-		m[k] = *v
-	}
-}
-
-func (d *decoder) bytesMap(p *plan, at *map[string][]byte) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	m := *at
-	if m == nil {
-		m = map[string][]byte{}
+		m = map[string]V{}
 		*at = m
 	}
 	var seen keys
@@ -204,18 +165,24 @@ func (d *decoder) bytesMap(p *plan, at *map[string][]byte) error {
 			}
 		}
 		d.push(place{key: k, isKey: true})
+		var v V
 		if d.next() == '"' {
-			if m[k], err = d.base64(); err != nil {
-				return err
+			switch to := any(&v).(type) {
+			case *string:
+				*to, err = d.str()
+			case *[]byte:
+				*to, err = d.base64()
 			}
-		} else {
-			v := new([]byte)
-			if err := d.value(p.elem, unsafe.Pointer(v)); err != nil {
-				return err
-			}
-			m[k] = *v
+		} else { // rare: null, another form of bytes or an error
+			other := new(V)
+			err = d.value(p.elem, unsafe.Pointer(other))
+			v = *other
+		}
+		if err != nil {
+			return err
 		}
 		d.pop()
+		m[k] = v
 	}
 }
 

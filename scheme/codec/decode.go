@@ -346,9 +346,9 @@ func (d *decoder) objectValue(p *plan, at unsafe.Pointer) error {
 	case typeinfo.Map:
 		switch {
 		case p.strings:
-			return d.stringMap(p, (*map[string]string)(at))
+			return plainMap(d, p, (*map[string]string)(at))
 		case p.byteValues:
-			return d.bytesMap(p, (*map[string][]byte)(at))
+			return plainMap(d, p, (*map[string][]byte)(at))
 		}
 		return d.mapValue(p, at)
 	case typeinfo.Any:

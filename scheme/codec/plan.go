@@ -42,31 +42,43 @@ type fieldPlan struct {
 	errName string
 }
 
-var plans struct {
+// compiled holds what is made of descriptors, once for each, on first use.
+type compiled[V any] struct {
 	sync.Mutex
-	done sync.Map // *typeinfo.Type to *plan
+	done sync.Map // *typeinfo.Type to *V
 }
+
+// get returns what is made of t. make makes it and all that it reaches, looking each up with known and noting it in
+// fresh before its parts, so that recursive types end; others see it when it is complete.
+func (c *compiled[V]) get(t *typeinfo.Type, make func(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V) *V {
+	if v, ok := c.done.Load(t); ok {
+		return v.(*V)
+	}
+	c.Lock()
+	defer c.Unlock()
+	fresh := map[*typeinfo.Type]*V{}
+	v := make(t, fresh)
+	for t, v := range fresh {
+		c.done.Store(t, v)
+	}
+	return v
+}
+
+// known returns what has been made of t, or is about to be, nil for neither.
+func (c *compiled[V]) known(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V {
+	if v, ok := c.done.Load(t); ok {
+		return v.(*V)
+	}
+	return fresh[t]
+}
+
+var plans compiled[plan]
 
 // planOf returns the plan for t, made on first use.
-func planOf(t *typeinfo.Type) *plan {
-	if p, ok := plans.done.Load(t); ok {
-		return p.(*plan)
-	}
-	plans.Lock()
-	defer plans.Unlock()
-	fresh := map[*typeinfo.Type]*plan{}
-	p := makePlan(t, fresh)
-	for t, p := range fresh {
-		plans.done.Store(t, p)
-	}
-	return p
-}
+func planOf(t *typeinfo.Type) *plan { return plans.get(t, makePlan) }
 
 func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
-	if p, ok := plans.done.Load(t); ok {
-		return p.(*plan)
-	}
-	if p := fresh[t]; p != nil {
+	if p := plans.known(t, fresh); p != nil {
 		return p
 	}
 	p := &plan{kind: t.Kind, typ: t, goType: t.Go, pointers: t.ElemPointer}

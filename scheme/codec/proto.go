@@ -91,14 +91,14 @@ func messageOf(obj meta.Typed) *message {
 	if v == nil || v.Kind() != reflect.Pointer {
 		return nil
 	}
-	if m, ok := messages.byGo.Load(v); ok {
+	if m, ok := messagesByGo.Load(v); ok {
 		return m.(*message).orNil()
 	}
 	m := &message{}
 	if t := typeinfo.Of(v.Elem()); t != nil && t.Kind == typeinfo.Struct {
 		m = messageFor(t)
 	}
-	messages.byGo.Store(v, m)
+	messagesByGo.Store(v, m)
 	return m.orNil()
 }
 

@@ -47,11 +47,10 @@ func isAlways(f *typeinfo.Field) bool {
 	return f.GoName == "CreationTimestamp" && f.Owner == reflect.TypeFor[meta.ObjectMeta]() && f.Pointer
 }
 
-var messages struct {
-	sync.Mutex
-	done sync.Map // *typeinfo.Type to *message
-	byGo sync.Map // reflect.Type, a pointer, to *message
-}
+var messages compiled[message]
+
+// messagesByGo holds the messages of objects: reflect.Type, a pointer, to *message.
+var messagesByGo sync.Map
 
 // orNil returns nil for the message of a type that has none.
 func (m *message) orNil() *message {
@@ -61,25 +60,10 @@ func (m *message) orNil() *message {
 	return m
 }
 
-func messageFor(t *typeinfo.Type) *message {
-	if m, ok := messages.done.Load(t); ok {
-		return m.(*message)
-	}
-	messages.Lock()
-	defer messages.Unlock()
-	fresh := map[*typeinfo.Type]*message{}
-	m := makeMessage(t, fresh)
-	for t, m := range fresh {
-		messages.done.Store(t, m)
-	}
-	return m
-}
+func messageFor(t *typeinfo.Type) *message { return messages.get(t, makeMessage) }
 
 func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
-	if m, ok := messages.done.Load(t); ok {
-		return m.(*message)
-	}
-	if m := fresh[t]; m != nil {
+	if m := messages.known(t, fresh); m != nil {
 		return m
 	}
 	m := &message{custom: t.Proto}

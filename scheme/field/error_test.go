@@ -75,9 +75,6 @@ func TestPathString(t *testing.T) {
 			t.Errorf("String: got %q, want %q", got, tt.want)
 		}
 	}
-	if got := p.Child("b").Index(2).Root(); got != p {
-		t.Errorf("Root: got %v, want %v", got, p)
-	}
 }
 
 func TestToAggregate(t *testing.T) {

@@ -37,17 +37,6 @@ func (p *Path) Key(key string) *Path {
 	return &Path{parent: p, name: key, index: true}
 }
 
-// Root returns the outermost element of p.
-func (p *Path) Root() *Path {
-	if p == nil {
-		return nil
-	}
-	for p.parent != nil {
-		p = p.parent
-	}
-	return p
-}
-
 // String returns the form used in messages: names joined by dots, indexes and keys in brackets.
 // The root, a nil path, is "<nil>".
 func (p *Path) String() string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
 )
@@ -174,55 +173,6 @@ func NewUnsupportedMediaType(msg string) *StatusError {
 // NewNotAcceptable says that the server cannot write any media type that the client accepts.
 func NewNotAcceptable(msg string) *StatusError {
 	return newStatusError(http.StatusNotAcceptable, StatusReasonNotAcceptable, msg, nil)
-}
-
-// generic holds what NewGenericServerResponse says for a code. What is not here is an unknown error.
-var generic = map[int]struct {
-	reason  StatusReason
-	message string
-}{
-	http.StatusBadRequest:          {StatusReasonBadRequest, "the server rejected our request for an unknown reason"},
-	http.StatusUnauthorized:        {StatusReasonUnauthorized, "the server has asked for the client to provide credentials"},
-	http.StatusForbidden:           {StatusReasonForbidden, ""},
-	http.StatusNotFound:            {StatusReasonNotFound, "the server could not find the requested resource"},
-	http.StatusMethodNotAllowed:    {StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource"},
-	http.StatusNotAcceptable:       {StatusReasonNotAcceptable, "the server was unable to respond with a content type that the client supports"},
-	http.StatusConflict:            {StatusReasonConflict, "the server reported a conflict"},
-	http.StatusUnprocessableEntity: {StatusReasonInvalid, "the server rejected our request due to an error in our request"},
-	http.StatusTooManyRequests: {StatusReasonTooManyRequests,
-		"the server has received too many requests and has asked us to try again later"},
-	http.StatusServiceUnavailable: {StatusReasonServiceUnavailable, "the server is currently unable to handle the request"},
-	http.StatusGatewayTimeout: {StatusReasonTimeout,
-		"the server was unable to return a response in the time allotted, but may still be processing the request"},
-	http.StatusUnsupportedMediaType: {StatusReasonUnsupportedMediaType, ""},
-}
-
-// NewGenericServerResponse makes the Status for an HTTP code of which no more is known than this. The server message is
-// used where the code has no words of its own, or where it says more than them.
-func NewGenericServerResponse(code int, verb string, gr GroupResource, name, serverMessage string, retrySeconds int) *StatusError {
-	g, known := generic[code]
-	reason, message := g.reason, g.message
-	switch {
-	case code == http.StatusConflict && verb == "POST":
-		reason = StatusReasonAlreadyExists
-	case code == http.StatusNotAcceptable && serverMessage != "", known && message == "":
-		message = serverMessage
-	case !known && code >= 500:
-		reason = StatusReasonInternalError
-		message = fmt.Sprintf("an error on the server (%q) has prevented the request from succeeding", serverMessage)
-	case !known:
-		message = fmt.Sprintf("the server responded with the status code %d but did not return more information", code)
-	}
-	verb = strings.ToLower(verb)
-	switch {
-	case gr != GroupResource{} && name != "":
-		message = fmt.Sprintf("%s (%s %s %s)", message, verb, gr, name)
-	case gr != GroupResource{}:
-		message = fmt.Sprintf("%s (%s %s)", message, verb, gr)
-	}
-	details := resourceDetails(gr, name)
-	details.RetryAfterSeconds = int32(retrySeconds)
-	return newStatusError(code, reason, message, details)
 }
 
 // StatusOf returns the answer for an error: the Status it carries, 504 for an expired deadline, and for any other error

@@ -43,11 +43,6 @@ func TestStatusErrors(t *testing.T) {
 		{NewUnsupportedMediaType("m"), `{"message":"m","reason":"UnsupportedMediaType","code":415}`},
 		{NewNotAcceptable("m"), `{"message":"m","reason":"NotAcceptable","code":406}`},
 		{NewApplyConflict(nil, "m"), `{"message":"m","reason":"Conflict","details":{},"code":409}`},
-		{NewGenericServerResponse(404, "GET", GroupResource{}, "", "", 0), `{"message":"the server could not find the requested resource","reason":"NotFound","details":{},"code":404}`},
-		{NewGenericServerResponse(409, "POST", configmaps, "a", "", 0), `{"message":"the server reported a conflict (post configmaps a)","reason":"AlreadyExists","details":{"name":"a","kind":"configmaps"},"code":409}`},
-		{NewGenericServerResponse(406, "GET", GroupResource{}, "", "406: Not Acceptable", 0), `{"message":"406: Not Acceptable","reason":"NotAcceptable","details":{},"code":406}`},
-		{NewGenericServerResponse(501, "GET", configmaps, "", "x", 7), `{"message":"an error on the server (\"x\") has prevented the request from succeeding (get configmaps)","reason":"InternalError","details":{"kind":"configmaps","retryAfterSeconds":7},"code":501}`},
-		{NewGenericServerResponse(418, "GET", GroupResource{}, "", "x", 0), `{"message":"the server responded with the status code 418 but did not return more information","details":{},"code":418}`},
 	} {
 		s := tt.err.Status
 		got, err := json.Marshal(struct {

@@ -151,8 +151,6 @@ func TestValidateWriteOptions(t *testing.T) {
 	wantErrors(t, "right", ValidateCreateOptions(&CreateOptions{FieldManager: "m", DryRun: []string{"All"}, FieldValidation: "Warn"}))
 	wantErrors(t, "force", ValidatePatchOptions(&PatchOptions{Force: ptr(false)}, false), "force: Forbidden: may not be specified for non-apply patch")
 	wantErrors(t, "apply", ValidatePatchOptions(&PatchOptions{Force: ptr(true)}, true), "fieldManager: Required value: is required for apply patch")
-	wantErrors(t, "table", ValidateTableOptions(&TableOptions{IncludeObject: "x"}),
-		`includeObject: Invalid value: "x": must be 'Metadata', 'Object', 'None', or empty`)
 }
 
 func TestValidateDeleteOptions(t *testing.T) {

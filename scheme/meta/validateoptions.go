@@ -146,13 +146,3 @@ func ValidateListOptions(o *ListOptions) field.ErrorList {
 	}
 	return errs
 }
-
-// ValidateTableOptions checks the options of a read as a Table.
-func ValidateTableOptions(o *TableOptions) field.ErrorList {
-	switch o.IncludeObject {
-	case IncludeMetadata, IncludeNone, IncludeObject, "":
-		return nil
-	}
-	return field.ErrorList{field.Invalid(field.NewPath("includeObject"), o.IncludeObject,
-		"must be 'Metadata', 'Object', 'None', or empty")}
-}

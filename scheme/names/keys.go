@@ -14,8 +14,6 @@ var (
 		`[-._a-zA-Z0-9]+`, "key.name", "KEY_NAME", "key-name")
 	headerMessage = PatternError("a valid HTTP header must consist of alphanumeric characters or '-'",
 		`[-A-Za-z0-9]+`, "X-Header-Name")
-	percentMessage = PatternError("a valid percent string must be a numeric string followed by an ending '%'",
-		`[0-9]+%`, "1%", "93%")
 )
 
 // IsCIdentifier checks a letter or underscore followed by letters, digits and underscores.
@@ -60,26 +58,6 @@ func IsConfigMapKey(value string) []string {
 func IsHTTPHeaderName(value string) []string {
 	if !all(value, func(c byte) bool { return isAlphaNum(c) || c == '-' }) {
 		return []string{headerMessage}
-	}
-	return nil
-}
-
-// IsValidPercent checks digits followed by a percent sign.
-func IsValidPercent(value string) []string {
-	if digits, ok := strings.CutSuffix(value, "%"); !ok || !all(digits, isDigit) {
-		return []string{percentMessage}
-	}
-	return nil
-}
-
-// IsDecimalInteger checks an integer without plus sign and leading zeros.
-func IsDecimalInteger(value string) []string {
-	if value == "" {
-		return []string{EmptyError()}
-	}
-	digits := strings.TrimPrefix(value, "-")
-	if !all(digits, isDigit) || (digits[0] == '0' && value != "0") {
-		return []string{"must be a valid decimal integer in canonical form"}
 	}
 	return nil
 }

@@ -7,7 +7,7 @@
 //
 // Not here: which rule applies to which field (the kinds know), and where in an object the value stood (package field).
 //
-// Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go, domain.go.
+// Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go.
 package names
 
 import (
@@ -41,9 +41,6 @@ var (
 	underscoreMessage = PatternError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "+
 		"'_', '-' or '.', and must start and end with an alphanumeric character",
 		underscorePattern+`(\.`+underscorePattern+`)*`, "example.com")
-	wildcardMessage = PatternError("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "+
-		"which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
-		`\*\.`+subdomainPattern, "*.example.com")
 	label1035Message = PatternError("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "+
 		"an alphabetic character, and end with an alphanumeric character", label1035Pattern, "my-name", "abc-123")
 	qnameText    = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -118,12 +115,6 @@ func IsDNS1123Subdomain(value string) []string {
 // IsDNS1123SubdomainWithUnderscore is IsDNS1123Subdomain with underscores allowed inside labels and at their start.
 func IsDNS1123SubdomainWithUnderscore(value string) []string {
 	return check(value, DNS1123SubdomainMaxLength, isUnderscoreSubdomain, underscoreMessage)
-}
-
-// IsWildcardDNS1123Subdomain checks "*." and a subdomain.
-func IsWildcardDNS1123Subdomain(value string) []string {
-	wildcard := func(s string) bool { return strings.HasPrefix(s, "*.") && isSubdomain(s[2:]) }
-	return check(value, DNS1123SubdomainMaxLength, wildcard, wildcardMessage)
 }
 
 // IsDNS1035Label checks a label that starts with a letter.

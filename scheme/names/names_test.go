@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/coracle-project/coracle/scheme/field"
 )
 
 var (
@@ -18,7 +16,6 @@ const (
 	label      = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 	subdomain  = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 	underscore = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
-	wildcard   = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 	label1035  = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 	qname      = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 	labelKey   = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -27,7 +24,6 @@ const (
 	envVar     = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')"
 	configKey  = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 	header     = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"
-	percent    = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 	portChars  = "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
 	portLetter = "must contain at least one letter (a-z)"
 )
@@ -51,8 +47,6 @@ func TestRules(t *testing.T) {
 		{"IsDNS1123SubdomainWithUnderscore", IsDNS1123SubdomainWithUnderscore, "_a.b_c", nil},
 		{"IsDNS1123SubdomainWithUnderscore", IsDNS1123SubdomainWithUnderscore, "__a", []string{underscore}},
 		{"IsDNS1123SubdomainWithUnderscore", IsDNS1123SubdomainWithUnderscore, "a_", []string{underscore}},
-		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "*.a.b", nil},
-		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "*.", []string{wildcard}},
 		{"IsDNS1035Label", IsDNS1035Label, "a-1", nil},
 		{"IsDNS1035Label", IsDNS1035Label, "1a", []string{label1035}},
 		{"IsQualifiedName", IsQualifiedName, "Example_1.x", nil},
@@ -80,17 +74,11 @@ func TestRules(t *testing.T) {
 		{"IsConfigMapKey", IsConfigMapKey, long254, []string{"must be no more than 253 characters"}},
 		{"IsHTTPHeaderName", IsHTTPHeaderName, "X-A", nil},
 		{"IsHTTPHeaderName", IsHTTPHeaderName, "X_A", []string{header}},
-		{"IsValidPercent", IsValidPercent, "50%", nil},
-		{"IsValidPercent", IsValidPercent, "%", []string{percent}},
-		{"IsValidPercent", IsValidPercent, "5", []string{percent}},
 		{"IsValidPortName", IsValidPortName, "http-1", nil},
 		{"IsValidPortName", IsValidPortName, "", []string{portChars, portLetter}},
 		{"IsValidPortName", IsValidPortName, "80", []string{portLetter}},
 		{"IsValidPortName", IsValidPortName, "a--b-", []string{"must not contain consecutive hyphens", "must not begin or end with a hyphen"}},
 		{"IsValidPortName", IsValidPortName, "TooLongAndUppercase", []string{"must be no more than 15 characters", portChars}},
-		{"IsDecimalInteger", IsDecimalInteger, "-12", nil},
-		{"IsDecimalInteger", IsDecimalInteger, "", []string{"must be non-empty"}},
-		{"IsDecimalInteger", IsDecimalInteger, "01", []string{"must be a valid decimal integer in canonical form"}},
 		{"IsPathSegmentName", IsPathSegmentName, "system:x", nil},
 		{"IsPathSegmentName", IsPathSegmentName, "..", []string{"may not be '..'"}},
 		{"IsPathSegmentName", IsPathSegmentName, "a/b%c", []string{"may not contain '/'", "may not contain '%'"}},
@@ -176,34 +164,6 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestDomains(t *testing.T) {
-	p := field.NewPath("p")
-	for _, tt := range []struct {
-		name string
-		rule func(*field.Path, string) field.ErrorList
-		in   string
-		want string
-	}{
-		{"FullyQualifiedName", ValidateFullyQualifiedName, "a.b.c", ""},
-		{"FullyQualifiedName", ValidateFullyQualifiedName, "", "p: Required value"},
-		{"FullyQualifiedName", ValidateFullyQualifiedName, "a.b", `p: Invalid value: "a.b": should be a domain with at least three segments separated by dots`},
-		{"FullyQualifiedDomainName", ValidateFullyQualifiedDomainName, "a.b.", ""},
-		{"FullyQualifiedDomainName", ValidateFullyQualifiedDomainName, "a", `p: Invalid value: "a": should be a domain with at least two segments separated by dots`},
-		{"DomainPrefixedPath", ValidateDomainPrefixedPath, "a.b/c/d", ""},
-		{"DomainPrefixedPath", ValidateDomainPrefixedPath, "a", `p: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`},
-		{"DomainPrefixedKey", ValidateDomainPrefixedKey, "a/b", ""},
-		{"DomainPrefixedKey", ValidateDomainPrefixedKey, "b", `p: Invalid value: "b": must be a domain-prefixed key (such as "acme.io/foo")`},
-	} {
-		got := ""
-		if err := tt.rule(p, tt.in).ToAggregate(); err != nil {
-			got = err.Error()
-		}
-		if got != tt.want {
-			t.Errorf("%s(%q): got %s, want %s", tt.name, tt.in, got, tt.want)
-		}
-	}
-}
-
 func FuzzRules(f *testing.F) {
 	for _, s := range []string{"", "a", "a.b/c", "*.x", "010.1.1.1/8", "::ffff:1.2.3.4", "50%"} {
 		f.Add(s)
@@ -225,7 +185,6 @@ func FuzzRules(f *testing.F) {
 		if len(IsValidCIDR(s)) == 0 && len(IsValidLegacyCIDR(s, true)) > 0 {
 			t.Errorf("%q: a strict CIDR is refused by a laxer rule", s)
 		}
-		ValidateDomainPrefixedPath(nil, s)
 		IsQualifiedName(s)
 	})
 }

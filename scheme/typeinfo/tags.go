@@ -75,7 +75,7 @@ func (c *compiler) readEnums(f *Field, tag reflect.StructTag, at string) {
 	}
 	if value, ok := tag.Lookup("itemEnum"); ok {
 		f.ItemEnum = strings.Split(value, ",")
-		if f.Type.Elem == nil || f.Type.Elem.Kind != String {
+		if f.Type.Elem == nil || f.Type.Elem.Kind != String || f.Type.ElemPointer {
 			c.fail(at, "itemEnum on something other than strings")
 		}
 	}
