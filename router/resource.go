@@ -80,6 +80,8 @@ type Config struct {
 	// WatchStarted, if set, is called when a watch begins and returns what is called with the number of events for
 	// each flush, and with -1 at the end. It feeds metrics.
 	WatchStarted func(gvr meta.GroupVersionResource) func(events int)
+
+	pace pace
 }
 
 // Converter is what the endpoints need of a Scheme beside decoding.

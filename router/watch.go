@@ -88,9 +88,6 @@ func (wt *watcher) header(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// flushGap is the least time between two flushes of a watch. A lone event goes out at once.
-const flushGap = 4 * time.Millisecond
-
 // stream sends events as they come. Whatever has come by the time of a flush goes out with it.
 func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
 	wt.header(w)
@@ -106,8 +103,7 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 	}
 	var flushed time.Time
 	for {
-		// In a burst, a flush for each event would cost more than all else: what comes within a moment goes together.
-		if pause := flushGap - time.Since(flushed); pause > 0 {
+		if pause := e.cfg.pace.pause(flushed); pause > 0 {
 			time.Sleep(pause)
 		}
 		events, err := cursor.Next(ctx)
@@ -119,6 +115,7 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 			return nil
 		}
 		flushed = time.Now()
+		e.cfg.pace.flushed(flushed)
 		if sent != nil {
 			sent(len(events))
 		}

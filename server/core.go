@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -24,8 +25,23 @@ func coreGroups(c *Config) []Group {
 // systemNamespaces exist in every cluster.
 var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 
-// createSystemNamespaces is a post-start hook: it makes the system namespaces that are missing.
+// createSystemNamespaces is a post-start hook: it makes the system namespaces that are missing, and tries until it
+// has. The server is not ready before that.
 func createSystemNamespaces(ctx context.Context, s *Server) error {
+	for {
+		err := s.addSystemNamespaces(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		s.log.Warn("cannot create the system namespaces yet", zap.Error(err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (s *Server) addSystemNamespaces(ctx context.Context) error {
 	namespaces := s.Store(meta.GroupResource{Resource: "namespaces"})
 	for _, name := range systemNamespaces {
 		if _, err := namespaces.Get(ctx, "", name, ""); err == nil {
