@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -24,6 +25,7 @@ func allKinds(t testing.TB) (*scheme.Scheme, *codec.Factory) {
 	for _, g := range groups {
 		g.AddToScheme(s)
 	}
+	s.AddKnownTypes(apidiscoveryv2.GroupVersion, &apidiscoveryv2.APIGroupDiscoveryList{}) // no kind of a resource
 	if err := s.Complete(); err != nil {
 		t.Fatal(err)
 	}
