@@ -285,8 +285,10 @@ func (c *Cache) reopen(rev storage.Revision, cause error, wait *time.Duration) (
 	for {
 		select {
 		case <-c.ctx.Done():
-			return nil, 0
 		case <-time.After(*wait):
+		}
+		if c.ctx.Err() != nil {
+			return nil, 0
 		}
 		*wait = min(max(2**wait, time.Millisecond), time.Second)
 		if f := c.cfg.Hooks.WatchFailed; f != nil {

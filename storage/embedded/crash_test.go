@@ -46,6 +46,7 @@ func victim(dir string) {
 
 // TestKill kills a writing process and checks that all it had acknowledged is there, several times over.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	last := map[string]storage.Entry{} // acknowledged, over all rounds
 	for round := range 4 {
@@ -115,6 +116,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 
 // TestKillAtBirth kills processes while they start for the first time: the directory stays usable.
 func TestKillAtBirth(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i := range 12 {
 		cmd := exec.Command(os.Args[0])

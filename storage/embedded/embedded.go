@@ -11,7 +11,7 @@
 // Revision is one atomic load.
 //
 // Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, server.go, watch.go, trim_linux.go, log.go.
+// Read: embedded.go, server.go, watch.go, room.go, trim_linux.go, log.go.
 package embedded
 
 import (
@@ -36,7 +36,8 @@ type Config struct {
 	Dir string // created with mode 0700 if missing; required
 	// MaxRequest is the largest accepted key and value together in bytes, default 1.5 MiB like etcd.
 	MaxRequest int
-	// Quota is the size of the database file in bytes above which writes fail, default 8 GiB.
+	// Quota is the size of the database file in bytes above which writes fail until there is room again (see room),
+	// default 8 GiB.
 	Quota int64
 	// Logger receives warnings and errors, default none.
 	Logger *zap.Logger
@@ -51,6 +52,7 @@ type Store struct {
 	kv      mvcc.WatchableKV
 	lock    *fileutil.LockedFile
 	trim    *trimmer
+	room    *room
 	closing *atomic.Bool // shared with the logger
 
 	// life is held for reading while the store of the server is read, and for writing to close it.
@@ -85,13 +87,20 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("embedded: data directory %s is in use by another process: %w", dir, err)
 	}
 	cfg.Dir = dir
+	if cfg.MaxRequest <= 0 {
+		cfg.MaxRequest = 3 << 19
+	}
+	if cfg.Quota <= 0 {
+		cfg.Quota = 8 << 30
+	}
 	closing := new(atomic.Bool)
 	born, err := birth(dir, !cfg.NoSync)
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	server, err := start(ctx, cfg, newLogger(cfg.Logger, closing))
+	log := newLogger(cfg.Logger, closing)
+	server, err := start(ctx, cfg, log)
 	if err == nil {
 		if err = born(); err != nil {
 			server.HardStop()
@@ -106,6 +115,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.Server = local{s}
 	s.Saw(storage.Revision(s.kv.Rev()))
 	s.trim = newTrimmer(filepath.Join(dir, "member", "snap", "db"))
+	s.room = newRoom(s, cfg.Quota, log)
 	return s, nil
 }
 
@@ -174,6 +184,7 @@ func (s *Store) Close() error {
 	if !s.Shut() {
 		return nil
 	}
+	s.room.close()
 	s.trim.close()
 	s.cursors.Lock()
 	open := s.cursors.open

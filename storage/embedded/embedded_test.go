@@ -18,18 +18,23 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// located is a store that knows where it is.
+type located struct {
+	*embedded.Store
+	dir string
+}
+
 func TestLaws(t *testing.T) {
-	dirs := map[storage.Store]string{}
+	t.Parallel()
 	openAt := func(t *testing.T, dir string) storage.Store {
 		s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		dirs[s] = dir
-		return s
+		return located{s, dir}
 	}
 	storagetest.Run(t, storagetest.Engine{
 		Open:   func(t *testing.T) storage.Store { return openAt(t, t.TempDir()) },
-		Reopen: func(t *testing.T, s storage.Store) storage.Store { return openAt(t, dirs[s]) },
+		Reopen: func(t *testing.T, s storage.Store) storage.Store { return openAt(t, s.(located).dir) },
 	})
 }

@@ -26,6 +26,7 @@ func decodeCounter(_ string, value []byte) (cache.Decoded, error) {
 // close to the present. What one acknowledged the other's next read shows; every watch, resumed from where it was or
 // after a new list, tells each change once and ends in the same state as the store.
 func TestOutages(t *testing.T) {
+	t.Parallel()
 	const length = 1500 * time.Millisecond
 	server, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {

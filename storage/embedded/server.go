@@ -46,12 +46,6 @@ func init() {
 
 // start runs a member and waits until it leads and has applied its log.
 func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdServer, error) {
-	if cfg.MaxRequest <= 0 {
-		cfg.MaxRequest = 3 << 19
-	}
-	if cfg.Quota <= 0 {
-		cfg.Quota = 8 << 30
-	}
 	u, err := url.Parse(memberURL)
 	if err != nil {
 		return nil, err
@@ -86,7 +80,7 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 		MaxWALFiles:            2,
 
 		BackendFreelistType:               bolt.FreelistMapType,
-		QuotaBackendBytes:                 cfg.Quota,
+		QuotaBackendBytes:                 cfg.Quota + quotaMargin,
 		BootstrapDefragThresholdMegabytes: 256,
 		MaxRequestBytes:                   uint(cfg.MaxRequest),
 		MaxTxnOps:                         128,
@@ -189,6 +183,13 @@ func rangeEnd(end []byte) []byte {
 }
 
 func (l local) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	for _, op := range r.Success {
+		if put := op.GetRequestPut(); put != nil {
+			if err := l.room.check(len(put.Key) + len(put.Value)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	resp, err := l.server.Txn(ctx, r)
 	return resp, translate(err)
 }

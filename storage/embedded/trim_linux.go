@@ -21,11 +21,13 @@ const (
 // costs a minor fault at the next use and makes the process look as small as it is.
 //
 // Letting go of a range that has been unmapped and used for something else would destroy memory. The database is
-// remapped only when it outgrows its mapping, which is larger than the quota, and unmapped by Close, which ends the
-// trimmer first; a file of more than half its mapping is left alone nevertheless.
+// remapped only when it is rewritten, during which nothing is trimmed (without), or outgrows its mapping, which is
+// larger than the quota, and unmapped by Close, which ends the trimmer first; a file of more than half its mapping is
+// left alone nevertheless.
 type trimmer struct {
 	path string
-	base int64 // bytes of mapped files after the last trim; owned by the loop
+	busy sync.Mutex // held while the mapping is let go of, or may change
+	base int64      // bytes of mapped files after the last trim; owned by the loop
 	stop chan struct{}
 	done sync.WaitGroup
 }
@@ -42,6 +44,13 @@ func newTrimmer(path string) *trimmer {
 func (t *trimmer) close() {
 	close(t.stop)
 	t.done.Wait()
+}
+
+// without runs fn, which may change the mapping, while nothing is trimmed.
+func (t *trimmer) without(fn func() error) error {
+	t.busy.Lock()
+	defer t.busy.Unlock()
+	return fn()
 }
 
 func (t *trimmer) run() {
@@ -61,6 +70,8 @@ func (t *trimmer) run() {
 
 // trim lets go of the pages. Whatever goes wrong, it does nothing.
 func (t *trimmer) trim() {
+	t.busy.Lock()
+	defer t.busy.Unlock()
 	defer func() { t.base = mappedResident() }()
 	info, err := os.Stat(t.path)
 	if err != nil {

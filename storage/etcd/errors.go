@@ -16,13 +16,16 @@ func closedError(op, key string) error {
 	return &storage.Error{Op: op, Key: key, Kind: storage.Closed}
 }
 
-// certain maps the answers of etcd after which nothing has been written.
+// ErrFull is what a Server in the process returns for a write that it refuses for lack of room, before anything is done.
+var ErrFull = errors.New("the database is full")
+
+// certain maps the answers of etcd after which nothing has been written. "No space" is not one of them: the write that
+// exceeds the quota is applied and then called refused.
 var certain = map[error]storage.Kind{
 	rpctypes.ErrCompacted:        storage.Compacted,
 	rpctypes.ErrFutureRev:        storage.Future,
 	rpctypes.ErrRequestTooLarge:  storage.TooLarge,
 	rpctypes.ErrLeaseNotFound:    storage.NoLease,
-	rpctypes.ErrNoSpace:          storage.Unavailable,
 	rpctypes.ErrTooManyRequests:  storage.Unavailable,
 	rpctypes.ErrCorrupt:          storage.Corrupt,
 	rpctypes.ErrEmptyKey:         storage.NotFound,
@@ -41,6 +44,9 @@ func kind(err error) storage.Kind {
 	var known rpctypes.EtcdError
 	if errors.As(rpctypes.Error(err), &known) {
 		return certain[known]
+	}
+	if errors.Is(err, ErrFull) {
+		return storage.Unavailable
 	}
 	// gRPC itself refuses messages above its limits, on either side, before anything is done with them.
 	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {

@@ -35,7 +35,7 @@ func TestErrors(t *testing.T) {
 		{"too large", t.Context(), rpctypes.ErrGRPCRequestTooLarge, storage.TooLarge, storage.TooLarge},
 		{"too large for gRPC", t.Context(), status.Error(codes.ResourceExhausted, "grpc: received message larger than max (1 vs. 2)"), storage.TooLarge, storage.TooLarge},
 		{"no lease", t.Context(), rpctypes.ErrGRPCLeaseNotFound, storage.NoLease, storage.NoLease},
-		{"no space", t.Context(), rpctypes.ErrGRPCNoSpace, storage.Unavailable, storage.Unavailable},
+		{"no space", t.Context(), rpctypes.ErrGRPCNoSpace, storage.Unavailable, storage.InDoubt},
 		{"too many requests", t.Context(), rpctypes.ErrGRPCRequestTooManyRequests, storage.Unavailable, storage.Unavailable},
 		{"no leader", t.Context(), rpctypes.ErrGRPCNoLeader, storage.Unavailable, storage.Unavailable},
 		{"leader changed", t.Context(), rpctypes.ErrGRPCLeaderChanged, storage.Unavailable, storage.InDoubt},

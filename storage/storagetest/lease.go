@@ -17,6 +17,7 @@ func (b *bench) lease(ttl time.Duration) storage.LeaseID {
 }
 
 func testLeaseEnds(t *testing.T, e Engine) {
+	t.Parallel() // it waits most of the time
 	b := open(t, e)
 	start := b.rev()
 	w := b.watch(storage.WatchRequest{Prefix: "/a/", After: start, Prev: true})
@@ -61,6 +62,7 @@ func testLeaseEnds(t *testing.T, e Engine) {
 }
 
 func testLeaseDetaches(t *testing.T, e Engine) {
+	t.Parallel() // it waits most of the time
 	b := open(t, e)
 	id := b.lease(time.Second)
 	for _, key := range []string{"/a/stays", "/a/moves", "/a/goes"} {

@@ -18,7 +18,7 @@ import (
 
 // Engine says how to get stores to test.
 type Engine struct {
-	// Open returns an empty store. The test closes it; closing twice must be harmless.
+	// Open returns an empty store. The test closes it; closing twice must be harmless. It may be called at once.
 	Open func(t *testing.T) storage.Store
 	// Reopen returns a store over the data of s, which has been closed. nil if nothing survives.
 	Reopen func(t *testing.T, s storage.Store) storage.Store

@@ -1,0 +1,63 @@
+package embedded_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded"
+)
+
+// TestRoom writes history until the database is full: the store makes room by itself, and keeps what is present.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	const quota = 20 << 20
+	dir := t.TempDir()
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true, Quota: quota})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Put(t.Context(), "/a/kept", []byte("1"), storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Watch(t.Context(), storage.WatchRequest{Prefix: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	refused, last := 0, s.Seen()
+	for end, i := time.Now().Add(30*time.Second), 0; refused == 0 || i < 60; i++ {
+		value := bytes.Repeat([]byte{byte(i)}, 1<<20)
+		e, err := s.Put(t.Context(), "/a/x", value, storage.Pre{}, 0)
+		switch {
+		case err == nil && e.Rev != last+1:
+			t.Fatalf("got revision %d after %d: a refused write was applied", e.Rev, last)
+		case err == nil:
+			last = e.Rev
+		case storage.KindOf(err) != storage.Unavailable:
+			t.Fatalf("Put: got %v", err)
+		default:
+			refused++
+			if time.Now().After(end) {
+				t.Fatal("the store has made no room")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	if e, err := s.Get(t.Context(), "/a/kept"); err != nil || string(e.Value) != "1" {
+		t.Errorf("Get: got %s, %v", e.Value, err)
+	}
+	if file, _ := s.Size(); file > 2*quota {
+		t.Errorf("size: got %d bytes", file)
+	}
+	for seen := storage.Revision(0); seen < last; { // the cursor was there all the time
+		b, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = b.Rev
+	}
+	t.Logf("refused %d times", refused)
+}
