@@ -628,12 +628,11 @@ func TestCompactedWhileLoading(t *testing.T) {
 	}
 	r, store, _ := openOn(t, u, cache.Config{})
 	put(t, store, key, "1", nil)
-	o, err := r.Get(t.Context(), key, cache.Want{Match: cache.Any})
-	if err != nil {
+	if _, err := r.Get(t.Context(), key, cache.Want{Match: cache.Any}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(5 * time.Millisecond)
-	if o, err = r.Get(t.Context(), key, cache.Want{}); err != nil || value(o) != "lost" {
+	if o, err := r.Get(t.Context(), key, cache.Want{}); err != nil || value(o) != "lost" {
 		t.Errorf("Get: got %v, %v, want the lost change", value(o), err)
 	}
 	if err := r.Verify(t.Context()); err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	trimInterval  = 5 * time.Second
-	trimThreshold = 24 << 20 // bytes of mapped files resident beyond those after the last trim
+	trimInterval  = 500 * time.Millisecond
+	trimThreshold = 16 << 20 // bytes of mapped files resident beyond those after the last trim
 )
 
 // trimmer keeps the database's mapping out of the resident memory.
