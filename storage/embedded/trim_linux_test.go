@@ -19,6 +19,8 @@ func TestTrim(t *testing.T) {
 	}
 	defer s.Close()
 	path := filepath.Join(dir, "member", "snap", "db")
+	s.trim.close() // the test trims by itself
+	s.trim = &trimmer{path: path, stop: make(chan struct{})}
 	start, end, ok := mapping(path)
 	if !ok {
 		t.Fatalf("the mapping of %s was not found", path)
