@@ -1,0 +1,213 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// silent is a cursor that never yields.
+type silent struct {
+	once sync.Once
+	done chan struct{}
+}
+
+func (s *silent) Next(ctx context.Context) (storage.Batch, error) {
+	select {
+	case <-ctx.Done():
+		return storage.Batch{}, ctx.Err()
+	case <-s.done:
+		return storage.Batch{}, fail(storage.Closed)
+	}
+}
+func (s *silent) Progress() {}
+func (s *silent) Close()    { s.once.Do(func() { close(s.done) }) }
+
+// trickle is a cursor that yields one change at a time, and a while later.
+type trickle struct {
+	storage.Cursor
+	delay time.Duration
+	rest  []storage.Event
+	rev   storage.Revision
+}
+
+func (c *trickle) Next(ctx context.Context) (storage.Batch, error) {
+	if len(c.rest) == 0 {
+		batch, err := c.Cursor.Next(ctx)
+		if err != nil || len(batch.Events) == 0 {
+			return batch, err
+		}
+		c.rest, c.rev = batch.Events, batch.Rev
+	}
+	time.Sleep(c.delay)
+	ev := c.rest[:1:1]
+	if c.rest = c.rest[1:]; len(c.rest) == 0 {
+		return storage.Batch{Events: ev, Rev: c.rev}, nil
+	}
+	return storage.Batch{Events: ev, Rev: ev[0].Rev}, nil
+}
+
+// TestLaggingStream loads resources while the watch is far behind the store, and resumes watches from its past.
+func TestLaggingStream(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return &trickle{Cursor: cur, delay: 300 * time.Microsecond}, err
+	}
+	_, store, c := openOn(t, u, cache.Config{})
+	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
+	begin := put(t, store, "/registry/others/x", "v", nil)
+	if _, err := other.Get(t.Context(), "/registry/others/x", cache.Want{}); err != nil { // opens the watch
+		t.Fatal(err)
+	}
+	const writes = 40
+	for i := range writes {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i%5), fmt.Sprint(i), nil)
+	}
+	for range 4 {
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+		for i := range 5 {
+			put(t, store, fmt.Sprintf("%sns/%d", things, i%5), fmt.Sprint(i), nil)
+			list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Any}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: things, Rev: list.Rev})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := replica{}
+			for _, e := range res.Entries {
+				want[e.Key] = e.Rev
+			}
+			if got := replicaOf(list); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("List at %d: got %v, want %v", list.Rev, got, want)
+			}
+		}
+		w := watch(t, r, cache.WatchOptions{Prefix: things, After: begin})
+		for rev := begin + 1; rev <= begin+writes; {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if e.Rev != rev {
+					t.Fatalf("watch after %d: got %d, want %d", begin, e.Rev, rev)
+				}
+				rev++
+			}
+		}
+		w.Close()
+		r.Close()
+	}
+}
+
+// held is a cursor that yields nothing until it is let go.
+type held struct {
+	storage.Cursor
+	release <-chan struct{}
+}
+
+func (h held) Next(ctx context.Context) (storage.Batch, error) {
+	select {
+	case <-h.release:
+		return h.Cursor.Next(ctx)
+	case <-ctx.Done():
+		return storage.Batch{}, ctx.Err()
+	}
+}
+
+// TestPastAheadOfWindow resumes a watch from the store's history, which is ahead of what the shared watch has brought.
+// When that catches up, nothing comes twice.
+func TestPastAheadOfWindow(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	release := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		if err != nil || req.Prev {
+			return cur, err
+		}
+		return held{cur, release}, nil
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	key := things + "ns/a"
+	begin := put(t, store, key, "0", nil)
+	put(t, store, key, "1", nil)
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Any}}); err != nil { // loads
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		put(t, store, key, fmt.Sprint(i+2), nil)
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: begin})
+	want := begin + 1
+	follow := func(until storage.Revision) {
+		t.Helper()
+		for want <= until {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if e.Rev != want {
+					t.Fatalf("watch: got revision %d, want %d", e.Rev, want)
+				}
+				want++
+			}
+		}
+	}
+	follow(begin + 6)
+	close(release)
+	follow(put(t, store, key, "last", nil))
+}
+
+// TestCompactedWhileLoading loses changes between the reading of a resource and its joining the stream.
+func TestCompactedWhileLoading(t *testing.T) {
+	u, broken := breakable()
+	var mu sync.Mutex
+	reopened := make(chan struct{})
+	stage := 0
+	key := things + "ns/a"
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		res, err := u.Store.Range(ctx, req)
+		mu.Lock()
+		first := stage == 0
+		if first {
+			stage = 1
+		}
+		mu.Unlock()
+		if first {
+			broken <- fail(storage.Compacted)
+			<-reopened
+		}
+		return res, err
+	}
+	u.revision = func(ctx context.Context) (storage.Revision, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stage == 1 { // the cache asks where to go on: this change comes before
+			stage = 2
+			put(t, u.Store, key, "lost", nil)
+			close(reopened)
+		}
+		return u.Store.Revision(ctx)
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	put(t, store, key, "1", nil)
+	if _, err := r.Get(t.Context(), key, cache.Want{Match: cache.Any}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Millisecond)
+	if o, err := r.Get(t.Context(), key, cache.Want{}); err != nil || value(o) != "lost" {
+		t.Errorf("Get: got %v, %v, want the lost change", value(o), err)
+	}
+	if err := r.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
