@@ -14,6 +14,9 @@ import (
 // errStale is what a client is told whose resourceVersion has been overtaken.
 var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
+// verbs are what the operations of the store that may be in doubt are to a client.
+var verbs = map[string]string{"put": "write", "delete": "delete"}
+
 // apiError maps a storage error to the Status that kube-apiserver gives, once, for all verbs. Errors that are
 // a Status already, or belong to the context, pass unchanged.
 func (s *Store) apiError(err error, name string) error {
@@ -41,9 +44,9 @@ func (s *Store) apiError(err error, name string) error {
 	case storage.TooLarge:
 		return meta.NewBadRequest("etcdserver: request is too large") // as all engines say it; kube-apiserver makes it a 500
 	case storage.InDoubt:
-		return meta.NewServerTimeout(gr, e.Op, 0)
+		return meta.NewServerTimeout(gr, verbs[e.Op], 0)
 	case storage.NoLease: // the store has forgotten a lease that it had granted; the next try gets another
-		return meta.NewServerTimeout(gr, e.Op, 1)
+		return meta.NewServerTimeout(gr, verbs[e.Op], 1)
 	case storage.Unavailable, storage.Closed:
 		return meta.NewServiceUnavailable("the store is not available")
 	default:

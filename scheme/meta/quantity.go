@@ -37,12 +37,13 @@ const (
 	maxQuantityText = 1024
 )
 
-// Quantity is an exact decimal number with a notation: an amount of CPU, memory or anything countable.
-//
-// It is immutable: copying the struct copies the quantity, and methods return new ones. The zero value is 0. Equal
-// numbers in the same notation are equal structs, also for reflect.DeepEqual, apart from harmless spellings that
-// Kubernetes keeps as they were written, such as "+5".
+// Quantity is an exact decimal number with a notation: an amount of CPU, memory or anything countable. Examples are
+// "500m", "2", "1.5Gi" and "12e6".
 type Quantity struct {
+	// A Quantity is immutable: copying the struct copies the quantity, and methods return new ones. The zero value is
+	// 0. Equal numbers in the same notation are equal structs, also for reflect.DeepEqual, apart from harmless
+	// spellings that Kubernetes keeps as they were written, such as "+5".
+	//
 	// The number is mantissa * 10^scale. The mantissa has no factor 10, and is 0 only with scale 0. It is in wide if
 	// it does not fit into value, which is 0 then. Nobody changes what wide points to.
 	value  int64
