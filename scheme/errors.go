@@ -17,6 +17,7 @@ type NotRegisteredError struct {
 	Type reflect.Type
 }
 
+// Error says it in the words of kube-apiserver.
 func (e *NotRegisteredError) Error() string {
 	switch {
 	case e.GVK == meta.GroupVersionKind{}:
@@ -40,6 +41,7 @@ type ConversionError struct {
 	To   meta.GroupVersionKind // of a hub, the version is __internal
 }
 
+// Error says it in the words of kube-apiserver.
 func (e *ConversionError) Error() string {
 	return fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion",
 		packageOf(e.From), e.From.Kind, packageOf(e.To), e.To.Kind)

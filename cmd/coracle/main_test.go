@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/goleak"
 
 	"github.com/coracle-project/coracle/server"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // run runs the command with args and returns what it printed.
 func run(ctx context.Context, out io.Writer, args ...string) error {
