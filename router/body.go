@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -105,9 +106,7 @@ func (e *endpoint) wrongKind(got meta.GroupVersionKind, body []byte) error {
 		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			got.GroupVersion(), e.gv))
 	}
-	err := fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion",
-		got.Version, got.Kind, groupPackage(e.gv.Group), e.res.Kind.Kind)
-	return codec.BodyError(err, got, e.res.Kind.Kind, body)
+	return codec.BodyError(&scheme.ConversionError{From: got, To: hubOf(e.res.Kind)}, got, e.res.Kind.Kind, body)
 }
 
 // reportStrict turns unknown and repeated fields into an error or warnings, as the client wants it.

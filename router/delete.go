@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -95,7 +96,7 @@ func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.D
 	}
 	if err == nil {
 		if _, ok := decoded.Object.(*meta.DeleteOptions); !ok {
-			err = errNoKind(decoded.GVK)
+			err = &scheme.NotRegisteredError{Scheme: "coracle", GVK: decoded.GVK}
 		}
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -162,18 +163,10 @@ func errIsList(as string, kind meta.GroupVersionKind) error {
 
 // goName is how kube-apiserver spells a hub type in messages: *core.Secret.
 func goName(kind meta.GroupVersionKind, name string) string {
-	return "*" + groupPackage(kind.Group) + "." + name
+	return "*" + scheme.PackageOf(hubOf(kind)) + "." + name
 }
 
-// groupPackage is the first label of a group, "core" for the legacy one.
-func groupPackage(group string) string {
-	if group == "" {
-		return "core"
-	}
-	for i := range group {
-		if group[i] == '.' {
-			return group[:i]
-		}
-	}
-	return group
+// hubOf is the hub of a kind, as messages name it.
+func hubOf(kind meta.GroupVersionKind) meta.GroupVersionKind {
+	return meta.GroupVersionKind{Group: kind.Group, Version: scheme.InternalVersion, Kind: kind.Kind}
 }

@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -25,11 +24,6 @@ func ErrMethod() error {
 		Status: meta.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: meta.StatusReasonMethodNotAllowed,
 		Message: "the server does not allow this method on the requested resource", Details: &meta.StatusDetails{},
 	}}
-}
-
-// errNoKind is what decoding says of a kind that is not registered.
-func errNoKind(gvk meta.GroupVersionKind) error {
-	return fmt.Errorf("no kind %q is registered for version %q in scheme %q", gvk.Kind, gvk.GroupVersion(), "coracle")
 }
 
 // statusFactory encodes Status objects, which belong to no scheme.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -172,7 +173,7 @@ func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
 	}
 	obj, ok := typed.(meta.Object)
 	if !ok {
-		return nil, errNoKind(wt.e.res.Kind)
+		return nil, &scheme.NotRegisteredError{Scheme: "coracle", GVK: wt.e.res.Kind}
 	}
 	obj.GetTypeMeta().SetGroupVersionKind(wt.e.res.Kind)
 	m := obj.GetObjectMeta()

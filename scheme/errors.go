@@ -44,12 +44,12 @@ type ConversionError struct {
 // Error says it in the words of kube-apiserver.
 func (e *ConversionError) Error() string {
 	return fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion",
-		packageOf(e.From), e.From.Kind, packageOf(e.To), e.To.Kind)
+		PackageOf(e.From), e.From.Kind, PackageOf(e.To), e.To.Kind)
 }
 
-// packageOf returns the name of the Go package in which Kubernetes keeps a kind, which its messages show: the version,
+// PackageOf returns the name of the Go package in which Kubernetes keeps a kind, which its messages show: the version,
 // and for hubs the first label of the group.
-func packageOf(gvk meta.GroupVersionKind) string {
+func PackageOf(gvk meta.GroupVersionKind) string {
 	if gvk.Version != InternalVersion {
 		return gvk.Version
 	}
