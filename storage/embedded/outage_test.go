@@ -79,11 +79,11 @@ func TestOutages(t *testing.T) {
 			}
 		})
 	}
-	finish := make(chan storage.Revision)
+	var finish atomic.Uint64 // the revision to follow to, once it is known
 	var watching sync.WaitGroup
 	for w := range 4 {
 		watching.Go(func() {
-			follow(t, pair[w%2], w >= 2, finish, &resumed, &relisted)
+			follow(t, pair[w%2], w >= 2, &finish, &resumed, &relisted)
 		})
 	}
 	for ctx.Err() == nil {
@@ -103,9 +103,7 @@ func TestOutages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 4 {
-		finish <- e.Rev
-	}
+	finish.Store(uint64(e.Rev))
 	watching.Wait()
 	for _, r := range pair {
 		if err := r.Verify(t.Context()); err != nil {
@@ -116,7 +114,7 @@ func TestOutages(t *testing.T) {
 }
 
 // follow keeps a state by list and watch until the revision that finish tells, then compares it with the cache's.
-func follow(t *testing.T, r *cache.Resource, breaks bool, finish <-chan storage.Revision, resumed, relisted *atomic.Int64) {
+func follow(t *testing.T, r *cache.Resource, breaks bool, finish *atomic.Uint64, resumed, relisted *atomic.Int64) {
 	state := map[string]storage.Revision{}
 	var last, end storage.Revision
 	get := func() bool { // relist
@@ -140,11 +138,7 @@ func follow(t *testing.T, r *cache.Resource, breaks bool, finish <-chan storage.
 	for end == 0 || last < end {
 		w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: counters, After: last})
 		for err == nil {
-			select {
-			case end = <-finish:
-			default:
-			}
-			if end != 0 && last >= end {
+			if end = storage.Revision(finish.Load()); end != 0 && last >= end {
 				break
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
