@@ -58,6 +58,7 @@ func (c Config) Steps() []Step {
 		{"deadline", "before the first filter that may wait", Deadline(c.RequestTimeout, c.LongRunning, c.Fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
 		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Log, c.Fail)},
+		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(c.Fail)},
 		{"inflight", "after authenticate, to let administrators in; before the work of authorize", c.InFlight.Filter(c.LongRunning, c.Fail)},
 		{"authorize", "last, so that what is judged is what will be served", Authorize(c.Authorizer, c.Log, c.Fail)},
 		{"compress", "around the handler alone: only its answers are large", Compress()},
