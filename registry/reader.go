@@ -84,7 +84,7 @@ func (r *reader) decode(key string, value []byte) (cache.Decoded, error) {
 		return cache.Decoded{}, fmt.Errorf("decode %s: no metadata", key)
 	}
 	return cache.Decoded{
-		JSON: value, Splice: peek.Splice, Head: peek.Head, Stale: stale,
+		Data: value, Splice: peek.Splice, Head: peek.Head, Stale: stale,
 		Labels: labelPairs(peek.Labels), Fields: r.fieldPairs(&peek),
 	}, nil
 }

@@ -17,10 +17,15 @@ import (
 type ResourceConfig struct {
 	Name   string // for hooks and debug pages
 	Prefix string // of its keys, under Config.Prefix; ends in "/"
-	// Decode turns a stored value into what is served. It may keep value only where Decoded.JSON aliases it. It is
-	// called by many goroutines at once, without locks.
-	Decode func(key string, value []byte) (Decoded, error)
+	// Decode reads of a stored value what the cache needs. It converts nothing: it is called while the stream waits.
+	// It may keep value only as Decoded.Data. It is called by many goroutines at once, without locks. SetDecode
+	// replaces it.
+	Decode DecodeFunc
 }
+
+// DecodeFunc reads a stored value; see ResourceConfig.Decode. An error makes the object unreadable until it is written
+// again.
+type DecodeFunc = func(key string, value []byte) (Decoded, error)
 
 // Resource is the cache of one resource, and the operations on it. All methods may be called at once.
 //
@@ -29,6 +34,8 @@ type ResourceConfig struct {
 type Resource struct {
 	c   *Cache
 	cfg ResourceConfig
+
+	decoder atomic.Pointer[DecodeFunc] // never nil
 
 	epoch   atomic.Pointer[epoch] // nil if not loaded
 	loading *flight               // guarded by c.mu
@@ -83,7 +90,20 @@ type epoch struct {
 }
 
 // Resource returns the cache of a resource. It reads nothing until it is used.
-func (c *Cache) Resource(cfg ResourceConfig) *Resource { return &Resource{c: c, cfg: cfg} }
+func (c *Cache) Resource(cfg ResourceConfig) *Resource {
+	r := &Resource{c: c, cfg: cfg}
+	r.SetDecode(cfg.Decode)
+	return r
+}
+
+// SetDecode makes the resource read values by another function from now on, for a kind whose schema or storage version
+// changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them.
+func (r *Resource) SetDecode(decode DecodeFunc) { r.decoder.Store(&decode) }
+
+// peek calls the present decoder.
+func (r *Resource) peek(key string, value []byte) (Decoded, error) {
+	return (*r.decoder.Load())(key, value)
+}
 
 // Name returns the configured name.
 func (r *Resource) Name() string { return r.cfg.Name }
@@ -292,7 +312,7 @@ func (r *Resource) decode(e storage.Entry) *Object {
 	var d Decoded
 	err := e.Err
 	if err == nil {
-		d, err = r.cfg.Decode(e.Key, e.Value)
+		d, err = r.peek(e.Key, e.Value)
 	}
 	if err != nil {
 		if f := r.c.cfg.Hooks.DecodeFailed; f != nil {

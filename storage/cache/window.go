@@ -54,7 +54,7 @@ func (ch *change) size() int64 {
 		n += ch.prev.size()
 	}
 	if ch.obj == nil {
-		n += int64(len(ch.prev.json)) // gone
+		n += int64(len(ch.prev.data)) // gone
 	}
 	return n
 }
