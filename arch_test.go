@@ -22,10 +22,11 @@ var allowed = map[string][]string{
 	"scheme":         {},
 	"storage":        {},
 	"router/request": {"scheme"},
+	"router/callout": {"scheme"},
 	"router":         {"scheme", "router/request"},
-	"filters":        {"scheme", "router/request"},
-	"registry":       {"scheme", "storage", "router/request"},
-	"server":         {"scheme", "storage", "router/request", "router", "filters", "registry"},
+	"filters":        {"scheme", "router/request", "router/callout"},
+	"registry":       {"scheme", "storage", "router/request", "router/callout"},
+	"server":         {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry"},
 	"cmd":            {"scheme", "server"},
 	"cmd/wardle":     {"scheme", "server", "registry"}, // like any user of the library, it declares resources and plugins
 }
@@ -84,7 +85,8 @@ func packages(t *testing.T) []pkg {
 // room returns the room of one of our packages.
 func room(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
-	if path == "router/request" {
+	switch path {
+	case "router/request", "router/callout":
 		return path
 	}
 	if path == "cmd/wardle" || strings.HasPrefix(path, "cmd/wardle/") {

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -16,14 +16,14 @@ import (
 // found out. It knows nothing of what exists, so a stranger cannot tell an unknown resource from a forbidden one.
 // Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
 // that of may, and no allocation.
-func Authorize(may authz.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
+func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			x.attributes.From(&x.info)
 			decision, reason, err := may.Authorize(r.Context(), &x.attributes)
 			switch {
-			case decision == authz.Allow:
+			case decision == request.Allow:
 				next.ServeHTTP(w, r)
 			case err != nil:
 				log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
@@ -37,7 +37,7 @@ func Authorize(may authz.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.
-func Forbidden(a *authz.Attributes, reason string) error {
+func Forbidden(a *request.Attributes, reason string) error {
 	text := markup.Replace(forbiddenText(a))
 	if reason != "" {
 		text += ": " + reason
@@ -48,7 +48,7 @@ func Forbidden(a *authz.Attributes, reason string) error {
 // markup makes text harmless for browsers that take it for HTML.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-func forbiddenText(a *authz.Attributes) string {
+func forbiddenText(a *request.Attributes) string {
 	user := ""
 	if a.User != nil {
 		user = a.User.Name

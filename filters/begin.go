@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -18,7 +17,7 @@ type exchange struct {
 	info       request.Info
 	response   response
 	compressor compressor
-	attributes authz.Attributes
+	attributes request.Attributes
 	auditID    [1]string // the value of the Audit-ID header
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // sink is a ResponseWriter that costs nothing.
@@ -26,7 +27,7 @@ func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
 func benchConfig(tb testing.TB) Config {
 	c := testConfig(tb)
-	c.Authorizer = authz.Union(authz.Privileged("system:masters"), authz.AlwaysAllow())
+	c.Authorizer = authz.Union(authz.Privileged(request.GroupMasters), authz.AlwaysAllow())
 	return c
 }
 

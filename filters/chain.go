@@ -7,8 +7,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authn"
-	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -22,8 +20,8 @@ type ErrorWriter func(w http.ResponseWriter, r *http.Request, err error)
 // Config is what a chain is made of. Fail, Authenticator and Authorizer are required.
 type Config struct {
 	Fail          ErrorWriter
-	Authenticator authn.Authenticator
-	Authorizer    authz.Authorizer
+	Authenticator request.Authenticator
+	Authorizer    request.Authorizer
 
 	Log      *zap.Logger // nil: nothing is logged
 	Metrics  *Metrics    // nil: nothing is counted

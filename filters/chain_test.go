@@ -51,11 +51,11 @@ func testConfig(t testing.TB) Config {
 	return Config{
 		Fail:          fail,
 		Authenticator: authn.Anonymous(authn.Union(tokens)),
-		Authorizer: authz.Union(authz.Privileged(authn.GroupMasters), authz.Func(func(_ context.Context, a *authz.Attributes) (authz.Decision, string, error) {
+		Authorizer: authz.Union(authz.Privileged(request.GroupMasters), authz.Func(func(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 			if a.User.Name == "alice" && (a.Verb == "get" || a.Verb == "list" || a.Verb == "watch") {
-				return authz.Allow, "", nil
+				return request.Allow, "", nil
 			}
-			return authz.NoOpinion, "", nil
+			return request.NoOpinion, "", nil
 		})),
 		Log:      zap.NewNop(),
 		Metrics:  metrics,
@@ -152,7 +152,7 @@ func TestInfo(t *testing.T) {
 		if i.Verb != "get" || i.Resource != "pods" || i.Name != "p" || i.User.Name != "alice" || i.AuditID != "my-id" || i.UserAgent != "agent" {
 			t.Errorf("Info: got %+v", i)
 		}
-		if !i.User.InGroup("dev") || !i.User.InGroup(authn.GroupAuthenticated) {
+		if !i.User.InGroup("dev") || !i.User.InGroup(request.GroupAuthenticated) {
 			t.Errorf("groups: got %q", i.User.Groups)
 		}
 		if _, ok := r.Context().Deadline(); !ok {
@@ -181,8 +181,8 @@ func TestForbiddenReason(t *testing.T) {
 	if want := `Forbidden: forbidden: User "alice" cannot get path "/x": Everything is forbidden.`; w.Body.String() != want {
 		t.Errorf("got %q, want %q", w.Body, want)
 	}
-	c.Authorizer = authz.Func(func(context.Context, *authz.Attributes) (authz.Decision, string, error) {
-		return authz.NoOpinion, "", errors.New("no answer")
+	c.Authorizer = authz.Func(func(context.Context, *request.Attributes) (request.Decision, string, error) {
+		return request.NoOpinion, "", errors.New("no answer")
 	})
 	if w := serve(c, ok, "alice-token", "GET", "/x"); w.Code != 500 {
 		t.Errorf("failed authorization: got %d, want 500", w.Code)

@@ -34,7 +34,7 @@ func (f *InFlight) Filter(long func(*request.Info) bool, fail ErrorWriter) Filte
 				running, limit = &f.reads, f.Reads
 			}
 			defer running.Add(-1)
-			if running.Add(1) > limit && limit > 0 && (info.User == nil || !info.User.InGroup("system:masters")) {
+			if running.Add(1) > limit && limit > 0 && (info.User == nil || !info.User.InGroup(request.GroupMasters)) {
 				w.Header().Set("Retry-After", "1")
 				fail(w, r, meta.NewTooManyRequests("Too many requests, please try again later.", 1))
 				return

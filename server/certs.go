@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // How long self-made certificates last, and how long before the end they are made anew at a start.
@@ -94,7 +96,7 @@ func (p *pki) serving(names []string, ips []net.IP) (*keyPair, error) {
 // admin returns the client certificate of the administrator.
 func (p *pki) admin() (*keyPair, error) {
 	return p.signed("admin", func(*x509.Certificate) bool { return true }, &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{"system:masters"}},
+		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{request.GroupMasters}},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }

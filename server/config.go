@@ -12,9 +12,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authn"
-	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -86,10 +85,10 @@ type Config struct {
 	// NoAnonymous refuses requests without credentials.
 	NoAnonymous bool
 	// Authenticators are asked after those above.
-	Authenticators []authn.Authenticator
+	Authenticators []request.Authenticator
 	// Authorization is the mode, default AuthorizePrivileged. Authorizer is asked before it, if set.
 	Authorization string
-	Authorizer    authz.Authorizer
+	Authorizer    request.Authorizer
 	// CORSOrigins are patterns of web origins that may call the API; none by default.
 	CORSOrigins []string
 

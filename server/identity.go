@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // identity is who the server is to its clients, and whom it trusts: the serving certificate and the authorities of
@@ -106,8 +107,8 @@ func (id *identity) tlsConfig() *tls.Config {
 }
 
 // authenticator knows client certificates, static tokens and what the configuration adds.
-func (s *Server) authenticator() (authn.Authenticator, error) {
-	var all []authn.Authenticator
+func (s *Server) authenticator() (request.Authenticator, error) {
+	var all []request.Authenticator
 	if s.identity.own != nil {
 		all = append(all, authn.NewX509(s.identity.clients.get))
 	}

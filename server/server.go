@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -193,8 +194,8 @@ func (s *Server) buildHandler(rc *router.Config) error {
 func limit(n int) int64 { return int64(max(n, 0)) }
 
 // authorizer asks the configured authorizer first, then the mode's.
-func (s *Server) authorizer() authz.Authorizer {
-	all := []authz.Authorizer{authz.Privileged("system:masters")}
+func (s *Server) authorizer() request.Authorizer {
+	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
 	if s.cfg.Authorizer != nil {
 		all = append(all, s.cfg.Authorizer)
 	}

@@ -1,8 +1,7 @@
 // Package authn finds out who sends a request.
 //
-// An Authenticator knows one kind of credentials: a client certificate, a bearer token. It returns the user, or nil if
-// the request has no credentials of its kind, or an error if it has some that do not hold. A Union of them accepts the
-// first user that one of them knows. With Anonymous around it, requests without any credentials have a user as well,
+// Each request.Authenticator here knows one kind of credentials: a client certificate, a bearer token. A Union of them
+// accepts the first user that one of them knows. With Anonymous around it, requests without any credentials have a user as well,
 // but those with bad ones still fail: a caller whose token has run out must learn that.
 //
 // Users are shared between requests and must not be changed. Everything here is safe for concurrent use. Not here: the answer
@@ -20,29 +19,15 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Names that the server itself gives.
-const (
-	AnonymousUser        = "system:anonymous"
-	GroupUnauthenticated = "system:unauthenticated"
-	GroupAuthenticated   = "system:authenticated"
-	GroupMasters         = "system:masters"
-)
-
-// Authenticator finds out who sends a request.
-type Authenticator interface {
-	// Authenticate returns nil and no error if r carries no credentials that it understands.
-	Authenticate(r *http.Request) (*request.User, error)
-}
-
 // Union asks all in turn and returns the first user found. If there is none, it fails if any of them did.
-func Union(all ...Authenticator) Authenticator {
+func Union(all ...request.Authenticator) request.Authenticator {
 	if len(all) == 1 {
 		return all[0]
 	}
 	return union(all)
 }
 
-type union []Authenticator
+type union []request.Authenticator
 
 func (u union) Authenticate(r *http.Request) (*request.User, error) {
 	var errs []error
@@ -59,12 +44,12 @@ func (u union) Authenticate(r *http.Request) (*request.User, error) {
 }
 
 // Anonymous wraps a, so that whoever shows no credentials is system:anonymous. a may be nil.
-func Anonymous(a Authenticator) Authenticator {
-	return &anonymous{a, &request.User{Name: AnonymousUser, Groups: []string{GroupUnauthenticated}}}
+func Anonymous(a request.Authenticator) request.Authenticator {
+	return &anonymous{a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}}
 }
 
 type anonymous struct {
-	Authenticator
+	request.Authenticator
 	user *request.User
 }
 
@@ -81,8 +66,8 @@ func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
 // withAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
 // made, not when one is found.
 func withAuthenticated(groups []string) []string {
-	if slices.Contains(groups, GroupAuthenticated) || slices.Contains(groups, GroupUnauthenticated) {
+	if slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
 		return groups
 	}
-	return append(slices.Clip(groups), GroupAuthenticated)
+	return append(slices.Clip(groups), request.GroupAuthenticated)
 }

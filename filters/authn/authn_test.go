@@ -81,11 +81,11 @@ func TestTokens(t *testing.T) {
 		{"Bearer " + long, "long", false},
 		{"Bearer x", "", true},
 		{"Bearer tt", "", true},
-		{"Bearer", AnonymousUser, false},
-		{"Bearer  t", AnonymousUser, false},
-		{"Basic YTpi", AnonymousUser, false},
-		{"t", AnonymousUser, false},
-		{"", AnonymousUser, false},
+		{"Bearer", request.AnonymousUser, false},
+		{"Bearer  t", request.AnonymousUser, false},
+		{"Basic YTpi", request.AnonymousUser, false},
+		{"t", request.AnonymousUser, false},
+		{"", request.AnonymousUser, false},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", tt.header)
@@ -93,10 +93,10 @@ func TestTokens(t *testing.T) {
 		if (err != nil) != tt.fails || err == nil && user.Name != tt.user {
 			t.Errorf("Authorization %.20q: got %v, %v, want %q", tt.header, user, err, tt.user)
 		}
-		if tt.user == "u" && !slices.Equal(user.Groups, []string{"a", "b", GroupAuthenticated}) {
+		if tt.user == "u" && !slices.Equal(user.Groups, []string{"a", "b", request.GroupAuthenticated}) {
 			t.Errorf("groups: got %q", user.Groups)
 		}
-		if tt.user == AnonymousUser && !slices.Equal(user.Groups, []string{GroupUnauthenticated}) {
+		if tt.user == request.AnonymousUser && !slices.Equal(user.Groups, []string{request.GroupUnauthenticated}) {
 			t.Errorf("groups of anonymous: got %q", user.Groups)
 		}
 	}
@@ -113,21 +113,21 @@ func TestUnion(t *testing.T) {
 	none, bad, good := fixed{}, fixed{err: errors.New("bad")}, fixed{user: &request.User{Name: "u"}}
 	for _, tt := range []struct {
 		name        string
-		all         []Authenticator
+		all         []request.Authenticator
 		user, fails bool
 	}{
 		{"nobody", nil, false, false},
-		{"none", []Authenticator{none, none}, false, false},
-		{"bad then good", []Authenticator{bad, good}, true, false},
-		{"good then bad", []Authenticator{good, bad}, true, false},
-		{"none then bad", []Authenticator{none, bad}, false, true},
+		{"none", []request.Authenticator{none, none}, false, false},
+		{"bad then good", []request.Authenticator{bad, good}, true, false},
+		{"good then bad", []request.Authenticator{good, bad}, true, false},
+		{"none then bad", []request.Authenticator{none, bad}, false, true},
 	} {
 		user, err := Union(tt.all...).Authenticate(nil)
 		if (user != nil) != tt.user || (err != nil) != tt.fails {
 			t.Errorf("%s: got %v, %v", tt.name, user, err)
 		}
 	}
-	if user, err := Anonymous(nil).Authenticate(nil); err != nil || user.Name != AnonymousUser {
+	if user, err := Anonymous(nil).Authenticate(nil); err != nil || user.Name != request.AnonymousUser {
 		t.Errorf("Anonymous(nil): got %v, %v", user, err)
 	}
 }
@@ -208,7 +208,7 @@ func TestX509(t *testing.T) {
 				if (err != nil) != tt.fails || (user != nil) != (tt.user != "") || user != nil && user.Name != tt.user {
 					t.Fatalf("got %v, %v, want %q", user, err, tt.user)
 				}
-				if tt.user == "alice" && (!slices.Equal(user.Groups, []string{"dev", GroupAuthenticated}) || user.Extra["authentication.kubernetes.io/credential-id"] == nil) {
+				if tt.user == "alice" && (!slices.Equal(user.Groups, []string{"dev", request.GroupAuthenticated}) || user.Extra["authentication.kubernetes.io/credential-id"] == nil) {
 					t.Errorf("got %+v", user)
 				}
 				if tt.user == "u" && user.UID != "the-uid" {

@@ -4,26 +4,28 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // Discovery lets everybody see health and version, and those who are authenticated find out which resources there are and
 // what they may do themselves. That is what a cluster with role-based access control grants from the start. It passes on the rest.
-func Discovery() Authorizer { return Func(discovery) }
+func Discovery() request.Authorizer { return Func(discovery) }
 
-func discovery(_ context.Context, a *Attributes) (Decision, string, error) {
+func discovery(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	switch {
 	case a.User == nil:
 	case a.IsResource:
-		if a.Verb == "create" && a.Subresource == "" && a.Namespace == "" && isSelfReview(a) && a.User.InGroup("system:authenticated") {
-			return Allow, "", nil
+		if a.Verb == "create" && a.Subresource == "" && a.Namespace == "" && isSelfReview(a) && a.User.InGroup(request.GroupAuthenticated) {
+			return request.Allow, "", nil
 		}
 	case a.Verb != "get":
 	case slices.Contains(publicPaths, a.Path):
-		return Allow, "", nil
-	case isDiscovery(a.Path) && a.User.InGroup("system:authenticated"):
-		return Allow, "", nil
+		return request.Allow, "", nil
+	case isDiscovery(a.Path) && a.User.InGroup(request.GroupAuthenticated):
+		return request.Allow, "", nil
 	}
-	return NoOpinion, "", nil
+	return request.NoOpinion, "", nil
 }
 
 var (
@@ -40,7 +42,7 @@ func isDiscovery(path string) bool {
 }
 
 // isSelfReview reports whether the resource answers questions of users about themselves.
-func isSelfReview(a *Attributes) bool {
+func isSelfReview(a *request.Attributes) bool {
 	switch a.Group {
 	case "authorization.k8s.io":
 		return a.Resource == "selfsubjectaccessreviews" || a.Resource == "selfsubjectrulesreviews"

@@ -1,7 +1,10 @@
 // Package request holds what is known of a request. One Info travels in the request's context; filters fill it in
 // as they learn, everything behind them reads it.
 //
-// An Info belongs to the goroutine that serves the request. Read: info.go, then parse.go, query.go and context.go;
+// An Info belongs to the goroutine that serves the request. Authenticator and Authorizer stand here too, because filters,
+// registries and servers all ask them; what implements them does not.
+//
+// Read: info.go, then parse.go, query.go and context.go; authn.go and authz.go say who may do what;
 // rest.go has the data that routers and registries exchange.
 package request
 

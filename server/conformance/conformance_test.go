@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
@@ -52,7 +53,7 @@ func start(t *testing.T, cfg server.Config) *target {
 		t.Fatal(err)
 	}
 	cfg.Controllers = []string{}
-	cfg.Authenticators = []authn.Authenticator{tokens}
+	cfg.Authenticators = []request.Authenticator{tokens}
 	s := servertest.Start(t, cfg)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CAPEM)

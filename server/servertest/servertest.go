@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -76,7 +77,7 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Authenticators = append([]authn.Authenticator{tokens}, cfg.Authenticators...)
+	cfg.Authenticators = append([]request.Authenticator{tokens}, cfg.Authenticators...)
 	s, err := server.New(cfg)
 	if err != nil {
 		t.Fatal(err)

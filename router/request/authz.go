@@ -1,0 +1,60 @@
+package request
+
+import "context"
+
+// Decision is what an Authorizer thinks of a request.
+type Decision int
+
+// The decisions. The zero one is the safe one.
+const (
+	Deny      Decision = iota // no, whatever others say
+	Allow                     // yes
+	NoOpinion                 // somebody else may allow it
+)
+
+// String returns the decision in lower case.
+func (d Decision) String() string {
+	switch d {
+	case Deny:
+		return "deny"
+	case Allow:
+		return "allow"
+	case NoOpinion:
+		return "no opinion"
+	}
+	return "unknown"
+}
+
+// Attributes are the properties of a request that rights depend on. Whoever asks about a request that nobody has sent,
+// such as an access review, fills them in by hand.
+type Attributes struct {
+	User *User
+	Verb string
+	// IsResource tells whether the request is for a resource, which the next fields name, or just for Path.
+	IsResource  bool
+	Group       string
+	Version     string
+	Namespace   string
+	Resource    string
+	Subresource string
+	Name        string
+	Path        string
+	// Selectors as sent, of list, watch and deletecollection.
+	FieldSelector string
+	LabelSelector string
+}
+
+// From fills a in with what info says.
+func (a *Attributes) From(info *Info) {
+	a.User, a.Verb, a.Path, a.IsResource = info.User, info.Verb, info.Path, info.IsResource
+	a.Group, a.Version, a.Namespace = info.APIGroup, info.APIVersion, info.Namespace
+	a.Resource, a.Subresource, a.Name = info.Resource, info.Subresource, info.Name
+	a.FieldSelector, a.LabelSelector = info.FieldSelector, info.LabelSelector
+}
+
+// Authorizer decides whether a request may be served. Implementations are in filters/authz. It is safe for concurrent use.
+type Authorizer interface {
+	// Authorize judges a, which belongs to the caller and must not be changed or kept. reason may be empty and is
+	// shown to the user. err tells why a decision could not be found; it goes with Deny or NoOpinion.
+	Authorize(ctx context.Context, a *Attributes) (decision Decision, reason string, err error)
+}
