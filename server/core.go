@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -48,8 +49,10 @@ func (s *Server) addSystemNamespaces(ctx context.Context) error {
 			continue
 		}
 		ns := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}}
-		s.Scheme.Default(ns)
-		_, err := namespaces.Create(ctx, "", "", ns, &meta.CreateOptions{})
+		_, err := namespaces.Create(ctx, &request.Write{
+			Version: "v1", Options: &meta.CreateOptions{},
+			Change: func(context.Context, request.Current) (meta.Typed, error) { return ns, nil },
+		})
 		if err != nil && !meta.IsAlreadyExists(err) {
 			return err
 		}

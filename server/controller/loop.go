@@ -102,7 +102,7 @@ func (l *loop) watchOnce(ctx context.Context) error {
 			if events[i].Object == nil {
 				continue
 			}
-			if err := peeker.Peek(events[i].Object.JSON(), &peek); err != nil {
+			if err := peeker.Peek(first(events[i].Object.Stored()), &peek); err != nil {
 				return err
 			}
 			l.add(Name{peek.Namespace, peek.Name}, 0)
@@ -159,3 +159,5 @@ func (l *loop) work(ctx context.Context, name Name) {
 		l.add(name, again)
 	}
 }
+
+func first(data []byte, _ uint32) []byte { return data }

@@ -80,7 +80,8 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 	for _, content := range c.Contents() {
 		req := &request.ListRequest{Namespace: namespace}
 		background := meta.DeletePropagationBackground
-		_, err := content.Store.DeleteCollection(ctx, req, &meta.DeleteOptions{PropagationPolicy: &background})
+		opts := &meta.DeleteOptions{PropagationPolicy: &background}
+		_, err := content.Store.DeleteCollection(ctx, req, &request.Write{Options: opts}, opts)
 		if err != nil {
 			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", content.Resource, err))
 		} else if err := left.count(ctx, content, req); err != nil {
@@ -103,7 +104,7 @@ func (r *remains) count(ctx context.Context, content Content, req *request.ListR
 		return err
 	}
 	for enc := range list.Items {
-		obj, err := content.Store.Decode(enc)
+		obj, err := content.Store.Decode(ctx, enc)
 		if err != nil {
 			return err
 		}
@@ -201,9 +202,9 @@ func (c *Namespace) release(ctx context.Context, name string) error {
 
 // update changes a namespace through one of its doors.
 func (c *Namespace) update(ctx context.Context, door *registry.Store, name string, change func(*corev1.Namespace)) error {
-	_, _, err := door.Update(ctx, &request.UpdateRequest{
+	_, _, err := door.Update(ctx, &request.Write{
 		Name: name, Options: &meta.UpdateOptions{},
-		Change: func(_ context.Context, cur request.Current) (meta.Object, error) {
+		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			obj, err := cur.Object()
 			if err != nil {
 				return nil, err

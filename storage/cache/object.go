@@ -134,6 +134,9 @@ func (e decodeError) Error() string { return string(e) }
 // see Decoded.Splice.
 func (o *Object) Stored() (data []byte, form uint32) { return o.data, o.form }
 
+// Revision is Rev as the API shows it.
+func (o *Object) Revision() uint64 { return uint64(o.Rev) }
+
 // JSON returns the whole object, resourceVersion included.
 func (o *Object) JSON() []byte { return o.data }
 
