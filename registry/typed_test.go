@@ -88,7 +88,9 @@ func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
 	given.Type, given.AlsoIn, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), []string{"g"}, true
-	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) { return nil, nil }
+	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
+		return nil, nil
+	}
 	sub := &given.Subresources[0]
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
