@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
@@ -54,7 +53,8 @@ type Store struct {
 	reader      *reader
 }
 
-// New makes the Store of a resource. The kind must be registered in the scheme.
+// New makes the Store of a resource. The kind must be registered in the scheme, and the group be a domain or one of
+// Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -63,11 +63,8 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	if prefix == "" {
 		prefix = "/registry/"
 	}
-	if res.KeyPrefix == "" {
-		res.KeyPrefix = res.GroupResource.Resource
-		if !builtIn(res.GroupResource.Group) {
-			res.KeyPrefix = res.GroupResource.Group + "/" + res.KeyPrefix
-		}
+	if err := checkGroup(res.GroupResource.Group); err != nil {
+		return nil, err
 	}
 	if res.StorageVersion == "" {
 		gk := meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind}
@@ -83,7 +80,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	s := &Store{
 		cfg:        cfg,
 		res:        res,
-		root:       prefix + res.KeyPrefix + "/",
+		root:       prefix + keyPrefix(res.GroupResource) + "/",
 		storageGVK: meta.GroupVersionKind{Group: res.GroupResource.Group, Version: res.StorageVersion, Kind: res.Kind},
 	}
 	s.strategy = &s.res.Strategy
@@ -100,11 +97,6 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		Decode: s.reader.decode,
 	})
 	return s, nil
-}
-
-// builtIn reports whether a group is one of Kubernetes's own, whose resources have plurals unlike any other's.
-func builtIn(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // preferred returns the most preferred version in which a kind is registered.

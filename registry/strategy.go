@@ -114,9 +114,6 @@ type ResourceOf[T meta.Object] struct {
 	Categories    []string
 	Namespaced    bool
 
-	// KeyPrefix is the resource's place under the store's prefix, such as "pods" or "services/specs"; "" means the
-	// plural for Kubernetes's own groups, and "group/plural" for others.
-	KeyPrefix string
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
 

@@ -21,7 +21,7 @@ import (
 func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
-		Categories: r.Categories, Namespaced: r.Namespaced, KeyPrefix: r.KeyPrefix, StorageVersion: r.StorageVersion,
+		Categories: r.Categories, Namespaced: r.Namespaced, StorageVersion: r.StorageVersion,
 		Strategy: untyped(r.Strategy), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },

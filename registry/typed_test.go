@@ -33,7 +33,7 @@ func gadgets() ResourceOf[*Gadget] {
 	return ResourceOf[*Gadget]{
 		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"},
 		Kind:          "Gadget", Singular: "gadget", ShortNames: []string{"gg"}, Categories: []string{"all"},
-		Namespaced: true, KeyPrefix: "things", StorageVersion: "v1",
+		Namespaced: true, StorageVersion: "v1",
 		Strategy: StrategyOf[*Gadget]{
 			ValidateName:   func(string, bool) []string { return nil },
 			Prepare:        func(_ *Request, g *Gadget) { g.Size++ },

@@ -18,7 +18,6 @@ func nodes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Node]{
 		GroupResource: meta.GroupResource{Resource: "nodes"},
 		Kind:          "Node", Singular: "node", ShortNames: []string{"no"},
-		KeyPrefix: "minions", // as it was called when the first clusters stored it
 		Strategy: registry.StrategyOf[*corev1.Node]{
 			Metadata: registry.MetaWhole,
 			Prepare: func(_ *registry.Request, n *corev1.Node) {

@@ -18,7 +18,6 @@ func services() registry.Resource {
 		GroupResource: meta.GroupResource{Resource: "services"},
 		Kind:          "Service", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
-		KeyPrefix:  "services/specs",
 		Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:     registry.MetaWhole,
 			ValidateName: names.DNSLabelName,
