@@ -65,8 +65,11 @@ type Store struct {
 	project     *Projection
 }
 
-// New makes the Store of a resource.
+// New makes the Store of a resource. Its kind must be known, and its group be a domain or one of Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
+	if err := checkGroup(res.GroupResource.Group); err != nil {
+		return nil, err
+	}
 	prefix := cfg.Prefix
 	if prefix == "" {
 		prefix = "/registry/"
