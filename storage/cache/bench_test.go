@@ -237,6 +237,10 @@ func TestCeilings(t *testing.T) {
 	}
 	r, _ := filled(t, n)
 	key := middle(n)
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		max  float64
@@ -252,6 +256,10 @@ func TestCeilings(t *testing.T) {
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things + "ns5/"})
 			return err
 		}},
+		{"Form", 0, func() error {
+			_, err := o.Form(1, func() ([]byte, error) { return []byte("other"), nil })
+			return err
+		}},
 	} {
 		var err error
 		if got := testing.AllocsPerRun(100, func() { err = tt.f() }); got > tt.max || err != nil {
@@ -263,8 +271,7 @@ func TestCeilings(t *testing.T) {
 	defer c.Close()
 	second := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
 	before := heap()
-	o, err := second.Get(t.Context(), key, cache.Want{})
-	if err != nil {
+	if o, err = second.Get(t.Context(), key, cache.Want{}); err != nil {
 		t.Fatal(err)
 	}
 	per := float64(heap()-before)/n - float64(len(o.JSON()))

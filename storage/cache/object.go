@@ -50,6 +50,8 @@ type Decoded struct {
 	// Stale says that a write would store the object in another form (an older version, say). An update that changes
 	// nothing writes it nevertheless.
 	Stale bool
+
+	shelf *shelf // of the resource
 }
 
 // Object is one object at one revision. It is immutable and shared.
@@ -64,13 +66,15 @@ type Object struct {
 	inserted     uint8 // length of the resourceVersion member
 	stale        bool
 	broken       bool // the stored bytes could not be decoded
-	forms        atomic.Pointer[form]
+
+	forms atomic.Pointer[form] // made so far; see Form
+	shelf *shelf               // where they are counted; nil if broken
 }
 
 // newObject takes over d. Without a revision there is no resourceVersion.
 func newObject(key string, rev storage.Revision, d *Decoded) *Object {
 	o := &Object{Key: key, Rev: rev, Labels: d.Labels, Fields: d.Fields, data: d.Data,
-		form: d.Form, splice: uint32(d.Splice), head: uint32(d.Head), stale: d.Stale}
+		form: d.Form, splice: uint32(d.Splice), head: uint32(d.Head), stale: d.Stale, shelf: d.shelf}
 	if rev == 0 || d.Splice == 0 {
 		return o
 	}
@@ -164,7 +168,7 @@ func (o *Object) At(rev storage.Revision) *Object {
 		return o
 	}
 	at := &Object{Key: o.Key, Rev: rev, Labels: o.Labels, Fields: o.Fields,
-		form: o.form, splice: o.splice, head: o.head, stale: o.stale}
+		form: o.form, splice: o.splice, head: o.head, stale: o.stale, shelf: o.shelf}
 	if rev == 0 || o.splice == 0 {
 		at.data = o.Value()
 		return at
@@ -186,49 +190,4 @@ func (o *Object) same(d *Decoded) bool {
 // size is what o holds in memory, in bytes, roughly.
 func (o *Object) size() int64 {
 	return int64(192 + len(o.Key) + len(o.data) + 32*(len(o.Labels)+len(o.Fields)))
-}
-
-// form is another encoding of an object. The list of an object only grows, at its head.
-type form struct {
-	id   uint32
-	data []byte
-	next *form
-}
-
-// maxForms bounds the encodings kept beside an object; further ones are made each time.
-const maxForms = 8
-
-// Form returns another encoding of the object, made on first demand by build and kept beside it. Callers that come
-// at once may each build it; one result is kept. id is a small number that the caller assigns to an encoding.
-func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
-	head := o.forms.Load()
-	f, n := head.find(id)
-	if f != nil {
-		return f.data, nil
-	}
-	data, err := build()
-	if err != nil || n >= maxForms {
-		return data, err
-	}
-	for !o.forms.CompareAndSwap(head, &form{id: id, data: data, next: head}) {
-		head = o.forms.Load()
-		if f, n = head.find(id); f != nil {
-			return f.data, nil
-		} else if n >= maxForms {
-			break
-		}
-	}
-	return data, nil
-}
-
-// find returns the form with id, or nil and the length of the list.
-func (f *form) find(id uint32) (*form, int) {
-	n := 0
-	for ; f != nil; f = f.next {
-		if f.id == id {
-			return f, n
-		}
-		n++
-	}
-	return nil, n
 }

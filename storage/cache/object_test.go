@@ -2,10 +2,8 @@ package cache_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -183,40 +181,6 @@ func TestPairs(t *testing.T) {
 			t.Errorf("Get of an absent key of %d: got %q", n, v)
 		}
 	}
-}
-
-func TestForms(t *testing.T) {
-	r, err := previewed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Form(1, func() ([]byte, error) { return nil, storage.Corrupt }); !errors.Is(err, storage.Corrupt) {
-		t.Errorf("Form: got %v, want %v", err, storage.Corrupt)
-	}
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for id := range uint32(20) {
-				got, err := r.Form(id, func() ([]byte, error) { return fmt.Append(nil, id), nil })
-				if err != nil || string(got) != fmt.Sprint(id) {
-					t.Errorf("Form(%d): got %s, %v", id, got, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	built := 0
-	for id := range uint32(20) {
-		_, _ = r.Form(id, func() ([]byte, error) { built++; return fmt.Append(nil, id), nil })
-	}
-	if built != 12 {
-		t.Errorf("forms built again: got %d, want 12 of 20", built)
-	}
-}
-
-func previewed() (*cache.Object, error) {
-	r := (&cache.Cache{}).Resource(cache.ResourceConfig{Decode: decode})
-	return r.Preview("a", body("a", "1", nil))
 }
 
 func TestContinue(t *testing.T) {
