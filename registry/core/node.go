@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -24,7 +23,6 @@ func nodes() registry.Resource {
 				n.Spec.ConfigSource, n.Status.Config = nil, nil
 			},
 			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
-				n.Status = scheme.DeepCopy(old.Status)
 				if old.Spec.ConfigSource == nil {
 					n.Spec.ConfigSource = nil
 				}
@@ -36,10 +34,9 @@ func nodes() registry.Resource {
 			Warnings:                 func(_ *registry.Request, n, _ *corev1.Node) []string { return nodeWarnings(n) },
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Node]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Node]{
+		Subresources: []registry.SubresourceOf[*corev1.Node]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Node]{
 			Metadata: registry.MetaChange,
 			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
-				n.Spec = scheme.DeepCopy(old.Spec)
 				if old.Status.Config == nil {
 					n.Status.Config = nil
 				}

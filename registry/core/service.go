@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -27,7 +26,6 @@ func services() registry.Resource {
 				completeFamilies(svc)
 			},
 			PrepareUpdate: func(_ *registry.Request, svc, old *corev1.Service) {
-				svc.Status = scheme.DeepCopy(old.Status)
 				keepAllocated(svc, old)
 				completeClusterIPs(svc, old)
 				dropUseless(svc, old)
@@ -41,9 +39,8 @@ func services() registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Service]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Service]{
+		Subresources: []registry.SubresourceOf[*corev1.Service]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:       registry.MetaChange,
-			PrepareUpdate:  func(_ *registry.Request, svc, old *corev1.Service) { svc.Spec = scheme.DeepCopy(old.Spec) },
 			ValidateUpdate: func(_ *registry.Request, svc, _ *corev1.Service) field.ErrorList { return checkServiceStatus(svc) },
 		}}},
 		Fields: []registry.FieldValue{
