@@ -21,7 +21,8 @@
 // Locks, in this order: Cache.mu, Resource.mu, epoch.mu, shelf.mu. None is held across I/O, decoding or a callback.
 //
 // Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
-// Read: cache.go, object.go, form.go, resource.go, window.go, revision.go, get.go, list.go, watch.go, write.go.
+// Read: cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, watch.go, write.go,
+// own.go.
 package cache
 
 import (

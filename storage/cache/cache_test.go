@@ -29,7 +29,7 @@ func body(key, value string, labels map[string]string) []byte {
 
 func name(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
-// decode reads what body wrote. Labels alias the value, as a careful decoder's would.
+// decode reads what body wrote. The label color is a selectable field as well.
 func decode(key string, value []byte) (cache.Decoded, error) {
 	var v struct {
 		Metadata struct{ Labels map[string]string }
@@ -39,6 +39,9 @@ func decode(key string, value []byte) (cache.Decoded, error) {
 	}
 	d := cache.Decoded{Data: value, Splice: bytes.Index(value, []byte(`"labels"`)), Head: bytes.Index(value, []byte(`"metadata"`)),
 		Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}}}
+	if color, ok := v.Metadata.Labels["color"]; ok {
+		d.Fields = cache.Pairs{{Key: "color", Value: color}, d.Fields[0]}
+	}
 	for _, k := range slices.Sorted(maps.Keys(v.Metadata.Labels)) {
 		d.Labels = append(d.Labels, cache.Pair{Key: k, Value: v.Metadata.Labels[k]})
 	}
@@ -57,7 +60,7 @@ func openOn(t testing.TB, store storage.Store, cfg cache.Config) (*cache.Resourc
 		c.Close()
 		store.Close()
 	})
-	return c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode}), store, c
+	return c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode, GroupBy: []string{"metadata.name", "color"}}), store, c
 }
 
 // put writes behind the cache's back.

@@ -382,11 +382,12 @@ func lawResume(t *testing.T, r *cache.Resource, store storage.Store) {
 func lawSelectors(t *testing.T, r *cache.Resource, store storage.Store) {
 	key, other := things+"ns/a", things+"ns/b"
 	red := func(o *cache.Object) bool { c, _ := o.Labels.Get("color"); return c == "red" }
-	w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, Match: red})
-	if err != nil {
-		t.Fatal(err)
+	watchers := []*cache.Watcher{
+		watch(t, r, cache.WatchOptions{Prefix: things, Match: red}),
+		watch(t, r, cache.WatchOptions{Prefix: things, Match: red, Field: cache.Pair{Key: "color", Value: "red"}}),
+		watch(t, r, cache.WatchOptions{Prefix: things + "ns/", Match: red, Field: cache.Pair{Key: "color", Value: "red"}}),
+		watch(t, r, cache.WatchOptions{Prefix: things, Match: red, Field: cache.Pair{Key: "unknown", Value: "red"}}),
 	}
-	defer w.Close()
 	put(t, store, key, "1", map[string]string{"color": "blue"})
 	put(t, store, key, "2", map[string]string{"color": "red"})
 	put(t, store, key, "3", map[string]string{"color": "red"})
@@ -395,26 +396,28 @@ func lawSelectors(t *testing.T, r *cache.Resource, store storage.Store) {
 	put(t, store, key, "6", map[string]string{"color": "red"})
 	deleted := remove(t, store, key)
 	end := put(t, store, other, "end", map[string]string{"color": "red"})
-	var got []string
-	for done := false; !done; {
-		events, err := w.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range events {
-			done = e.Rev == end
-			got = append(got, fmt.Sprint(e.Type, "=", value(e.Object)))
-			if want := fmt.Sprintf(`"resourceVersion":"%d"`, e.Rev); !strings.Contains(string(e.Object.JSON()), want) {
-				t.Errorf("event: got %s, want %s in it", e.Object.JSON(), want)
+	for i, w := range watchers {
+		var got []string
+		for done := false; !done; {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			if e.Type == cache.Deleted && e.Rev != left && e.Rev != deleted {
-				t.Errorf("deletion at %d, want %d or %d", e.Rev, left, deleted)
+			for _, e := range events {
+				done = e.Rev == end
+				got = append(got, fmt.Sprint(e.Type, "=", value(e.Object)))
+				if want := fmt.Sprintf(`"resourceVersion":"%d"`, e.Rev); !strings.Contains(string(e.Object.JSON()), want) {
+					t.Errorf("event: got %s, want %s in it", e.Object.JSON(), want)
+				}
+				if e.Type == cache.Deleted && e.Rev != left && e.Rev != deleted {
+					t.Errorf("deletion at %d, want %d or %d", e.Rev, left, deleted)
+				}
 			}
 		}
-	}
-	want := []string{"0=2", "1=3", "2=3", "0=6", "2=6", "0=end"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+		want := []string{"0=2", "1=3", "2=3", "0=6", "2=6", "0=end"}
+		if !slices.Equal(got, want) {
+			t.Errorf("watcher %d: got %v, want %v", i, got, want)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ func (w *Watcher) collectPast(ctx context.Context, p *past) error {
 	p.cursor.Progress()                          // there may be no change between here and the window
 	batch, err := p.cursor.Next(ctx)
 	if w.r.c.ctx.Err() != nil {
-		return closed("watch", w.groupKey())
+		return closed("watch", w.key.prefix)
 	}
 	if err != nil {
 		return err

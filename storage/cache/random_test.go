@@ -169,7 +169,7 @@ func randomWrites(t *testing.T, r *cache.Resource, store storage.Store, rnd *ran
 	}
 }
 
-func randomScope(rnd *rand.Rand) (prefix string, match func(*cache.Object) bool) {
+func randomScope(rnd *rand.Rand) (prefix string, match func(*cache.Object) bool, field cache.Pair) {
 	prefix = things
 	if rnd.IntN(2) == 0 {
 		prefix += fmt.Sprintf("ns%d/", rnd.IntN(2))
@@ -177,14 +177,17 @@ func randomScope(rnd *rand.Rand) (prefix string, match func(*cache.Object) bool)
 	if rnd.IntN(2) == 0 {
 		want := colors[rnd.IntN(3)]
 		match = func(o *cache.Object) bool { c, _ := o.Labels.Get("color"); return c == want }
+		if rnd.IntN(2) == 0 {
+			field = cache.Pair{Key: "color", Value: want}
+		}
 	}
-	return prefix, match
+	return prefix, match, field
 }
 
 func randomReads(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand.Rand, note func(observed)) {
 	var past []storage.Revision
 	for ctx.Err() == nil {
-		prefix, match := randomScope(rnd)
+		prefix, match, _ := randomScope(rnd)
 		opts := cache.ListOptions{Prefix: prefix, Match: match, Limit: rnd.IntN(6)}
 		switch rnd.IntN(3) {
 		case 0:
@@ -220,8 +223,8 @@ func randomReads(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand
 
 // randomWatch watches in stretches, each resumed at the end of the last, and notes what it has at each end.
 func randomWatch(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand.Rand, note func(observed)) {
-	prefix, match := randomScope(rnd)
-	opts := cache.WatchOptions{Prefix: prefix, Match: match, Initial: true, InitialEnd: true}
+	prefix, match, field := randomScope(rnd)
+	opts := cache.WatchOptions{Prefix: prefix, Match: match, Field: field, Initial: true, InitialEnd: true}
 	m, last := replica{}, storage.Revision(0)
 	for ctx.Err() == nil {
 		w, err := r.Watch(ctx, opts)

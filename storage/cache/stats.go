@@ -43,8 +43,8 @@ type WatcherStats struct {
 // lag returns how many changes the watcher has to look at.
 func (w *Watcher) lag(s *state) int {
 	pos := w.pos.Load()
-	if idle := w.idle.Load(); idle != nil {
-		from := idle.from.Load()
+	if c := w.cell.Load(); c != nil {
+		from := c.from.Load()
 		if from == 0 {
 			return 0
 		}
@@ -83,7 +83,7 @@ func (r *Resource) Stats() ResourceStats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for w := range e.mu.watchers {
-		ws := WatcherStats{Prefix: w.groupKey(), Past: w.initial.Load() != nil}
+		ws := WatcherStats{Prefix: w.key.prefix, Past: w.initial.Load() != nil}
 		ws.Lag = w.lag(s)
 		st.Watchers = append(st.Watchers, ws)
 	}

@@ -2,7 +2,7 @@ package cache
 
 import (
 	"context"
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,6 +47,9 @@ type WatchOptions struct {
 	Bookmarks bool
 	// Match filters the objects; nil means all. It must be a pure function.
 	Match func(*Object) bool
+	// Field, if its Key is not "", promises that Match is true only of objects that have this pair among their Fields. If
+	// Key is one of ResourceConfig.GroupBy, changes of other objects do not wake the watcher.
+	Field Pair
 }
 
 // maxEvents is how many events one Next returns at most.
@@ -57,13 +60,14 @@ const maxEvents = 512
 type Watcher struct {
 	r     *Resource
 	opts  WatchOptions
+	key   groupKey
 	epoch *epoch
 	group *group
 
 	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
 	initial atomic.Pointer[initial] // the state still to be sent; taken away if that takes too long
 	past    atomic.Pointer[past]    // the store's history, until it has caught up with the window; nil then
-	idle    atomic.Pointer[cell]    // all had been seen when this was the group's cell; else nil; written by Next
+	cell    atomic.Pointer[cell]    // of group; nothing between pos and cell.from concerns us; nil if unknown; written by Next
 	done    atomic.Bool             // Close was called
 
 	// Owned by Next.
@@ -85,7 +89,7 @@ type initial struct {
 // Watch returns a position in the history of the resource. Errors: Compacted (After is no longer in the store's
 // history), Future (Want), Unavailable (the cache is behind), Corrupt. Close the watcher.
 func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
-	w := &Watcher{r: r, opts: opts}
+	w := &Watcher{r: r, opts: opts, key: r.groupKey(&opts)}
 	w.marks.begin(&r.c.cfg)
 	want := opts.Want
 	if opts.After != 0 && !opts.Initial {
@@ -124,20 +128,23 @@ func (w *Watcher) join(ctx context.Context, want Want) (*state, storage.Revision
 			return nil, 0, err
 		}
 		w.epoch = s.epoch
-		w.group = s.epoch.join(w, w.groupKey())
+		w.group = s.epoch.join(w)
 		if s.epoch.end.Load() == nil {
 			return s, rev, nil
 		}
-		s.epoch.leave(w, w.groupKey())
+		s.epoch.leave(w)
 	}
 }
 
-// groupKey names the changes that can concern the watcher.
-func (w *Watcher) groupKey() string {
-	if w.opts.Key != "" {
-		return w.opts.Key
+// groupKey names the changes that can concern a watcher.
+func (r *Resource) groupKey(opts *WatchOptions) groupKey {
+	switch {
+	case opts.Key != "":
+		return groupKey{prefix: opts.Key}
+	case slices.Contains(r.cfg.GroupBy, opts.Field.Key):
+		return groupKey{prefix: opts.Prefix, field: opts.Field.Key, value: opts.Field.Value}
 	}
-	return w.opts.Prefix
+	return groupKey{prefix: opts.Prefix}
 }
 
 // Close releases the position. It does not end a Next under way: the context does.
@@ -145,7 +152,7 @@ func (w *Watcher) Close() {
 	if w.done.Swap(true) {
 		return
 	}
-	w.epoch.leave(w, w.groupKey())
+	w.epoch.leave(w)
 	w.initial.Store(nil)
 	if p := w.past.Swap(nil); p != nil {
 		p.cursor.Close()
@@ -186,7 +193,7 @@ func (w *Watcher) collect(ctx context.Context) (*cell, error) {
 	past := w.past.Load()
 	switch {
 	case w.done.Load():
-		return nil, closed("watch", w.groupKey())
+		return nil, closed("watch", w.key.prefix)
 	case w.begin:
 		return nil, w.collectInitial()
 	case past != nil:
@@ -235,16 +242,14 @@ func (w *Watcher) collectInitial() error {
 	return nil
 }
 
-// collectWindow adds the changes of the window from pos on.
+// collectWindow adds the changes of the window from pos on. It returns the cell to wait for, or nil if there is more to
+// look at.
 func (w *Watcher) collectWindow() (*cell, error) {
-	pos, c := w.pos.Load(), w.idle.Load()
-	idle := c != nil && c.from.Load() == 0
+	pos, at := w.pos.Load(), w.cell.Load()
+	idle := at != nil && at.from.Load() == 0
+	next := at
 	if !idle {
-		if c != nil {
-			pos = max(pos, c.from.Load())
-		}
-		c = w.group.cell.Load()
-		w.idle.Store(nil)
+		next = w.group.cell.Load()
 	}
 	// The order of the loads matters. The cell first: a change that is not in the state will wake the cell. The clock
 	// before the state: whatever had been seen by then is in the state, unless the epoch had ended.
@@ -253,29 +258,38 @@ func (w *Watcher) collectWindow() (*cell, error) {
 	if err := w.epoch.end.Load(); err != nil {
 		return nil, *err
 	}
-	if idle {
-		// Nothing in s behind pos concerns us, unless from has been set meanwhile.
-		if c.from.Load() != 0 {
+	stop := s.end()
+	switch {
+	case at == nil:
+	case idle:
+		pos = stop // nothing in s concerns us, unless from has been set meanwhile
+		if at.from.Load() != 0 {
 			return nil, nil
 		}
-		pos = s.end()
+	case next == at: // the batch is about to be published
+		return at, nil
+	case next.number == at.number+1:
+		pos, stop = max(pos, at.from.Load()), at.upto
+	default: // several batches have come: look at all
+		pos = max(pos, at.from.Load())
 	}
 	if pos < s.first {
 		return nil, w.evicted(s)
 	}
 	var err error
-	for end := s.end(); pos < end && len(w.buf) < maxEvents && err == nil; pos++ {
+	for ; pos < stop && len(w.buf) < maxEvents && err == nil; pos++ {
 		err = w.add(s.events[pos-s.first])
 	}
 	w.pos.Store(pos)
-	if err != nil || pos < s.end() {
+	if err != nil || pos < stop {
 		return nil, err
 	}
-	w.upto = max(seen, s.last)
-	if c.from.Load() == 0 {
-		w.idle.Store(c)
+	w.cell.Store(next)
+	if next.from.Load() != 0 {
+		return nil, nil
 	}
-	return c, nil
+	w.upto = max(seen, s.last)
+	return next, nil
 }
 
 // evicted ends a watcher that is too slow.
@@ -283,7 +297,7 @@ func (w *Watcher) evicted(s *state) error {
 	if f := w.r.c.cfg.Hooks.Evicted; f != nil {
 		f(w.r.cfg.Name)
 	}
-	return &storage.Error{Op: "watch", Key: w.groupKey(), Kind: storage.Compacted, Rev: s.floor}
+	return &storage.Error{Op: "watch", Key: w.key.prefix, Kind: storage.Compacted, Rev: s.floor}
 }
 
 // add appends what the watcher sees of a change: nothing, if the object was and is none of its.
@@ -337,52 +351,4 @@ func (w *Watcher) wait(ctx context.Context, c *cell) error {
 		w.marks.sent(true)
 	}
 	return nil
-}
-
-// bookmarks tells when a watcher is to get a bookmark.
-type bookmarks struct {
-	interval time.Duration
-	begun    time.Time
-	last     time.Time // when Next last returned something
-	before   time.Time // when to send one whatever happens; zero for never
-	timer    *time.Timer
-}
-
-func (b *bookmarks) begin(cfg *Config) {
-	// Spread, so that watchers do not wake together.
-	b.interval = cfg.BookmarkInterval - time.Duration(rand.Int64N(int64(cfg.BookmarkInterval)/4+1))
-	b.begun = time.Now()
-	b.last = b.begun
-}
-
-func (b *bookmarks) deadline(t time.Time) {
-	const ahead = 2 * time.Second
-	if t = t.Add(-ahead); t.After(b.begun.Add(ahead)) { // a shorter watch is not worth it
-		b.before = t
-	}
-}
-
-// sent notes that something has been sent.
-func (b *bookmarks) sent(wanted bool) {
-	if !wanted {
-		return
-	}
-	b.last = time.Now()
-	if !b.last.Before(b.before) {
-		b.before = time.Time{}
-	}
-}
-
-// due returns a channel that is readable when the next bookmark is due.
-func (b *bookmarks) due() <-chan time.Time {
-	at := b.last.Add(b.interval)
-	if !b.before.IsZero() && b.before.Before(at) {
-		at = b.before
-	}
-	if d := time.Until(at); b.timer == nil {
-		b.timer = time.NewTimer(d)
-	} else {
-		b.timer.Reset(d)
-	}
-	return b.timer.C
 }

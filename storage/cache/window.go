@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -193,103 +192,4 @@ func (s *state) seqAfter(rev storage.Revision) uint64 {
 		}
 	}
 	return s.first + uint64(lo)
-}
-
-// group is the watchers of one key or prefix. They share a cell to wait on.
-//
-// Only the groups that a change concerns are woken. Therefore a sleeping watcher's position falls behind although it
-// misses nothing, and the window may move past it. The cell tells it where to go on: no change between the moment it
-// had seen everything and cell.from concerns it.
-type group struct {
-	cell atomic.Pointer[cell]
-	refs int // guarded by epoch.mu
-}
-
-// cell is one wait of a group.
-type cell struct {
-	woken chan struct{} // closed once from has been published
-	// from is the sequence number of the first change for the group since the cell was made; 0 if there is none. It is
-	// set before the state with that change is published.
-	from atomic.Uint64
-}
-
-func newCell() *cell { return &cell{woken: make(chan struct{})} }
-
-// publish shows next to readers. since is the number of its first new change. It returns the cells to be closed.
-//
-// epoch.mu makes this and the joining of a group one after the other: a watcher either finds its group marked here or
-// sees the new state.
-func (e *epoch) publish(next *state, since uint64) []*cell {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var concerned []*group
-	mark := func(key string, seq uint64) {
-		if g := e.mu.groups[key]; g != nil && g.cell.Load().from.CompareAndSwap(0, seq) {
-			concerned = append(concerned, g)
-		}
-	}
-	if next.first > since { // new changes have been dropped already: all must look
-		for key := range e.mu.groups {
-			mark(key, since)
-		}
-	} else if len(e.mu.groups) > 0 {
-		for seq := since; seq < next.end(); seq++ {
-			key := next.events[seq-next.first].key
-			mark(key, seq)
-			for i := e.prefix; ; i++ {
-				n := strings.IndexByte(key[i:], '/')
-				if n < 0 {
-					break
-				}
-				i += n
-				mark(key[:i+1], seq)
-			}
-		}
-	}
-	e.state.Store(next)
-	if len(concerned) == 0 {
-		return nil
-	}
-	cells := make([]*cell, len(concerned))
-	for i, g := range concerned {
-		cells[i] = g.cell.Swap(newCell())
-	}
-	return cells
-}
-
-// join enters the group of a key or prefix.
-func (e *epoch) join(w *Watcher, key string) *group {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	g := e.mu.groups[key]
-	if g == nil {
-		g = &group{}
-		g.cell.Store(newCell())
-		e.mu.groups[key] = g
-	}
-	g.refs++
-	e.mu.watchers[w] = struct{}{}
-	return g
-}
-
-func (e *epoch) leave(w *Watcher, key string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.mu.watchers, w)
-	if g := e.mu.groups[key]; g != nil {
-		if g.refs--; g.refs == 0 {
-			delete(e.mu.groups, key)
-		}
-	}
-}
-
-// dropSnapshots takes the initial state from watchers that have fallen behind the window while they send it.
-func (e *epoch) dropSnapshots(first uint64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for w := range e.mu.watchers {
-		if w.pos.Load() < first {
-			w.initial.Store(nil)
-		}
-	}
 }
