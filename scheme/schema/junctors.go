@@ -97,6 +97,25 @@ func (c *checker) reportAtRoot(detail string) {
 	c.report(field.Invalid(c.path, "", detail))
 }
 
+// UnfoldIntOrString returns the limits of s with the anyOf that says what IntOrString means, for readers who know only
+// OpenAPI. It stands alone or, beside another, first in allOf; if it is there already, nothing is added.
+func (s *Schema) UnfoldIntOrString() *Limits {
+	both := []*Schema{{Type: Integer}, {Type: String}}
+	if s.Limits == nil {
+		return &Limits{AnyOf: both}
+	}
+	out := *s.Limits
+	if anyOf, allOf := withoutIntOrString(out.AnyOf, out.AllOf); len(anyOf) < len(out.AnyOf) || len(allOf) < len(out.AllOf) {
+		return &out
+	}
+	if out.AnyOf == nil {
+		out.AnyOf = both
+	} else {
+		out.AllOf = append([]*Schema{{Limits: &Limits{AnyOf: both}}}, out.AllOf...)
+	}
+	return &out
+}
+
 // withoutIntOrString takes out an anyOf that says no more than integer or string: the one given, or the first of allOf.
 func withoutIntOrString(anyOf, allOf []*Schema) (_, _ []*Schema) {
 	switch {
