@@ -1,5 +1,5 @@
 // Package openapi writes the OpenAPI documents of the API, version 3 for each group version and version 2 for
-// everything, from the descriptors of the types and a list of what is served.
+// everything, from schemas and a list of what is served.
 //
 // What it guarantees: the documents say what those of kube-apiserver say to clients. Models carry their kinds, list
 // types, merge keys, defaults and enumerations; every operation carries its action and kind, so that kubectl finds a
@@ -9,7 +9,8 @@
 // Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema); vendor
 // extensions for unions, which no client reads.
 //
-// Reading order: openapi.go (what goes in), operations.go and parameters.go (the paths), v3.go, v2.go, proto.go.
+// Reading order: openapi.go (what goes in), operations.go, resources.go and parameters.go (the paths), custom.go
+// (kinds that have no Go type), schemas.go, v3.go, v2.go, proto.go.
 package openapi
 
 import (
@@ -64,11 +65,15 @@ type Resource struct {
 	Text bool
 }
 
-// Model is a kind and its schema.
+// Model is a kind and its schema, which is asked for when a document is made. One with neither Type nor Schema has
+// none, unless it is that of a list: then it is made from that of the objects.
 type Model struct {
-	Kind   meta.GroupVersionKind
-	Type   *typeinfo.Type // of a Go type
-	Schema *schema.Schema // in place of Type: a model with name and kinds, which is not changed
+	Kind meta.GroupVersionKind
+	// Type is a Go type. It is compiled for each document anew, and shares what it has in common with others.
+	Type *typeinfo.Type
+	// Schema is asked in place of Type. The schema is not changed. One that has no name is that of a kind that arrived
+	// at run time; its model is named after the kind.
+	Schema func() *schema.Schema
 }
 
 func (m Model) zero() bool { return m.Type == nil && m.Schema == nil }
@@ -89,25 +94,17 @@ type Endpoint struct {
 func V3JSON(info Info, doc Document) []byte {
 	b := newBuilder()
 	b.add(doc)
-	return b.v3(info)
+	return b.writeV3(info)
 }
 
 // V2JSON returns all documents together as Swagger 2.0 in JSON.
 func V2JSON(info Info, docs []Document) []byte {
-	b := newBuilder()
-	for _, doc := range docs {
-		b.add(doc)
-	}
-	return b.v2(info)
+	return newV2Builder(docs).writeV2(info)
 }
 
 // V2Proto is V2JSON as the protobuf message openapi.v2.Document.
 func V2Proto(info Info, docs []Document) []byte {
-	b := newBuilder()
-	for _, doc := range docs {
-		b.add(doc)
-	}
-	return b.v2proto(info)
+	return newV2Builder(docs).writeV2Proto(info)
 }
 
 // Hash returns the hash of a document, for entity tags and for the index of version 3: 64 hex digits.

@@ -50,7 +50,7 @@ func named(name string, fields ...string) Model {
 	for _, f := range fields {
 		s.Properties[f] = &schema.Schema{Type: schema.String}
 	}
-	return Model{Kind: kind, Schema: s}
+	return Model{Kind: kind, Schema: func() *schema.Schema { return s }}
 }
 
 func object[T, L any](gv meta.GroupVersion, name string, namespaced bool) Resource {
@@ -358,7 +358,7 @@ func TestPatchOperation(t *testing.T) {
 
 // The protobuf form says what the JSON says, as the library of its users reads both.
 func TestV2(t *testing.T) {
-	docs := documents()
+	docs := append(documents(), customDocument(t, van))
 	fromJSON, err := openapi_v2.ParseDocument(V2JSON(Info{}, docs))
 	if err != nil {
 		t.Fatalf("V2JSON: %v", err)
@@ -387,7 +387,7 @@ func TestV2(t *testing.T) {
 		Swagger     string
 		Definitions map[string]v3Schema
 	}
-	data := V2JSON(Info{}, docs)
+	data := V2JSON(Info{}, documents())
 	if err := json.Unmarshal(data, &swagger); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,9 @@ var (
 // builder collects the paths and models of documents.
 type builder struct {
 	compiler schema.Compiler
+	v2       bool
 	models   map[string]*schema.Schema
+	kinds    map[string][]meta.GroupVersionKind // of models, beside those that they have themselves
 	paths    map[string]*pathItem
 	versions []meta.GroupVersion
 	options  map[*typeinfo.Type][]parameter
@@ -63,10 +65,21 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		models:  map[string]*schema.Schema{},
+		kinds:   map[string][]meta.GroupVersionKind{},
 		paths:   map[string]*pathItem{},
 		options: map[*typeinfo.Type][]parameter{},
 		patch:   &schema.Schema{Name: "io.k8s.apimachinery.pkg.apis.meta.v1.Patch", Description: "Patch is the body of a PATCH request.", Type: schema.Object},
 	}
+}
+
+// newV2Builder returns a builder with all documents.
+func newV2Builder(docs []Document) *builder {
+	b := newBuilder()
+	b.v2 = true
+	for _, doc := range docs {
+		b.add(doc)
+	}
+	return b
 }
 
 // add collects a document.
@@ -126,24 +139,36 @@ func (b *builder) model(m Model) *schema.Schema {
 	case m.Type != nil:
 		s = b.compiler.Type(m.Type)
 	case m.Schema != nil:
-		s = m.Schema
+		if s = m.Schema().Target(); s.Name == "" {
+			s = b.custom(m.Kind, s)
+		}
 	default:
 		return nil
 	}
-	if m.Type != nil && m.Kind.Kind != "" && !slices.Contains(s.Kinds, m.Kind) {
-		s.Kinds = append(s.Kinds, m.Kind) // the builder's own; nobody else sees it
+	if m.Kind.Kind != "" && !slices.Contains(s.Kinds, m.Kind) && !slices.Contains(b.kinds[s.Name], m.Kind) {
+		b.kinds[s.Name] = append(b.kinds[s.Name], m.Kind)
 	}
 	b.collect(s)
 	return s
 }
 
-// collect adds the models that s reaches.
+// list returns the schema of the lists of a resource, nil if it has none.
+func (b *builder) list(r Resource, object *schema.Schema) *schema.Schema {
+	if !r.List.zero() || r.List.Kind.Kind == "" || object == nil {
+		return b.model(r.List)
+	}
+	s := b.customList(r.List.Kind, object, r.Name)
+	b.collect(s)
+	return s
+}
+
+// collect adds the models that s reaches. Of several with one name, the first counts.
 func (b *builder) collect(s *schema.Schema) {
 	if s == nil {
 		return
 	}
 	if s.Name != "" {
-		if b.models[s.Name] == s {
+		if b.models[s.Name] != nil {
 			return
 		}
 		b.models[s.Name] = s
@@ -184,6 +209,11 @@ func (b *builder) finish() []*pathItem {
 func (b *builder) sortedModels() []*schema.Schema {
 	models := make([]*schema.Schema, 0, len(b.models))
 	for _, m := range b.models {
+		if more := b.kinds[m.Name]; more != nil {
+			ours := *m // others may use it
+			ours.Kinds = slices.Concat(m.Kinds, more)
+			m = &ours
+		}
 		switch m.Name {
 		case "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent":
 			everywhere := *m

@@ -36,12 +36,12 @@ func parameters(lists ...[]parameter) []parameter {
 // typeParameters are the fields of a type of options that a query can hold.
 func (b *builder) typeParameters(m Model) []parameter {
 	if m.Type == nil {
-		return schemaParameters(m.Schema)
+		return schemaParameters(m.Schema())
 	}
 	if found, ok := b.options[m.Type]; ok {
 		return found
 	}
-	found := schemaParameters(schema.FromType(m.Type))
+	found := schemaParameters(b.compiler.Type(m.Type))
 	b.options[m.Type] = found
 	return found
 }

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"math"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -56,8 +57,8 @@ func (m *message) named(field protowire.Number, name string, fill func()) {
 	})
 }
 
-// v2proto writes what was collected as an openapi.v2.Document.
-func (b *builder) v2proto(info Info) []byte {
+// writeV2Proto writes what was collected as an openapi.v2.Document.
+func (b *builder) writeV2Proto(info Info) []byte {
 	var m message
 	m.str(1, "2.0")
 	m.sub(2, func() {
@@ -189,12 +190,21 @@ func (m *message) schema(s *schema.Schema) {
 	}
 	m.str(2, s.Format)
 	m.str(4, s.Description)
+	limits := s.Limits
+	if limits == nil || s.Go != nil {
+		limits = &schema.Limits{}
+	}
+	m.limits(limits)
 	m.strs(19, s.Required)
 	for _, v := range s.Enum {
-		m.sub(20, func() { m.str(2, string(appendTree(nil, v))+"\n") }) // any: yaml
+		m.sub(20, func() { m.any(v) })
 	}
-	if s.AdditionalProperties != nil {
-		m.sub(21, func() { m.sub(1, func() { m.schema(s.AdditionalProperties) }) })
+	switch p := s.AdditionalProperties; {
+	case p == nil:
+	case saysNothing(p):
+		m.sub(21, func() { m.boolean(2, true) })
+	default:
+		m.sub(21, func() { m.sub(1, func() { m.schema(p) }) })
 	}
 	if s.Type != "" {
 		m.sub(22, func() { m.str(1, s.Type) })
@@ -209,11 +219,68 @@ func (m *message) schema(s *schema.Schema) {
 			}
 		})
 	}
-	m.extensions(s)
+	m.docs(s.Docs)
+	m.extensions(s, limits)
 }
 
-func (m *message) extensions(s *schema.Schema) {
+// any writes a value of any kind; its value is YAML.
+func (m *message) any(v any) { m.str(2, string(appendTree(nil, v))+"\n") } // JSON is YAML
+
+// limits writes the limits that version 2 knows. A limit of 0 cannot be told from none.
+func (m *message) limits(l *schema.Limits) {
+	number := func(field protowire.Number, f *float64) {
+		if f != nil && *f != 0 {
+			m.b = protowire.AppendTag(m.b, field, protowire.Fixed64Type)
+			m.b = protowire.AppendFixed64(m.b, math.Float64bits(*f))
+		}
+	}
+	count := func(field protowire.Number, n *int64) {
+		if n != nil && *n != 0 {
+			m.b = protowire.AppendTag(m.b, field, protowire.VarintType)
+			m.b = protowire.AppendVarint(m.b, uint64(*n))
+		}
+	}
+	number(6, l.MultipleOf)
+	number(7, l.Maximum)
+	m.boolean(8, l.ExclusiveMaximum)
+	number(9, l.Minimum)
+	m.boolean(10, l.ExclusiveMinimum)
+	count(11, l.MaxLength)
+	count(12, l.MinLength)
+	if l.Pattern != nil {
+		m.str(13, l.Pattern.String())
+	}
+	count(14, l.MaxItems)
+	count(15, l.MinItems)
+	m.boolean(16, l.UniqueItems)
+	count(17, l.MaxProperties)
+	count(18, l.MinProperties)
+}
+
+func (m *message) docs(d *schema.Docs) {
+	if d == nil {
+		return
+	}
+	m.str(3, d.Title)
+	if d.External {
+		m.sub(29, func() {
+			m.str(1, d.URLDescription)
+			m.str(2, d.URL)
+		})
+	}
+	if d.Example != nil {
+		m.sub(30, func() { m.any(d.Example) })
+	}
+}
+
+func (m *message) extensions(s *schema.Schema, limits *schema.Limits) {
 	const field = 31
+	flag := func(name string, value bool) {
+		if value && s.Go == nil {
+			m.extension(field, "x-kubernetes-"+name, "true\n")
+		}
+	}
+	flag("embedded-resource", s.EmbeddedResource)
 	if len(s.Kinds) > 0 {
 		var yaml strings.Builder
 		for _, kind := range s.Kinds {
@@ -221,6 +288,7 @@ func (m *message) extensions(s *schema.Schema) {
 		}
 		m.extension(field, "x-kubernetes-group-version-kind", yaml.String())
 	}
+	flag("int-or-string", s.IntOrString)
 	if len(s.ListKeys) > 0 {
 		var w writer
 		w.strs("", s.ListKeys)
@@ -230,6 +298,12 @@ func (m *message) extensions(s *schema.Schema) {
 		if e[1] != "" {
 			m.extension(field, "x-kubernetes-"+e[0], string(appendString(nil, e[1]))+"\n")
 		}
+	}
+	flag("preserve-unknown-fields", s.PreserveUnknown)
+	if len(limits.Rules) > 0 {
+		var w writer
+		w.rules("", limits.Rules)
+		m.extension(field, "x-kubernetes-validations", string(w.b)+"\n")
 	}
 }
 

@@ -34,7 +34,8 @@ type served struct {
 
 // resource adds the operations of a resource or subresource.
 func (g group) resource(r Resource, parent Resource) {
-	s := served{Resource: r, parent: parent, object: g.model(r.Object), list: g.model(r.List), types: objectTypes, kind: r.Object.Kind}
+	s := served{Resource: r, parent: parent, object: g.model(r.Object), types: objectTypes, kind: r.Object.Kind}
+	s.list = g.list(r, s.object)
 	name, sub, _ := strings.Cut(r.Name, "/")
 	s.sub = sub
 	if r.Custom {

@@ -2,8 +2,8 @@ package openapi
 
 import "github.com/coracle-project/coracle/scheme/schema"
 
-// v2 writes what was collected as Swagger 2.0, which has no defaults, no alternatives of types and no null.
-func (b *builder) v2(info Info) []byte {
+// writeV2 writes what was collected as Swagger 2.0, which has no defaults, no alternatives of types and no null.
+func (b *builder) writeV2(info Info) []byte {
 	var w writer
 	w.open("", '{')
 	w.open("definitions", '{')

@@ -12,8 +12,8 @@ const (
 	v2Models = "#/definitions/"
 )
 
-// v3 writes what was collected as OpenAPI 3.0.
-func (b *builder) v3(info Info) []byte {
+// writeV3 writes what was collected as OpenAPI 3.0.
+func (b *builder) writeV3(info Info) []byte {
 	var w writer
 	w.open("", '{')
 	w.open("components", '{')
@@ -75,99 +75,6 @@ func (w *writer) security() {
 	w.str("name", "authorization")
 	w.str("type", "apiKey")
 	w.close('}')
-}
-
-// schema writes the members of a schema's object.
-func (w *writer) schema(s *schema.Schema, v3 bool) {
-	if s.Model != nil {
-		w.reference(s, v3, false)
-	}
-	w.members(s, v3)
-}
-
-// property writes the members of the schema of a property.
-func (w *writer) property(s *schema.Schema, v3 bool) {
-	if s.Model != nil {
-		w.reference(s, v3, true)
-	}
-	w.members(s, v3)
-}
-
-func (w *writer) members(s *schema.Schema, v3 bool) {
-	if s.AdditionalProperties != nil {
-		w.open("additionalProperties", '{')
-		w.schema(s.AdditionalProperties, v3)
-		w.close('}')
-	}
-	if v3 && s.Default != nil {
-		w.tree("default", s.Default)
-	}
-	w.text("description", s.Description)
-	w.trees("enum", s.Enum)
-	w.text("format", s.Format)
-	if s.Items != nil {
-		w.open("items", '{')
-		w.schema(s.Items, v3)
-		w.close('}')
-	}
-	if v3 && s.Nullable && s.Go == nil {
-		w.boolean("nullable", true)
-	}
-	if v3 && len(s.Types) > 0 {
-		w.open("oneOf", '[')
-		for _, typ := range s.Types {
-			w.open("", '{')
-			w.str("type", typ)
-			w.close('}')
-		}
-		w.close(']')
-	}
-	if len(s.Properties) > 0 {
-		w.open("properties", '{')
-		for _, name := range sortedKeys(s.Properties) {
-			w.open(name, '{')
-			w.property(s.Properties[name], v3)
-			w.close('}')
-		}
-		w.close('}')
-	}
-	w.strs("required", s.Required)
-	if !v3 || len(s.Types) == 0 {
-		w.text("type", s.Type)
-	}
-	w.extensions(s)
-}
-
-// reference writes the use of a model. Version 3 lets nothing stand beside a reference, so properties, and elements
-// with a default, wrap it.
-func (w *writer) reference(s *schema.Schema, v3, property bool) {
-	switch {
-	case !v3:
-		w.str("$ref", v2Models+s.Model.Name)
-	case !property && s.Default == nil:
-		w.str("$ref", v3Models+s.Model.Name)
-	default:
-		w.open("allOf", '[')
-		w.open("", '{')
-		w.str("$ref", v3Models+s.Model.Name)
-		w.close('}')
-		w.close(']')
-	}
-}
-
-func (w *writer) extensions(s *schema.Schema) {
-	if len(s.Kinds) > 0 {
-		w.open("x-kubernetes-group-version-kind", '[')
-		for _, kind := range s.Kinds {
-			w.kind("", kind)
-		}
-		w.close(']')
-	}
-	w.strs("x-kubernetes-list-map-keys", s.ListKeys)
-	w.text("x-kubernetes-list-type", s.ListType)
-	w.text("x-kubernetes-map-type", s.MapType)
-	w.text("x-kubernetes-patch-merge-key", s.PatchMergeKey)
-	w.text("x-kubernetes-patch-strategy", s.PatchStrategy)
 }
 
 func (w *writer) kind(key string, kind meta.GroupVersionKind) {

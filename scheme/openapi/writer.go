@@ -21,6 +21,12 @@ func (w *writer) key(key string) {
 	}
 }
 
+// member starts an object under a key that may be any, also empty.
+func (w *writer) member(key string) {
+	w.key("")
+	w.b = append(appendString(w.b, key), ':', '{')
+}
+
 func (w *writer) open(key string, bracket byte) {
 	w.key(key)
 	w.b = append(w.b, bracket)
@@ -58,6 +64,13 @@ func appendTree(dst []byte, value any) []byte {
 		return append(dst, "null"...)
 	}
 	return append(dst, text...)
+}
+
+// flag writes true, and nothing for false.
+func (w *writer) flag(key string, value bool) {
+	if value {
+		w.boolean(key, true)
+	}
 }
 
 // strs writes a list of strings unless it is empty.

@@ -155,32 +155,42 @@ func (s *Schema) check(check typeinfo.Check, kind typeinfo.Kind) {
 	limit, _ := strconv.ParseFloat(check.Arg, 64)
 	count := int64(limit)
 	switch check.Name {
+	case "optional":
+		return
 	case "required":
 		s.Go.Required = true
-	case "immutable":
-		s.Immutable = true
+		return
 	case "enum":
 		s.Go.Enum = s.Enum != nil
+		return
+	}
+	if s.Limits == nil {
+		s.Limits = &Limits{}
+	}
+	l := s.Limits
+	switch check.Name {
+	case "immutable":
+		l.Immutable = true
 	case "min":
-		s.Minimum = &limit
+		l.Minimum = &limit
 	case "max":
-		s.Maximum = &limit
+		l.Maximum = &limit
 	case "minLength":
-		s.MinLength = &count
+		l.MinLength = &count
 	case "maxLength":
-		s.MaxLength = &count
+		l.MaxLength = &count
 	case "minItems":
-		if s.MinItems = &count; kind == typeinfo.Map {
-			s.MinProperties, s.MinItems = &count, nil
+		if l.MinItems = &count; kind == typeinfo.Map {
+			l.MinProperties, l.MinItems = &count, nil
 		}
 	case "maxItems":
-		if s.MaxItems = &count; kind == typeinfo.Map {
-			s.MaxProperties, s.MaxItems = &count, nil
+		if l.MaxItems = &count; kind == typeinfo.Map {
+			l.MaxProperties, l.MaxItems = &count, nil
 		}
 	case "format":
-		s.NamedFormat = check.Arg
+		l.NamedFormat = check.Arg
 	case "pattern":
-		s.Pattern = regexp.MustCompile(check.Arg)
+		l.Pattern = regexp.MustCompile(check.Arg)
 	}
 }
 

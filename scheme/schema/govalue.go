@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"unicode/utf8"
@@ -13,7 +14,8 @@ import (
 func (c *checker) goValue(s *Schema, v any, old before) {
 	t := s.Target()
 	empty := s.isAbsent(v)
-	if s.Immutable && old.known && !(empty && s.isAbsent(old.value)) && !s.same(v, old.value) {
+	limits := cmp.Or(s.Limits, &noLimits)
+	if limits.Immutable && old.known && !(empty && s.isAbsent(old.value)) && !s.same(v, old.value) {
 		c.report(field.Invalid(c.at(), v, "field is immutable"))
 	}
 	switch {
@@ -25,8 +27,13 @@ func (c *checker) goValue(s *Schema, v any, old before) {
 	case v == nil:
 		v = t.goZero()
 	}
+	if s.Go.Pointer && old.value == nil {
+		old = before{} // there was nothing to compare the parts with
+	}
 	if !(empty && s.Go.OmitEmpty) {
-		c.goLimits(s, t, v)
+		if c.goLimits(limits, t, v); s.Go.Enum {
+			c.enum(s, v)
+		}
 	}
 	switch v := v.(type) {
 	case []any:
@@ -37,19 +44,16 @@ func (c *checker) goValue(s *Schema, v any, old before) {
 }
 
 // goLimits applies what typeinfo knows to check.
-func (c *checker) goLimits(s, t *Schema, v any) {
+func (c *checker) goLimits(l *Limits, t *Schema, v any) {
 	switch v := v.(type) {
 	case string:
-		c.goString(s, t, v)
+		c.goString(l, t, v)
 	case int64, float64:
-		c.numberLimits(s, v)
+		c.numberLimits(l, v)
 	case []any:
-		c.listLimits(s, v)
+		c.listLimits(l, v)
 	case map[string]any:
-		c.objectLimits(s, v)
-	}
-	if s.Go.Enum {
-		c.enum(s, v)
+		c.objectLimits(l, v)
 	}
 }
 
@@ -176,16 +180,16 @@ func (s *Schema) same(a, b any) bool {
 }
 
 // goString applies the limits of a string, or of the bytes that it encodes.
-func (c *checker) goString(s, t *Schema, v string) {
+func (c *checker) goString(l *Limits, t *Schema, v string) {
 	if t.Format == "byte" {
 		if data, err := base64.StdEncoding.DecodeString(v); err == nil {
-			c.lengthLimits(s, v, len(data))
+			c.lengthLimits(l, v, len(data))
 		}
 		return
 	}
-	c.lengthLimits(s, v, utf8.RuneCountInString(v))
-	c.pattern(s, v)
-	if wrong := typeinfo.Format(s.NamedFormat); wrong != nil {
+	c.lengthLimits(l, v, utf8.RuneCountInString(v))
+	c.pattern(l, v)
+	if wrong := typeinfo.Format(l.NamedFormat); wrong != nil {
 		for _, detail := range wrong(v) {
 			c.report(field.Invalid(c.at(), v, detail))
 		}

@@ -11,14 +11,13 @@ import (
 // keyword reads one keyword of a schema into s. at is its own path.
 func (p *parser) keyword(at *field.Path, s *Schema, name string, v any) {
 	switch name {
-	case "title":
-		read(p, at, v, &s.Title)
 	case "description":
 		read(p, at, v, &s.Description)
-	case "example":
-		s.Example = v
-	case "externalDocs":
-		s.ExternalDocs = p.externalDocs(at, v)
+	case "title", "example", "externalDocs":
+		if s.Docs == nil {
+			s.Docs = &Docs{}
+		}
+		p.docs(at, s.Docs, name, v)
 	case "type":
 		p.word(at, v, &s.Type, Array, Boolean, Integer, Number, Object, String)
 	case "format":
@@ -40,53 +39,61 @@ func (p *parser) keyword(at *field.Path, s *Schema, name string, v any) {
 		s.AdditionalProperties = p.additional(at, v)
 	case "items":
 		s.Items = p.schema(at, v)
-	case "allOf":
-		p.schemas(at, v, &s.AllOf)
-	case "anyOf":
-		p.schemas(at, v, &s.AnyOf)
-	case "oneOf":
-		p.schemas(at, v, &s.OneOf)
-	case "not":
-		s.Not = p.schema(at, v)
 	default:
-		if !p.limit(at, s, name, v) && !p.extension(at, s, name, v) {
+		if p.extension(at, s, name, v) {
+			return
+		}
+		if s.Limits == nil {
+			s.Limits = &Limits{}
+		}
+		if !p.limit(at, s.Limits, name, v) {
 			p.refuse(at, name)
 		}
 	}
 }
 
 // limit reads a keyword that bounds a value, and reports whether name is one.
-func (p *parser) limit(at *field.Path, s *Schema, name string, v any) bool {
+func (p *parser) limit(at *field.Path, l *Limits, name string, v any) bool {
 	switch name {
 	case "minimum":
-		p.number(at, v, &s.Minimum)
+		p.number(at, v, &l.Minimum)
 	case "maximum":
-		p.number(at, v, &s.Maximum)
+		p.number(at, v, &l.Maximum)
 	case "exclusiveMinimum":
-		read(p, at, v, &s.ExclusiveMinimum)
+		read(p, at, v, &l.ExclusiveMinimum)
 	case "exclusiveMaximum":
-		read(p, at, v, &s.ExclusiveMaximum)
+		read(p, at, v, &l.ExclusiveMaximum)
 	case "multipleOf":
-		p.number(at, v, &s.MultipleOf)
-		if s.MultipleOf != nil && *s.MultipleOf <= 0 {
+		p.number(at, v, &l.MultipleOf)
+		if l.MultipleOf != nil && *l.MultipleOf <= 0 {
 			p.fail(field.Invalid(at, v, "must be greater than 0"))
 		}
 	case "minLength":
-		p.count(at, v, &s.MinLength)
+		p.count(at, v, &l.MinLength)
 	case "maxLength":
-		p.count(at, v, &s.MaxLength)
+		p.count(at, v, &l.MaxLength)
 	case "pattern":
-		s.Pattern = p.pattern(at, v)
+		l.Pattern = p.pattern(at, v)
 	case "minItems":
-		p.count(at, v, &s.MinItems)
+		p.count(at, v, &l.MinItems)
 	case "maxItems":
-		p.count(at, v, &s.MaxItems)
+		p.count(at, v, &l.MaxItems)
 	case "uniqueItems":
-		read(p, at, v, &s.UniqueItems)
+		read(p, at, v, &l.UniqueItems)
 	case "minProperties":
-		p.count(at, v, &s.MinProperties)
+		p.count(at, v, &l.MinProperties)
 	case "maxProperties":
-		p.count(at, v, &s.MaxProperties)
+		p.count(at, v, &l.MaxProperties)
+	case "allOf":
+		p.schemas(at, v, &l.AllOf)
+	case "anyOf":
+		p.schemas(at, v, &l.AnyOf)
+	case "oneOf":
+		p.schemas(at, v, &l.OneOf)
+	case "not":
+		l.Not = p.schema(at, v)
+	case "x-kubernetes-validations":
+		l.Rules = p.rules(at, v)
 	default:
 		return false
 	}
@@ -110,8 +117,6 @@ func (p *parser) extension(at *field.Path, s *Schema, name string, v any) bool {
 		p.strings(at, v, &s.ListKeys)
 	case "x-kubernetes-map-type":
 		p.word(at, v, &s.MapType, "atomic", "granular")
-	case "x-kubernetes-validations":
-		s.Rules = p.rules(at, v)
 	default:
 		return false
 	}
@@ -142,19 +147,26 @@ func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
 	return compiled
 }
 
-func (p *parser) externalDocs(at *field.Path, v any) *ExternalDocs {
-	docs := &ExternalDocs{}
-	p.members(at, v, func(at *field.Path, name string, v any) {
-		switch name {
-		case "description":
-			read(p, at, v, &docs.Description)
-		case "url":
-			read(p, at, v, &docs.URL)
-		default:
-			p.refuse(at, name)
-		}
-	})
-	return docs
+// docs reads a keyword that says nothing about values.
+func (p *parser) docs(at *field.Path, d *Docs, name string, v any) {
+	switch name {
+	case "title":
+		read(p, at, v, &d.Title)
+	case "example":
+		d.Example = v
+	case "externalDocs":
+		d.External = true
+		p.members(at, v, func(at *field.Path, name string, v any) {
+			switch name {
+			case "description":
+				read(p, at, v, &d.URLDescription)
+			case "url":
+				read(p, at, v, &d.URL)
+			default:
+				p.refuse(at, name)
+			}
+		})
+	}
 }
 
 func (p *parser) rules(at *field.Path, v any) []Rule {

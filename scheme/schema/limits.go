@@ -98,59 +98,62 @@ func (c *checker) enum(s *Schema, v any) {
 }
 
 // stringLimits judges the length of a string, and then what it says. One error is enough.
-func (c *checker) stringLimits(s *Schema, v string) {
-	c.checks++
-	if s.MaxLength == nil && s.MinLength == nil || c.lengthLimits(s, v, utf8.RuneCountInString(v)) {
-		c.pattern(s, v)
+func (c *checker) stringLimits(l *Limits, v string) {
+	if l.MaxLength == nil && l.MinLength == nil || c.lengthLimits(l, v, utf8.RuneCountInString(v)) {
+		c.pattern(l, v)
 	}
 }
 
 // lengthLimits judges a length and reports whether it is right.
-func (c *checker) lengthLimits(s *Schema, v string, length int) bool {
+func (c *checker) lengthLimits(l *Limits, v string, length int) bool {
 	switch {
-	case s.MaxLength != nil && int64(length) > *s.MaxLength:
-		c.report(field.TooLong(c.at(), v, int(*s.MaxLength)))
-	case s.MinLength != nil && int64(length) < *s.MinLength:
-		c.invalid(v, fmt.Sprintf("should be at least %d chars long", *s.MinLength))
+	case l.MaxLength != nil && int64(length) > *l.MaxLength:
+		c.report(field.TooLong(c.at(), v, int(*l.MaxLength)))
+	case l.MinLength != nil && int64(length) < *l.MinLength:
+		c.invalid(v, fmt.Sprintf("should be at least %d chars long", *l.MinLength))
 	default:
 		return true
 	}
 	return false
 }
 
-func (c *checker) pattern(s *Schema, v string) {
-	if s.Pattern != nil && !s.Pattern.MatchString(v) {
-		c.invalid(v, "should match '"+s.Pattern.String()+"'")
+func (c *checker) pattern(l *Limits, v string) {
+	if l.Pattern != nil && !l.Pattern.MatchString(v) {
+		c.invalid(v, "should match '"+l.Pattern.String()+"'")
 	}
 }
 
+// numberRange judges whether a number fits the type and format of its schema.
+func (c *checker) numberRange(t *Schema, v any) {
+	if inRange(t, v) {
+		return
+	}
+	format := "(default format)"
+	if knownFormat(t) {
+		format = "with format " + t.Format
+	}
+	c.reportAtRoot(fmt.Sprintf("Checked value must be of type %s %s in %s", t.Type, format, c.way))
+}
+
 // numberLimits judges a number.
-func (c *checker) numberLimits(s *Schema, v any) {
-	c.checks++
-	if t := s.Target(); s.Go == nil && !inRange(t, v) {
-		format := "(default format)"
-		if knownFormat(t) {
-			format = "with format " + t.Format
-		}
-		c.reportAtRoot(fmt.Sprintf("Checked value must be of type %s %s in %s", t.Type, format, c.way))
+func (c *checker) numberLimits(l *Limits, v any) {
+	if l.MultipleOf != nil && !isMultiple(v, *l.MultipleOf) {
+		c.invalid(v, "should be a multiple of "+limitText(v, *l.MultipleOf))
 	}
-	if s.MultipleOf != nil && !isMultiple(v, *s.MultipleOf) {
-		c.invalid(v, "should be a multiple of "+limitText(v, *s.MultipleOf))
-	}
-	if s.Minimum != nil {
-		switch order := compare(v, *s.Minimum); {
-		case s.ExclusiveMinimum && order <= 0:
-			c.invalid(v, "should be greater than "+limitText(v, *s.Minimum))
+	if l.Minimum != nil {
+		switch order := compare(v, *l.Minimum); {
+		case l.ExclusiveMinimum && order <= 0:
+			c.invalid(v, "should be greater than "+limitText(v, *l.Minimum))
 		case order < 0:
-			c.invalid(v, "should be greater than or equal to "+limitText(v, *s.Minimum))
+			c.invalid(v, "should be greater than or equal to "+limitText(v, *l.Minimum))
 		}
 	}
-	if s.Maximum != nil {
-		switch order := compare(v, *s.Maximum); {
-		case s.ExclusiveMaximum && order >= 0:
-			c.invalid(v, "should be less than "+limitText(v, *s.Maximum))
+	if l.Maximum != nil {
+		switch order := compare(v, *l.Maximum); {
+		case l.ExclusiveMaximum && order >= 0:
+			c.invalid(v, "should be less than "+limitText(v, *l.Maximum))
 		case order > 0:
-			c.invalid(v, "should be less than or equal to "+limitText(v, *s.Maximum))
+			c.invalid(v, "should be less than or equal to "+limitText(v, *l.Maximum))
 		}
 	}
 }
@@ -224,28 +227,27 @@ func limitText(v any, limit float64) string {
 }
 
 // listLimits judges the length of a list.
-func (c *checker) listLimits(s *Schema, v []any) {
-	c.checks++
+func (c *checker) listLimits(l *Limits, v []any) {
 	n := int64(len(v))
-	if s.MinItems != nil && n < *s.MinItems {
-		c.invalid(n, fmt.Sprintf("should have at least %d items", *s.MinItems))
+	if l.MinItems != nil && n < *l.MinItems {
+		c.invalid(n, fmt.Sprintf("should have at least %d items", *l.MinItems))
 	}
-	if s.MaxItems != nil && n > *s.MaxItems {
-		c.report(field.TooMany(c.at(), len(v), int(*s.MaxItems)))
+	if l.MaxItems != nil && n > *l.MaxItems {
+		c.report(field.TooMany(c.at(), len(v), int(*l.MaxItems)))
 	}
-	if s.UniqueItems && len(repeated(v)) > 0 {
+	if l.UniqueItems && len(repeated(v)) > 0 {
 		c.invalid("", "shouldn't contain duplicates")
 	}
 }
 
 // objectLimits judges the number of fields and reports whether it is right.
-func (c *checker) objectLimits(s *Schema, v map[string]any) bool {
+func (c *checker) objectLimits(l *Limits, v map[string]any) bool {
 	n := int64(len(v))
 	switch {
-	case s.MinProperties != nil && n < *s.MinProperties:
-		c.invalid(*s.MinProperties, fmt.Sprintf("should have at least %d properties", *s.MinProperties))
-	case s.MaxProperties != nil && n > *s.MaxProperties:
-		c.report(field.TooMany(c.at(), len(v), int(*s.MaxProperties)))
+	case l.MinProperties != nil && n < *l.MinProperties:
+		c.invalid(*l.MinProperties, fmt.Sprintf("should have at least %d properties", *l.MinProperties))
+	case l.MaxProperties != nil && n > *l.MaxProperties:
+		c.report(field.TooMany(c.at(), len(v), int(*l.MaxProperties)))
 	default:
 		return true
 	}

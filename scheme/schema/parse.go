@@ -12,8 +12,7 @@ import (
 // OpenAPI that Kubernetes does not take, are errors; what is against the rules for structural schemas otherwise is not
 // looked for.
 //
-// The result is a Resource. Defaults are pruned by the schema that they belong to. The anyOf that says what
-// x-kubernetes-int-or-string says is not kept.
+// The result is a Resource. Defaults are pruned by the schema that they belong to.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
 	tree, err := decodeTree(data)
 	if err != nil {
@@ -43,7 +42,6 @@ func (p *parser) fail(err *field.Error) {
 func (p *parser) schema(at *field.Path, tree any) *Schema {
 	s := &Schema{}
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
-	s.dropImplied()
 	if s.Default != nil {
 		s.Prune(s.Default)
 	}
@@ -152,22 +150,4 @@ func (p *parser) word(at *field.Path, v any, to *string, allowed ...string) {
 	if read(p, at, v, to) && !slices.Contains(allowed, *to) {
 		p.fail(field.NotSupported(at, *to, allowed))
 	}
-}
-
-// dropImplied removes what x-kubernetes-int-or-string says already: an anyOf of the two types, alone or first in allOf.
-func (s *Schema) dropImplied() {
-	switch {
-	case !s.IntOrString:
-	case isIntOrString(s.AnyOf):
-		s.AnyOf = nil
-	case s.AnyOf == nil && len(s.AllOf) > 0 && isIntOrString(s.AllOf[0].AnyOf):
-		if s.AllOf = s.AllOf[1:]; len(s.AllOf) == 0 {
-			s.AllOf = nil
-		}
-	}
-}
-
-// isIntOrString reports whether schemas say integer and string, and no more.
-func isIntOrString(anyOf []*Schema) bool {
-	return len(anyOf) == 2 && anyOf[0].Type == Integer && anyOf[1].Type == String
 }

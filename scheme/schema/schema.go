@@ -54,10 +54,8 @@ type Schema struct {
 	// Go is set in the schemas of Go types and of their parts.
 	Go *GoValue
 
-	Title        string
-	Description  string
-	Example      any // a tree, nil if there is none
-	ExternalDocs *ExternalDocs
+	Description string
+	Docs        *Docs // nil for none
 
 	Type     string   // empty for any value
 	Types    []string // the accepted types where there are several; Type is then the one that is written
@@ -71,11 +69,7 @@ type Schema struct {
 	AdditionalProperties *Schema            // of a map
 	Items                *Schema            // of a list
 
-	Limits
-
-	// The junctors judge the value, too. They say nothing about its structure: Prune and SetDefaults do not look at them.
-	AllOf, AnyOf, OneOf []*Schema
-	Not                 *Schema
+	Limits *Limits // nil for none
 
 	// Resource marks the schema of a kind, whose values have apiVersion, kind and metadata without saying so.
 	Resource bool
@@ -91,14 +85,12 @@ type Schema struct {
 	PatchStrategy string // of strategic merge patches: merge, replace, retainKeys, joined with commas
 	PatchMergeKey string
 
-	// Rules are carried, not evaluated.
-	Rules []Rule
-
 	// Kinds are the kinds that a model is the schema of.
 	Kinds []meta.GroupVersionKind
 }
 
-// Limits bound a value. Pointers are nil where there is no limit.
+// Limits are what a value has to fulfil beyond its type. They say nothing about its structure: Prune and SetDefaults
+// do not look at them. Pointers are nil where there is no limit.
 type Limits struct {
 	Minimum, Maximum                   *float64
 	ExclusiveMinimum, ExclusiveMaximum bool
@@ -111,6 +103,11 @@ type Limits struct {
 
 	NamedFormat string // a format that check:"format=..." of a Go field names
 	Immutable   bool   // the value cannot change
+
+	AllOf, AnyOf, OneOf []*Schema
+	Not                 *Schema
+
+	Rules []Rule // carried, not evaluated
 }
 
 // GoValue says how the Go value that a schema describes treats emptiness. A Go value cannot tell empty from absent:
@@ -125,10 +122,12 @@ type GoValue struct {
 	Custom    bool // the type has a JSON form of its own
 }
 
-// ExternalDocs points to further documentation.
-type ExternalDocs struct {
-	Description string
-	URL         string
+// Docs is what only readers of a schema want to know, beside its description.
+type Docs struct {
+	Title               string
+	Example             any // a tree, nil if there is none
+	External            bool
+	URL, URLDescription string // of further documentation, if External
 }
 
 // Rule is an expression that a value has to fulfil (x-kubernetes-validations). Empty fields say nothing.

@@ -98,23 +98,30 @@ func (c *checker) judge(s *Schema, v any, old before) {
 		c.enum(s, v)
 		return
 	}
-	c.junctors(s, v, old)
+	limits := cmp.Or(s.Limits, &noLimits)
+	if limits.combines() {
+		c.junctors(s, v, old)
+	}
+	c.checks++
 	switch v := v.(type) {
 	case string:
-		c.stringLimits(s, v)
+		c.stringLimits(limits, v)
 		c.format(t, v)
 	case int64, float64:
-		c.numberLimits(s, v)
+		c.numberRange(t, v)
+		c.numberLimits(limits, v)
 	case []any:
 		c.elements(s, t, v, old)
-		c.listLimits(s, v)
+		c.listLimits(limits, v)
 		c.listType(s, v, old)
 	}
 	c.enum(s, v)
-	if v, ok := v.(map[string]any); ok && c.objectLimits(s, v) {
+	if v, ok := v.(map[string]any); ok && c.objectLimits(limits, v) {
 		c.fields(t, v, old)
 	}
 }
+
+var noLimits Limits
 
 // fields judges the fields and entries of an object.
 func (c *checker) fields(t *Schema, v map[string]any, old before) {

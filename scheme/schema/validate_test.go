@@ -253,3 +253,43 @@ func TestValidateIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParse makes a schema and a tree of anything, and checks what always holds: nothing panics, what has been pruned
+// and defaulted once stays as it is, and an object that does not change is not wrong but for what is embedded in it.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"integer","default":3,"maximum":5}},"required":["b"]}`), []byte(`{"a":9,"c":{}}`))
+	f.Add([]byte(`{"type":"array","items":{"type":"string","format":"uuid4","default":"x"},"x-kubernetes-list-type":"set"}`), []byte(`["a","a",null,1]`))
+	f.Add([]byte(`{"x-kubernetes-embedded-resource":true,"oneOf":[{"required":["a"]},{"not":{"enum":[1,1.0]}}]}`), []byte(`{"kind":1,"metadata":{"labels":3}}`))
+	f.Add([]byte(`{"items":{"properties":{"k":{"default":1}}},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"]}`), []byte(`[{},{"k":1},null]`))
+	f.Add([]byte(`{"additionalProperties":{"nullable":true,"x-kubernetes-int-or-string":true,"multipleOf":0.1}}`), []byte(`{"a":0.3,"b":null,"c":1e400}`))
+	f.Fuzz(func(t *testing.T, definition, data []byte) {
+		s, errs := Parse(field.NewPath("x"), definition)
+		if (s == nil) != (len(errs) > 0) {
+			t.Fatalf("got %v and %v", s, errs)
+		}
+		tree, err := decodeTree(data)
+		if s == nil || err != nil {
+			return
+		}
+		s.Prune(tree)
+		if again := s.Prune(tree); len(again) > 0 {
+			t.Fatalf("pruned twice: %q", again)
+		}
+		if s.SetDefaults(tree) != nil {
+			return
+		}
+		once := text(tree)
+		if err := s.SetDefaults(tree); err != nil || text(tree) != once {
+			t.Fatalf("defaulted once %s, twice %s, %v", once, text(tree), err)
+		}
+		s.Prune(tree) // a default may bring what a schema around it does not know
+		if errs = s.Validate(nil, tree, nil); len(errs) > maxErrors {
+			t.Fatalf("got %d errors", len(errs))
+		}
+		var same checker
+		same.value(s, tree, before{parseTree(t, text(tree)), true})
+		if len(same.errs) > 0 {
+			t.Fatalf("%s has not changed, and yet %v", once, same.errs.ToAggregate())
+		}
+	})
+}

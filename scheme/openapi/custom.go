@@ -1,0 +1,119 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// custom makes the model of a kind whose schema arrived at run time: named after the kind, with what every object has
+// made explicit. The schema itself is not changed.
+func (b *builder) custom(kind meta.GroupVersionKind, s *schema.Schema) *schema.Schema {
+	name := customName(kind)
+	if known := b.models[name]; known != nil {
+		return known
+	}
+	made := &schema.Schema{Type: schema.Object}
+	// Version 2 cannot say that there is more than is described: kubectl would refuse it.
+	if !b.v2 || !s.PreserveUnknown {
+		made = b.publish(s)
+		b.addHead(made)
+	}
+	made.Name, made.Kinds = name, []meta.GroupVersionKind{kind}
+	return made
+}
+
+// customList makes the model of the list of a kind.
+func (b *builder) customList(kind meta.GroupVersionKind, item *schema.Schema, plural string) *schema.Schema {
+	name := customName(kind)
+	if known := b.models[name]; known != nil {
+		return known
+	}
+	itemKind := strings.TrimSuffix(kind.Kind, "List")
+	made := &schema.Schema{
+		Name: name, Kinds: []meta.GroupVersionKind{kind}, Type: schema.Object, Required: []string{"items"},
+		Description: kind.Kind + " is a list of " + itemKind,
+		Properties: map[string]*schema.Schema{
+			"items": {Type: schema.Array, Items: &schema.Schema{Model: item}, Description: "List of " + plural + "."},
+		},
+	}
+	b.addHead(made)
+	made.Properties["metadata"] = &schema.Schema{Description: "Standard list metadata.", Model: b.compiler.Type(typeinfo.For[meta.ListMeta]())}
+	return made
+}
+
+// customName is the name of the model of a kind: the group reversed, version and kind, com.example.v1.Widget.
+func customName(kind meta.GroupVersionKind) string {
+	parts := strings.Split(kind.Group, ".")
+	slices.Reverse(parts)
+	return strings.Join(append(parts, kind.Version, kind.Kind), ".")
+}
+
+// addHead describes what every object has, in a schema that is the builder's own.
+func (b *builder) addHead(s *schema.Schema) {
+	properties := make(map[string]*schema.Schema, len(s.Properties)+3)
+	for name, p := range s.Properties {
+		properties[name] = p
+	}
+	head := b.compiler.Type(typeinfo.For[meta.TypeMeta]())
+	properties["apiVersion"], properties["kind"] = head.Properties["apiVersion"], head.Properties["kind"]
+	properties["metadata"] = &schema.Schema{Description: "Standard object metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]())}
+	s.Properties = properties
+}
+
+// publish returns a schema that arrived at run time as the document shows it.
+func (b *builder) publish(s *schema.Schema) *schema.Schema {
+	if s == nil || s.Go != nil || s.Model != nil {
+		return s
+	}
+	out := *s
+	if b.v2 {
+		simplify(&out)
+	} else if s.IntOrString {
+		out.Limits = s.UnfoldIntOrString()
+	}
+	out.Items, out.AdditionalProperties = b.publish(out.Items), b.publish(out.AdditionalProperties)
+	if out.Properties != nil {
+		properties := make(map[string]*schema.Schema, len(out.Properties))
+		for name, p := range out.Properties {
+			properties[name] = b.publish(p)
+		}
+		out.Properties = properties
+	}
+	if out.EmbeddedResource && !(b.v2 && out.PreserveUnknown) {
+		b.addHead(&out)
+		out.Required = slices.Clone(out.Required)
+		for _, name := range []string{"kind", "apiVersion"} {
+			if !slices.Contains(out.Required, name) {
+				out.Required = append(out.Required, name)
+			}
+		}
+	}
+	return &out
+}
+
+// simplify takes out of a schema what version 2 cannot say, and kubectl would misread.
+func simplify(s *schema.Schema) {
+	if s.Limits != nil {
+		limits := *s.Limits
+		limits.AllOf, limits.AnyOf, limits.OneOf, limits.Not = nil, nil, nil, nil
+		s.Limits = &limits
+	}
+	if s.Nullable || s.PreserveUnknown {
+		s.Items, s.Properties = nil, nil
+	}
+	if s.Nullable || s.Type == schema.Array && s.Items == nil || s.Type == schema.Object && s.PreserveUnknown {
+		s.Type, s.Nullable = "", false
+	}
+	for name, p := range s.Properties {
+		if p.Nullable {
+			s.Required = slices.DeleteFunc(slices.Clone(s.Required), func(r string) bool { return r == name })
+		}
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Nullable {
+		s.Required = nil
+	}
+}

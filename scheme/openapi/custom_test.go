@@ -1,0 +1,155 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
+
+// van says everything that a definition can say.
+const van = `{"description":"a van","title":"Van","type":"object","required":["spec"],"properties":{
+	"spec":{"type":"object","required":["seats","nul"],"x-kubernetes-map-type":"atomic","minProperties":1,"maxProperties":9,
+		"externalDocs":{"description":"more","url":"https://example.com"},"example":{"seats":2},
+		"x-kubernetes-validations":[{"rule":"self.seats < 9","message":"too many","fieldPath":".seats","reason":"FieldValueInvalid","optionalOldSelf":true}],
+		"properties":{
+			"mode":{"type":"string","enum":["a","b"],"default":"a","minLength":1,"maxLength":5,"pattern":"^[ab]<$","format":"password"},
+			"seats":{"description":"how many","type":"integer","format":"int32","minimum":1,"maximum":1e9,"exclusiveMaximum":true,"multipleOf":0.5},
+			"nul":{"type":"object","nullable":true,"properties":{"x":{"type":"string"}}},
+			"list":{"type":"array","minItems":1,"maxItems":3,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+				"items":{"type":"object","properties":{"k":{"type":"string"}}}},
+			"names":{"type":"object","additionalProperties":{"type":"boolean"}},
+			"any":{"type":"object","additionalProperties":true},
+			"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"x":{"type":"string"}}},
+			"ios":{"x-kubernetes-int-or-string":true},
+			"ios2":{"x-kubernetes-int-or-string":true,"anyOf":[{"minimum":42}]},
+			"ios3":{"x-kubernetes-int-or-string":true,"allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]},{"maximum":42}]},
+			"one":{"type":"string","oneOf":[{"maxLength":3},{"minLength":7}],"not":{"enum":["x"]}},
+			"emb":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"object"}}},
+			"":{"type":"string"}}}}}`
+
+func customDocument(t *testing.T, text string) Document {
+	t.Helper()
+	s, errs := schema.Parse(nil, []byte(text))
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	gv := meta.GroupVersion{Group: "stable.example.com", Version: "v1"}
+	object := Model{Kind: gv.WithKind("Van"), Schema: func() *schema.Schema { return s }}
+	return Document{Path: "apis/stable.example.com/v1", GroupVersion: gv, Resources: []Resource{
+		{Name: "vans", Namespaced: true, Verbs: allVerbs, Custom: true, Object: object, List: Model{Kind: gv.WithKind("VanList")}},
+		{Name: "vans/status", Namespaced: true, Verbs: subVerbs, Custom: true, Object: object},
+	}}
+}
+
+// definitions reads the models of a document as they are.
+func definitions(t *testing.T, data []byte, at ...string) map[string]any {
+	t.Helper()
+	var tree map[string]any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&tree); err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	for _, name := range at {
+		tree = tree[name].(map[string]any)
+	}
+	return tree
+}
+
+func same(t *testing.T, what string, got any, want string) {
+	t.Helper()
+	var tree any
+	if err := json.Unmarshal([]byte(want), &tree); err != nil {
+		t.Fatalf("%s: %v", want, err)
+	}
+	if !reflect.DeepEqual(got, tree) {
+		text, _ := json.Marshal(got)
+		t.Errorf("%s:\n got %s\nwant %s", what, text, want)
+	}
+}
+
+func TestCustomV3(t *testing.T) {
+	models := definitions(t, V3JSON(Info{}, customDocument(t, van)), "components", "schemas")
+	model := models["com.example.stable.v1.Van"].(map[string]any)
+	same(t, "kinds", model["x-kubernetes-group-version-kind"], `[{"group":"stable.example.com","kind":"Van","version":"v1"}]`)
+	same(t, "required", model["required"], `["spec"]`)
+	for key, want := range map[string]string{"title": "Van", "description": "a van", "type": "object"} {
+		if model[key] != want {
+			t.Errorf("%s: got %v, want %s", key, model[key], want)
+		}
+	}
+	if len(model["properties"].(map[string]any)) != 4 || model["x-kubernetes-embedded-resource"] != nil {
+		t.Errorf("got %v", model)
+	}
+	spec := definitions(t, V3JSON(Info{}, customDocument(t, van)), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")
+	properties := spec["properties"].(map[string]any)
+	var want map[string]any
+	if err := json.Unmarshal([]byte(van), &want); err != nil {
+		t.Fatal(err)
+	}
+	want = want["properties"].(map[string]any)["spec"].(map[string]any)
+	for name, p := range want["properties"].(map[string]any) {
+		switch name {
+		case "ios", "ios2", "emb":
+		default:
+			text, _ := json.Marshal(p)
+			same(t, name, properties[name], string(text))
+		}
+	}
+	same(t, "ios", properties["ios"], `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`)
+	same(t, "ios2", properties["ios2"], `{"x-kubernetes-int-or-string":true,"anyOf":[{"minimum":42}],"allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]}]}`)
+	emb := properties["emb"].(map[string]any)
+	same(t, "emb.required", emb["required"], `["kind","apiVersion"]`)
+	same(t, "emb.metadata", emb["properties"].(map[string]any)["metadata"],
+		`{"description":"Standard object metadata.","allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]}`)
+	delete(want, "properties")
+	delete(spec, "properties")
+	text, _ := json.Marshal(want)
+	same(t, "spec", spec, string(text))
+
+	list := models["com.example.stable.v1.VanList"].(map[string]any)
+	same(t, "list.items", list["properties"].(map[string]any)["items"],
+		`{"description":"List of vans.","type":"array","items":{"$ref":"#/components/schemas/com.example.stable.v1.Van"}}`)
+	same(t, "list.required", list["required"], `["items"]`)
+	if models["io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"] == nil {
+		t.Error("ListMeta is referred to and missing")
+	}
+}
+
+// Version 2 cannot say all of it, and kubectl would misread some.
+func TestCustomV2(t *testing.T) {
+	doc := customDocument(t, van)
+	spec := definitions(t, V2JSON(Info{}, []Document{doc}), "definitions", "com.example.stable.v1.Van", "properties", "spec")
+	same(t, "required", spec["required"], `["seats"]`)
+	properties := spec["properties"].(map[string]any)
+	for name, want := range map[string]string{
+		"mode":  `{"type":"string","enum":["a","b"],"minLength":1,"maxLength":5,"pattern":"^[ab]<$","format":"password"}`,
+		"seats": `{"description":"how many","type":"integer","format":"int32","minimum":1,"maximum":1e9,"exclusiveMaximum":true,"multipleOf":0.5}`,
+		"nul":   `{}`,
+		"open":  `{"x-kubernetes-preserve-unknown-fields":true}`,
+		"ios2":  `{"x-kubernetes-int-or-string":true}`,
+		"one":   `{"type":"string"}`,
+	} {
+		same(t, name, properties[name], want)
+	}
+	open := customDocument(t, `{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}}`)
+	model := definitions(t, V2JSON(Info{}, []Document{open}), "definitions")["com.example.stable.v1.Van"]
+	same(t, "open", model, `{"type":"object","x-kubernetes-group-version-kind":[{"group":"stable.example.com","kind":"Van","version":"v1"}]}`)
+	// The schema itself is as it was: it serves version 3, too.
+	same(t, "after", definitions(t, V3JSON(Info{}, doc), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")["required"], `["seats","nul"]`)
+}
+
+func TestCustomName(t *testing.T) {
+	for kind, want := range map[meta.GroupVersionKind]string{
+		{Group: "example.com", Version: "v1", Kind: "Widget"}:              "com.example.v1.Widget",
+		{Group: "stable.example.com", Version: "v1beta1", Kind: "CronTab"}: "com.example.stable.v1beta1.CronTab",
+		{Group: "apps", Version: "v1", Kind: "Thing"}:                      "apps.v1.Thing",
+	} {
+		if got := customName(kind); got != want {
+			t.Errorf("%v: got %s, want %s", kind, got, want)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package openapi
+
+import (
+	"reflect"
+
+	"github.com/coracle-project/coracle/scheme/schema"
+)
+
+// schema writes the members of a schema's object. In version 3 nothing can stand beside a reference: where something
+// has to, the reference is wrapped. It has to beside a property, and with a default.
+func (w *writer) schema(s *schema.Schema, v3 bool) {
+	if s.Model != nil {
+		w.reference(s, v3, false)
+	}
+	w.members(s, v3)
+}
+
+// property writes the members of the schema of a property.
+func (w *writer) property(s *schema.Schema, v3 bool) {
+	if s.Model != nil {
+		w.reference(s, v3, true)
+	}
+	w.members(s, v3)
+}
+
+// reference writes the use of a model.
+func (w *writer) reference(s *schema.Schema, v3, property bool) {
+	switch {
+	case !v3:
+		w.str("$ref", v2Models+s.Model.Name)
+	case !property && s.Default == nil:
+		w.str("$ref", v3Models+s.Model.Name)
+	default:
+		w.open("allOf", '[')
+		w.open("", '{')
+		w.str("$ref", v3Models+s.Model.Name)
+		w.close('}')
+		w.close(']')
+	}
+}
+
+// members writes what a schema says, in order of the names. Of a Go type nothing that Kubernetes does not publish for
+// its own: no limits, and not which values may be null. Version 2 has no defaults, no null and no combinations.
+func (w *writer) members(s *schema.Schema, v3 bool) {
+	limits := s.Limits
+	if limits == nil || s.Go != nil {
+		limits = &schema.Limits{}
+	}
+	docs := s.Docs
+	if docs == nil {
+		docs = &schema.Docs{}
+	}
+	w.additional(s.AdditionalProperties, v3)
+	w.schemas("allOf", limits.AllOf, v3)
+	w.schemas("anyOf", limits.AnyOf, v3)
+	if v3 && s.Default != nil {
+		w.tree("default", s.Default)
+	}
+	w.text("description", s.Description)
+	w.trees("enum", s.Enum)
+	if docs.Example != nil {
+		w.tree("example", docs.Example)
+	}
+	w.flag("exclusiveMaximum", limits.ExclusiveMaximum)
+	w.flag("exclusiveMinimum", limits.ExclusiveMinimum)
+	w.externalDocs(docs)
+	w.text("format", s.Format)
+	if s.Items != nil {
+		w.open("items", '{')
+		w.schema(s.Items, v3)
+		w.close('}')
+	}
+	w.bounds(limits)
+	if limits.Not != nil {
+		w.open("not", '{')
+		w.schema(limits.Not, v3)
+		w.close('}')
+	}
+	w.flag("nullable", v3 && s.Nullable && s.Go == nil)
+	w.schemas("oneOf", limits.OneOf, v3)
+	if v3 {
+		w.types(s.Types)
+	}
+	if limits.Pattern != nil {
+		w.str("pattern", limits.Pattern.String())
+	}
+	w.properties(s.Properties, v3)
+	w.strs("required", s.Required)
+	w.text("title", docs.Title)
+	if !v3 || len(s.Types) == 0 {
+		w.text("type", s.Type)
+	}
+	w.flag("uniqueItems", limits.UniqueItems)
+	w.extensions(s, limits)
+}
+
+// additional writes the schema of entries. One that says nothing is written as true.
+func (w *writer) additional(s *schema.Schema, v3 bool) {
+	switch {
+	case s == nil:
+	case saysNothing(s):
+		w.boolean("additionalProperties", true)
+	default:
+		w.open("additionalProperties", '{')
+		w.schema(s, v3)
+		w.close('}')
+	}
+}
+
+// saysNothing reports whether a schema allows any value.
+func saysNothing(s *schema.Schema) bool { return reflect.ValueOf(s).Elem().IsZero() }
+
+func (w *writer) properties(properties map[string]*schema.Schema, v3 bool) {
+	if len(properties) == 0 {
+		return
+	}
+	w.open("properties", '{')
+	for _, name := range sortedKeys(properties) {
+		w.member(name)
+		w.property(properties[name], v3)
+		w.close('}')
+	}
+	w.close('}')
+}
+
+// schemas writes a list of schemas unless it is empty.
+func (w *writer) schemas(key string, list []*schema.Schema, v3 bool) {
+	if len(list) == 0 {
+		return
+	}
+	w.open(key, '[')
+	for _, s := range list {
+		w.open("", '{')
+		w.schema(s, v3)
+		w.close('}')
+	}
+	w.close(']')
+}
+
+// types writes that a value may have one of several types, unless there are none.
+func (w *writer) types(types []string) {
+	if len(types) == 0 {
+		return
+	}
+	w.open("oneOf", '[')
+	for _, typ := range types {
+		w.open("", '{')
+		w.str("type", typ)
+		w.close('}')
+	}
+	w.close(']')
+}
+
+// bounds writes the limits that are numbers.
+func (w *writer) bounds(l *schema.Limits) {
+	count := func(key string, n *int64) {
+		if n != nil {
+			w.tree(key, *n)
+		}
+	}
+	number := func(key string, f *float64) {
+		if f != nil {
+			w.tree(key, *f)
+		}
+	}
+	count("maxItems", l.MaxItems)
+	count("maxLength", l.MaxLength)
+	count("maxProperties", l.MaxProperties)
+	number("maximum", l.Maximum)
+	count("minItems", l.MinItems)
+	count("minLength", l.MinLength)
+	count("minProperties", l.MinProperties)
+	number("minimum", l.Minimum)
+	number("multipleOf", l.MultipleOf)
+}
+
+func (w *writer) externalDocs(d *schema.Docs) {
+	if !d.External {
+		return
+	}
+	w.open("externalDocs", '{')
+	w.text("description", d.URLDescription)
+	w.text("url", d.URL)
+	w.close('}')
+}
+
+// extensions writes Kubernetes' own keywords.
+func (w *writer) extensions(s *schema.Schema, limits *schema.Limits) {
+	w.flag("x-kubernetes-embedded-resource", s.EmbeddedResource && s.Go == nil)
+	if len(s.Kinds) > 0 {
+		w.open("x-kubernetes-group-version-kind", '[')
+		for _, kind := range s.Kinds {
+			w.kind("", kind)
+		}
+		w.close(']')
+	}
+	w.flag("x-kubernetes-int-or-string", s.IntOrString && s.Go == nil)
+	w.strs("x-kubernetes-list-map-keys", s.ListKeys)
+	w.text("x-kubernetes-list-type", s.ListType)
+	w.text("x-kubernetes-map-type", s.MapType)
+	w.text("x-kubernetes-patch-merge-key", s.PatchMergeKey)
+	w.text("x-kubernetes-patch-strategy", s.PatchStrategy)
+	w.flag("x-kubernetes-preserve-unknown-fields", s.PreserveUnknown && s.Go == nil)
+	w.rules("x-kubernetes-validations", limits.Rules)
+}
+
+// rules writes rules unless there are none.
+func (w *writer) rules(key string, rules []schema.Rule) {
+	if len(rules) == 0 {
+		return
+	}
+	w.open(key, '[')
+	for _, r := range rules {
+		w.open("", '{')
+		w.text("fieldPath", r.FieldPath)
+		w.text("message", r.Message)
+		w.text("messageExpression", r.MessageExpression)
+		if r.OptionalOldSelf != nil {
+			w.boolean("optionalOldSelf", *r.OptionalOldSelf)
+		}
+		w.text("reason", r.Reason)
+		w.str("rule", r.Rule)
+		w.close('}')
+	}
+	w.close(']')
+}
