@@ -123,7 +123,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if err != nil {
 		return nil, badRevision(req.ResourceVersion, err)
 	}
-	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: sel.match(), Bookmarks: req.Bookmarks}
+	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: sel.match(), Field: sel.group, Bookmarks: req.Bookmarks}
 	opts.Key = sel.only(opts.Prefix, req.Namespace)
 	switch {
 	case req.SendInitialEvents != nil && *req.SendInitialEvents:

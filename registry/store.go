@@ -80,7 +80,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		return nil, err
 	}
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look,
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: groupBy(res.Fields),
 	})
 	return s, s.openDoors()
 }
