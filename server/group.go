@@ -30,7 +30,7 @@ func (s *Server) resourcesOf(g *Group) ([]router.GroupVersion, error) {
 	}
 	out := make([]router.GroupVersion, len(versions))
 	for i, gv := range versions {
-		out[i].GroupVersion = gv
+		out[i].GroupVersion, out[i].GroupPriority, out[i].VersionPriority = gv, g.Priority, len(versions)-i
 	}
 	for _, res := range g.Resources {
 		if res.GroupResource.Group != g.Name {

@@ -111,14 +111,14 @@ func (s *Server) build() error {
 		Prefix: s.cfg.EtcdPrefix + "/", Protobuf: s.cfg.StorageProtobuf,
 	}
 	routerConfig := &router.Config{Scheme: s.Scheme, Codecs: s.Codecs, MinWatch: s.cfg.MinWatch}
-	s.Core = NewGenericServer("core", routerConfig, s.Codecs, nil)
+	s.Core = NewGenericServer("core", routerConfig, router.NewDiscovery(s.Codecs), nil)
 	for i := range s.cfg.Groups {
 		g := &s.cfg.Groups[i]
 		versions, err := s.resourcesOf(g)
 		if err != nil {
 			return err
 		}
-		s.Core.Install(g.Priority, versions...)
+		s.Core.Install(versions...)
 	}
 	if s.cfg.CompactionInterval > 0 {
 		compactor := &storage.Compactor{Store: s.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
