@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
@@ -14,48 +13,24 @@ import (
 // resource is served in each version in which its kind is registered.
 type Group struct {
 	Name string
-	// Priority orders groups in discovery, highest first.
+	// Priority orders groups in discovery, highest first. Versions follow the scheme's order.
 	Priority int
-	// AddToScheme registers the group's types, defaults and conversions.
+	// AddToScheme registers the group's types, defaults and conversions. New calls it.
 	AddToScheme func(*scheme.Scheme)
 	Resources   []registry.Resource
+	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
+	// and kind: the same objects in one store.
+	Shared []meta.GroupResource
 }
 
-// resourcesOf makes a group's stores and returns its versions with the resources served in each, the preferred
-// version first.
-func (s *Server) resourcesOf(g *Group) ([]router.GroupVersion, error) {
-	versions := s.Scheme.VersionsOf(g.Name)
-	if len(versions) == 0 {
-		return nil, fmt.Errorf("server: group %q has no versions in the scheme", g.Name)
+// versionPriority is the place of the i-th of a group's versions in discovery. The order of a scheme needs one only where
+// it is not that of all groups.
+func versionPriority(versions []meta.GroupVersion, i int) int {
+	usual := slices.IsSortedFunc(versions, func(a, b meta.GroupVersion) int { return scheme.CompareVersions(a.Version, b.Version) })
+	if usual {
+		return 0
 	}
-	out := make([]router.GroupVersion, len(versions))
-	for i, gv := range versions {
-		out[i].GroupVersion, out[i].GroupPriority, out[i].VersionPriority = gv, g.Priority, len(versions)-i
-	}
-	for _, res := range g.Resources {
-		if res.GroupResource.Group != g.Name {
-			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
-		}
-		store, err := registry.New(s.registry, res)
-		if err != nil {
-			return nil, err
-		}
-		s.stores[res.GroupResource] = store
-		s.keys.add(res.GroupResource, store.Objects().Prefix())
-		served := false
-		for i := range out {
-			kind := out[i].GroupVersion.WithKind(res.Kind)
-			if !s.Scheme.Recognizes(kind) {
-				continue
-			}
-			served = true
-			out[i].Resources = append(out[i].Resources, routes(store, kind)...)
-		}
-		if !served {
-			return nil, fmt.Errorf("server: kind %s of %s is registered in no version", res.Kind, res.GroupResource)
-		}
-	}
-	return out, nil
+	return len(versions) - i
 }
 
 // routes offers a store and its subresources to the router in one version.
