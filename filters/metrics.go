@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // maxSeries bounds how many different requests (by resource, verb, and so on) are told apart; all further ones are counted
@@ -34,6 +35,10 @@ var (
 // Looking label values up in Prometheus costs more than the rest of the chain. So what belongs to one set of values
 // is looked up once and found again through a map of our own, which takes no lock to read.
 type Metrics struct {
+	// Exists, if set, reports whether there is such a resource at the moment. What does not exist is counted without
+	// its name. It is asked before a resource is told apart, and set before the first request.
+	Exists func(meta.GroupResource) bool
+
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	sli       *prometheus.HistogramVec
@@ -155,7 +160,7 @@ func (m *Metrics) series(l labels, learn bool) *series {
 	if s := m.freshLocked(l); s != nil {
 		return s
 	}
-	if !learn || len(*m.known.Load())+len(m.mu.fresh) >= maxSeries {
+	if !learn || len(*m.known.Load())+len(m.mu.fresh) >= maxSeries || !m.exists(l) {
 		l.group, l.version, l.resource, l.subresource = "", "", "", ""
 		if s := m.freshLocked(l); s != nil {
 			return s
@@ -164,6 +169,46 @@ func (m *Metrics) series(l labels, learn bool) *series {
 	s := m.make(l)
 	m.mu.fresh[l] = s
 	return s
+}
+
+func (m *Metrics) exists(l labels) bool {
+	return m.Exists == nil || l.resource == "" || m.Exists(meta.GroupResource{Group: l.group, Resource: l.resource})
+}
+
+// Forget deletes what was counted of a resource, which must not exist any more: a request for it that is still being
+// served is then counted without its name. Cost: all that is known is looked through.
+func (m *Metrics) Forget(gr meta.GroupResource) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := make(map[labels]*series, len(*m.known.Load()))
+	for l, s := range *m.known.Load() {
+		if l.group == gr.Group && l.resource == gr.Resource {
+			m.delete(l, s)
+		} else {
+			next[l] = s
+		}
+	}
+	m.known.Store(&next)
+	for l, s := range m.mu.fresh {
+		if l.group == gr.Group && l.resource == gr.Resource {
+			m.delete(l, s)
+			delete(m.mu.fresh, l)
+		}
+	}
+}
+
+// delete takes the series of l out of all metrics.
+func (m *Metrics) delete(l labels, s *series) {
+	values := l.values()
+	dry := append([]string{l.dryRunValue()}, values...)
+	for _, c := range *s.codes.Load() {
+		m.requests.DeleteLabelValues(append([]string{strconv.Itoa(c.code)}, dry...)...)
+	}
+	m.durations.DeleteLabelValues(dry...)
+	m.sli.DeleteLabelValues(values...)
+	m.sizes.DeleteLabelValues(values...)
+	m.long.DeleteLabelValues(values...)
+	m.aborts.DeleteLabelValues(values[:6]...)
 }
 
 // freshLocked looks among all series. When it has been asked for fresh ones as often as there are others to copy, it
@@ -188,7 +233,7 @@ func (m *Metrics) freshLocked(l labels) *series {
 }
 
 func (m *Metrics) make(l labels) *series {
-	values := []string{l.verb, l.group, l.version, l.resource, l.subresource, l.scope, "apiserver"}
+	values := l.values()
 	s := &series{
 		duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...),
 		sli:      m.sli.WithLabelValues(values...),
@@ -235,6 +280,11 @@ func labelsOf(i *request.Info, r *http.Request) labels {
 		l.dryRun = v == "All"
 	}
 	return l
+}
+
+// values are the labels of most metrics.
+func (l *labels) values() []string {
+	return []string{l.verb, l.group, l.version, l.resource, l.subresource, l.scope, "apiserver"}
 }
 
 func (l *labels) dryRunValue() string {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 func metricsConfig(t *testing.T) (Config, *prometheus.Registry) {
@@ -20,6 +22,44 @@ func metricsConfig(t *testing.T) (Config, *prometheus.Registry) {
 	}
 	c.Metrics = m
 	return c, reg
+}
+
+// TestMetricsForget deletes what was counted of a resource that goes while a request for it is being served.
+func TestMetricsForget(t *testing.T) {
+	c, reg := metricsConfig(t)
+	gone := meta.GroupResource{Group: "apps", Resource: "deployments"}
+	exists := true
+	c.Metrics.Exists = func(gr meta.GroupResource) bool { return exists || gr != gone }
+	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }
+	const deployment, pod = "/apis/apps/v1/namespaces/n/deployments/d", "/api/v1/namespaces/n/pods/p"
+	for range 10 { // some become known, some stay fresh
+		serve(c, ok, "admin-token", "GET", deployment)
+		serve(c, ok, "admin-token", "GET", pod)
+	}
+	serve(c, ok, "admin-token", "DELETE", deployment)
+	serve(c, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(200)
+		exists = false
+		c.Metrics.Forget(gone)
+	}, "admin-token", "GET", "/apis/apps/v1/deployments?watch=1")
+	want := []string{"200 - GET /v1/pods/ resource: 10", "200 - WATCH /// cluster: 1"}
+	if got := gather(t, reg, "apiserver_request_total"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if strings.Contains(f.String(), "deployments") {
+			t.Errorf("%s still tells the resource apart", f.GetName())
+		}
+	}
+	exists = true
+	serve(c, ok, "admin-token", "GET", deployment)
+	if got := gather(t, reg, "apiserver_request_total"); !slices.Contains(got, "200 - GET apps/v1/deployments/ resource: 1") {
+		t.Errorf("after it has come back: got %q", got)
+	}
 }
 
 func TestMetrics(t *testing.T) {

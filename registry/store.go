@@ -90,7 +90,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 // not end.
 func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
-		return nil, fmt.Errorf("registry: %s cannot become %s", s.res.GroupResource, res.GroupResource)
+		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
 	}
 	next, err := newStore(s.cfg, res, s.root, newForms(s.forms.last))
 	if err != nil {
@@ -146,8 +146,8 @@ func groupBy(fields []FieldValue) []string {
 	return labels
 }
 
-// Under returns the Store as another group offers it, one of Resource.AlsoIn: the same objects, shown as the kind of the
-// same name there.
+// Under returns the Store as another group offers it: the same objects, shown as the kind of the same name there, which
+// must have the same hub.
 func (s *Store) Under(group string) (*Store, error) {
 	gk := meta.GroupKind{Group: group, Kind: s.res.Kind}
 	k := s.cfg.Kinds.Kind(gk)

@@ -136,9 +136,6 @@ type ResourceOf[T meta.Object] struct {
 
 	// Type is the kind of the objects; nil means the Go types that are registered for Kind.
 	Type kind.Kind
-	// AlsoIn are further groups that offer the same objects under the same plural and kind, such as events.k8s.io. Their
-	// types have the same hub.
-	AlsoIn []string
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
 

@@ -22,7 +22,7 @@ import (
 func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
-		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, AlsoIn: r.AlsoIn, StorageVersion: r.StorageVersion,
+		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion,
 		Strategy: untyped(r.Strategy), Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
 		Verbs: r.Verbs, KeepItemKind: r.KeepItemKind,
 		TTL:  result(r.TTL),

@@ -87,7 +87,7 @@ func fillNumbers(v any) {
 func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
-	given.Type, given.AlsoIn, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), []string{"g"}, true
+	given.Type, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
 	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
 		return nil, nil
 	}

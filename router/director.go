@@ -7,40 +7,40 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Director sends a request to the REST router if its path is inside a registered group version, else to the prefix
-// mux, then to discovery, and what those do not know to the next server.
+// Director sends a request to the REST router if that serves its resource, else to the prefix mux, then to discovery,
+// and what those do not know to the next server.
 type Director struct {
 	REST      *RESTRouter
 	Discovery *Discovery
 	Prefix    *PrefixMux
-	// Next is the next server of the delegation chain; nil ends it with a plain 404.
+	// Next is the next server of the delegation chain, which shares Discovery. nil ends the chain: with the Status that
+	// there is no such resource inside a group that is known anywhere in the chain, else with a plain 404.
 	Next http.Handler
 }
 
 // ServeHTTP looks only at the request's Info and path.
 func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if info != nil && info.IsResource && d.REST.Knows(info.APIGroup, info.APIVersion) {
-		d.REST.ServeHTTP(w, r)
+	if info != nil && info.IsResource && d.REST.serve(w, r) {
 		return
 	}
-	if h := d.Prefix.Match(r.URL.Path); h != nil {
+	path := r.URL.Path
+	if h := d.Prefix.Match(path); h != nil {
 		h.ServeHTTP(w, r)
 		return
 	}
-	if h := d.Discovery.Match(r.URL.Path); h != nil {
+	if h := d.Discovery.Match(path); h != nil {
 		h.ServeHTTP(w, r)
 		return
 	}
-	if info != nil && d.REST.KnowsGroup(r.URL.Path, info) {
-		WriteError(w, r, ErrNotFound())
-		return
-	}
-	if d.Next != nil {
+	switch {
+	case d.Next != nil:
 		d.Next.ServeHTTP(w, r)
-		return
+	case d.Discovery.KnowsGroup(path, info):
+		WriteError(w, r, ErrNotFound())
+	default:
+		NotFound(w, r)
 	}
-	NotFound(w, r)
 }
 
 // NotFound is the end of the delegation chain: a plain-text 404.

@@ -63,47 +63,81 @@ func TestPrefixMux(t *testing.T) {
 	}
 }
 
-func TestDirector(t *testing.T) {
+// chain is a delegation chain of two servers in front of next: the first serves v1 and g.io/v1, the second further
+// resources in g.io/v1, and h.io/v1.
+func chain(t *testing.T, next http.Handler) *Director {
+	t.Helper()
 	cfg := testConfig(t)
+	shared := NewDiscovery(cfg.Codecs)
 	f := &fake{objects: []request.Encoded{configMap("a", "")}}
-	d := &Director{REST: NewRESTRouter(cfg), Discovery: NewDiscovery(cfg.Codecs), Prefix: NewPrefixMux()}
-	v1 := GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, f)}}
-	g := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g.io", Version: "v1"}, Resources: []Resource{all("configmaps", true, f)}}
-	for _, gv := range []GroupVersion{v1, g} {
-		d.REST.Install(gv)
-		d.Discovery.Install(gv, 1)
+	link := func(next http.Handler, version string, gvs ...GroupVersion) *Director {
+		d := &Director{REST: NewRESTRouter(cfg), Discovery: shared, Prefix: NewPrefixMux(), Next: next}
+		d.REST.Change(nil, gvs)
+		d.Discovery.Change(nil, gvs)
+		if err := d.Prefix.Handle(version, text(version)); err != nil {
+			t.Fatal(err)
+		}
+		return d
 	}
-	if err := d.Prefix.Handle("/version", text("version")); err != nil {
-		t.Fatal(err)
+	gv := func(group, plural string) GroupVersion {
+		res := all(plural, true, f)
+		return GroupVersion{GroupVersion: meta.GroupVersion{Group: group, Version: "v1"}, Resources: []Resource{res}}
 	}
-	const statusBody, plain, next = `"reason":"NotFound"`, "404 page not found\n", "the next server"
+	second := link(next, "/second", gv("g.io", "others"), gv("h.io", "configmaps"))
+	return link(second, "/first", gv("", "configmaps"), gv("g.io", "configmaps"))
+}
+
+func TestDirector(t *testing.T) {
+	const statusBody, plain, foreign = `"reason":"NotFound"`, "404 page not found\n", "another server"
 	for _, delegated := range []bool{false, true} {
-		end := plain
-		if delegated {
-			d.Next, end = text(next), next
+		d, unknown, inGroup := chain(t, nil), plain, statusBody
+		if delegated { // to a server that knows nothing of the chain
+			d, unknown, inGroup = chain(t, text(foreign)), foreign, foreign
 		}
 		for path, want := range map[string]string{
-			"/api/v1/namespaces/ns/configmaps/a": `"name":"a"`,
-			"/version":                           "version",
-			"/api":                               `"versions":["v1"]`,
-			"/api/":                              `"versions":["v1"]`,
-			"/api/v1":                            `"APIResourceList"`,
-			"/apis":                              `"APIGroupList"`,
-			"/apis/g.io":                         `"APIGroup"`,
-			"/apis/g.io/v1/":                     `"APIResourceList"`,
-			"/api/v1/others":                     statusBody, // known version, unknown resource
-			"/apis/g.io/v9":                      statusBody, // known group, unknown version
-			"/apis/g.io/v9/configmaps":           statusBody,
-			"/api/v2/configmaps":                 statusBody,
-			"/apis/h.io":                         end, // unknown group
-			"/apis/h.io/v1/configmaps":           end,
-			"/apis//v1":                          end,
-			"/elsewhere":                         end,
-			"/":                                  end,
+			"/api/v1/namespaces/ns/configmaps/a":       `"name":"a"`,
+			"/apis/g.io/v1/namespaces/ns/configmaps/a": `"name":"a"`,
+			"/apis/g.io/v1/namespaces/ns/others/a":     `"name":"a"`, // the second server's part of a version
+			"/apis/h.io/v1/namespaces/ns/configmaps/a": `"name":"a"`,
+			"/first":                     "/first",
+			"/second":                    "/second",
+			"/api":                       `"versions":["v1"]`,
+			"/api/":                      `"versions":["v1"]`,
+			"/api/v1":                    `"APIResourceList"`,
+			"/apis":                      `"name":"h.io"`, // one picture of all servers
+			"/apis/g.io":                 `"APIGroup"`,
+			"/apis/g.io/v1/":             `"name":"others"`,
+			"/apis/h.io/v1":              `"name":"configmaps"`,
+			"/api/v1/others":             inGroup, // known version, unknown resource
+			"/apis/g.io/v1/nothing":      inGroup,
+			"/apis/g.io/v1/configmaps/a": inGroup, // lacks the namespace
+			"/apis/g.io/v9":              inGroup, // known group, unknown version
+			"/apis/g.io/v9/configmaps":   inGroup,
+			"/apis/h.io/v9":              inGroup,
+			"/api/v2/configmaps":         inGroup,
+			"/apis/i.io":                 unknown,
+			"/apis/i.io/v1/configmaps":   unknown,
+			"/apis//v1":                  unknown,
+			"/elsewhere":                 unknown,
+			"/":                          unknown,
 		} {
 			if got := serve(t, d, "GET", path, "").Body.String(); !strings.Contains(got, want) {
 				t.Errorf("delegated %v: GET %s: got %q, want %q", delegated, path, got, want)
 			}
+		}
+	}
+}
+
+// TestKnowsGroupAllocations holds what the end of the chain asks for every stray request to nothing.
+func TestKnowsGroupAllocations(t *testing.T) {
+	d := chain(t, nil)
+	for path, want := range map[string]bool{"/apis/g.io/v9": true, "/apis/i.io": false, "/apis/": false, "/api": true, "/api/v9": true, "/apix": false} {
+		_, info := parsed(t, "GET", path, "")
+		if got := d.Discovery.KnowsGroup(path, info); got != want {
+			t.Errorf("KnowsGroup(%q): got %v, want %v", path, got, want)
+		}
+		if n := testing.AllocsPerRun(100, func() { d.Discovery.KnowsGroup(path, info); d.REST.find(info) }); n > 0 {
+			t.Errorf("KnowsGroup(%q): got %v allocs, want 0", path, n)
 		}
 	}
 }

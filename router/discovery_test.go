@@ -1,6 +1,7 @@
 package router
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,9 +9,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/openapi"
 )
+
+// Install and Remove change one group version.
+func (d *Discovery) Install(gv GroupVersion) { d.Change(nil, []GroupVersion{gv}) }
+func (d *Discovery) Remove(gv GroupVersion)  { d.Change([]GroupVersion{gv}, nil) }
+
+// things is a group version with one resource.
+func things(group, version string, groupPriority, versionPriority int) GroupVersion {
+	gv := meta.GroupVersion{Group: group, Version: version}
+	return GroupVersion{
+		GroupVersion: gv, GroupPriority: groupPriority, VersionPriority: versionPriority,
+		Resources: []Resource{{Name: "things", Kind: gv.WithKind("Thing"), Lister: &fake{}}},
+	}
+}
 
 // groups are what the tests of discovery serve.
 func groups(tb testing.TB) *Discovery {
@@ -18,16 +33,15 @@ func groups(tb testing.TB) *Discovery {
 	d := NewDiscovery(testConfig(tb).Codecs)
 	f := &fake{}
 	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f, NoPatch: true}
-	things := all("things", true, f)
-	things.ShortNames, things.Categories = []string{"th"}, []string{"all"}
-	v1 := GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{status, all("zebras", false, f), things}}
-	d.Install(v1, 100)
+	main := all("things", true, f)
+	main.ShortNames, main.Categories = []string{"th"}, []string{"all"}
+	v1 := GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{status, all("zebras", false, f), main}}
+	d.Install(v1)
 	for _, gv := range []struct {
 		group, version string
 		priority       int
-	}{{"b.io", "v2", 10}, {"b.io", "v1", 10}, {"a.io", "v1", 10}, {"first.io", "v1", 20}} {
-		d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: gv.group, Version: gv.version},
-			Resources: []Resource{{Name: "things", Kind: meta.GroupVersionKind{Group: gv.group, Version: gv.version, Kind: "Thing"}, Lister: f}}}, gv.priority)
+	}{{"b.io", "v1", 10}, {"b.io", "v2", 10}, {"a.io", "v1", 10}, {"first.io", "v1", 20}} {
+		d.Install(things(gv.group, gv.version, gv.priority, 0))
 	}
 	return d
 }
@@ -143,7 +157,7 @@ func TestAggregatedDiscovery(t *testing.T) {
 	if _, legacy, _ := d.get(t, "GET", "/api", "Accept", aggregatedJSON); !strings.Contains(legacy, `"subresources":[{"subresource":"status"`) {
 		t.Errorf("/api: subresources are not inside their resource: %s", legacy)
 	}
-	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "new.io", Version: "v1"}}, 1)
+	d.Install(things("new.io", "v1", 1, 0))
 	code, body, h = d.get(t, "GET", "/apis", "Accept", aggregatedJSON, "If-None-Match", etag)
 	if code != 200 || h.Get("ETag") == etag || !strings.Contains(body, "new.io") {
 		t.Errorf("after a change: got %d, ETag %s, was %s", code, h.Get("ETag"), etag)
@@ -151,8 +165,8 @@ func TestAggregatedDiscovery(t *testing.T) {
 	if _, plain, _ := d.get(t, "GET", "/apis"); !strings.Contains(plain, "new.io") {
 		t.Errorf("after a change: the plain list is %s", plain)
 	}
-	d.Remove(meta.GroupVersion{Group: "new.io", Version: "v1"})
-	d.Remove(meta.GroupVersion{Group: "never.io", Version: "v1"})
+	d.Remove(things("new.io", "v1", 1, 0))
+	d.Remove(things("never.io", "v1", 1, 0))
 	if _, _, h = d.get(t, "GET", "/apis", "Accept", aggregatedJSON); h.Get("ETag") != etag {
 		t.Errorf("after taking it back: ETag %s, want %s again", h.Get("ETag"), etag)
 	}
@@ -171,46 +185,187 @@ func TestAggregatedDiscovery(t *testing.T) {
 	}
 }
 
-func TestOpenAPI(t *testing.T) {
-	cfg := testConfig(t)
-	d := NewDiscovery(cfg.Codecs)
-	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}}, 1)
-	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
-	v2, v3 := http.HandlerFunc(o.ServeV2), http.HandlerFunc(o.ServeV3)
-	for accept, want := range map[string]string{
-		"": "application/json", "*/*": "application/json", "application/json": "application/json", protoV2: protoV2Old, protoV2Old: protoV2Old,
+// TestDiscoveryOrder installs groups and versions in all sorts of orders.
+func TestDiscoveryOrder(t *testing.T) {
+	type gv struct {
+		group, version                 string
+		groupPriority, versionPriority int
+	}
+	for _, tt := range []struct {
+		name string
+		in   []gv
+		want string
+	}{
+		{"Kubernetes' rule", []gv{{"g", "v1alpha1", 0, 0}, {"g", "v2", 0, 0}, {"g", "foo", 0, 0}, {"g", "v10", 0, 0}, {"g", "v2beta1", 0, 0}, {"g", "v1beta2", 0, 0}, {"g", "v1", 0, 0}},
+			"g: v10 v2 v1 v2beta1 v1beta2 v1alpha1 foo"},
+		{"stated order of versions", []gv{{"g", "v2", 0, 1}, {"g", "v1", 0, 2}, {"g", "v3", 0, 0}}, "g: v1 v2 v3"},
+		{"groups by priority, then by name", []gv{{"b", "v1", 1, 0}, {"c", "v1", 2, 0}, {"a", "v1", 1, 0}}, "c: v1, a: v1, b: v1"},
+		{"the highest priority of a group's versions", []gv{{"a", "v1", 1, 0}, {"b", "v1", 0, 0}, {"b", "v2", 2, 0}}, "b: v2 v1, a: v1"},
+		{"a second part of a version", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "g: v2 v3, f: v1"},
 	} {
-		if w := serve(t, v2, "GET", "/openapi/v2", "", "Accept", accept); w.Code != 200 || w.Header().Get("Content-Type") != want || w.Body.Len() == 0 {
-			t.Errorf("v2, Accept %q: got %d %s", accept, w.Code, w.Header().Get("Content-Type"))
+		d := NewDiscovery(testConfig(t).Codecs)
+		for _, in := range tt.in {
+			d.Install(things(in.group, in.version, in.groupPriority, in.versionPriority))
+		}
+		if got := d.summary(t); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if w := serve(t, v2, "GET", "/openapi/v2", "", "Accept", "text/html"); w.Code != 406 {
-		t.Errorf("v2, Accept text/html: got %d, want 406", w.Code)
+}
+
+// summary is what /apis lists.
+func (d *Discovery) summary(tb testing.TB) string {
+	var list meta.APIGroupList
+	if _, body, _ := d.get(tb, "GET", "/apis"); json.Unmarshal([]byte(body), &list) != nil {
+		tb.Fatal(body)
 	}
-	var index struct {
-		Paths map[string]struct{ ServerRelativeURL string }
+	var groups []string
+	for _, g := range list.Groups {
+		line := g.Name + ":"
+		for _, v := range g.Versions {
+			line += " " + v.Version
+		}
+		groups = append(groups, line)
 	}
-	if w := serve(t, v3, "GET", "/openapi/v3", ""); json.Unmarshal(w.Body.Bytes(), &index) != nil || index.Paths["api/v1"].ServerRelativeURL == "" {
-		t.Fatalf("v3: %s", w.Body)
+	return strings.Join(groups, ", ")
+}
+
+// TestDiscoveryChange changes single resources of versions.
+func TestDiscoveryChange(t *testing.T) {
+	d := NewDiscovery(testConfig(t).Codecs)
+	gv := func(version string, names ...string) []GroupVersion {
+		v := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: version}}
+		for _, name := range names {
+			v.Resources = append(v.Resources, Resource{Name: name})
+		}
+		return []GroupVersion{v}
 	}
-	url := index.Paths["api/v1"].ServerRelativeURL
-	w := serve(t, v3, "GET", url, "")
-	if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !json.Valid(w.Body.Bytes()) {
-		t.Errorf("GET %s: %d %v", url, w.Code, w.Header())
-	}
-	if again := serve(t, v3, "GET", url, "", "If-None-Match", w.Header().Get("ETag")); again.Code != 304 {
-		t.Errorf("with the ETag: got %d, want 304", again.Code)
-	}
-	if old := serve(t, v3, "GET", "/openapi/v3/api/v1?hash=OLD", ""); old.Code != 301 || old.Header().Get("Location") != url {
-		t.Errorf("with an old hash: got %d to %s, want 301 to %s", old.Code, old.Header().Get("Location"), url)
-	}
-	for _, path := range []string{"/openapi/v3/none", "/openapi/v3/v2", "/openapi/v3/v3", "/openapi/v3//v2", "/openapi/v3/v2proto"} {
-		if w := serve(t, v3, "GET", path, ""); w.Code != 404 {
-			t.Errorf("GET %s: got %d, want 404", path, w.Code)
+	for _, step := range []struct {
+		name    string
+		out, in []GroupVersion
+		want    string // of v1
+	}{
+		{"install", nil, gv("v1", "b/status", "b", "b/scale"), "b b/scale b/status"},
+		{"names around a slash", nil, gv("v1", "b-c", "a", "b0"), "a b b/scale b/status b-c b0"},
+		{"replace, with other subresources", nil, gv("v1", "b", "b/exec"), "a b b/exec b-c b0"},
+		{"remove one", gv("v1", "b"), nil, "a b-c b0"},
+		{"remove what is not there", gv("v1", "x"), nil, "a b-c b0"},
+		{"exchange", gv("v1", "a", "b-c"), gv("v1", "c"), "b0 c"},
+		{"another version", nil, gv("v2", "b0"), "b0 c"},
+		{"remove the rest", gv("v1", "b0", "c"), nil, ""},
+	} {
+		d.Change(step.out, step.in)
+		var list meta.APIResourceList
+		if code, body, _ := d.get(t, "GET", "/apis/g/v1"); code == 200 && json.Unmarshal([]byte(body), &list) != nil {
+			t.Fatal(body)
+		}
+		var names []string
+		for _, r := range list.APIResources {
+			names = append(names, r.Name)
+		}
+		if got := strings.Join(names, " "); got != step.want {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
 		}
 	}
-	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "new.io", Version: "v1"}}, 1)
-	if w := serve(t, v3, "GET", "/openapi/v3", ""); !strings.Contains(w.Body.String(), "apis/new.io/v1") {
-		t.Errorf("after a change: %s", w.Body)
+	if got := d.summary(t); got != "g: v2" {
+		t.Errorf("after removing v1: got %q", got)
+	}
+	if got := strings.Join(d.Paths(), " "); got != "/apis /apis/g /apis/g/v2" {
+		t.Errorf("Paths: got %q", got)
+	}
+}
+
+// TestDiscoveryKeeps shows that a change makes anew what it concerns, and nothing else; and nothing before somebody asks.
+func TestDiscoveryKeeps(t *testing.T) {
+	d := groups(t)
+	aggregatedProto := strings.Replace(aggregatedJSON, "json", "vnd.kubernetes.protobuf", 1)
+	read := func() *picture {
+		for _, accept := range []string{aggregatedJSON, aggregatedProto, "application/json"} {
+			for _, path := range append(d.Paths(), "/api", "/apis") {
+				d.get(t, "GET", path, "Accept", accept)
+			}
+		}
+		return d.now.Load()
+	}
+	before := read()
+	d.Install(things("b.io", "v3", 10, 0))
+	after := d.now.Load()
+	for v := range before.all {
+		now := after.find(v.Group, v.Version)
+		if now != v || now.doc.bodies[0].Load() == nil || now.part[0].Load() == nil || now.part[codec.Protobuf].Load() == nil {
+			t.Errorf("%s: its documents are lost", v.GroupVersion)
+		}
+	}
+	for name, g := range before.groups {
+		if kept := after.groups[name] == g; kept != (name != "b.io") {
+			t.Errorf("group %q: kept %v", name, kept)
+		}
+	}
+	made := after.find("b.io", "v3")
+	if made.doc.bodies[0].Load() != nil || made.part[0].Load() != nil || after.list.bodies[0].Load() != nil || after.aggregated[0][0].Load() != nil {
+		t.Error("a change made documents")
+	}
+	d.Remove(things("b.io", "v9", 0, 0))
+	d.Remove(GroupVersion{GroupVersion: made.GroupVersion, Resources: []Resource{{Name: "others"}}})
+	if d.now.Load() != after {
+		t.Error("a change that changes nothing made a new picture")
+	}
+}
+
+// TestAggregatedParts holds the documents that are put together from parts to what encoding the whole gives.
+func TestAggregatedParts(t *testing.T) {
+	d := groups(t)
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "empty.io", Version: "v1"}})
+	p := d.now.Load()
+	for _, legacy := range []bool{false, true} {
+		list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
+		list.SetGroupVersionKind(listKind)
+		for _, g := range p.inOrder() {
+			if (g.name == "") != legacy {
+				continue
+			}
+			var versions []apidiscoveryv2.APIVersionDiscovery
+			for _, v := range g.versions {
+				versions = append(versions, v.aggregated())
+			}
+			list.Items = append(list.Items, *g.aggregated(versions))
+		}
+		for _, typ := range []codec.Type{codec.JSON, codec.Protobuf} {
+			want, err := d.codecs.Append(nil, list, codec.Media{Type: typ})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.aggregatedDoc(legacy, typ)
+			if err != nil || !bytes.Equal(got.body, want) {
+				t.Errorf("legacy %v, type %v: got %q, %v, want %q", legacy, typ, got.body, err, want)
+			}
+		}
+	}
+	none, err := NewDiscovery(d.codecs).now.Load().aggregatedDoc(false, codec.JSON)
+	if err != nil || !bytes.HasSuffix(none.body, []byte(`"items":[]}`+"\n")) {
+		t.Errorf("without groups: got %s, %v", none.body, err)
+	}
+}
+
+// BenchmarkDiscovery measures the documents of everything after one group version has changed.
+func BenchmarkDiscovery(b *testing.B) {
+	for _, n := range []int{10, 600} {
+		for name, header := range map[string]string{"plain": "application/json", "aggregated": aggregatedJSON} {
+			b.Run(fmt.Sprintf("form=%s/groups=%d", name, n), func(b *testing.B) {
+				d := NewDiscovery(testConfig(b).Codecs)
+				for i := range n {
+					d.Install(things(fmt.Sprintf("g%d.io", i), "v1", 0, 0))
+				}
+				changed := []GroupVersion{things("changed.io", "v1", 0, 0)}
+				d.get(b, "GET", "/apis", "Accept", header)
+				b.ReportAllocs()
+				for b.Loop() {
+					d.Change(nil, changed)
+					if code, _, _ := d.get(b, "GET", "/apis", "Accept", header); code != 200 {
+						b.Fatal(code)
+					}
+				}
+			})
+		}
 	}
 }

@@ -10,22 +10,28 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// OpenAPI answers /openapi/v2 and /openapi/v3. Documents are made from what discovery knows when somebody asks for the
-// first time, and kept as bytes until a group version comes or goes.
+// OpenAPI answers /openapi/v2 and /openapi/v3, from what Discovery knows.
+//
+// A document is made when somebody asks for it, or for the index, which has the hashes of all. It is kept as bytes for as
+// long as what it describes: of each group version and each group one document of version 3, of everything the index and
+// version 2 in its two forms. When a group version changes, its own document, the index and version 2 are made again at
+// the next request for them, and nothing else.
 type OpenAPI struct {
 	info      openapi.Info
 	codecs    *codec.Factory
 	discovery *Discovery
-	// extra documents describe what is no group: /version.
-	extra []openapi.Document
+	// fixed are the documents of what does not come and go; few.
+	fixed []*fixedSchema
+}
 
-	mu         sync.Mutex
-	generation uint64 // of discovery when docs was made
-	docs       []openapi.Document
-	slots      map[string]*schemaSlot // by key
+// fixedSchema is a document that depends on nothing.
+type fixedSchema struct {
+	doc    openapi.Document
+	schema schemaSlot
 }
 
 // schemaSlot is the place of a document, which is made once, by the first who asks for it. Others wait for him.
@@ -50,113 +56,157 @@ const (
 
 // NewOpenAPI returns the endpoints for what d knows and some further documents.
 func NewOpenAPI(info openapi.Info, codecs *codec.Factory, d *Discovery, extra ...openapi.Document) *OpenAPI {
-	return &OpenAPI{info: info, codecs: codecs, discovery: d, extra: extra}
+	o := &OpenAPI{info: info, codecs: codecs, discovery: d}
+	for _, doc := range slices.Concat(extra, []openapi.Document{openapi.GroupDocument("apis"), openapi.GroupDocument("api")}) {
+		o.fixed = append(o.fixed, &fixedSchema{doc: doc})
+	}
+	return o
 }
 
-// documents describes all that is served.
-func (o *OpenAPI) documents() []openapi.Document {
-	docs := append([]openapi.Document(nil), o.extra...)
-	for _, gv := range o.discovery.Versions() {
-		path := "apis/" + gv.GroupVersion.String()
-		if gv.Group == "" {
-			path = "api/" + gv.Version
+// get returns the document in a slot, which make makes if there is none.
+func (s *schemaSlot) get(make func() []byte) *schemaDoc {
+	s.once.Do(func() {
+		body := make()
+		s.doc = schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
+	})
+	return &s.doc
+}
+
+// described is something that has a document of version 3.
+type described interface {
+	path() string
+	slot() *schemaSlot
+	describe(o *OpenAPI) openapi.Document
+}
+
+// doc returns the document of version 3.
+func (o *OpenAPI) doc(d described) *schemaDoc {
+	return d.slot().get(func() []byte { return openapi.V3JSON(o.info, d.describe(o)) })
+}
+
+// find returns what a path of version 3 stands for, nil if nothing.
+func (o *OpenAPI) find(p *picture, path string) described {
+	for _, f := range o.fixed {
+		if f.path() == path && f.exists(p) {
+			return f
 		}
-		doc := openapi.Document{Path: path, GroupVersion: gv.GroupVersion}
-		for i := range gv.Resources {
-			doc.Resources = append(doc.Resources, o.resource(&gv.Resources[i]))
+	}
+	prefix, rest, _ := strings.Cut(path, "/")
+	name, version := "", rest
+	switch prefix {
+	case "apis":
+		name, version, _ = strings.Cut(rest, "/")
+		if name == "" {
+			return nil
 		}
-		docs = append(docs, doc)
+		if g := p.groups[name]; g != nil && version == "" {
+			return g
+		}
+	case "api":
+	default:
+		return nil
 	}
-	for _, path := range o.discovery.groupPaths() {
-		docs = append(docs, openapi.GroupDocument(path))
+	if v := p.find(name, version); v != nil {
+		return v
 	}
-	return docs
+	return nil
+}
+
+// everything yields all that has a document.
+func (o *OpenAPI) everything(p *picture) (all []described) {
+	for _, f := range o.fixed {
+		if f.exists(p) {
+			all = append(all, f)
+		}
+	}
+	for v := range p.all {
+		all = append(all, v)
+	}
+	for _, g := range p.listed {
+		all = append(all, g)
+	}
+	return all
+}
+
+// exists reports whether there is something to describe: the list of the legacy group's versions needs one.
+func (f *fixedSchema) exists(p *picture) bool { return f.doc.Path != "api" || p.groups[""] != nil }
+
+func (f *fixedSchema) path() string                       { return f.doc.Path }
+func (f *fixedSchema) slot() *schemaSlot                  { return &f.schema }
+func (f *fixedSchema) describe(*OpenAPI) openapi.Document { return f.doc }
+
+func (g *group) path() string                       { return "apis/" + g.name }
+func (g *group) slot() *schemaSlot                  { return g.schema }
+func (g *group) describe(*OpenAPI) openapi.Document { return openapi.GroupDocument(g.path()) }
+
+func (v *version) slot() *schemaSlot { return &v.schema }
+
+func (v *version) describe(o *OpenAPI) openapi.Document {
+	doc := openapi.Document{Path: v.path(), GroupVersion: v.GroupVersion}
+	for _, r := range v.resources {
+		for i := range r.list {
+			doc.Resources = append(doc.Resources, o.resource(&r.list[i]))
+		}
+	}
+	return doc
 }
 
 func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	list := r.Kind.GroupVersion().WithKind(r.Kind.Kind + "List")
+	object := openapi.Model{Kind: r.Kind}
+	if v := kind.In(r.Type, r.Kind.Version); v.Type != nil {
+		object.Type = v.Type
+	} else {
+		object.Schema = v.Schema
+	}
 	return openapi.Resource{
 		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.KeepItemKind,
-		Object: openapi.Model{Kind: r.Kind, Type: o.codecs.TypeOf(r.Kind)},
-		List:   openapi.Model{Kind: list, Type: o.codecs.TypeOf(list)},
+		Object: object, List: openapi.Model{Kind: list, Type: o.codecs.TypeOf(list)},
 	}
 }
 
-// The keys of documents that are no path of version 3. Paths have no slash at their ends.
-const (
-	keyV2      = "/v2"
-	keyV2Proto = "/v2proto"
-	keyV3      = "/v3"
-)
-
-// get returns a finished document, or makes it. key is one of the above or a path of version 3. nil means that there
-// is no such document.
-func (o *OpenAPI) get(key string) *schemaDoc {
-	slot, docs := o.slot(key)
-	if slot == nil {
-		return nil
-	}
-	slot.once.Do(func() {
-		var body []byte
-		switch key {
-		case keyV2:
-			body = openapi.V2JSON(o.info, docs)
-		case keyV2Proto:
-			body = openapi.V2Proto(o.info, docs)
-		case keyV3:
-			var entries []openapi.Entry
-			for _, doc := range docs {
-				if made := o.get(doc.Path); made != nil {
-					entries = append(entries, openapi.Entry{Path: doc.Path, Hash: made.etag})
-				}
-			}
-			body = openapi.Index(entries)
-		default:
-			body = openapi.V3JSON(o.info, docs[indexOf(docs, key)])
+// index is the index of version 3. It makes the documents that are missing, for their hashes.
+func (o *OpenAPI) index(p *picture) *schemaDoc {
+	return p.schemas.index.get(func() []byte {
+		var entries []openapi.Entry
+		for _, d := range o.everything(p) {
+			entries = append(entries, openapi.Entry{Path: d.path(), Hash: o.doc(d).etag})
 		}
-		slot.doc = schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
+		return openapi.Index(entries)
 	})
-	return &slot.doc
 }
 
-// slot returns the place of a document, nil if there is no such document, and what to make documents from.
-func (o *OpenAPI) slot(key string) (*schemaSlot, []openapi.Document) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g := o.discovery.Generation(); g != o.generation || o.slots == nil {
-		o.generation, o.slots, o.docs = g, map[string]*schemaSlot{}, o.documents()
+// v2 is version 2, as JSON or as protobuf.
+func (o *OpenAPI) v2(p *picture, proto bool) *schemaDoc {
+	slot, write := &p.schemas.v2, openapi.V2JSON
+	if proto {
+		slot, write = &p.schemas.v2proto, openapi.V2Proto
 	}
-	slot, ok := o.slots[key]
-	if !ok {
-		if key[0] != '/' && indexOf(o.docs, key) < 0 {
-			return nil, nil
+	return slot.get(func() []byte {
+		var docs []openapi.Document
+		for _, d := range o.everything(p) {
+			docs = append(docs, d.describe(o))
 		}
-		slot = &schemaSlot{}
-		o.slots[key] = slot
-	}
-	return slot, o.docs
-}
-
-func indexOf(docs []openapi.Document, path string) int {
-	return slices.IndexFunc(docs, func(d openapi.Document) bool { return d.Path == path })
+		return write(o.info, docs)
+	})
 }
 
 // ServeV2 answers /openapi/v2.
 func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
-	key, contentType := acceptV2(r.Header.Get("Accept"))
-	if key == "" { // kube-apiserver says no more either
+	contentType := acceptV2(r.Header.Get("Accept"))
+	if contentType == "" { // kube-apiserver says no more either
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
 	w.Header().Set("Vary", "Accept-Encoding")
 	w.Header().Add("Vary", "Accept")
-	serveDoc(w, r, o.get(key), contentType)
+	serveDoc(w, r, o.v2(o.discovery.now.Load(), contentType == protoV2Old), contentType)
 }
 
-// acceptV2 picks the form that comes first in an Accept header.
-func acceptV2(accept string) (key, contentType string) {
+// acceptV2 picks the form that comes first in an Accept header; "" if there is none.
+func acceptV2(accept string) (contentType string) {
 	if accept == "" {
-		return keyV2, codec.JSONType
+		return codec.JSONType
 	}
 	for _, clause := range strings.Split(accept, ",") {
 		typ, _, err := mime.ParseMediaType(clause)
@@ -165,27 +215,28 @@ func acceptV2(accept string) (key, contentType string) {
 		}
 		switch typ {
 		case protoV2, protoV2Old:
-			return keyV2Proto, protoV2Old
+			return protoV2Old
 		case codec.JSONType, "application/*", "*/*":
-			return keyV2, codec.JSONType
+			return codec.JSONType
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // ServeV3 answers /openapi/v3, the index, and the documents below it.
 func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
+	p := o.discovery.now.Load()
 	path := strings.Trim(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
 	if path == "" {
-		doc := o.get(keyV3)
-		serveDoc(w, r, doc, "text/plain; charset=utf-8")
+		serveDoc(w, r, o.index(p), "text/plain; charset=utf-8")
 		return
 	}
-	doc := o.get(path)
-	if doc == nil {
+	found := o.find(p, path)
+	if found == nil {
 		NotFound(w, r)
 		return
 	}
+	doc := o.doc(found)
 	if hash := r.URL.Query().Get("hash"); hash != "" {
 		if hash != doc.etag { // the client's index is old
 			w.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
@@ -214,36 +265,4 @@ func serveDoc(w http.ResponseWriter, r *http.Request, doc *schemaDoc, contentTyp
 	h.Set("Content-Length", fmt.Sprint(len(doc.body)))
 	w.WriteHeader(http.StatusOK)
 	w.Write(doc.body)
-}
-
-// Versions lists all group versions that discovery knows, the legacy ones first.
-func (d *Discovery) Versions() []GroupVersion {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out := append([]GroupVersion(nil), d.legacy.versions...)
-	for i := range d.groups {
-		out = append(out, d.groups[i].versions...)
-	}
-	return out
-}
-
-// Generation counts the changes of what discovery knows.
-func (d *Discovery) Generation() uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.generation
-}
-
-// groupPaths lists the paths of the documents that describe groups.
-func (d *Discovery) groupPaths() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	paths := []string{"apis"}
-	if len(d.legacy.versions) > 0 {
-		paths = append(paths, "api")
-	}
-	for i := range d.groups {
-		paths = append(paths, "apis/"+d.groups[i].name)
-	}
-	return paths
 }

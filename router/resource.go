@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -73,10 +74,29 @@ func (r *Resource) Verbs() []string {
 	return verbs
 }
 
-// GroupVersion is a served group version with its resources, main resources and subresources alike.
+// plural is the name of the resource, without the subresource.
+func (r *Resource) plural() string {
+	plural, _, _ := strings.Cut(r.Name, "/")
+	return plural
+}
+
+// GroupVersion is a group version with resources that are served in it, main resources and subresources alike.
 type GroupVersion struct {
 	meta.GroupVersion
 	Resources []Resource
+	// GroupPriority orders groups in discovery, VersionPriority the versions of a group: highest first. Equal groups are
+	// listed by name, equal versions as scheme.CompareVersions has them. Where several are stated, the highest counts.
+	GroupPriority, VersionPriority int
+}
+
+// byPlural puts resources with their subresources.
+func byPlural(resources []Resource) map[string][]Resource {
+	m := make(map[string][]Resource, len(resources))
+	for i := range resources {
+		plural := resources[i].plural()
+		m[plural] = append(m[plural], resources[i])
+	}
+	return m
 }
 
 // Config is what all endpoints of a server share.

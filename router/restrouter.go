@@ -14,22 +14,26 @@ import (
 
 // RESTRouter finds the endpoint of a resource request. It is one gorilla/mux router with a route for each form of
 // path; the routes match on the request's Info, so that a path is taken apart once and the cost does not grow with
-// the number of resources. Group versions may come and go while it serves.
+// the number of resources.
+//
+// Resources may come and go while it serves. A request sees one state, found without a lock. A change copies the list of
+// group versions and those of them that it touches, not their endpoints.
 type RESTRouter struct {
 	cfg    *Config
 	mux    *mux.Router
-	mu     sync.Mutex
+	mu     sync.Mutex // serialises changes
 	routes atomic.Pointer[routes]
 }
 
-// routes is one state of the router. It is immutable.
-type routes struct {
-	endpoints map[routeKey]*endpoint
-	versions  map[meta.GroupVersion]bool
-	groups    map[string]int // group -> number of versions
-}
+// routes is one state of the router: resources by plural, by group version. It is immutable.
+type routes map[meta.GroupVersion]map[string]*resourceRoutes
 
-type routeKey struct{ group, version, resource, subresource string }
+// resourceRoutes are the endpoints of a resource in one version.
+type resourceRoutes struct {
+	uses *uses
+	main *endpoint            // nil if there are only subresources
+	subs map[string]*endpoint // nil without subresources
+}
 
 // NewRESTRouter returns a router without resources.
 func NewRESTRouter(cfg *Config) *RESTRouter {
@@ -41,75 +45,142 @@ func NewRESTRouter(cfg *Config) *RESTRouter {
 	return rr
 }
 
-// Install adds a group version with its resources, or replaces it.
-func (rr *RESTRouter) Install(gv GroupVersion) { rr.replace(gv.GroupVersion, &gv) }
-
-// Remove takes a group version out.
-func (rr *RESTRouter) Remove(gv meta.GroupVersion) { rr.replace(gv, nil) }
-
-func (rr *RESTRouter) replace(gv meta.GroupVersion, with *GroupVersion) {
+// Change takes the resources of out away and serves those of in, each with its subresources, in one step: no request
+// sees a state in between. Of out only names are read. What in brings replaces what is there under the same name. The
+// result is what is no longer served.
+func (rr *RESTRouter) Change(out, in []GroupVersion) Retired {
 	rr.mu.Lock()
 	defer rr.mu.Unlock()
-	old := rr.routes.Load()
-	next := &routes{endpoints: map[routeKey]*endpoint{}, versions: map[meta.GroupVersion]bool{}, groups: map[string]int{}}
-	for k, e := range old.endpoints {
-		if k.group != gv.Group || k.version != gv.Version {
-			next.endpoints[k] = e
-		}
+	change := newRouteChange(rr)
+	for i := range out {
+		change.remove(&out[i])
 	}
-	for v := range old.versions {
-		if v != gv {
-			next.versions[v] = true
-		}
+	for i := range in {
+		change.add(&in[i])
 	}
-	if with != nil {
-		next.versions[gv] = true
-		for i := range with.Resources {
-			res := &with.Resources[i]
-			name, sub, _ := strings.Cut(res.Name, "/")
-			next.endpoints[routeKey{gv.Group, gv.Version, name, sub}] = newEndpoint(rr.cfg, gv, res)
-		}
+	rr.routes.Store(&change.next)
+	for _, u := range change.retired {
+		u.retire()
 	}
-	for v := range next.versions {
-		next.groups[v.Group]++
-	}
-	rr.routes.Store(next)
+	return change.retired
 }
 
-// Knows reports whether a group version is installed.
-func (rr *RESTRouter) Knows(group, version string) bool {
-	return rr.routes.Load().versions[meta.GroupVersion{Group: group, Version: version}]
+// routeChange makes the next state of a router.
+type routeChange struct {
+	router  *RESTRouter
+	next    routes
+	touched map[meta.GroupVersion]bool // whose map in next is its own
+	retired Retired
 }
 
-// KnowsGroup reports whether path is inside a group that has versions here, though maybe not the one asked for.
-func (rr *RESTRouter) KnowsGroup(path string, info *request.Info) bool {
-	groups := rr.routes.Load().groups
-	if info.IsResource {
-		return groups[info.APIGroup] > 0
+func newRouteChange(rr *RESTRouter) *routeChange {
+	now := *rr.routes.Load()
+	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{}}
+	for gv, resources := range now {
+		c.next[gv] = resources
 	}
-	if rest, ok := strings.CutPrefix(path, "/apis/"); ok {
-		group, _, _ := strings.Cut(rest, "/")
-		return group != "" && groups[group] > 0
+	return c
+}
+
+// resources returns the resources of a group version, to be changed.
+func (c *routeChange) resources(gv meta.GroupVersion) map[string]*resourceRoutes {
+	now := c.next[gv]
+	if c.touched[gv] && now != nil {
+		return now
 	}
-	return (path == "/api" || strings.HasPrefix(path, "/api/")) && groups[""] > 0
+	own := make(map[string]*resourceRoutes, len(now)+1)
+	for plural, r := range now {
+		own[plural] = r
+	}
+	c.next[gv], c.touched[gv] = own, true
+	return own
+}
+
+func (c *routeChange) remove(gv *GroupVersion) {
+	resources := c.resources(gv.GroupVersion)
+	for i := range gv.Resources {
+		c.drop(resources, gv.Resources[i].plural())
+	}
+	if len(resources) == 0 {
+		delete(c.next, gv.GroupVersion)
+	}
+}
+
+func (c *routeChange) drop(resources map[string]*resourceRoutes, plural string) {
+	if r := resources[plural]; r != nil {
+		delete(resources, plural)
+		c.retired = append(c.retired, r.uses)
+	}
+}
+
+func (c *routeChange) add(gv *GroupVersion) {
+	resources := c.resources(gv.GroupVersion)
+	for plural, list := range byPlural(gv.Resources) {
+		c.drop(resources, plural)
+		r := &resourceRoutes{uses: newUses()}
+		for i := range list {
+			r.add(c.router.endpoint(gv.GroupVersion, list[i], r.uses))
+		}
+		resources[plural] = r
+	}
+}
+
+func (r *resourceRoutes) add(e *endpoint) {
+	_, sub, ok := strings.Cut(e.res.Name, "/")
+	if !ok {
+		r.main = e
+		return
+	}
+	if r.subs == nil {
+		r.subs = map[string]*endpoint{}
+	}
+	r.subs[sub] = e
+}
+
+// endpoint makes an endpoint whose requests are counted.
+func (rr *RESTRouter) endpoint(gv meta.GroupVersion, res Resource, u *uses) *endpoint {
+	if res.Watcher != nil {
+		res.Watcher = &countedWatcher{Watcher: res.Watcher, uses: u}
+	}
+	e := newEndpoint(rr.cfg, gv, &res)
+	for _, verbs := range []map[string]http.Handler{e.itemVerbs, e.collectionVerbs} {
+		for verb, h := range verbs {
+			verbs[verb] = &counted{uses: u, next: h, late: rr}
+		}
+	}
+	return e
 }
 
 // ServeHTTP answers a resource request: 404 if there is no such resource, 405 if it does not do that.
 func (rr *RESTRouter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var match mux.RouteMatch
-	if rr.mux.Match(r, &match) && match.Handler != nil {
-		if r.Method == http.MethodHead { // its verb is that of a GET, and no resource serves it
-			match.Handler = notAllowed
-		}
-		match.Handler.ServeHTTP(w, r)
-		return
+	if !rr.serve(w, r) {
+		WriteError(w, r, ErrNotFound())
 	}
-	WriteError(w, r, ErrNotFound())
+}
+
+// serve is ServeHTTP, but returns false and does nothing if there is no such resource.
+func (rr *RESTRouter) serve(w http.ResponseWriter, r *http.Request) bool {
+	var match mux.RouteMatch
+	if !rr.mux.Match(r, &match) || match.Handler == nil {
+		return false
+	}
+	if r.Method == http.MethodHead { // its verb is that of a GET, and no resource serves it
+		match.Handler = notAllowed
+	}
+	match.Handler.ServeHTTP(w, r)
+	return true
 }
 
 // find returns the endpoint that a request's Info names, or nil.
 func (rr *RESTRouter) find(info *request.Info) *endpoint {
-	return rr.routes.Load().endpoints[routeKey{info.APIGroup, info.APIVersion, info.Resource, info.Subresource}]
+	r := (*rr.routes.Load())[meta.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][info.Resource]
+	switch {
+	case r == nil:
+		return nil
+	case info.Subresource == "":
+		return r.main
+	}
+	return r.subs[info.Subresource]
 }
 
 // matchItem matches /resource/name and /resource/name/subresource, in a namespace if the resource is namespaced.

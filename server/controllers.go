@@ -87,10 +87,10 @@ func startNamespaceController(_ context.Context, s *Server) error {
 // behind is deleted after them.
 func (s *Server) namespacedStores() []controller.Content {
 	var list []*registry.Store
-	for _, store := range s.stores {
-		res := store.Resource()
+	for e := range s.table.now.Load().resources {
+		res := e.store.Resource()
 		if res.Namespaced && (res.Verbs == nil || slices.Contains(res.Verbs, "deletecollection")) {
-			list = append(list, store)
+			list = append(list, e.store)
 		}
 	}
 	slices.SortFunc(list, func(a, b *registry.Store) int {

@@ -4,14 +4,19 @@
 //	s, err := server.New(server.Config{})
 //	err = s.Run(ctx)
 //
-// A Server is a chain of GenericServers in front of one store. Each GenericServer has a director with a REST router,
-// discovery and a prefix mux of its own, and hands what it does not know to the next.
+// A Server is a chain of GenericServers in front of one store. Each GenericServer has a director with a REST router and a
+// prefix mux of its own, and hands what it does not know to the next; all show one picture in discovery.
+//
+// Resources come and go while the server runs, through one table: Server.Install, Replace and Remove. What is not in it
+// does not exist.
 //
 // Guarantees: the zero Config works. New validates the entire configuration and starts nothing that Run or Close does
 // not end. Run returns once everything that the server started has ended, in this order: readiness fails, watches
 // end and requests finish, listeners close, controllers stop, the cache and then the store close.
 //
+// Locks, in this order: table.change, GenericServer.mu; then those of the router, which call nothing of this package.
+//
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
-// Read: config.go, server.go, generic.go, group.go, core.go, hooks.go, health.go, listen.go, then controller/.
+// Read: config.go, server.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go, health.go, listen.go, then controller/.
 package server

@@ -2,13 +2,17 @@ package server
 
 import (
 	"net/http"
+	"strings"
+	"sync"
 
 	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// GenericServer is one link of the delegation chain: a director with its REST router, discovery and prefix mux. What
-// it does not know goes to the next one. It can be used alone. Groups and paths may come and go while it serves.
+// GenericServer is one link of the delegation chain: a director with its REST router and prefix mux. What it does not
+// know goes to the next one. It can be used alone. Resources and paths may come and go while it serves.
+//
+// The links of a chain share one Discovery, so that each shows, and makes documents of, what all of them serve. The
+// resources of a group version may be spread over several links.
 type GenericServer struct {
 	Name      string
 	REST      *router.RESTRouter
@@ -16,14 +20,16 @@ type GenericServer struct {
 	Paths     *router.PrefixMux
 
 	director *router.Director
+	mu       sync.Mutex // serialises changes, so that routes and discovery agree
 }
 
-// NewGenericServer returns a server that knows nothing yet. next may be nil: the end of the chain.
-func NewGenericServer(name string, cfg *router.Config, codecs *codec.Factory, next *GenericServer) *GenericServer {
+// NewGenericServer returns a server that knows nothing yet. discovery is that of the chain. next may be nil: the end of
+// the chain.
+func NewGenericServer(name string, cfg *router.Config, discovery *router.Discovery, next *GenericServer) *GenericServer {
 	g := &GenericServer{
 		Name:      name,
 		REST:      router.NewRESTRouter(cfg),
-		Discovery: router.NewDiscovery(codecs),
+		Discovery: discovery,
 		Paths:     router.NewPrefixMux(),
 	}
 	g.director = &router.Director{REST: g.REST, Discovery: g.Discovery, Prefix: g.Paths}
@@ -36,10 +42,50 @@ func NewGenericServer(name string, cfg *router.Config, codecs *codec.Factory, ne
 // ServeHTTP answers a request that has come through the filters.
 func (g *GenericServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.ServeHTTP(w, r) }
 
-// Install serves the versions of a group, the preferred one first.
-func (g *GenericServer) Install(priority int, versions ...router.GroupVersion) {
-	for _, gv := range versions {
-		g.REST.Install(gv)
-		g.Discovery.Install(gv, priority)
+// Install serves resources, beside those that are there; what has the name of one takes its place. They are in discovery
+// when they are served.
+func (g *GenericServer) Install(versions ...router.GroupVersion) { g.Replace(nil, versions) }
+
+// Remove ends resources, subresources with their resource. They are not in discovery any more when they end.
+func (g *GenericServer) Remove(versions ...router.GroupVersion) router.Retired {
+	return g.Replace(versions, nil)
+}
+
+// Replace is Remove and Install with no moment in between: a request sees the old resources or the new ones. A resource
+// in both is always there, and discovery shows the old one until the new one is served.
+func (g *GenericServer) Replace(old, with []router.GroupVersion) router.Retired {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.Discovery.Change(missing(old, with), nil)
+	retired := g.REST.Change(old, with)
+	g.Discovery.Change(nil, with)
+	return retired
+}
+
+// missing returns the resources of old that are not in with.
+func missing(old, with []router.GroupVersion) []router.GroupVersion {
+	type place struct{ group, version, plural string }
+	placeOf := func(gv *router.GroupVersion, r *router.Resource) place {
+		plural, _, _ := strings.Cut(r.Name, "/")
+		return place{gv.Group, gv.Version, plural}
 	}
+	stay := map[place]bool{}
+	for i := range with {
+		for j := range with[i].Resources {
+			stay[placeOf(&with[i], &with[i].Resources[j])] = true
+		}
+	}
+	var gone []router.GroupVersion
+	for i := range old {
+		gv := router.GroupVersion{GroupVersion: old[i].GroupVersion}
+		for j := range old[i].Resources {
+			if r := &old[i].Resources[j]; !stay[placeOf(&old[i], r)] {
+				gv.Resources = append(gv.Resources, *r)
+			}
+		}
+		if len(gv.Resources) > 0 {
+			gone = append(gone, gv)
+		}
+	}
+	return gone
 }

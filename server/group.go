@@ -1,12 +1,12 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -14,61 +14,33 @@ import (
 // resource is served in each version in which its kind is registered.
 type Group struct {
 	Name string
-	// Priority orders groups in discovery, highest first.
+	// Priority orders groups in discovery, highest first. Versions follow the order of their kinds.
 	Priority int
-	// AddToScheme registers the group's types, defaults and conversions.
+	// AddToScheme registers the group's types, defaults and conversions. New calls it.
 	AddToScheme func(*scheme.Scheme)
 	Resources   []registry.Resource
+	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
+	// and kind: the same objects in one store.
+	Shared []meta.GroupResource
 }
 
-// resourcesOf makes a group's stores and returns its versions with the resources served in each, the preferred
-// version first.
-func (s *Server) resourcesOf(g *Group) ([]router.GroupVersion, error) {
-	versions := s.Scheme.VersionsOf(g.Name)
-	if len(versions) == 0 {
-		return nil, fmt.Errorf("server: group %q has no versions in the scheme", g.Name)
+// versionPriority is the place of the i-th of a kind's versions in discovery. The order of a kind needs one only where
+// it is not that of all groups.
+func versionPriority(versions []*kind.Version, i int) int {
+	usual := slices.IsSortedFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
+	if usual {
+		return 0
 	}
-	out := make([]router.GroupVersion, len(versions))
-	for i, gv := range versions {
-		out[i].GroupVersion = gv
-	}
-	for _, res := range g.Resources {
-		if res.GroupResource.Group != g.Name {
-			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
-		}
-		store, err := registry.New(s.registry, res)
-		if err != nil {
-			return nil, err
-		}
-		s.stores[res.GroupResource] = store
-		s.keys.add(res.GroupResource, store.Objects().Prefix())
-		served := false
-		for i := range out {
-			kind := out[i].GroupVersion.WithKind(res.Kind)
-			if !s.Scheme.Recognizes(kind) {
-				continue
-			}
-			served = true
-			offered, err := routes(store, kind)
-			if err != nil {
-				return nil, err
-			}
-			out[i].Resources = append(out[i].Resources, offered...)
-		}
-		if !served {
-			return nil, fmt.Errorf("server: kind %s of %s is registered in no version", res.Kind, res.GroupResource)
-		}
-	}
-	return out, nil
+	return len(versions) - i
 }
 
 // routes offers a store and its subresources to the router in one version.
-func routes(store *registry.Store, kind meta.GroupVersionKind) ([]router.Resource, error) {
+func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource, error) {
 	res := store.Resource()
 	main := router.Resource{
 		Name:           res.GroupResource.Resource,
 		Singular:       res.Singular,
-		Kind:           kind,
+		Kind:           gvk,
 		Type:           store.Kind(),
 		Namespaced:     res.Namespaced,
 		ShortNames:     res.ShortNames,

@@ -75,7 +75,7 @@ func (s *Server) oneCheck(c healthCheck) http.Handler {
 }
 
 func (s *Server) checkStore(ctx context.Context) error {
-	_, err := s.store.Revision(ctx)
+	_, err := s.main.store.Revision(ctx)
 	return err
 }
 

@@ -1,16 +1,32 @@
 package server
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage/cache"
 )
+
+// metrics are what people graph: requests, watches, operations on the store.
+type metrics struct {
+	requests *filters.Metrics
+	watches  *watchMetrics
+	store    *storeMetrics
+}
+
+// forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
+func (m *metrics) forget(o *offer) {
+	m.requests.Forget(o.name)
+	for i := range o.versions {
+		m.watches.forget(o.versions[i].WithResource(o.name.Resource))
+	}
+}
 
 // watchMetrics count what watches do, under Kubernetes' names.
 type watchMetrics struct {
@@ -18,26 +34,28 @@ type watchMetrics struct {
 	events *prometheus.CounterVec
 }
 
-// installMetrics registers what people graph beside the requests, which filters.Metrics counts: watches, the number of
-// objects, the cache, the process.
-func (s *Server) installMetrics(rc *router.Config) error {
+// buildMetrics registers everything that /metrics shows: beside what is counted, the number of objects, the cache, the
+// process.
+func (s *Server) buildMetrics() error {
+	store, storeErr := newStoreMetrics(s.Metrics)
+	requests, requestsErr := filters.NewMetrics(s.Metrics, s.inflight)
 	labels := []string{"group", "version", "resource"}
-	wm := &watchMetrics{
+	watches := &watchMetrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
 			Help: "Watches being served."}, labels),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events sent to watchers."}, labels),
 	}
-	rc.WatchStarted = wm.started
+	errs := []error{storeErr, requestsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		wm.open, wm.events, &cacheCollector{s},
+		watches.open, watches.events, &cacheCollector{s},
 	} {
-		if err := s.Metrics.Register(c); err != nil {
-			return err
-		}
+		errs = append(errs, s.Metrics.Register(c))
 	}
-	return nil
+	requests.Exists = func(gr meta.GroupResource) bool { return s.table.find(gr) != nil }
+	s.metrics = &metrics{requests: requests, watches: watches, store: store}
+	return errors.Join(errs...)
 }
 
 func (m *watchMetrics) started(gvr meta.GroupVersionResource) func(int) {
@@ -51,6 +69,12 @@ func (m *watchMetrics) started(gvr meta.GroupVersionResource) func(int) {
 		}
 		events.Add(float64(n))
 	}
+}
+
+// forget deletes the metrics of a resource. A watch that still runs counts on, unseen.
+func (m *watchMetrics) forget(gvr meta.GroupVersionResource) {
+	m.open.DeleteLabelValues(gvr.Group, gvr.Version, gvr.Resource)
+	m.events.DeleteLabelValues(gvr.Group, gvr.Version, gvr.Resource)
 }
 
 // cacheCollector shows what the cache holds at the moment of the scrape.
@@ -81,14 +105,17 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	stats := c.s.cache.Stats()
-	gauge(seenDesc, float64(stats.Seen))
-	for _, r := range stats.Resources {
+	gauge(seenDesc, float64(c.s.main.cache.Seen()))
+	for e := range c.s.table.now.Load().resources { // one of a name; while one is replaced, the cache has two
+		r := e.store.Objects().Stats()
+		if !r.Loaded {
+			continue
+		}
 		gauge(objectsDesc, float64(r.Objects), r.Name)
 		gauge(windowDesc, float64(r.Window), r.Name)
 		gauge(versionDesc, float64(r.Last), r.Name)
 	}
-	if sized, ok := c.s.keys.engine.(interface{ Size() (file, used int64) }); ok {
+	if sized, ok := c.s.main.engine.(interface{ Size() (file, used int64) }); ok {
 		file, _ := sized.Size()
 		gauge(sizeDesc, float64(file))
 	}

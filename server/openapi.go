@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// installOpenAPI serves the schemas of all that the core server serves.
+// installOpenAPI serves the schemas of all that the servers of the chain serve.
 func (s *Server) installOpenAPI() error {
 	version := openapi.Document{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path: "/version/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version", JSONOnly: true,

@@ -16,16 +16,13 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/filters/authz"
-	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
-	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // Server is an API server. Make it with New, serve with Run.
@@ -40,14 +37,12 @@ type Server struct {
 	// Metrics is the registry behind /metrics.
 	Metrics *prometheus.Registry
 
-	store    storage.Store
-	keys     keyspace
-	leases   *storage.Leases
-	cache    *cache.Cache
-	registry *registry.Config
-	stores   map[meta.GroupResource]*registry.Store
+	main    *backend // where all resources live
+	table   *table   // of the resources
+	metrics *metrics
 
 	handler  http.Handler
+	inflight *filters.InFlight
 	drain    *filters.Drain
 	identity *identity
 
@@ -79,7 +74,7 @@ func New(cfg Config) (*Server, error) {
 		Scheme:  scheme.New(),
 		Metrics: prometheus.NewRegistry(),
 		drain:   filters.NewDrain(),
-		stores:  map[meta.GroupResource]*registry.Store{},
+		table:   newTable(cfg.EtcdPrefix + "/"),
 		ready:   make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -93,9 +88,10 @@ func New(cfg Config) (*Server, error) {
 // while the types are compiled.
 func (s *Server) build() error {
 	var opening sync.WaitGroup
-	var storeErr, identityErr, metricsErr error
-	s.keys.metrics, metricsErr = newStoreMetrics(s.Metrics)
-	opening.Go(func() { s.store, storeErr = openStore(s.ctx, &s.cfg, &s.keys) })
+	var storeErr, identityErr error
+	s.inflight = &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites), Long: limit(s.cfg.MaxWatches)}
+	metricsErr := s.buildMetrics()
+	opening.Go(func() { s.main, storeErr = s.openBackend() })
 	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
 	for i := range s.cfg.Groups {
 		s.cfg.Groups[i].AddToScheme(s.Scheme)
@@ -106,29 +102,22 @@ func (s *Server) build() error {
 		return err
 	}
 	s.Codecs = codec.NewFactory(s.Scheme)
-	s.leases = storage.NewLeases(s.store, nil)
-	s.cache = cache.New(s.store, cache.Config{Prefix: s.cfg.EtcdPrefix + "/", Hooks: s.cacheHooks()})
-	s.registry = &registry.Config{
-		Kinds: kind.NewTypes(s.Scheme, s.Codecs), Codecs: s.Codecs, Cache: s.cache, Leases: s.leases,
-		Prefix: s.cfg.EtcdPrefix + "/", Protobuf: s.cfg.StorageProtobuf,
-	}
-	routerConfig := &router.Config{Codecs: s.Codecs, MinWatch: s.cfg.MinWatch}
-	s.Core = NewGenericServer("core", routerConfig, s.Codecs, nil)
+	s.main.serve(s)
+	s.Core = NewGenericServer("core", &router.Config{
+		Codecs: s.Codecs, MinWatch: s.cfg.MinWatch, WatchStarted: s.metrics.watches.started,
+	}, router.NewDiscovery(s.Codecs), nil)
 	for i := range s.cfg.Groups {
-		g := &s.cfg.Groups[i]
-		versions, err := s.resourcesOf(g)
-		if err != nil {
+		if err := s.Install(s.Core, s.cfg.Groups[i]); err != nil {
 			return err
 		}
-		s.Core.Install(g.Priority, versions...)
 	}
 	if s.cfg.CompactionInterval > 0 {
-		compactor := &storage.Compactor{Store: s.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
+		compactor := &storage.Compactor{Store: s.main.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
 			s.log.Warn("compaction failed; the next interval tries again", zap.Error(err))
 		}}
 		s.Go(compactor.Run)
 	}
-	if err := errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler(routerConfig)); err != nil {
+	if err := errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler()); err != nil {
 		return err
 	}
 	if s.cfg.Setup != nil {
@@ -151,21 +140,13 @@ func (s *Server) buildAdmission() error {
 		}
 		chain = append(chain, more...)
 	}
-	s.registry.Admission = chain
+	s.main.registry.Admission = chain
 	return nil
 }
 
 // buildHandler puts the filters around the delegation chain.
-func (s *Server) buildHandler(rc *router.Config) error {
+func (s *Server) buildHandler() error {
 	if err := s.installPaths(); err != nil {
-		return err
-	}
-	inflight := &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites), Long: limit(s.cfg.MaxWatches)}
-	metrics, err := filters.NewMetrics(s.Metrics, inflight)
-	if err != nil {
-		return err
-	}
-	if err := s.installMetrics(rc); err != nil {
 		return err
 	}
 	origins := make([]*regexp.Regexp, len(s.cfg.CORSOrigins))
@@ -181,9 +162,9 @@ func (s *Server) buildHandler(rc *router.Config) error {
 		Authenticator:  authenticator,
 		Authorizer:     s.authorizer(),
 		Log:            s.log,
-		Metrics:        metrics,
+		Metrics:        s.metrics.requests,
 		Drain:          s.drain,
-		InFlight:       inflight,
+		InFlight:       s.inflight,
 		RequestTimeout: s.cfg.RequestTimeout,
 		Origins:        origins,
 	}.Steps()
@@ -210,10 +191,6 @@ func (s *Server) authorizer() request.Authorizer {
 	}
 	return authz.Union(all...)
 }
-
-// Store returns the store of a resource, or nil if the server has no such resource. Controllers and admission
-// plugins work through it: in process, without HTTP.
-func (s *Server) Store(gr meta.GroupResource) *registry.Store { return s.stores[gr] }
 
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
@@ -288,14 +265,10 @@ func (s *Server) shutdown() error {
 func (s *Server) Close() error {
 	s.used.Store(true)
 	s.closeOnce.Do(func() {
+		s.table.close()
 		s.cancel()
 		s.work.Wait()
-		if s.cache != nil {
-			s.cache.Close()
-		}
-		if s.store != nil {
-			s.closeErr = s.store.Close()
-		}
+		s.closeErr = s.main.close()
 	})
 	return s.closeErr
 }

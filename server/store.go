@@ -7,7 +7,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/embedded"
 	"github.com/coracle-project/coracle/storage/encryption"
 	"github.com/coracle-project/coracle/storage/etcd"
@@ -15,30 +18,72 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// openStore opens the configured engine, measured, and with encryption if that is configured. What belongs to a key,
-// keys says, which learns of the resources later.
-func openStore(ctx context.Context, cfg *Config, keys *keyspace) (storage.Store, error) {
-	store := cfg.Store
-	if store == nil {
-		var err error
-		if store, err = openEngine(ctx, cfg); err != nil {
-			return nil, fmt.Errorf("server: open the %s store: %w", cfg.Storage, err)
+// backend is a store with what belongs to it. A resource lives in one backend: that decides its cache, and the clock
+// that its revisions come from.
+type backend struct {
+	engine     storage.Store      // as opened, without what is wrapped around it
+	encryption *encryption.Config // nil: nothing is encrypted
+	store      storage.Store      // measured, and encrypted if that is configured
+	cache      *cache.Cache
+	leases     *storage.Leases
+	registry   *registry.Config // of the stores of its resources
+}
+
+// openBackend opens the configured engine. What belongs to a key, the table says.
+func (s *Server) openBackend() (*backend, error) {
+	b := &backend{engine: s.cfg.Store}
+	var err error
+	if b.engine == nil {
+		if b.engine, err = openEngine(s.ctx, &s.cfg); err != nil {
+			return nil, fmt.Errorf("server: open the %s store: %w", s.cfg.Storage, err)
 		}
 	}
-	keys.engine = store
-	store = &meteredStore{Store: store, keys: keys}
-	if cfg.EncryptionConfigFile == "" {
-		return store, nil
+	b.store = &meteredStore{Store: b.engine, table: s.table, metrics: s.metrics.store}
+	if b.encryption, err = readEncryption(s.cfg.EncryptionConfigFile); err != nil {
+		b.store.Close()
+		return nil, err
 	}
-	data, err := os.ReadFile(cfg.EncryptionConfigFile)
-	if err == nil {
-		keys.encryption, err = encryption.Parse(data)
+	if b.encryption != nil {
+		b.store = encryption.Wrap(b.store, s.table.chainOf)
 	}
+	return b, nil
+}
+
+// serve gives the backend what resources need of it.
+func (b *backend) serve(s *Server) {
+	prefix := s.cfg.EtcdPrefix + "/"
+	b.leases = storage.NewLeases(b.store, nil)
+	b.cache = cache.New(b.store, cache.Config{Prefix: prefix, Hooks: s.cacheHooks()})
+	b.registry = &registry.Config{
+		Kinds: kind.NewTypes(s.Scheme, s.Codecs), Codecs: s.Codecs, Cache: b.cache, Leases: b.leases, Prefix: prefix, Protobuf: s.cfg.StorageProtobuf,
+	}
+}
+
+// close closes cache and store. A nil backend was not opened.
+func (b *backend) close() error {
+	if b == nil {
+		return nil
+	}
+	if b.cache != nil {
+		b.cache.Close()
+	}
+	return b.store.Close()
+}
+
+// readEncryption reads an EncryptionConfiguration; nil for no file.
+func readEncryption(file string) (*encryption.Config, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
 	if err != nil {
-		store.Close()
-		return nil, fmt.Errorf("server: %s: %w", cfg.EncryptionConfigFile, err)
+		return nil, fmt.Errorf("server: %s: %w", file, err)
 	}
-	return encryption.Wrap(store, func(key string) encryption.Chain { return keys.of(key).chain }), nil
+	cfg, err := encryption.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("server: %s: %w", file, err)
+	}
+	return cfg, nil
 }
 
 func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {

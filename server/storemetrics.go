@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,10 +31,19 @@ type storeMetrics struct {
 	errors  *prometheus.CounterVec
 }
 
-// operations are the metrics of one resource, looked up once.
+// operations are the metrics of one resource.
 type operations [opCount]struct {
 	seconds       prometheus.Observer
 	total, failed prometheus.Counter
+}
+
+// series are the metrics of one resource, made when something is counted for the first time: resources that nobody uses
+// have none.
+type series struct {
+	resource meta.GroupResource
+	made     atomic.Pointer[operations]
+	mu       sync.Mutex
+	gone     bool // forgotten: nothing is made any more
 }
 
 func newStoreMetrics(reg prometheus.Registerer) (*storeMetrics, error) {
@@ -49,29 +60,56 @@ func newStoreMetrics(reg prometheus.Registerer) (*storeMetrics, error) {
 	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
 }
 
-// of returns the metrics of a resource.
-func (m *storeMetrics) of(gr meta.GroupResource) operations {
-	var ops operations
+// of returns the metrics of a resource, or nil if they are forgotten.
+func (m *storeMetrics) of(s *series) *operations {
+	if ops := s.made.Load(); ops != nil {
+		return ops
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return nil
+	}
+	ops, gr := &operations{}, s.resource
 	for i, name := range opNames {
 		ops[i].seconds = m.seconds.WithLabelValues(name, gr.Group, gr.Resource)
 		ops[i].total = m.total.WithLabelValues(name, gr.Group, gr.Resource)
 		ops[i].failed = m.errors.WithLabelValues(name, gr.Group, gr.Resource)
 	}
+	s.made.Store(ops)
 	return ops
+}
+
+// forget deletes the metrics of a resource. What is counted after that is lost.
+func (m *storeMetrics) forget(s *series) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	for _, name := range opNames {
+		for _, vec := range []interface{ DeleteLabelValues(...string) bool }{m.seconds, m.total, m.errors} {
+			vec.DeleteLabelValues(name, s.resource.Group, s.resource.Resource)
+		}
+	}
 }
 
 // meteredStore measures the operations that take time: reads and writes of keys. Questions for the revision are too
 // many and too quick.
 type meteredStore struct {
 	storage.Store
-	keys *keyspace
+	table   *table
+	metrics *storeMetrics
 }
 
 func (s *meteredStore) done(op int, key string, began time.Time, err error) {
-	m := &s.keys.of(key).metrics[op]
-	if m.total == nil { // a key of no resource
+	e := s.table.ofKey(key)
+	if e == nil { // a key of no resource
 		return
 	}
+	ops := s.metrics.of(e.metrics)
+	if ops == nil {
+		return
+	}
+	m := &ops[op]
 	m.total.Inc()
 	m.seconds.Observe(time.Since(began).Seconds())
 	switch storage.KindOf(err) {

@@ -1,0 +1,253 @@
+package router
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Aggregated discovery is everything in one document. It is put together from parts that are kept in their encoded
+// form, the version's beside each version, so that after a change only what has changed is encoded again.
+
+// aggregatedForms are the finished documents, by media type: one for all groups but the legacy one, or for that alone.
+type aggregatedForms [len(contentTypes)]atomic.Pointer[aggregatedDoc]
+
+type aggregatedDoc struct {
+	body []byte
+	etag string
+}
+
+// acceptsAggregated reports whether a client asks for aggregated discovery before anything else, and in which form: JSON
+// or protobuf.
+func acceptsAggregated(accept string) (codec.Media, bool) {
+	for _, clause := range strings.Split(accept, ",") {
+		parts := strings.Split(clause, ";")
+		params := map[string]string{}
+		for _, p := range parts[1:] {
+			k, v, _ := strings.Cut(strings.TrimSpace(p), "=")
+			params[k] = v
+		}
+		var typ codec.Type
+		switch strings.TrimSpace(parts[0]) {
+		case codec.JSONType:
+			typ = codec.JSON
+		case codec.ProtobufType:
+			typ = codec.Protobuf
+		default:
+			continue
+		}
+		if params["as"] == "" {
+			return codec.Media{}, false
+		}
+		if params["as"] == "APIGroupDiscoveryList" && params["g"] == "apidiscovery.k8s.io" && params["v"] == "v2" {
+			return codec.Media{Type: typ, As: params["as"], Group: params["g"], Version: params["v"]}, true
+		}
+	}
+	return codec.Media{}, false
+}
+
+// serveAggregated answers with all groups, or 304 if the client has seen them as they are.
+func (p *picture) serveAggregated(w http.ResponseWriter, r *http.Request, legacy bool, media codec.Media) {
+	doc, err := p.aggregatedDoc(legacy, media.Type)
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Vary", "Accept")
+	h.Set("ETag", doc.etag)
+	h.Set("Cache-Control", "public")
+	if r.Header.Get("If-None-Match") == doc.etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", media.ContentType()+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+	w.WriteHeader(http.StatusOK)
+	w.Write(doc.body)
+}
+
+// aggregatedDoc returns a finished document, or makes it. Clients that come at once may each make it.
+func (p *picture) aggregatedDoc(legacy bool, typ codec.Type) (*aggregatedDoc, error) {
+	place, groups := &p.aggregated[0][typ], p.listed
+	if legacy {
+		place, groups = &p.aggregated[1][typ], []*group{p.groups[""]}
+	}
+	if doc := place.Load(); doc != nil {
+		return doc, nil
+	}
+	join := joinJSON
+	if typ == codec.Protobuf {
+		join = joinProto
+	}
+	body, err := join(groups)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	doc := &aggregatedDoc{body: body, etag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}
+	place.Store(doc)
+	return doc, nil
+}
+
+// listKind is the kind of an aggregated document.
+var listKind = apidiscoveryv2.GroupVersion.WithKind("APIGroupDiscoveryList")
+
+// joinJSON makes a document of the parts of its groups. In the JSON of a group and of the list, the versions and the
+// groups come last.
+func joinJSON(groups []*group) ([]byte, error) {
+	list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
+	list.SetGroupVersionKind(listKind)
+	b, err := codec.AppendJSON(nil, list)
+	if err != nil {
+		return nil, err
+	}
+	b = b[:len(b)-len("]}")]
+	for i, g := range groups {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		head, err := g.headJSON()
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, head...)
+		for j, v := range g.versions {
+			part, err := v.partJSON()
+			if err != nil {
+				return nil, err
+			}
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, part...)
+		}
+		b = append(b, "]}"...)
+	}
+	return append(b, "]}\n"...), nil
+}
+
+// headJSON is the JSON of a group up to its first version.
+func (g *group) headJSON() ([]byte, error) {
+	return keep(&g.head[codec.JSON], func() ([]byte, error) {
+		b, err := codec.AppendJSON(nil, g.aggregated(nil))
+		if err != nil {
+			return nil, err
+		}
+		return append(b[:len(b)-len("}")], `,"versions":[`...), nil
+	})
+}
+
+func (v *version) partJSON() ([]byte, error) {
+	return keep(&v.part[codec.JSON], func() ([]byte, error) { return codec.AppendJSON(nil, v.aggregated()) })
+}
+
+// joinProto is joinJSON for protobuf. A message is its fields one behind the other, versions last: what comes after
+// the name of a group can be made without the group.
+func joinProto(groups []*group) ([]byte, error) {
+	messages := make([][]byte, len(groups))
+	size := 0
+	for i, g := range groups {
+		head, err := g.headProto()
+		if err != nil {
+			return nil, err
+		}
+		message := append([]byte(nil), head...)
+		for _, v := range g.versions {
+			part, err := v.partProto()
+			if err != nil {
+				return nil, err
+			}
+			message = append(message, part...)
+		}
+		messages[i] = message
+		size += codec.ProtoItemSize(len(message))
+	}
+	b := codec.AppendProtoListHead(nil, listKind, &meta.ListMeta{}, size)
+	for _, message := range messages {
+		b = codec.AppendProtoItem(b, message)
+	}
+	return codec.AppendProtoListTail(b), nil
+}
+
+// headProto is the message of a group without versions.
+func (g *group) headProto() ([]byte, error) {
+	return keep(&g.head[codec.Protobuf], func() ([]byte, error) { return message(g.aggregated(nil)) })
+}
+
+// partProto is the field of a group that holds the version.
+func (v *version) partProto() ([]byte, error) {
+	return keep(&v.part[codec.Protobuf], func() ([]byte, error) {
+		var nameless group
+		without, err := message(nameless.aggregated(nil))
+		if err != nil {
+			return nil, err
+		}
+		with, err := message(nameless.aggregated([]apidiscoveryv2.APIVersionDiscovery{v.aggregated()}))
+		if err != nil {
+			return nil, err
+		}
+		return with[len(without):], nil
+	})
+}
+
+// message encodes an object without its envelope.
+func message(obj meta.Typed) ([]byte, error) {
+	b, err := codec.AppendProto(nil, obj)
+	if err != nil {
+		return nil, err
+	}
+	return codec.ProtoBody(b)
+}
+
+// aggregated describes the group.
+func (g *group) aggregated(versions []apidiscoveryv2.APIVersionDiscovery) *apidiscoveryv2.APIGroupDiscovery {
+	doc := &apidiscoveryv2.APIGroupDiscovery{Versions: versions}
+	doc.Name = g.name
+	return doc
+}
+
+// aggregated lists the resources of a version with their subresources inside them.
+func (v *version) aggregated() apidiscoveryv2.APIVersionDiscovery {
+	doc := apidiscoveryv2.APIVersionDiscovery{Version: v.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent}
+	for i := range v.resources {
+		if list := v.resources[i].list; !strings.Contains(list[0].Name, "/") {
+			doc.Resources = append(doc.Resources, v.aggregatedResource(list))
+		}
+	}
+	return doc
+}
+
+// aggregatedResource describes the first of list, and the others as its subresources.
+func (v *version) aggregatedResource(list []Resource) apidiscoveryv2.APIResourceDiscovery {
+	main := &list[0]
+	scope := apidiscoveryv2.ScopeCluster
+	if main.Namespaced {
+		scope = apidiscoveryv2.ScopeNamespace
+	}
+	doc := apidiscoveryv2.APIResourceDiscovery{
+		Resource: main.Name, ResponseKind: v.kindOf(main), Scope: scope, SingularResource: main.Singular,
+		Verbs: main.Verbs(), ShortNames: main.ShortNames, Categories: main.Categories,
+	}
+	for i := range list[1:] {
+		sub := &list[1+i]
+		doc.Subresources = append(doc.Subresources, apidiscoveryv2.APISubresourceDiscovery{
+			Subresource: strings.TrimPrefix(sub.Name, main.Name+"/"), ResponseKind: v.kindOf(sub), Verbs: sub.Verbs(),
+		})
+	}
+	return doc
+}
+
+// kindOf is the kind of a resource as the document shows it: without group and version if they are the list's.
+func (v *version) kindOf(r *Resource) *meta.GroupVersionKind {
+	kind := r.Kind
+	if kind.GroupVersion() == v.GroupVersion {
+		kind.Group, kind.Version = "", ""
+	}
+	return &kind
+}

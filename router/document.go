@@ -1,0 +1,171 @@
+package router
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// document is an object of discovery, answered in the media type that the client accepts. It is made when somebody asks
+// for it first in a media type, and its bytes are kept; requests that come at once may each make it.
+type document struct {
+	codecs *codec.Factory
+	make   func() meta.Typed
+	also   []string // methods answered like GET, because kube-apiserver happens to do so
+	bodies [len(contentTypes)]atomic.Pointer[[]byte]
+}
+
+// likeGet are the methods that are taken for a GET at the lists of groups, and at single groups.
+var likeGet = []string{http.MethodPut, http.MethodDelete}
+
+// ServeHTTP implements http.Handler.
+func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && !slices.Contains(d.also, r.Method) {
+		WriteError(w, r, ErrMethod())
+		return
+	}
+	media, err := codec.Negotiate(r.Header.Get("Accept"), 0)
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	if media.Type == codec.JSON && codec.Pretty(r.URL.RawQuery, r.UserAgent()) {
+		media.Pretty = true
+		writeObject(w, http.StatusOK, d.codecs, d.make(), media)
+		return
+	}
+	body, err := keep(&d.bodies[media.Type], func() ([]byte, error) {
+		return d.codecs.Append(nil, d.make(), codec.Media{Type: media.Type})
+	})
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	writeBody(w, http.StatusOK, media.Type, body)
+}
+
+// keep returns the bytes that place holds, made at the first call. Callers that come at once may each make them.
+func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
+	if kept := place.Load(); kept != nil {
+		return *kept, nil
+	}
+	made, err := make()
+	if err == nil {
+		place.Store(&made)
+	}
+	return made, err
+}
+
+// newGroupList is the document at /apis.
+func newGroupList(p *picture) *document {
+	return &document{codecs: p.codecs, also: likeGet, make: func() meta.Typed {
+		doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
+		doc.Kind, doc.APIVersion = "APIGroupList", "v1"
+		for _, g := range p.listed {
+			doc.Groups = append(doc.Groups, apiGroup(g))
+		}
+		return doc
+	}}
+}
+
+// newGroupDoc is the document at /apis/{group}.
+func newGroupDoc(codecs *codec.Factory, g *group) *document {
+	return &document{codecs: codecs, also: likeGet, make: func() meta.Typed {
+		doc := apiGroup(g)
+		doc.Kind, doc.APIVersion = "APIGroup", "v1"
+		return &doc
+	}}
+}
+
+// apiGroup describes a group. The first version is the preferred one.
+func apiGroup(g *group) meta.APIGroup {
+	doc := meta.APIGroup{Name: g.name}
+	for _, v := range g.versions {
+		doc.Versions = append(doc.Versions, meta.GroupVersionForDiscovery{GroupVersion: v.GroupVersion.String(), Version: v.Version})
+	}
+	doc.PreferredVersion = doc.Versions[0]
+	return doc
+}
+
+// newResourceList is the document at /apis/{group}/{version} and /api/{version}.
+func newResourceList(codecs *codec.Factory, v *version) *document {
+	return &document{codecs: codecs, make: func() meta.Typed {
+		doc := &meta.APIResourceList{GroupVersion: v.GroupVersion.String(), APIResources: []meta.APIResource{}}
+		doc.Kind = "APIResourceList"
+		if v.Group != "" {
+			doc.APIVersion = "v1"
+		}
+		for _, r := range v.resources {
+			for i := range r.list {
+				doc.APIResources = append(doc.APIResources, apiResource(v.GroupVersion, &r.list[i]))
+			}
+		}
+		return doc
+	}}
+}
+
+// apiResource describes a resource or subresource in a group version.
+func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
+	doc := meta.APIResource{
+		Name: r.Name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
+		Verbs: r.Verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
+	}
+	if r.Kind.GroupVersion() != gv {
+		doc.Group, doc.Version = r.Kind.Group, r.Kind.Version
+	}
+	if !strings.Contains(r.Name, "/") && r.Lister != nil {
+		doc.StorageVersionHash = storageHash(r.StorageVersion)
+	}
+	return doc
+}
+
+// storageHash identifies the version that a kind is stored in, for clients that migrate storage.
+func storageHash(gvk meta.GroupVersionKind) string {
+	sum := sha256.Sum256([]byte(gvk.Group + "/" + gvk.Version + "/" + gvk.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
+}
+
+// root answers /apis and /api: the plain list, or everything at once for clients that accept that.
+type root struct {
+	p      *picture
+	legacy bool // /api
+}
+
+// ServeHTTP implements http.Handler.
+func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && (root.legacy || !slices.Contains(likeGet, r.Method)) {
+		WriteError(w, r, ErrMethod())
+		return
+	}
+	media, ok := acceptsAggregated(r.Header.Get("Accept"))
+	switch {
+	case ok:
+		root.p.serveAggregated(w, r, root.legacy, media)
+	case root.legacy:
+		(&document{codecs: root.p.codecs, make: func() meta.Typed { return root.p.apiVersions(r) }}).ServeHTTP(w, r)
+	default:
+		root.p.list.ServeHTTP(w, r)
+	}
+}
+
+// apiVersions is the document at /api. It names the address under which the client reached the server.
+func (p *picture) apiVersions(r *http.Request) *meta.APIVersions {
+	doc := &meta.APIVersions{}
+	doc.Kind = "APIVersions"
+	for _, v := range p.groups[""].versions {
+		doc.Versions = append(doc.Versions, v.Version)
+	}
+	address := r.Host
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		address = local.String()
+	}
+	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: address}}
+	return doc
+}

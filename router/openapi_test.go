@@ -1,0 +1,148 @@
+package router
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/openapi"
+)
+
+func TestOpenAPI(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	v2, v3 := http.HandlerFunc(o.ServeV2), http.HandlerFunc(o.ServeV3)
+	for accept, want := range map[string]string{
+		"": "application/json", "*/*": "application/json", "application/json": "application/json", protoV2: protoV2Old, protoV2Old: protoV2Old,
+	} {
+		if w := serve(t, v2, "GET", "/openapi/v2", "", "Accept", accept); w.Code != 200 || w.Header().Get("Content-Type") != want || w.Body.Len() == 0 {
+			t.Errorf("v2, Accept %q: got %d %s", accept, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+	if w := serve(t, v2, "GET", "/openapi/v2", "", "Accept", "text/html"); w.Code != 406 {
+		t.Errorf("v2, Accept text/html: got %d, want 406", w.Code)
+	}
+	var index struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
+	if w := serve(t, v3, "GET", "/openapi/v3", ""); json.Unmarshal(w.Body.Bytes(), &index) != nil || index.Paths["api/v1"].ServerRelativeURL == "" {
+		t.Fatalf("v3: %s", w.Body)
+	}
+	url := index.Paths["api/v1"].ServerRelativeURL
+	w := serve(t, v3, "GET", url, "")
+	if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !json.Valid(w.Body.Bytes()) {
+		t.Errorf("GET %s: %d %v", url, w.Code, w.Header())
+	}
+	if again := serve(t, v3, "GET", url, "", "If-None-Match", w.Header().Get("ETag")); again.Code != 304 {
+		t.Errorf("with the ETag: got %d, want 304", again.Code)
+	}
+	if old := serve(t, v3, "GET", "/openapi/v3/api/v1?hash=OLD", ""); old.Code != 301 || old.Header().Get("Location") != url {
+		t.Errorf("with an old hash: got %d to %s, want 301 to %s", old.Code, old.Header().Get("Location"), url)
+	}
+	for _, path := range []string{"/openapi/v3/none", "/openapi/v3/v2", "/openapi/v3/v3", "/openapi/v3//v2", "/openapi/v3/v2proto"} {
+		if w := serve(t, v3, "GET", path, ""); w.Code != 404 {
+			t.Errorf("GET %s: got %d, want 404", path, w.Code)
+		}
+	}
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "new.io", Version: "v1"}})
+	if w := serve(t, v3, "GET", "/openapi/v3", ""); !strings.Contains(w.Body.String(), "apis/new.io/v1") {
+		t.Errorf("after a change: %s", w.Body)
+	}
+}
+
+// TestOpenAPIKeeps shows which documents are made anew after a change, and that the index makes none in vain.
+func TestOpenAPIKeeps(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	serving := func(group, name string) GroupVersion {
+		res := all(name, true, &fake{})
+		return GroupVersion{GroupVersion: meta.GroupVersion{Group: group, Version: "v1"}, Resources: []Resource{res}}
+	}
+	d.Install(serving("", "configmaps"))
+	d.Install(serving("a.io", "things"))
+	d.Install(serving("b.io", "things"))
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	get := func(path string) []byte {
+		return serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3/"+path, "").Body.Bytes()
+	}
+	// kept are the bytes of all documents, to be compared by address.
+	kept := func() map[string]*byte {
+		docs := map[string]*byte{}
+		p := d.now.Load()
+		for _, s := range o.everything(p) {
+			if body := s.slot().doc.body; body != nil {
+				docs[s.path()] = &body[0]
+			}
+		}
+		return docs
+	}
+	if docs := kept(); len(docs) > 0 {
+		t.Errorf("before the first request there are documents: %v", docs)
+	}
+	get("")
+	before := kept()
+	for _, path := range []string{"api", "api/v1", "apis", "apis/a.io", "apis/a.io/v1", "apis/b.io", "apis/b.io/v1"} {
+		if before[path] == nil {
+			t.Errorf("%s: the index has not made it", path)
+		}
+		get(path)
+	}
+	if after := kept(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("documents are made again: had %v, have %v", before, after)
+	}
+	index, v2 := d.now.Load().schemas.index.doc.body, o.v2(d.now.Load(), false).body
+
+	d.Install(serving("a.io", "others"))
+	if after := kept(); after["apis/a.io/v1"] != nil || len(after) != len(before)-1 {
+		t.Errorf("after a change: have %v, had %v", after, before)
+	}
+	if body := get("apis/a.io/v1"); !strings.Contains(string(body), "others") {
+		t.Errorf("the changed document: %.300s", body)
+	}
+	if again := get(""); string(again) == string(index) || !strings.Contains(string(again), "apis/b.io/v1") {
+		t.Errorf("the index after the change: %s", again)
+	}
+	if again := o.v2(d.now.Load(), false).body; string(again) == string(v2) {
+		t.Error("version 2 is as before the change")
+	}
+	after := kept()
+	for path, doc := range before {
+		if same := after[path] == doc; same != (path != "apis/a.io/v1") {
+			t.Errorf("%s: kept %v", path, same)
+		}
+	}
+	d.Remove(serving("b.io", "things"))
+	if w := serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3/apis/b.io/v1", ""); w.Code != 404 {
+		t.Errorf("a version that is gone: got %d", w.Code)
+	}
+}
+
+// BenchmarkOpenAPI measures the index after one group version has changed: its document is made, and the index of all.
+func BenchmarkOpenAPI(b *testing.B) {
+	for _, n := range []int{10, 300} {
+		b.Run(fmt.Sprintf("groups=%d", n), func(b *testing.B) {
+			cfg := testConfig(b)
+			d := NewDiscovery(cfg.Codecs)
+			serving := func(group string) []GroupVersion {
+				return []GroupVersion{{GroupVersion: meta.GroupVersion{Group: group, Version: "v1"}, Resources: []Resource{all("things", true, &fake{})}}}
+			}
+			for i := range n {
+				d.Change(nil, serving(fmt.Sprintf("g%d.io", i)))
+			}
+			o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+			o.index(d.now.Load())
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Change(nil, serving("g7.io"))
+				if len(o.index(d.now.Load()).body) == 0 {
+					b.Fatal("no index")
+				}
+			}
+		})
+	}
+}

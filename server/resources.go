@@ -1,0 +1,248 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Resources come and go while the server runs, in an order such that whoever sees one in discovery can use it: on
+// the way in its keys, metrics, encryption and store, then its routes, then discovery and OpenAPI; on the way out the
+// other way round. The cache is closed, which ends watches, and the keys are forgotten, when no request is left inside.
+
+// errClosing is the answer to changes that come too late.
+var errClosing = errors.New("server: closing")
+
+// Store returns the store of a resource by any of its names, or nil if there is no such resource at the moment.
+// Controllers and admission plugins work through it: in process, without HTTP. The operations of a store that is kept
+// beyond the end of its resource fail.
+func (s *Server) Store(gr meta.GroupResource) *registry.Store {
+	if o := s.table.find(gr); o != nil {
+		return o.view
+	}
+	return nil
+}
+
+// ResourceOf returns the resource that objects of a kind belong to. Of several that share a kind it is one, the same for
+// as long as that exists.
+func (s *Server) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
+	if o := s.table.now.Load().kinds[kind]; o != nil {
+		return o.name, true
+	}
+	return meta.GroupResource{}, false
+}
+
+// Install adds the resources of a group, on one server of the delegation chain: all of them, or, with an error, none.
+// They are served when it returns. The group's kinds must be in the scheme; AddToScheme is not called. A name that is
+// taken is an error: see Replace. It may be called while the server serves.
+func (s *Server) Install(on *GenericServer, g Group) error {
+	s.table.change.Lock()
+	defer s.table.change.Unlock()
+	if s.table.change.closed {
+		return errClosing
+	}
+	offers, err := s.offersOf(on, &g)
+	if err != nil {
+		return err
+	}
+	next, err := s.table.now.Load().with(offers)
+	if err != nil {
+		return err
+	}
+	s.table.now.Store(next)
+	var versions []router.GroupVersion
+	for _, o := range offers {
+		versions = append(versions, o.versions...)
+	}
+	on.Install(versions...)
+	return nil
+}
+
+// Replace serves a resource by a new declaration, under all its names: a kind with other versions, another schema or
+// storage version. Its objects stay, and the watches on them, which go on as they began. There is no moment without it:
+// each request sees the old declaration or the new one. It is an error if the resource does not exist. It may be called
+// while the server serves.
+func (s *Server) Replace(res registry.Resource) error {
+	s.table.change.Lock()
+	defer s.table.change.Unlock()
+	if s.table.change.closed {
+		return errClosing
+	}
+	now := s.table.now.Load()
+	old := now.offers[res.GroupResource]
+	if old == nil || old.entry.name != res.GroupResource {
+		return fmt.Errorf("server: there is no resource %s to replace", res.GroupResource)
+	}
+	store, err := old.store.Redeclare(res)
+	if err != nil {
+		return err
+	}
+	e := *old.entry
+	e.store = store
+	before := now.of(old.entry)
+	after := make([]*offer, len(before))
+	for i, o := range before {
+		if after[i], err = s.newOffer(&e, o.name, o.on, o.priority); err != nil {
+			return err
+		}
+	}
+	next, err := now.with(after)
+	if err != nil {
+		return err
+	}
+	s.table.now.Store(next)
+	for i, o := range before {
+		o.on.Replace(o.versions, after[i].versions)
+	}
+	return nil
+}
+
+// Remove ends a resource. If gr is its first name, it ends under all its names; its objects stay in the store. New
+// requests do not find it when Remove returns; those that run are served, and gone is closed when they have ended (or
+// their time is up), the watches have been told to end, and its metrics have been deleted; a request for the resource
+// itself must not wait for that. It is an error if the resource does not exist. It may be called while the server serves.
+func (s *Server) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
+	s.table.change.Lock()
+	defer s.table.change.Unlock()
+	if s.table.change.closed {
+		return nil, errClosing
+	}
+	now := s.table.now.Load()
+	o := now.offers[gr]
+	if o == nil {
+		return nil, fmt.Errorf("server: there is no resource %s to remove", gr)
+	}
+	offers := []*offer{o}
+	if o.entry.name == gr {
+		offers = now.of(o.entry)
+	}
+	var retired router.Retired
+	for _, o := range offers {
+		retired = append(retired, o.on.Remove(o.versions...)...)
+	}
+	s.table.now.Store(now.without(offers))
+	return s.retire(offers, retired), nil
+}
+
+// retire waits until no request uses offers that are not served any more, and closes what is behind them. The result is
+// closed after that. The caller holds table.change.
+func (s *Server) retire(offers []*offer, routes router.Retired) <-chan struct{} {
+	gone := make(chan struct{})
+	s.Go(func(ctx context.Context) {
+		defer close(gone)
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout+writeGrace)
+		defer cancel()
+		if err := routes.Wait(ctx); errors.Is(err, context.DeadlineExceeded) {
+			s.log.Warn("a resource that was removed is closed before its last request has ended", zap.Stringer("resource", offers[0].name))
+		}
+		s.forget(offers)
+	})
+	return gone
+}
+
+// forget closes what is behind offers, unless it is offered under another name, and deletes their metrics, unless there
+// is another resource of that name by now.
+func (s *Server) forget(offers []*offer) {
+	for _, o := range offers {
+		if o.name == o.entry.name {
+			o.store.Objects().Close()
+		}
+	}
+	s.table.change.Lock()
+	defer s.table.change.Unlock()
+	next := s.table.now.Load().clone()
+	for _, o := range offers {
+		first := o.name == o.entry.name
+		if first && next.entries[o.prefix] == o.entry {
+			delete(next.entries, o.prefix)
+		}
+		if next.offers[o.name] != nil {
+			continue
+		}
+		if first {
+			s.metrics.store.forget(o.metrics)
+		}
+		s.metrics.forget(o)
+	}
+	s.table.now.Store(next)
+}
+
+// offersOf makes what a group adds.
+func (s *Server) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
+	now := s.table.now.Load()
+	names := map[meta.GroupResource]bool{}
+	var offers []*offer
+	add := func(e *entry, name meta.GroupResource) error {
+		if names[name] || now.offers[name] != nil {
+			return fmt.Errorf("server: there is a resource %s already", name)
+		}
+		names[name] = true
+		o, err := s.newOffer(e, name, on, g.Priority)
+		offers = append(offers, o)
+		return err
+	}
+	for _, res := range g.Resources {
+		if res.GroupResource.Group != g.Name {
+			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
+		}
+		e, err := s.newEntry(s.main, res)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(e, res.GroupResource); err != nil {
+			return nil, err
+		}
+	}
+	for _, other := range g.Shared {
+		o := now.offers[other]
+		if o == nil {
+			return nil, fmt.Errorf("server: group %q shares %s, which does not exist", g.Name, other)
+		}
+		if err := add(o.entry, meta.GroupResource{Group: g.Name, Resource: other.Resource}); err != nil {
+			return nil, err
+		}
+	}
+	return offers, nil
+}
+
+// newEntry makes what is behind a resource that lives in a backend. Nothing is read before it is used.
+func (s *Server) newEntry(b *backend, res registry.Resource) (*entry, error) {
+	store, err := registry.New(b.registry, res)
+	if err != nil {
+		return nil, err
+	}
+	gr := res.GroupResource
+	return &entry{
+		name: gr, backend: b, store: store, prefix: store.Objects().Prefix(),
+		chain: b.encryption.For(gr.Group, gr.Resource), metrics: &series{resource: gr},
+	}, nil
+}
+
+// newOffer offers a resource under one of its names, in each version that its kind has there.
+func (s *Server) newOffer(e *entry, name meta.GroupResource, on *GenericServer, priority int) (*offer, error) {
+	o := &offer{entry: e, name: name, view: e.store, on: on, priority: priority}
+	if name.Group != e.name.Group {
+		var err error
+		if o.view, err = e.store.Under(name.Group); err != nil {
+			return nil, err
+		}
+	}
+	versions := o.view.Kind().Versions()
+	for i, v := range versions {
+		resources, err := routes(o.view, v.GVK)
+		if err != nil {
+			return nil, err
+		}
+		o.versions = append(o.versions, router.GroupVersion{
+			GroupVersion: v.GVK.GroupVersion(), Resources: resources,
+			GroupPriority: priority, VersionPriority: versionPriority(versions, i),
+		})
+	}
+	return o, nil
+}

@@ -1,0 +1,196 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/encryption"
+)
+
+// table is the one list of the resources that exist at this moment; what is not in it does not exist. Server.Install,
+// Replace and Remove change it (resources.go), and with it the routes, discovery and OpenAPI, which are made from its
+// offers.
+//
+// A state is immutable: readers load it without a lock, also on every operation on the store.
+type table struct {
+	root string // prefix of all keys, ends in "/"
+	now  atomic.Pointer[tableState]
+
+	change struct {
+		sync.Mutex      // serialises changes of the table and of what is made from it
+		closed     bool // the server is closing: nothing comes or goes any more
+	}
+}
+
+// tableState is one state of a table. Its maps are copied for each change: 0.1 ms with 600 resources (BenchmarkInstall).
+type tableState struct {
+	offers map[meta.GroupResource]*offer // by each name of a resource
+	kinds  map[meta.GroupKind]*offer     // of several resources with one kind, one
+	// entries are found by the prefix of their keys. Those that have been removed stay here until nobody can write any
+	// more: what is written has to be encrypted to the last.
+	entries map[string]*entry
+}
+
+// entry is a resource, by whatever names.
+type entry struct {
+	name    meta.GroupResource // the first of its names, by which it is encrypted and measured
+	backend *backend           // where it lives
+	store   *registry.Store
+	prefix  string           // of its keys, ends in "/"
+	chain   encryption.Chain // empty: stored as plain text
+	metrics *series
+}
+
+// offer is a resource under one of its names: the same objects may be served in several groups, as events are. All
+// offers of a resource have the same entry.
+type offer struct {
+	*entry
+	name     meta.GroupResource
+	view     *registry.Store // the store as this name shows it
+	on       *GenericServer
+	priority int                   // of the group in discovery
+	versions []router.GroupVersion // with nothing but this resource and its subresources
+}
+
+func newTable(root string) *table {
+	t := &table{root: root}
+	t.now.Store(&tableState{})
+	return t
+}
+
+// close ends all changes: those that come later are refused.
+func (t *table) close() {
+	t.change.Lock()
+	defer t.change.Unlock()
+	t.change.closed = true
+}
+
+// find returns the offer of a name, or nil.
+func (t *table) find(gr meta.GroupResource) *offer { return t.now.Load().offers[gr] }
+
+// ofKey returns the resource that a key of the store belongs to, or a prefix of keys that is not shorter than the
+// resource's; nil if there is none. It costs a look-up for each "/" up to the end of the resource's prefix.
+func (t *table) ofKey(key string) *entry {
+	if !strings.HasPrefix(key, t.root) {
+		return nil
+	}
+	entries := t.now.Load().entries
+	for end := len(t.root); ; end++ {
+		n := strings.IndexByte(key[end:], '/')
+		if n < 0 {
+			return nil
+		}
+		end += n
+		if e := entries[key[:end+1]]; e != nil {
+			return e
+		}
+	}
+}
+
+// chainOf is how the value at a key is encrypted.
+func (t *table) chainOf(key string) encryption.Chain {
+	if e := t.ofKey(key); e != nil {
+		return e.chain
+	}
+	return nil
+}
+
+// resources yields every resource once, by its first name.
+func (s *tableState) resources(yield func(*entry) bool) {
+	for name, o := range s.offers {
+		if name == o.entry.name && !yield(o.entry) {
+			return
+		}
+	}
+}
+
+// of returns all offers of a resource, its first name first.
+func (s *tableState) of(e *entry) []*offer {
+	list := []*offer{s.offers[e.name]}
+	for name, o := range s.offers {
+		if o.entry == e && name != e.name {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func (s *tableState) clone() *tableState {
+	next := &tableState{offers: maps.Clone(s.offers), kinds: maps.Clone(s.kinds), entries: maps.Clone(s.entries)}
+	if next.offers == nil { // the first state
+		next.offers, next.kinds, next.entries = map[meta.GroupResource]*offer{}, map[meta.GroupKind]*offer{}, map[string]*entry{}
+	}
+	return next
+}
+
+// with returns the state with further offers, or with those of the same names replaced. The error is that a resource
+// would see the objects of another one.
+func (s *tableState) with(offers []*offer) (*tableState, error) {
+	next := s.clone()
+	for _, o := range offers {
+		kind := o.kind()
+		if old := next.offers[o.name]; old != nil {
+			first := next.kinds[kind] == old
+			next.drop(old)
+			if first { // not another resource of the kind
+				next.kinds[kind] = o
+			}
+		}
+		if other := next.overlapping(o.entry); other != nil {
+			return nil, fmt.Errorf("server: the keys of %s, %q, overlap with those of %s, %q", o.name, o.prefix, other.name, other.prefix)
+		}
+		next.offers[o.name], next.entries[o.prefix] = o, o.entry
+		if next.kinds[kind] == nil {
+			next.kinds[kind] = o
+		}
+	}
+	return next, nil
+}
+
+// without returns the state without some offers. Their entries stay.
+func (s *tableState) without(offers []*offer) *tableState {
+	next := s.clone()
+	for _, o := range offers {
+		next.drop(o)
+	}
+	return next
+}
+
+// drop takes an offer out of a state that is being made.
+func (s *tableState) drop(o *offer) {
+	delete(s.offers, o.name)
+	kind := o.kind()
+	if s.kinds[kind] != o {
+		return
+	}
+	delete(s.kinds, kind)
+	for _, other := range s.offers {
+		if other.kind() == kind {
+			s.kinds[kind] = other
+			return
+		}
+	}
+}
+
+// overlapping returns another resource that is offered and has keys under e's prefix, or e under its.
+func (s *tableState) overlapping(e *entry) *entry {
+	for prefix, other := range s.entries {
+		if other == e || !strings.HasPrefix(prefix, e.prefix) && !strings.HasPrefix(e.prefix, prefix) {
+			continue
+		}
+		if o := s.offers[other.name]; o != nil && o.entry == other {
+			return other
+		}
+	}
+	return nil
+}
+
+func (o *offer) kind() meta.GroupKind {
+	return meta.GroupKind{Group: o.name.Group, Kind: o.store.Resource().Kind}
+}

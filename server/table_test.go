@@ -1,0 +1,190 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// tableServer serves Kubernetes' groups, and config maps as widgets.test.io, which other.io shares.
+func tableServer(t *testing.T) *Server {
+	t.Helper()
+	kinds := func(s *scheme.Scheme) {
+		for _, group := range []string{"test.io", "other.io"} {
+			s.AddKnownTypes(meta.GroupVersion{Group: group, Version: "v1"}, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
+		}
+	}
+	name := meta.GroupResource{Group: "test.io", Resource: "widgets"}
+	s, err := New(Config{
+		DataDir: t.TempDir(), Storage: StorageMemory, SecurePort: NoPort, HTTPPort: AnyPort, Core: true,
+		Groups: []Group{
+			{Name: "test.io", AddToScheme: kinds, Resources: []registry.Resource{
+				registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{GroupResource: name, Kind: "ConfigMap", Namespaced: true}),
+			}},
+			{Name: "other.io", AddToScheme: func(*scheme.Scheme) {}, Shared: []meta.GroupResource{name}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestTableOfKey(t *testing.T) {
+	s := tableServer(t)
+	for key, want := range map[string]string{
+		"/registry/pods/ns/a":               "pods",
+		"/registry/pods/ns/":                "pods",
+		"/registry/pods/":                   "pods",
+		"/registry/pods":                    "",
+		"/registry/podsx/ns/a":              "",
+		"/registry/minions/a":               "nodes",
+		"/registry/nodes/a":                 "",
+		"/registry/services/specs/ns/a":     "services",
+		"/registry/services/specs/":         "services",
+		"/registry/services/":               "",
+		"/registry/services/endpoints/ns/a": "",
+		"/registry/test.io/widgets/ns/a":    "widgets.test.io",
+		"/registry/test.io/others/ns/a":     "",
+		"/registry/widgets/ns/a":            "",
+		"/registry/":                        "",
+		"/registry":                         "",
+		"":                                  "",
+		"/":                                 "",
+		"//":                                "",
+		"/elsewhere/pods/ns/a":              "",
+		"/registry//pods/ns/a":              "",
+	} {
+		got := ""
+		e := s.table.ofKey(key)
+		if e != nil {
+			got = e.name.String()
+		}
+		if got != want {
+			t.Errorf("ofKey(%q): got %q, want %q", key, got, want)
+		}
+		if n := testing.AllocsPerRun(100, func() { s.table.ofKey(key) }); n > 0 {
+			t.Errorf("ofKey(%q): got %v allocs, want 0", key, n)
+		}
+	}
+}
+
+// TestTableNames shows what has two names as one resource.
+func TestTableNames(t *testing.T) {
+	s := tableServer(t)
+	own, other := meta.GroupResource{Group: "test.io", Resource: "widgets"}, meta.GroupResource{Group: "other.io", Resource: "widgets"}
+	if a, b := s.table.find(own), s.table.find(other); a == nil || b == nil || a.entry != b.entry || a.backend != s.main {
+		t.Errorf("two names: got %+v and %+v, want one entry", a, b)
+	}
+	for _, tt := range []struct{ kind, want string }{{"test.io", "widgets.test.io"}, {"other.io", "widgets.other.io"}, {"", "configmaps"}} {
+		if gr, ok := s.ResourceOf(meta.GroupKind{Group: tt.kind, Kind: "ConfigMap"}); !ok || gr.String() != tt.want {
+			t.Errorf("ResourceOf(ConfigMap of %q): got %v, want %s", tt.kind, gr, tt.want)
+		}
+	}
+	var contents []string // of namespaces, each once
+	for _, c := range s.namespacedStores() {
+		contents = append(contents, c.Resource.String())
+	}
+	want := []string{"pods", "configmaps", "events", "leases.coordination.k8s.io", "secrets", "serviceaccounts", "services", "widgets.test.io"}
+	if !slices.Equal(contents, want) {
+		t.Errorf("namespacedStores: got %v, want %v", contents, want)
+	}
+	if gone, err := s.Remove(own); err != nil {
+		t.Error(err)
+	} else {
+		<-gone
+	}
+	if _, ok := s.ResourceOf(meta.GroupKind{Group: "other.io", Kind: "ConfigMap"}); ok || s.Store(other) != nil || s.table.ofKey("/registry/test.io/widgets/ns/a") != nil {
+		t.Error("Remove of the first name leaves something behind")
+	}
+}
+
+// TestTableKinds follows ResourceOf while resources of one kind come and go.
+func TestTableKinds(t *testing.T) {
+	s := tableServer(t)
+	declare := func(plural string) registry.Resource {
+		return registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{GroupResource: meta.GroupResource{Group: "test.io", Resource: plural}, Kind: "ConfigMap", Namespaced: true})
+	}
+	resource := func() string {
+		gr, _ := s.ResourceOf(meta.GroupKind{Group: "test.io", Kind: "ConfigMap"})
+		return gr.Resource
+	}
+	remove := func(plural string) error {
+		_, err := s.Remove(meta.GroupResource{Group: "test.io", Resource: plural})
+		return err
+	}
+	for i, step := range []struct {
+		do   func() error
+		want string
+	}{
+		{func() error {
+			return s.Install(s.Core, Group{Name: "test.io", Resources: []registry.Resource{declare("gadgets")}})
+		}, "widgets"},
+		{func() error { return s.Replace(declare("widgets")) }, "widgets"},
+		{func() error { return remove("widgets") }, "gadgets"},
+		{func() error {
+			return s.Install(s.Core, Group{Name: "test.io", Resources: []registry.Resource{declare("widgets")}})
+		}, "gadgets"},
+		{func() error { return remove("widgets") }, "gadgets"},
+		{func() error { return remove("gadgets") }, ""},
+	} {
+		if err := step.do(); err != nil || resource() != step.want {
+			t.Errorf("step %d: %v, got %q, want %q", i, err, resource(), step.want)
+		}
+	}
+}
+
+func TestVersionPriority(t *testing.T) {
+	for _, tt := range []struct {
+		versions []string
+		want     string
+	}{
+		{[]string{"v2", "v1", "v1beta1"}, "[0 0 0]"}, // as discovery has them anyway
+		{[]string{"v1", "v2"}, "[2 1]"},
+		{[]string{"v1beta1", "v1", "v1alpha1"}, "[3 2 1]"},
+	} {
+		var versions []*kind.Version
+		for _, v := range tt.versions {
+			versions = append(versions, &kind.Version{GVK: meta.GroupVersionKind{Group: "g", Version: v, Kind: "Thing"}})
+		}
+		got := make([]int, len(versions))
+		for i := range versions {
+			got[i] = versionPriority(versions, i)
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%v: got %v, want %s", tt.versions, got, tt.want)
+		}
+	}
+}
+
+// BenchmarkOfKey is paid on every operation on the store.
+func BenchmarkOfKey(b *testing.B) {
+	for _, n := range []int{10, 600} {
+		t := newTable("/registry/")
+		state := t.now.Load().clone()
+		for i := range n {
+			prefix := fmt.Sprintf("/registry/group%d.io/things/", i)
+			state.entries[prefix] = &entry{prefix: prefix}
+		}
+		t.now.Store(state)
+		b.Run(fmt.Sprintf("resources=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if t.ofKey("/registry/group7.io/things/namespace/name") == nil {
+					b.Fatal("not found")
+				}
+			}
+		})
+	}
+}
