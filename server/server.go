@@ -23,6 +23,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -49,6 +50,8 @@ type Server struct {
 	handler  http.Handler
 	drain    *filters.Drain
 	identity *identity
+	client   *client.Client
+	loopback string // the token of client
 
 	postStart, preShutdown hooks
 	used                   atomic.Bool // Run or Close has been called
@@ -105,6 +108,9 @@ func (s *Server) build() error {
 		return err
 	}
 	s.Codecs = codec.NewFactory(s.Scheme)
+	if err := s.buildClient(); err != nil {
+		return err
+	}
 	s.leases = storage.NewLeases(s.store, nil)
 	s.cache = cache.New(s.store, cache.Config{Prefix: s.cfg.EtcdPrefix + "/", Hooks: s.cacheHooks()})
 	s.registry = &registry.Config{
@@ -210,8 +216,8 @@ func (s *Server) authorizer() request.Authorizer {
 	return authz.Union(all...)
 }
 
-// Store returns the store of a resource, or nil if the server has no such resource. Controllers and admission
-// plugins work through it: in process, without HTTP.
+// Store returns the store of a resource, or nil if the server has no such resource. Admission plugins work through it,
+// past authentication and authorization; controllers have Client.
 func (s *Server) Store(gr meta.GroupResource) *registry.Store { return s.stores[gr] }
 
 // Handler is the whole server as an http.Handler, filters included.
@@ -230,9 +236,8 @@ func (s *Server) Go(work func(ctx context.Context)) {
 
 // Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
 //
-// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, turns new requests away,
-// ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, stops the controllers, and
-// closes cache and store.
+// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, turns new requests away, ends watches,
+// waits for running requests up to ShutdownTimeout, closes the listeners, ends what runs with Go, and closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
 	if s.used.Swap(true) {
 		return errors.New("server: Run was called again, or after Close")
