@@ -8,10 +8,11 @@
 // discovery and a prefix mux of its own, and hands what it does not know to the next.
 //
 // Guarantees: the zero Config works. New validates the entire configuration and starts nothing that Run or Close does
-// not end. Run returns once everything that the server started has ended, in this order: readiness fails, watches
-// end and requests finish, listeners close, controllers stop, the cache and then the store close.
+// not end. Run returns once everything that the server started has ended, in this order: readiness fails, controllers
+// stop, watches end and requests finish, listeners close, the cache and then the store close.
 //
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
-// Read: config.go, server.go, generic.go, group.go, core.go, hooks.go, health.go, listen.go, then controller/.
+// Read: config.go, server.go, generic.go, group.go, core.go, hooks.go, health.go, listen.go, loopback.go, then client/ and
+// controller/.
 package server

@@ -58,12 +58,13 @@ type Server struct {
 	stopping               atomic.Bool
 	ready                  chan struct{} // closed when all post-start hooks have run
 
-	listeners listeners
-	work      sync.WaitGroup // of Go
-	ctx       context.Context
-	cancel    context.CancelFunc
-	closeOnce sync.Once
-	closeErr  error
+	listeners   listeners
+	work        sync.WaitGroup // of Go
+	controllers controllers
+	ctx         context.Context
+	cancel      context.CancelFunc
+	closeOnce   sync.Once
+	closeErr    error
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -85,6 +86,7 @@ func New(cfg Config) (*Server, error) {
 		ready:   make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.controllers.ctx, s.controllers.cancel = context.WithCancel(s.ctx)
 	if err := s.build(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -236,8 +238,9 @@ func (s *Server) Go(work func(ctx context.Context)) {
 
 // Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
 //
-// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, turns new requests away, ends watches,
-// waits for running requests up to ShutdownTimeout, closes the listeners, ends what runs with Go, and closes cache and store.
+// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, stops its controllers, turns new
+// requests away, ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, ends what runs
+// with Go, and closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
 	if s.used.Swap(true) {
 		return errors.New("server: Run was called again, or after Close")
@@ -283,6 +286,7 @@ func (s *Server) shutdown() error {
 	if !s.preShutdown.run(hooksTime, s, first(hookFailed)) {
 		err = <-hookFailed
 	}
+	s.controllers.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
 	defer cancel()
 	return errors.Join(err, s.drain.Close(ctx), s.listeners.close(ctx))
@@ -293,6 +297,7 @@ func (s *Server) Close() error {
 	s.used.Store(true)
 	s.closeOnce.Do(func() {
 		s.cancel()
+		s.controllers.stop()
 		s.work.Wait()
 		if s.cache != nil {
 			s.cache.Close()

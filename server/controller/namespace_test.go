@@ -17,18 +17,22 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// world is a server with a namespace "n".
+// world is a server in which the namespace "n" comes and goes.
 type world struct {
-	t *testing.T
+	t testing.TB
 	s *server.Server
 }
 
-func start(t *testing.T, cfg server.Config) *world {
+// start runs a server until the end of the test.
+func start(t testing.TB, cfg server.Config) *world {
 	t.Helper()
 	cfg.SecurePort, cfg.HTTPPort = server.NoPort, server.AnyPort
-	w := &world{t, servertest.Start(t, cfg).Server}
+	return &world{t, servertest.Start(t, cfg).Server}
+}
+
+func (w *world) createNamespace() {
+	w.t.Helper()
 	w.create("namespaces", "", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
-	return w
 }
 
 func (w *world) create(resource, namespace string, obj meta.Object) {
@@ -139,12 +143,14 @@ func condition(ns *corev1.Namespace, typ string) string {
 
 func TestEmptyNamespace(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.deleteNamespace()
 	w.await("the end", gone)
 }
 
 func TestFullNamespace(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	for i := range 20 {
 		w.configMap(fmt.Sprintf("c%d", i))
 		w.pod(fmt.Sprintf("p%d", i), "")
@@ -157,13 +163,14 @@ func TestFullNamespace(t *testing.T) {
 			t.Errorf("%d %s are left", n, r)
 		}
 	}
-	w.create("namespaces", "", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
+	w.createNamespace()
 	w.configMap("again")
 }
 
 // TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has none.
 func TestFinalizersHold(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.configMap("plain")
 	w.configMap("held", "example.com/a")
 	w.deleteNamespace()
@@ -197,6 +204,7 @@ func TestFinalizersHold(t *testing.T) {
 // TestPodsGoFirst wants nothing else touched while a pod ends.
 func TestPodsGoFirst(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.configMap("needed")
 	w.pod("slow", "node", "example.com/slow")
 	w.deleteNamespace()
@@ -232,6 +240,7 @@ func TestFailureShows(t *testing.T) {
 	p := &stubborn{}
 	p.on.Store(true)
 	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	w.createNamespace()
 	w.configMap("c")
 	w.deleteNamespace()
 	w.await("the conditions", func(ns *corev1.Namespace) bool {
@@ -245,6 +254,7 @@ func TestFailureShows(t *testing.T) {
 // TestNoNewContent refuses objects in a namespace that is being deleted.
 func TestNoNewContent(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.configMap("held", "example.com/a")
 	w.deleteNamespace()
 	_, err := w.s.Store(meta.GroupResource{Resource: "configmaps"}).Create(t.Context(), "n", "",
@@ -261,6 +271,7 @@ func TestNoNewContent(t *testing.T) {
 func TestControllerLeftOut(t *testing.T) {
 	for _, list := range [][]string{{}, {"-namespace"}, {"*", "-namespace-controller"}, {"-namespace", "*"}} {
 		w := start(t, server.Config{Controllers: list})
+		w.createNamespace()
 		w.deleteNamespace()
 		obj, err := w.s.Store(meta.GroupResource{Resource: "namespaces"}).Get(t.Context(), "", "n", "")
 		if err != nil || !strings.Contains(string(obj.JSON()), "Terminating") || strings.Contains(string(obj.JSON()), "NamespaceContentRemaining") {
