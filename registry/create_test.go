@@ -10,6 +10,8 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 )
@@ -63,7 +65,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"bad label", named("b", func(w *widget) { w.Labels = map[string]string{"a b": "c"} }), meta.CreateOptions{}, meta.StatusReasonInvalid, "metadata.labels"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := k.Create(k.ctx, "ns", "", tt.w, &tt.opts)
+			_, err := k.Create(k.ctx, k.creation(tt.w, &tt.opts))
 			wantReason(t, "Create", err, tt.reason)
 			if err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("Create: got %q, want it to say %q", err, tt.says)
@@ -78,7 +80,7 @@ func TestCreateRefuses(t *testing.T) {
 func TestCreateDryRun(t *testing.T) {
 	k := newKit(t, options{})
 	before := k.revision()
-	enc, err := k.Create(k.ctx, "ns", "", named("a", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{DryRun: []string{"All"}})
+	enc, err := k.Create(k.ctx, k.creation(named("a", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{DryRun: []string{"All"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestGenerateNameTriesAgain(t *testing.T) {
 		t.Errorf("got name %q after %d puts, want one after 8", w.Name, store.puts)
 	}
 	store.left = 100
-	_, err := k.Create(k.ctx, "ns", "", named("", func(w *widget) { w.GenerateName = "g-" }), &meta.CreateOptions{})
+	_, err := k.Create(k.ctx, k.creation(named("", func(w *widget) { w.GenerateName = "g-" }), &meta.CreateOptions{}))
 	wantReason(t, "Create when all names are taken", err, meta.StatusReasonAlreadyExists)
 	if store.puts != 16 {
 		t.Errorf("got %d puts, want 8 more", store.puts-8)
@@ -171,7 +173,7 @@ func TestLostLease(t *testing.T) {
 		t.Errorf("update after the store lost the lease: %v", err)
 	}
 	store.left = 100
-	_, err := k.Create(k.ctx, "ns", "", named("b", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{})
+	_, err := k.Create(k.ctx, k.creation(named("b", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{}))
 	wantReason(t, "Create without any lease to be had", err, meta.StatusReasonServerTimeout)
 }
 
@@ -228,7 +230,7 @@ func TestAdmissionOfCreate(t *testing.T) {
 		return meta.NewForbidden(widgets, a.Name, errors.New("no"))
 	}
 	before := k.revision()
-	_, err := k.Create(k.ctx, "ns", "", named("", func(w *widget) { w.GenerateName = "h-" }), &meta.CreateOptions{})
+	_, err := k.Create(k.ctx, k.creation(named("", func(w *widget) { w.GenerateName = "h-" }), &meta.CreateOptions{}))
 	wantReason(t, "Create that a plugin rejects", err, meta.StatusReasonForbidden)
 	if !strings.HasPrefix(validated, "h-") || len(validated) != 7 {
 		t.Errorf("validators see the name %q, want the generated one", validated)
@@ -249,7 +251,7 @@ func TestWarnings(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	k := newKit(t, options{})
 	s := newScheme(t)
-	cfg := &registry.Config{Scheme: s, Cache: k.cache}
+	cfg := &registry.Config{Kinds: kind.NewTypes(s, codec.NewFactory(s)), Cache: k.cache}
 	for _, tt := range []struct {
 		name string
 		res  registry.Resource

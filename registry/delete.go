@@ -25,28 +25,28 @@ var errUnchanged = errors.New("deletion is pending")
 
 // deletion is one call of Delete.
 type deletion struct {
-	s    *Store
+	*write
 	ctx  context.Context
 	name string
 	key  string
-	r    *Request
 	// asked are the caller's options, and opts a copy for one try: strategies fill in the grace period.
 	asked, opts *meta.DeleteOptions
 }
 
 // Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
-func (s *Store) Delete(ctx context.Context, namespace, name string, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
-	key, err := s.key(namespace, name)
+func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
 		return nil, err
 	}
-	d := &deletion{s: s, ctx: ctx, name: name, key: key, asked: opts, r: s.strategyRequest(ctx, namespace, opts.DryRun)}
+	d := &deletion{write: s.newWrite(req, admission.Delete), ctx: ctx, name: req.Name, key: key, asked: opts}
 	for {
 		res, err := d.run()
 		if errors.Is(err, storage.Conflict) { // overtaken between the decision and the write: decide again
 			continue
 		}
-		return res, s.apiError(err, name)
+		d.settleWith(ctx, err)
+		return res, s.apiError(err, req.Name)
 	}
 }
 
@@ -60,16 +60,16 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 		marked, gone, final = false, false, cur
 		own := *d.asked // what the strategy made of another state does not count for this one
 		d.opts = &own
-		old, err := s.reader.object(cur.JSON())
-		if err != nil {
+		var err error
+		if d.old, err = s.reader.hub(d.ctx, cur); err != nil {
+			return nil, 0, s.namedError(cur, err)
+		}
+		if err := d.admit(); err != nil {
 			return nil, 0, err
 		}
-		if err := d.admit(old); err != nil {
-			return nil, 0, err
-		}
-		obj, err := s.reader.object(cur.JSON())
+		obj, err := s.reader.hub(d.ctx, cur)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, s.namedError(cur, err)
 		}
 		marked, gone, err = d.decide(obj)
 		if err != nil {
@@ -78,7 +78,8 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 		if !marked {
 			return nil, 0, errUnchanged
 		}
-		return s.encode(d.ctx, obj, d.r.DryRun)
+		value, err := d.encode(d.ctx, obj)
+		return value, d.lease, err
 	})
 	if errors.Is(err, errUnchanged) {
 		obj, err = final, nil
@@ -88,6 +89,9 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	}
 	if !gone {
 		return d.result(obj, false)
+	}
+	if err := d.reserve(d.ctx, nil, d.old); err != nil {
+		return nil, err
 	}
 	if d.r.DryRun {
 		return d.result(obj, true)
@@ -235,7 +239,8 @@ func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
 	if p == nil {
 		return nil
 	}
-	gr := meta.GroupResource{Group: d.s.storageGVK.Group, Resource: d.s.storageGVK.Kind}
+	gk := d.s.kind.GroupKind()
+	gr := meta.GroupResource{Group: gk.Group, Resource: gk.Kind}
 	if p.UID != nil && *p.UID != m.UID {
 		return meta.NewConflict(gr, m.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+
 			"The object might have been deleted and then recreated", *p.UID, m.UID))
@@ -248,13 +253,12 @@ func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
 }
 
 // admit asks the admission plugins about deleting old.
-func (d *deletion) admit(old meta.Object) error {
-	a := d.s.attributes(d.ctx, admission.Delete, d.r.Namespace, d.name)
-	a.Old, a.Options, a.DryRun = old, d.opts, d.r.DryRun
-	if err := d.s.cfg.Admission.Mutate(d.ctx, a); err != nil {
+func (d *deletion) admit() error {
+	d.attrs.Old, d.attrs.Options = d.old, d.opts
+	if err := d.s.cfg.Admission.Mutate(d.ctx, d.attrs); err != nil {
 		return err
 	}
-	return d.s.cfg.Admission.Validate(d.ctx, a)
+	return d.s.cfg.Admission.Validate(d.ctx, d.attrs)
 }
 
 // result answers with the object, or for kinds that do not return it and are gone, a Status.
@@ -262,32 +266,29 @@ func (d *deletion) result(obj *cache.Object, done bool) (*request.DeleteResult, 
 	if !done || d.s.res.ReturnsDeleted {
 		return &request.DeleteResult{Encoded: obj, Done: done}, nil
 	}
-	last, err := d.s.reader.object(obj.JSON())
-	if err != nil {
-		return nil, err
-	}
 	gr := d.s.res.GroupResource
 	status := &meta.Status{Status: "Success", Details: &meta.StatusDetails{
-		Name: d.name, Group: gr.Group, Kind: gr.Resource, UID: last.GetObjectMeta().UID,
+		Name: d.name, Group: gr.Group, Kind: gr.Resource, UID: d.old.GetObjectMeta().UID,
 	}}
 	return &request.DeleteResult{Status: status, Done: true}, nil
 }
 
-// DeleteCollection deletes what req selects, one by one, and returns the objects as they were listed. What somebody
+// DeleteCollection deletes what list selects, one by one, and returns the objects as they were listed. What somebody
 // else deletes meanwhile is no error. See router.CollectionDeleter.
-func (s *Store) DeleteCollection(ctx context.Context, req *request.ListRequest, opts *meta.DeleteOptions) (*request.List, error) {
-	list, err := s.List(ctx, req)
+func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error) {
+	found, err := s.List(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	for item := range list.Items {
-		namespace, name := s.split(item.(*cache.Object).Key)
-		if _, err := s.Delete(ctx, namespace, name, opts); err != nil && !meta.IsNotFound(err) {
+	for item := range found.Items {
+		one := *req
+		one.Namespace, one.Name = s.split(item.(*cache.Object).Key)
+		if _, err := s.Delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return found, nil
 }

@@ -277,18 +277,18 @@ func TestDeleteCollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := k.revision()
-	list, err := k.DeleteCollection(k.ctx, &request.ListRequest{Namespace: "ns", Labels: labels}, &meta.DeleteOptions{DryRun: []string{"All"}})
+	list, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns", Labels: labels}, &meta.DeleteOptions{DryRun: []string{"All"}})
 	if err != nil || list.Len != 3 || k.revision() != before {
 		t.Fatalf("dry: got %v, %v, revision %d to %d", list, err, before, k.revision())
 	}
-	if list, err = k.DeleteCollection(k.ctx, &request.ListRequest{Namespace: "ns", Labels: labels}, &meta.DeleteOptions{}); err != nil {
+	if list, err = k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns", Labels: labels}, &meta.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	wantNames(t, "answer", k.namesOf(list), "a1", "a3", "held")
 	wantNames(t, "what is left", k.names(request.ListRequest{Namespace: "ns"}), "a0", "a2", "a4", "held")
 	ctx, cancel := context.WithCancel(k.ctx)
 	cancel()
-	if _, err := k.DeleteCollection(ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil {
+	if _, err := k.deleteCollection(ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil {
 		t.Error("DeleteCollection goes on after the end of its context")
 	}
 }

@@ -13,5 +13,6 @@
 // All methods of Store may be called at once. Not here: media types and HTTP (router), who may do it (filters), the
 // rules of single kinds (core/, coordination/).
 //
-// Read: strategy.go, typed.go, store.go, reader.go, create.go, update.go, delete.go, list.go, errors.go; then admission/ and core/.
+// Read: strategy.go, typed.go, store.go, keys.go, reader.go, create.go, update.go, delete.go, list.go, errors.go; then
+// admission/ and core/.
 package registry

@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
@@ -90,7 +91,7 @@ func newScheme(tb testing.TB) *scheme.Scheme {
 func declaration() registry.ResourceOf[*widget] {
 	return registry.ResourceOf[*widget]{
 		GroupResource: widgets, Kind: "Widget", Singular: "widget", Namespaced: true,
-		Fields: []registry.FieldValue{{Label: "spec.color", Path: "spec.color"}},
+		Fields: []registry.FieldValue{{Label: "spec.color", Path: "spec.color", Version: "v1"}},
 		TTL:    func(w *widget) time.Duration { return time.Duration(w.Spec.Seconds) * time.Second },
 		Strategy: registry.StrategyOf[*widget]{
 			Prepare: func(_ *registry.Request, w *widget) { w.Status, w.Generation = widgetStatus{}, 1 },
@@ -191,8 +192,9 @@ func newKit(tb testing.TB, o options) *kit {
 	tb.Cleanup(func() { k.cache.Close(); k.store.Close() })
 	k.leases = &leases{Leases: storage.NewLeases(k.store, nil)}
 	s := newScheme(tb)
+	codecs := codec.NewFactory(s)
 	cfg := &registry.Config{
-		Scheme: s, Codecs: codec.NewFactory(s), Cache: k.cache, Leases: k.leases, Admission: o.chain,
+		Kinds: kind.NewTypes(s, codecs), Codecs: codecs, Cache: k.cache, Leases: k.leases, Admission: o.chain,
 		Now: func() time.Time { return now },
 	}
 	if o.config != nil {
@@ -226,16 +228,24 @@ func graceful(s int64) func(*widget)      { return func(w *widget) { w.Spec.Grac
 // create stores w in the namespace "ns".
 func (k *kit) create(w *widget) *widget {
 	k.tb.Helper()
-	enc, err := k.Create(k.ctx, "ns", "", w, &meta.CreateOptions{})
+	enc, err := k.Create(k.ctx, k.creation(w, &meta.CreateOptions{}))
 	if err != nil {
 		k.tb.Fatalf("Create(%s): %v", w.Name, err)
 	}
 	return k.decode(enc)
 }
 
+// creation is a create in the namespace "ns".
+func (k *kit) creation(obj meta.Typed, opts *meta.CreateOptions) *request.Write {
+	return &request.Write{
+		Namespace: "ns", Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn,
+		Change: func(context.Context, request.Current) (meta.Typed, error) { return obj, nil },
+	}
+}
+
 func (k *kit) decode(enc request.Encoded) *widget {
 	k.tb.Helper()
-	obj, err := k.Decode(enc)
+	obj, err := k.Decode(k.ctx, enc)
 	if err != nil {
 		k.tb.Fatal(err)
 	}
@@ -256,10 +266,11 @@ func (k *kit) get(name string) *widget {
 }
 
 // put replaces a widget through a door, as a PUT does: the body is the same in every try.
-func (k *kit) put(door *registry.Store, w *widget, opts ...func(*request.UpdateRequest)) (*widget, bool, error) {
+func (k *kit) put(door *registry.Store, w *widget, opts ...func(*request.Write)) (*widget, bool, error) {
 	k.tb.Helper()
-	req := &request.UpdateRequest{Namespace: "ns", Name: w.Name, UID: w.UID, Options: &meta.UpdateOptions{},
-		Change: func(context.Context, request.Current) (meta.Object, error) { return scheme.DeepCopy(w), nil }}
+	req := &request.Write{Namespace: "ns", Name: w.Name, Version: "v1", User: k.info.User, UID: w.UID, Options: &meta.UpdateOptions{},
+		Warn:   k.info.Warn,
+		Change: func(context.Context, request.Current) (meta.Typed, error) { return scheme.DeepCopy(w), nil }}
 	for _, o := range opts {
 		o(req)
 	}
@@ -273,8 +284,9 @@ func (k *kit) put(door *registry.Store, w *widget, opts ...func(*request.UpdateR
 // change updates the present widget by a function, as a PATCH does.
 func (k *kit) change(name string, f func(*widget)) (*widget, error) {
 	k.tb.Helper()
-	enc, _, err := k.Update(k.ctx, &request.UpdateRequest{Namespace: "ns", Name: name, Options: &meta.UpdateOptions{},
-		Change: func(_ context.Context, cur request.Current) (meta.Object, error) {
+	enc, _, err := k.Update(k.ctx, &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: &meta.UpdateOptions{},
+		Warn: k.info.Warn,
+		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			if cur.Encoded == nil {
 				return nil, meta.NewNotFound(widgets, name)
 			}
@@ -294,7 +306,17 @@ func (k *kit) change(name string, f func(*widget)) (*widget, error) {
 
 func (k *kit) delete(name string, opts meta.DeleteOptions) (*request.DeleteResult, error) {
 	k.tb.Helper()
-	return k.Delete(k.ctx, "ns", name, &opts)
+	return k.Delete(k.ctx, k.deletion(name, &opts), &opts)
+}
+
+// deleteCollection deletes what list selects.
+func (k *kit) deleteCollection(ctx context.Context, list *request.ListRequest, opts *meta.DeleteOptions) (*request.List, error) {
+	return k.DeleteCollection(ctx, list, k.deletion("", opts), opts)
+}
+
+// deletion is a delete in the namespace "ns".
+func (k *kit) deletion(name string, opts *meta.DeleteOptions) *request.Write {
+	return &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn}
 }
 
 // revision is the store's.

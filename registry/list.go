@@ -16,11 +16,18 @@ import (
 
 // List returns one page of objects. See router.Lister.
 func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
-	opts, err := s.listOptions(req)
+	sel, err := s.selector(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := s.listOptions(req, sel)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.objects.List(ctx, *opts)
+	if err == nil {
+		err = sel.err
+	}
 	if err != nil {
 		if req.Continue != "" && errors.Is(err, storage.Compacted) {
 			return nil, expiredContinue(opts)
@@ -49,18 +56,12 @@ func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 	}
 }
 
-func (s *Store) listOptions(req *request.ListRequest) (*cache.ListOptions, error) {
-	match, name, err := s.matcher(req)
-	if err != nil {
-		return nil, err
-	}
-	opts := &cache.ListOptions{Prefix: s.prefix(req.Namespace), Match: match}
+func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {
+	opts := &cache.ListOptions{Prefix: s.prefix(req.Namespace), Match: sel.match()}
 	if req.Limit > 0 {
 		opts.Limit = int(min(req.Limit, 1<<31-1))
 	}
-	if name != "" && (req.Namespace != "" || !s.res.Namespaced) {
-		opts.Only = opts.Prefix + name
-	}
+	opts.Only = sel.only(opts.Prefix, req.Namespace)
 	if req.Continue != "" {
 		rev, after, err := cache.DecodeContinue(req.Continue, opts.Prefix)
 		if err != nil {
@@ -111,32 +112,10 @@ func expiredContinue(opts *cache.ListOptions) error {
 	return err
 }
 
-// matcher compiles the selectors. name is the one metadata.name that can match, or "".
-func (s *Store) matcher(req *request.ListRequest) (match func(*cache.Object) bool, name string, err error) {
-	labels, fields := req.Labels, req.Fields
-	if !fields.Empty() {
-		fields, err = fields.Transform(func(label, value string) (string, string, error) {
-			return s.cfg.Scheme.FieldLabel(s.storageGVK, label, value)
-		})
-		if err != nil {
-			return nil, "", meta.NewBadRequest(err.Error())
-		}
-	}
-	name, _ = fields.RequiresExact("metadata.name")
-	switch { // pointers, because a slice in an interface would be allocated for each object
-	case labels.Empty() && fields.Empty():
-		return nil, name, nil
-	case fields.Empty():
-		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) }, name, nil
-	default:
-		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) && fields.Matches(&o.Fields) }, name, nil
-	}
-}
-
 // Watch returns a cursor over the changes that req selects. See router.Watcher. If ctx has a deadline, watches with
 // bookmarks get one shortly before it.
 func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error) {
-	match, name, err := s.matcher(req)
+	sel, err := s.selector(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +123,8 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if err != nil {
 		return nil, badRevision(req.ResourceVersion, err)
 	}
-	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: match, Bookmarks: req.Bookmarks}
-	if name != "" && (req.Namespace != "" || !s.res.Namespaced) {
-		opts.Key = opts.Prefix + name
-	}
+	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: sel.match(), Bookmarks: req.Bookmarks}
+	opts.Key = sel.only(opts.Prefix, req.Namespace)
 	switch {
 	case req.SendInitialEvents != nil && *req.SendInitialEvents:
 		opts.Initial, opts.InitialEnd = true, true
@@ -176,7 +153,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if end, ok := ctx.Deadline(); ok {
 		w.SetDeadline(end)
 	}
-	return &eventCursor{w: w, s: s, from: rev}, nil
+	return &eventCursor{w: w, s: s, sel: sel, from: rev}, nil
 }
 
 // tooOld is the 410 for a watch from a revision whose successors are no longer known.
@@ -192,6 +169,7 @@ func tooOld(rev storage.Revision, err error) error {
 type eventCursor struct {
 	w       *cache.Watcher
 	s       *Store
+	sel     *selector
 	from    storage.Revision
 	started bool            // Next has returned events
 	buf     []request.Event // reused by every Next
@@ -205,6 +183,9 @@ var eventTypes = [...]request.EventType{
 // have what it missed, so it is to come again from the last event that it saw, and not to list everything anew.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
+	if err == nil {
+		err = c.sel.err
+	}
 	if err != nil {
 		switch compacted := errors.Is(err, storage.Compacted); {
 		case compacted && c.started:

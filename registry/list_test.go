@@ -27,7 +27,9 @@ func (k *kit) fill(n int, namespaces ...string) {
 			if w.Spec.Color = "red"; i%3 == 0 {
 				w.Spec.Color = "blue"
 			}
-			if _, err := k.Create(k.ctx, ns, "", w, &meta.CreateOptions{}); err != nil {
+			req := k.creation(w, &meta.CreateOptions{})
+			req.Namespace = ns
+			if _, err := k.Create(k.ctx, req); err != nil {
 				k.tb.Fatal(err)
 			}
 		}
@@ -116,7 +118,10 @@ func TestPages(t *testing.T) {
 					break
 				}
 				for _, ns := range []string{"ns", "other"} { // all that is changed lies behind the page
-					if _, err := k.Delete(k.ctx, ns, fmt.Sprintf("w%02d", 10-page), &meta.DeleteOptions{}); err != nil && !meta.IsNotFound(err) {
+					gone := &meta.DeleteOptions{}
+					req := k.deletion(fmt.Sprintf("w%02d", 10-page), gone)
+					req.Namespace = ns
+					if _, err := k.Delete(k.ctx, req, gone); err != nil && !meta.IsNotFound(err) {
 						t.Fatal(err)
 					}
 				}

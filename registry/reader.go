@@ -2,41 +2,68 @@ package registry
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/typeinfo"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// reader turns stored bytes into what the cache keeps and into objects, and back. It is immutable.
+// reader finds in stored bytes what the cache wants to know, turns them into objects, and objects into bytes. It is
+// immutable.
+//
+// Bytes are read as they were written, JSON or protobuf, in whatever version. Nothing is converted on the way into the
+// cache: a conversion may fail, or take its time, and that concerns only those who want the result.
 type reader struct {
-	scheme   *scheme.Scheme
-	codecs   *codec.Factory
-	gvk      meta.GroupVersionKind // as stored
-	version  string                // apiVersion of gvk
-	root     string                // key prefix of the resource
+	kind     kind.Kind
+	stored   *kind.Version // in which objects are written
 	protobuf bool
-	fields   []FieldValue // sorted by label; beside metadata.name and metadata.namespace
-	peeker   *codec.Peeker
-	places   [][2]int // of each of fields: where the peeker has the value, and its substitute
+	forms    *forms
+	lookers  []*looker // one for each version of the kind, that of stored first
 }
 
-func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []FieldValue) *reader {
-	r := &reader{
-		scheme:   cfg.Scheme,
-		codecs:   cfg.Codecs,
-		gvk:      gvk,
-		version:  gvk.GroupVersion().String(),
-		root:     root,
-		protobuf: cfg.Protobuf && hasMessage(cfg.Codecs, gvk),
-		fields:   slices.Clone(fields),
+func newReader(k kind.Kind, stored *kind.Version, protobuf bool, fields []FieldValue, f *forms) *reader {
+	r := &reader{kind: k, stored: stored, protobuf: protobuf && stored.HasProtobuf(), forms: f}
+	r.lookers = append(r.lookers, newLooker(stored, fields, f))
+	for _, v := range k.Versions() {
+		if v != stored {
+			r.lookers = append(r.lookers, newLooker(v, fields, f))
+		}
 	}
-	slices.SortFunc(r.fields, func(a, b FieldValue) int { return strings.Compare(a.Label, b.Label) })
+	return r
+}
+
+// looker looks into objects that are stored in one version.
+type looker struct {
+	version    *kind.Version
+	apiVersion string
+	json       *codec.Peeker
+	proto      *codec.ProtoPeeker // nil: the version has no protobuf form
+	jsonForm   uint32
+	protoForm  uint32
+	fields     []FieldValue // sorted by label; beside metadata.name and metadata.namespace
+	places     [][2]int     // of each of fields: where the peeker has the value, and its substitute
+}
+
+func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
+	l := &looker{
+		version: v, apiVersion: v.GVK.GroupVersion().String(),
+		jsonForm:  f.of(v.GVK, codec.Media{}),
+		protoForm: f.of(v.GVK, codec.Media{Type: codec.Protobuf, As: asStored}),
+	}
+	for _, fv := range fields {
+		if fv.Version == "" || fv.Version == v.GVK.Version {
+			l.fields = append(l.fields, fv)
+		}
+	}
+	slices.SortFunc(l.fields, func(a, b FieldValue) int { return strings.Compare(a.Label, b.Label) })
 	var paths []string
 	place := func(path string) int {
 		i := slices.Index(paths, path)
@@ -45,48 +72,98 @@ func newReader(cfg *Config, gvk meta.GroupVersionKind, root string, fields []Fie
 		}
 		return i
 	}
-	for _, f := range r.fields {
-		r.places = append(r.places, [2]int{place(f.Path), place(cmp.Or(f.Else, f.Path))})
+	for _, fv := range l.fields {
+		l.places = append(l.places, [2]int{place(fv.Path), place(cmp.Or(fv.Else, fv.Path))})
 	}
-	r.peeker = codec.NewPeeker(paths...)
-	return r
+	l.json = codec.NewPeeker(paths...)
+	if v.HasProtobuf() {
+		l.proto = codec.NewProtoPeeker(v.Type, paths...)
+	}
+	return l
 }
 
-// hasMessage reports whether a kind has a protobuf form: its fields are numbered.
-func hasMessage(codecs *codec.Factory, gvk meta.GroupVersionKind) bool {
-	t := codecs.TypeOf(gvk)
-	return t != nil && slices.ContainsFunc(t.Members, func(f *typeinfo.Field) bool { return f.Number > 0 })
+// look is the cache's Decode: one pass over the bytes of an object.
+func (r *reader) look(key string, value []byte) (cache.Decoded, error) {
+	var d cache.Decoded
+	var err error
+	if codec.IsProtobuf(value) {
+		d, err = r.lookProto(value)
+	} else {
+		d, err = r.lookJSON(value)
+	}
+	if err != nil {
+		return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
+	}
+	return d, nil
 }
 
-// decode is the cache's Decode: one pass over the bytes of an object stored as JSON in the storage version. What is
-// stored otherwise (protobuf, another version) is brought into that form first.
-func (r *reader) decode(key string, value []byte) (cache.Decoded, error) {
+func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
 	var peek codec.Peek
-	proto := codec.IsProtobuf(value)
-	if !proto {
-		if err := r.peeker.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
-		}
+	l := r.lookers[0]
+	if err := l.json.Peek(value, &peek); err != nil {
+		return cache.Decoded{}, err
 	}
-	stale := proto != r.protobuf // the next write stores it as it should be
-	if peek.APIVersion != r.version {
-		var version string
-		var err error
-		if value, version, err = r.transcode(value); err != nil {
-			return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
+	if peek.APIVersion != l.apiVersion {
+		if l = r.looker(peek.APIVersion); l == nil {
+			return cache.Decoded{}, unknownVersion(peek.APIVersion)
 		}
-		stale = stale || version != r.version
-		if err := r.peeker.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
+		if err := l.json.Peek(value, &peek); err != nil {
+			return cache.Decoded{}, err
 		}
 	}
 	if peek.Splice == 0 {
-		return cache.Decoded{}, fmt.Errorf("decode %s: no metadata", key)
+		return cache.Decoded{}, errNoMetadata
 	}
-	return cache.Decoded{
-		JSON: value, Splice: peek.Splice, Head: peek.Head, Stale: stale,
-		Labels: labelPairs(peek.Labels), Fields: r.fieldPairs(&peek),
-	}, nil
+	d := l.decoded(value, &peek)
+	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
+	d.Stale = r.protobuf || l.version != r.stored
+	return d, nil
+}
+
+func (r *reader) lookProto(value []byte) (cache.Decoded, error) {
+	var peek codec.Peek
+	l := r.lookers[0]
+	if l.proto == nil {
+		return cache.Decoded{}, errNoProtobuf
+	}
+	if err := l.proto.Peek(value, &peek); err != nil {
+		return cache.Decoded{}, err
+	}
+	if peek.APIVersion != l.apiVersion {
+		if l = r.looker(peek.APIVersion); l == nil || l.proto == nil {
+			return cache.Decoded{}, unknownVersion(peek.APIVersion)
+		}
+		if err := l.proto.Peek(value, &peek); err != nil {
+			return cache.Decoded{}, err
+		}
+	}
+	d := l.decoded(value, &peek)
+	d.Form = l.protoForm
+	d.Stale = !r.protobuf || l.version != r.stored
+	return d, nil
+}
+
+// looker returns what looks into objects of an apiVersion, nil if the kind has no such version.
+func (r *reader) looker(apiVersion string) *looker {
+	for _, l := range r.lookers {
+		if l.apiVersion == apiVersion {
+			return l
+		}
+	}
+	return nil
+}
+
+func unknownVersion(apiVersion string) error {
+	return fmt.Errorf("stored in version %q, which is not known", apiVersion)
+}
+
+var (
+	errNoMetadata = errors.New("no metadata")
+	errNoProtobuf = errors.New("stored as protobuf, which the kind does not have")
+)
+
+func (l *looker) decoded(value []byte, peek *codec.Peek) cache.Decoded {
+	return cache.Decoded{Data: value, Labels: labelPairs(peek.Labels), Fields: l.fieldPairs(peek)}
 }
 
 // labelPairs sorts labels for lookups. Encoded maps are sorted already, but not every writer is us.
@@ -106,15 +183,15 @@ func labelPairs(labels []codec.Label) cache.Pairs {
 }
 
 // fieldPairs returns the selectable fields, sorted by label.
-func (r *reader) fieldPairs(peek *codec.Peek) cache.Pairs {
-	pairs := make(cache.Pairs, 0, len(r.fields)+2)
+func (l *looker) fieldPairs(peek *codec.Peek) cache.Pairs {
+	pairs := make(cache.Pairs, 0, len(l.fields)+2)
 	named := false
-	for i := range r.fields {
-		if !named && r.fields[i].Label > "metadata.name" {
+	for i := range l.fields {
+		if !named && l.fields[i].Label > "metadata.name" {
 			pairs, named = appendNames(pairs, peek), true
 		}
-		value := cmp.Or(peek.Fields[r.places[i][0]], peek.Fields[r.places[i][1]], r.fields[i].Default)
-		pairs = append(pairs, cache.Pair{Key: r.fields[i].Label, Value: value})
+		value := cmp.Or(peek.Fields[l.places[i][0]], peek.Fields[l.places[i][1]], l.fields[i].Default)
+		pairs = append(pairs, cache.Pair{Key: l.fields[i].Label, Value: value})
 	}
 	if !named {
 		pairs = appendNames(pairs, peek)
@@ -126,54 +203,42 @@ func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 	return append(pairs, cache.Pair{Key: "metadata.name", Value: peek.Name}, cache.Pair{Key: "metadata.namespace", Value: peek.Namespace})
 }
 
-// transcode brings a stored object into JSON of the storage version, and returns the version that it was stored in.
-func (r *reader) transcode(value []byte) (json []byte, version string, err error) {
-	decoded, err := r.codecs.DecodeStored(value)
-	if err != nil {
-		return nil, "", err
+// hub decodes an object into the hub, with its resourceVersion.
+func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	data, _ := enc.Stored()
+	req := codec.DecodeRequest{Data: data, Shared: true}
+	if codec.IsProtobuf(data) {
+		req.Type = codec.Protobuf
 	}
-	obj, err := r.scheme.ToHub(decoded.Object)
-	if err != nil {
-		return nil, "", err
-	}
-	json, err = r.json(obj)
-	return json, decoded.GVK.GroupVersion().String(), err
-}
-
-// object decodes a stored or cached object into the hub version.
-func (r *reader) object(value []byte) (meta.Object, error) {
-	decoded, err := r.codecs.DecodeStored(value)
+	decoded, err := r.kind.Decode(req)
 	if err != nil {
 		return nil, err
 	}
-	return r.scheme.ToHub(decoded.Object)
-}
-
-// encode makes the bytes to store of an object in the hub version.
-func (r *reader) encode(obj meta.Object) ([]byte, error) {
-	if !r.protobuf {
-		return r.json(obj)
+	obj, err := kind.ToHub(ctx, r.kind, decoded.Object)
+	if err != nil {
+		return nil, err
 	}
-	return r.stored(obj, func(out meta.Typed) ([]byte, error) {
-		return r.codecs.Append(nil, out, codec.Media{Type: codec.Protobuf})
-	})
+	if m := obj.GetObjectMeta(); req.Type == codec.Protobuf && enc.Revision() != 0 {
+		m.ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
+	}
+	return obj, nil
 }
 
-// json encodes obj as JSON in the storage version, kind and apiVersion first and without resourceVersion.
-func (r *reader) json(obj meta.Object) ([]byte, error) {
-	return r.stored(obj, func(out meta.Typed) ([]byte, error) { return codec.AppendJSON(nil, out) })
-}
-
-// stored calls write with obj as it is to be stored, and leaves obj as it was.
-func (r *reader) stored(obj meta.Object, write func(meta.Typed) ([]byte, error)) ([]byte, error) {
+// encode makes the bytes to store of an object of the hub: in the storage version, kind and apiVersion first, and
+// without resourceVersion. obj is left as it was.
+func (r *reader) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 	m := obj.GetObjectMeta()
 	rv := m.ResourceVersion
 	m.ResourceVersion = ""
 	defer func() { m.ResourceVersion = rv }()
-	out, err := r.scheme.FromHub(obj, r.gvk.GroupVersion())
+	out, err := r.kind.Convert(ctx, obj, r.stored.GVK.Version)
 	if err != nil {
 		return nil, err
 	}
-	out.GetTypeMeta().SetGroupVersionKind(r.gvk)
-	return write(out)
+	out.GetTypeMeta().SetGroupVersionKind(r.stored.GVK)
+	var media codec.Media
+	if r.protobuf {
+		media.Type = codec.Protobuf
+	}
+	return r.kind.Append(nil, out, media)
 }

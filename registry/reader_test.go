@@ -174,7 +174,7 @@ func TestDefaultTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, _, err := k.Row(enc, now)
+	cells, _, err := k.Row(k.ctx, enc, now)
 	if err != nil || fmt.Sprint(cells) != "[a 2030-05-06T07:08:09Z]" || len(k.Columns()) != len(cells) {
 		t.Errorf("got %v, %v", cells, err)
 	}

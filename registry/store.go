@@ -4,22 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Config is what all stores of a server share.
+// Config is what the stores of a server share that live in one store of bytes.
 type Config struct {
-	Scheme *scheme.Scheme
+	// Kinds are those that declarations name.
+	Kinds kind.Finder
+	// Codecs encode what belongs to no kind in particular, such as metadata alone.
 	Codecs *codec.Factory
 	Cache  *cache.Cache
 	// Leases grants the leases of objects with a TTL.
@@ -28,7 +30,7 @@ type Config struct {
 	Admission admission.Chain
 	// Prefix is where all resources are stored; "" means "/registry/". It ends in "/".
 	Prefix string
-	// Protobuf stores built-in kinds as protobuf instead of JSON. Both are always readable.
+	// Protobuf stores the kinds that have that form as protobuf instead of JSON. Both are always readable.
 	Protobuf bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -41,116 +43,166 @@ type Leaser interface {
 	Forget(id storage.LeaseID)
 }
 
-// Store serves one resource, or one subresource of it, over the cache.
+// Store serves one resource, or one door of it, over the cache. It never changes: a resource whose declaration changes
+// gets another Store over the same objects.
 type Store struct {
-	cfg *Config
-	res Resource
-	// subresource is "" for the resource itself.
-	subresource string
+	cfg     *Config
+	res     Resource
+	root    string // key prefix, ends in "/"
+	objects *cache.Resource
+	reader  *reader
+	forms   *forms
+	doors   map[string]*Store
+	// redeclared: there may be objects in the cache that were read by another declaration.
+	redeclared bool
+
+	// What this door is. kind is what it shows: the kind stored, the same in another group, or one of its own.
+	kind        kind.Kind
+	fixed       meta.GroupVersionKind // what a door with a kind of its own shows, whatever the version of the resource
+	subresource string                // "" for the resource itself
 	strategy    *Strategy
-	root        string // key prefix, ends in "/"
-	storageGVK  meta.GroupVersionKind
-	objects     *cache.Resource
-	reader      *reader
+	takeBack    func(obj, old meta.Object) // nil: the door may set everything
+	project     *Projection
 }
 
-// New makes the Store of a resource. The kind must be registered in the scheme.
+// New makes the Store of a resource. Its kind must be known, and its group be a domain or one of Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
+	if err := checkGroup(res.GroupResource.Group); err != nil {
+		return nil, err
 	}
 	prefix := cfg.Prefix
 	if prefix == "" {
 		prefix = "/registry/"
 	}
-	if res.KeyPrefix == "" {
-		res.KeyPrefix = res.GroupResource.Resource
-		if !builtIn(res.GroupResource.Group) {
-			res.KeyPrefix = res.GroupResource.Group + "/" + res.KeyPrefix
-		}
+	root := prefix + keyPrefix(res.GroupResource) + "/"
+	s, err := newStore(cfg, res, root, newForms(new(atomic.Uint32)))
+	if err != nil {
+		return nil, err
 	}
-	if res.StorageVersion == "" {
-		gk := meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind}
-		version, ok := preferred(cfg.Scheme, gk)
-		if !ok {
-			return nil, fmt.Errorf("registry: the kind %s of %s is not registered", gk, res.GroupResource)
-		}
-		res.StorageVersion = version
+	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look,
+	})
+	return s, s.openDoors()
+}
+
+// Redeclare makes a Store of the same objects by another declaration: a kind with other versions, another schema, another
+// storage version. Objects are read by it from now on. Whoever still uses s goes on with what s was declared as; watches do
+// not end.
+func (s *Store) Redeclare(res Resource) (*Store, error) {
+	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
+		return nil, fmt.Errorf("registry: %s cannot become %s", s.res.GroupResource, res.GroupResource)
+	}
+	next, err := newStore(s.cfg, res, s.root, newForms(s.forms.last))
+	if err != nil {
+		return nil, err
+	}
+	next.objects, next.redeclared = s.objects, true
+	if err := next.openDoors(); err != nil {
+		return nil, err
+	}
+	s.objects.SetDecode(next.reader.look)
+	return next, nil
+}
+
+// newStore makes a Store without objects.
+func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	if res.Strategy.ValidateName == nil {
 		res.Strategy.ValidateName = names.DNSSubdomainName
 	}
-	s := &Store{
-		cfg:        cfg,
-		res:        res,
-		root:       prefix + res.KeyPrefix + "/",
-		storageGVK: meta.GroupVersionKind{Group: res.GroupResource.Group, Version: res.StorageVersion, Kind: res.Kind},
+	gk := meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind}
+	k := res.Type
+	if k == nil {
+		k = cfg.Kinds.Kind(gk)
 	}
-	s.strategy = &s.res.Strategy
-	if !cfg.Scheme.Recognizes(s.storageGVK) {
-		return nil, fmt.Errorf("registry: %v is not registered", s.storageGVK)
+	if k == nil || len(k.Versions()) == 0 {
+		return nil, fmt.Errorf("registry: the kind %s of %s is not registered", gk, res.GroupResource)
 	}
-	if obj := s.New(); res.fits != nil && !res.fits(obj) {
+	stored := k.Versions()[0]
+	if res.StorageVersion != "" {
+		if stored = kind.In(k, res.StorageVersion); stored == nil {
+			return nil, fmt.Errorf("registry: %s has no version %q", gk, res.StorageVersion)
+		}
+	}
+	if obj := k.New(); res.fits != nil && !res.fits(obj) {
 		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
 	}
-	s.reader = newReader(cfg, s.storageGVK, s.root, res.Fields)
-	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name:   res.GroupResource.String(),
-		Prefix: s.root,
-		Decode: s.reader.decode,
-	})
+	s := &Store{cfg: cfg, res: res, root: root, kind: k, forms: f}
+	s.strategy = &s.res.Strategy
+	s.reader = newReader(k, stored, cfg.Protobuf, res.Fields, f)
 	return s, nil
 }
 
-// builtIn reports whether a group is one of Kubernetes's own, whose resources have plurals unlike any other's.
-func builtIn(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
-}
-
-// preferred returns the most preferred version in which a kind is registered.
-func preferred(s *scheme.Scheme, gk meta.GroupKind) (version string, ok bool) {
-	for _, gv := range s.VersionsOf(gk.Group) {
-		if s.Recognizes(gv.WithKind(gk.Kind)) {
-			return gv.Version, true
+// groupBy lists the selectable fields by which watchers are grouped.
+func groupBy(fields []FieldValue) []string {
+	labels := []string{"metadata.name"}
+	for _, f := range fields {
+		if f.Groups {
+			labels = append(labels, f.Label)
 		}
 	}
-	return "", false
+	return labels
 }
 
-// Subresource returns the Store of a declared subresource, which shares the objects, or nil if there is none of that
-// name.
-func (s *Store) Subresource(name string) *Store {
-	for i := range s.res.Subresources {
-		if s.res.Subresources[i].Name == name {
-			sub := *s
-			sub.subresource, sub.strategy = name, &s.res.Subresources[i].Strategy
-			return &sub
-		}
+// Under returns the Store as another group offers it, one of Resource.AlsoIn: the same objects, shown as the kind of the
+// same name there.
+func (s *Store) Under(group string) (*Store, error) {
+	gk := meta.GroupKind{Group: group, Kind: s.res.Kind}
+	k := s.cfg.Kinds.Kind(gk)
+	if k == nil {
+		return nil, fmt.Errorf("registry: the kind %s is not registered", gk)
 	}
-	return nil
+	u := *s
+	u.res.GroupResource.Group = group
+	u.kind = k
+	u.doors = map[string]*Store{}
+	for name, door := range s.doors {
+		d := *door
+		d.res.GroupResource.Group = group
+		if d.project == nil {
+			d.kind = k
+		}
+		u.doors[name] = &d
+	}
+	return &u, nil
 }
 
 // Resource returns the declaration of the store.
 func (s *Store) Resource() *Resource { return &s.res }
 
-// StorageVersion is the version that JSON of the objects is in.
-func (s *Store) StorageVersion() meta.GroupVersion { return s.storageGVK.GroupVersion() }
+// Kind is what the store shows and takes.
+func (s *Store) Kind() kind.Kind { return s.kind }
+
+// StorageVersion is what objects are written as.
+func (s *Store) StorageVersion() meta.GroupVersionKind { return s.reader.stored.GVK }
 
 // Objects is the cached state, for controllers and debug pages.
 func (s *Store) Objects() *cache.Resource { return s.objects }
 
-// New returns an empty object of the hub version.
-func (s *Store) New() meta.Object {
-	hub, _ := s.cfg.Scheme.HubKind(s.storageGVK.GroupKind())
-	obj, err := s.cfg.Scheme.NewObject(hub)
-	if err != nil { // New has checked that the kind is registered
-		panic(err)
+// shown is the kind that the store shows to those who address the resource in a version.
+func (s *Store) shown(version string) meta.GroupVersionKind {
+	if s.fixed != (meta.GroupVersionKind{}) {
+		return s.fixed
 	}
-	return obj.(meta.Object)
+	gk := s.kind.GroupKind()
+	return meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}
 }
 
 // Get returns one object. See router.Getter.
 func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string) (request.Encoded, error) {
+	obj, err := s.get(ctx, namespace, name, resourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	if s.project != nil {
+		return s.present(ctx, obj)
+	}
+	return obj, nil
+}
+
+func (s *Store) get(ctx context.Context, namespace, name, resourceVersion string) (*cache.Object, error) {
 	key, err := s.key(namespace, name)
 	if err != nil {
 		return nil, err
@@ -181,19 +233,19 @@ func (s *Store) readError(err error, name string, want storage.Revision) error {
 	return s.apiError(err, name)
 }
 
-// Decode returns the object behind enc in the hub version. The caller owns it.
-func (s *Store) Decode(enc request.Encoded) (meta.Object, error) {
-	return s.reader.object(enc.JSON())
+// Decode returns the object behind enc, which the Store has given, in the hub of the kind that it shows. The caller owns
+// it.
+func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	if s.project == nil {
+		return s.reader.hub(ctx, enc)
+	}
+	data, _ := enc.Stored()
+	decoded, err := s.kind.Decode(codec.DecodeRequest{Data: data, Shared: true})
+	if err != nil {
+		return nil, err
+	}
+	return kind.ToHub(ctx, s.kind, decoded.Object)
 }
 
 // now is the time that this request's writes carry.
 func (s *Store) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Second) }
-
-// strategyRequest gathers what strategies may know.
-func (s *Store) strategyRequest(ctx context.Context, namespace string, dryRun []string) *Request {
-	r := &Request{Now: s.now(), Namespace: namespace, DryRun: len(dryRun) > 0}
-	if info := request.From(ctx); info != nil {
-		r.User = info.User
-	}
-	return r
-}

@@ -1,10 +1,13 @@
 package registry
 
 import (
+	"context"
+	"net/http"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -16,13 +19,15 @@ type Request struct {
 	DryRun    bool
 }
 
-// Resource, Subresource, Strategy and Table are the declarations that a Store works with, of any kind of object.
+// Resource, Subresource, Strategy, Table and the like are the declarations that a Store works with, of any kind of object.
 // Declarations in the terms of one kind are made with the generic types; Typed turns them into these.
 type (
 	Resource    = ResourceOf[meta.Object]
 	Subresource = SubresourceOf[meta.Object]
 	Strategy    = StrategyOf[meta.Object]
 	Table       = TableOf[meta.Object]
+	Projection  = ProjectionOf[meta.Object]
+	Reserve     = ReserveOf[meta.Object]
 )
 
 // StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock but Request.Now.
@@ -38,8 +43,8 @@ type StrategyOf[T meta.Object] struct {
 
 	// Prepare drops what a client may not set on create, such as status, and sets what the server owns.
 	Prepare func(r *Request, obj T)
-	// PrepareUpdate keeps from old what this door may not change (status, or all but status) and bumps
-	// ObjectMeta.Generation, which comes in as old's, when the kind counts the change.
+	// PrepareUpdate keeps from old what this door may not change and Owns cannot say, and bumps ObjectMeta.Generation,
+	// which comes in as old's, when the kind counts the change.
 	PrepareUpdate func(r *Request, obj, old T)
 
 	Validate       func(r *Request, obj T) field.ErrorList
@@ -84,7 +89,17 @@ const (
 	MetaWhole
 )
 
-// FieldValue reads one selectable field from an object's encoded JSON.
+// ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
+// ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, obj is nil when
+// old goes. It is called for each try of a write, with the state that the try starts from.
+//
+// settle, if it is not nil, is called once when it is known what became of the try: with true after it was stored, with
+// false if it was not. After a dry run (r.DryRun) it is false, and a reservation that others could see must not be made.
+// If the outcome of a write cannot be found out, settle is not called: the reservation stays, and the repair that its
+// owner makes at start decides. settle must not fail; its ctx outlives the request's.
+type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle func(ctx context.Context, stored bool), err error)
+
+// FieldValue reads one selectable field from an encoded object.
 type FieldValue struct {
 	// Label is the name in a field selector, such as "spec.nodeName".
 	Label string
@@ -94,6 +109,11 @@ type FieldValue struct {
 	Else string
 	// Default is the value of an object that lacks the field: "" for strings, "false" for booleans.
 	Default string
+	// Version is the one in which the field is declared; "" for all.
+	Version string
+	// Groups says that many clients watch the objects with one value of the field each (the pods of a node): a change
+	// wakes only those whose value the object has or had.
+	Groups bool
 }
 
 // TableOf says how a kind is printed by clients that ask for as=Table.
@@ -114,14 +134,18 @@ type ResourceOf[T meta.Object] struct {
 	Categories    []string
 	Namespaced    bool
 
-	// KeyPrefix is the resource's place under the store's prefix, such as "pods" or "services/specs"; "" means the
-	// plural for Kubernetes's own groups, and "group/plural" for others.
-	KeyPrefix string
+	// Type is the kind of the objects; nil means the Go types that are registered for Kind.
+	Type kind.Kind
+	// AlsoIn are further groups that offer the same objects under the same plural and kind, such as events.k8s.io. Their
+	// types have the same hub.
+	AlsoIn []string
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
 
 	Strategy StrategyOf[T]
-	// Subresources are further doors to a part of the object: status, finalize.
+	// Reserve is nil for nearly all kinds.
+	Reserve ReserveOf[T]
+	// Subresources are further doors to a part of the object, and what else can be done with it: status, scale, binding.
 	Subresources []SubresourceOf[T]
 
 	// Fields are the selectable fields beside metadata.name and metadata.namespace.
@@ -135,18 +159,48 @@ type ResourceOf[T meta.Object] struct {
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
 	// patch, update, watch.
 	Verbs []string
+	// KeepItemKind lets items of lists carry apiVersion and kind, as those of custom resources do.
+	KeepItemKind bool
 
 	// fits reports whether the functions can take an object; nil: any.
 	fits func(obj meta.Object) bool
 }
 
-// SubresourceOf is a door through which a part of an object can be changed.
+// SubresourceOf is something beside the object itself that its path leads to. There are three sorts:
+//   - a door, through which a part of the object can be read and changed: status. It has neither Project, Create nor
+//     Connect;
+//   - a door that shows a kind of its own: scale, which has Project;
+//   - an action: Create, which takes and answers an object of Kind that is not stored (binding, eviction, token), or
+//     Connect, which hands on the connection (exec, log, proxy).
 type SubresourceOf[T meta.Object] struct {
 	// Name is the last segment of the path: "status".
 	Name string
+	// Kind is what is read and written here, with its version; zero: the resource's own. It is registered in the scheme.
+	Kind meta.GroupVersionKind
+	// Owns are the fields that nobody but this door may set, such as "status": the resource itself and other doors keep
+	// them on an update, and this door keeps all others but metadata. They are fields of the hub.
+	Owns []string
 	// Strategy decides what may change. Only Metadata, PrepareUpdate, ValidateUpdate, Warnings, Canonicalize and
 	// AllowUnconditionalUpdate, which the resource's own may grant as well, are used.
 	Strategy StrategyOf[T]
-	// Verbs are those served. nil: get, patch, update.
+	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for Connect.
 	Verbs []string
+
+	Project *ProjectionOf[T]
+	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.
+	// It may do I/O, and is called once admission has let the request pass.
+	Create func(ctx context.Context, a *Action) (meta.Typed, error)
+	// Connect returns the handler of a request to the object at namespace and name, which the client's options, in the
+	// query, and the rest of the path are for.
+	Connect func(ctx context.Context, c *Connection) (http.Handler, error)
+}
+
+// ProjectionOf shows objects as another kind, such as a Scale.
+type ProjectionOf[T meta.Object] struct {
+	// Show returns what the client sees of obj, in the hub of the subresource's Kind. The Store fills in its metadata.
+	Show func(obj T) meta.Object
+	// Apply changes obj as the client changed what it was shown.
+	Apply func(obj T, shown meta.Object)
+	// Validate says what is wrong with what the client sent; may be nil.
+	Validate func(shown meta.Object) field.ErrorList
 }

@@ -6,24 +6,23 @@ import (
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // Columns returns the columns of the kind's Table.
 func (s *Store) Columns() []meta.TableColumnDefinition {
-	if s.res.Table == nil {
+	if s.res.Table == nil || s.project != nil {
 		return defaultColumns
 	}
 	return s.res.Table.Columns
 }
 
 // Row returns the cells of an object's row, one for each column, and the row's conditions.
-func (s *Store) Row(enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
-	obj, err := s.Decode(enc)
+func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+	obj, err := s.Decode(ctx, enc)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, s.namedError(enc, err)
 	}
-	if s.res.Table == nil {
+	if s.res.Table == nil || s.project != nil {
 		m := obj.GetObjectMeta()
 		created := ""
 		if m.CreationTimestamp != nil {
@@ -46,10 +45,10 @@ var defaultColumns = []meta.TableColumnDefinition{
 
 // Field returns a selectable field of an object, without decoding it. Errors are those of Get.
 func (s *Store) Field(ctx context.Context, namespace, name, label, resourceVersion string) (string, error) {
-	enc, err := s.Get(ctx, namespace, name, resourceVersion)
+	obj, err := s.get(ctx, namespace, name, resourceVersion)
 	if err != nil {
 		return "", err
 	}
-	value, _ := enc.(*cache.Object).Fields.Get(label)
+	value, _ := obj.Fields.Get(label)
 	return value, nil
 }

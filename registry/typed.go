@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/field"
@@ -21,13 +22,17 @@ import (
 func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
-		Categories: r.Categories, Namespaced: r.Namespaced, KeyPrefix: r.KeyPrefix, StorageVersion: r.StorageVersion,
-		Strategy: untyped(r.Strategy), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs,
+		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, AlsoIn: r.AlsoIn, StorageVersion: r.StorageVersion,
+		Strategy: untyped(r.Strategy), Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
+		Verbs: r.Verbs, KeepItemKind: r.KeepItemKind,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
 	for _, sub := range r.Subresources {
-		res.Subresources = append(res.Subresources, Subresource{Name: sub.Name, Strategy: untyped(sub.Strategy), Verbs: sub.Verbs})
+		res.Subresources = append(res.Subresources, Subresource{
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Strategy: untyped(sub.Strategy), Verbs: sub.Verbs,
+			Project: projection(sub.Project), Create: sub.Create, Connect: sub.Connect,
+		})
 	}
 	if t := r.Table; t != nil {
 		res.Table = &Table{
@@ -69,6 +74,26 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		u.Terminate = func(obj meta.Object) { f(as[T](obj)) }
 	}
 	return u
+}
+
+func reserve[T meta.Object](f ReserveOf[T]) Reserve {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, r *Request, obj, old meta.Object) (func(context.Context, bool), error) {
+		return f(ctx, r, as[T](obj), as[T](old))
+	}
+}
+
+func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
+	if p == nil {
+		return nil
+	}
+	return &Projection{
+		Show:     func(obj meta.Object) meta.Object { return p.Show(as[T](obj)) },
+		Apply:    func(obj, shown meta.Object) { p.Apply(as[T](obj), shown) },
+		Validate: p.Validate,
+	}
 }
 
 // as is the object as its own type, the zero T if there is no object. New has seen to it that the types are right.

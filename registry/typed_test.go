@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"context"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -33,7 +36,7 @@ func gadgets() ResourceOf[*Gadget] {
 	return ResourceOf[*Gadget]{
 		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"},
 		Kind:          "Gadget", Singular: "gadget", ShortNames: []string{"gg"}, Categories: []string{"all"},
-		Namespaced: true, KeyPrefix: "things", StorageVersion: "v1",
+		Namespaced: true, StorageVersion: "v1",
 		Strategy: StrategyOf[*Gadget]{
 			ValidateName:   func(string, bool) []string { return nil },
 			Prepare:        func(_ *Request, g *Gadget) { g.Size++ },
@@ -84,6 +87,14 @@ func fillNumbers(v any) {
 func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
+	given.Type, given.AlsoIn, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), []string{"g"}, true
+	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
+		return nil, nil
+	}
+	sub := &given.Subresources[0]
+	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
+	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
+	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }
 	res := Typed(given)
 	for _, v := range []any{given, given.Strategy, *given.Table, given.Subresources[0],
 		res, res.Strategy, *res.Table, res.Subresources[0]} {
@@ -149,7 +160,8 @@ func newConfig(t *testing.T) *Config {
 			t.Error(err)
 		}
 	})
-	return &Config{Scheme: s, Codecs: codec.NewFactory(s), Cache: c}
+	codecs := codec.NewFactory(s)
+	return &Config{Kinds: kind.NewTypes(s, codecs), Codecs: codecs, Cache: c}
 }
 
 func TestNewOfAnotherType(t *testing.T) {
@@ -174,7 +186,7 @@ func TestNewPlace(t *testing.T) {
 	if got, want := s.root, "/registry/test.example.com/gadgets/"; got != want {
 		t.Errorf("root: got %s, want %s", got, want)
 	}
-	if got := s.StorageVersion(); got != testGV {
+	if got := s.StorageVersion(); got.GroupVersion() != testGV {
 		t.Errorf("storage version: got %s, want %s", got, testGV)
 	}
 }
@@ -199,7 +211,9 @@ func TestView(t *testing.T) {
 	ctx := request.NewContext(t.Context(), &request.Info{})
 	for _, at := range [][2]string{{"b", "one"}, {"a", "two"}, {"a", "one"}} {
 		g := &Gadget{ObjectMeta: meta.ObjectMeta{Name: at[1]}, Size: 3}
-		if _, err := s.Create(ctx, at[0], "", g, &meta.CreateOptions{}); err != nil {
+		_, err := s.Create(ctx, &request.Write{Namespace: at[0], Options: &meta.CreateOptions{},
+			Change: func(context.Context, request.Current) (meta.Typed, error) { return g, nil }})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
@@ -16,16 +15,13 @@ import (
 
 // update is one call of Update.
 type update struct {
-	s       *Store
+	*write
 	ctx     context.Context
-	req     *request.UpdateRequest
 	key     string
-	dryRun  bool
 	created bool
 	// emptied is the current object if the change takes its last finalizer off, and last the state it asked for.
 	emptied *cache.Object
 	last    []byte
-	lease   storage.LeaseID // of the last try
 }
 
 // errEmptied ends an update of an object that is to be deleted instead of written.
@@ -34,38 +30,74 @@ var errEmptied = errors.New("the last finalizer is gone")
 // Update changes an object, or creates it where the strategy allows that. See router.Updater.
 //
 // The change starts from the cached bytes and is made again on a fresh read if they turn out to be stale.
-func (s *Store) Update(ctx context.Context, req *request.UpdateRequest) (request.Encoded, bool, error) {
+func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
 		return nil, false, err
 	}
-	u := &update{s: s, ctx: ctx, req: req, key: key, dryRun: len(req.Options.DryRun) > 0}
+	u := &update{write: s.newWrite(req, admission.Update), ctx: ctx, key: key}
+	u.byUpdate = true
+	obj, err := u.run()
+	u.settleWith(ctx, err)
+	if err != nil {
+		return nil, false, s.apiError(err, req.Name)
+	}
+	enc, err := s.present(ctx, obj)
+	return enc, u.created, err
+}
+
+// run tries until nobody else was faster.
+func (u *update) run() (*cache.Object, error) {
+	s := u.s
 	opts := cache.UpdateOptions{
-		AllowCreate: s.res.Strategy.AllowCreateOnUpdate || req.ForceCreate,
-		DryRun:      u.dryRun,
+		AllowCreate: s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate,
+		DryRun:      u.r.DryRun,
 	}
 	for try := 1; ; try++ {
-		obj, err := s.objects.Update(ctx, key, opts, u.apply)
+		obj, err := s.objects.Update(u.ctx, u.key, opts, u.apply)
 		if errors.Is(err, storage.NoLease) && try < maxLeaseTries {
 			s.cfg.Leases.Forget(u.lease)
 			continue
 		}
-		if errors.Is(err, errEmptied) {
-			if obj, err = u.remove(); errors.Is(err, storage.Conflict) {
-				continue
-			}
+		if !errors.Is(err, errEmptied) {
+			return obj, err
 		}
-		if err != nil {
-			return nil, false, s.apiError(err, req.Name)
+		if obj, err = u.remove(); !errors.Is(err, storage.Conflict) {
+			return obj, err
 		}
-		return obj, u.created, nil
 	}
+}
+
+// apply makes the new value from the current one. cur is nil if the object does not exist.
+func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
+	u.created, u.emptied, u.old = cur == nil, nil, nil
+	u.attrs.Operation = admission.Create
+	if cur != nil {
+		u.attrs.Operation = admission.Update
+		if u.old, err = u.s.reader.hub(u.ctx, cur); err != nil {
+			return nil, 0, u.s.namedError(cur, err)
+		}
+	}
+	if err := u.begin(u.ctx, cur); err != nil {
+		return nil, 0, err
+	}
+	if value, err = u.finish(u.ctx); err != nil {
+		return nil, 0, err
+	}
+	if cur != nil && u.s.mayGo(u.obj) {
+		u.emptied, u.last = cur, value
+		return nil, 0, errEmptied
+	}
+	return value, u.lease, nil
 }
 
 // remove deletes the object whose last finalizer the update took off. The answer is the state that was asked for;
 // watchers see the last one that was stored.
 func (u *update) remove() (*cache.Object, error) {
-	if !u.dryRun {
+	if err := u.reserve(u.ctx, nil, u.old); err != nil {
+		return nil, err
+	}
+	if !u.r.DryRun {
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
 		if err != nil && !errors.Is(err, storage.NotFound) {
 			return nil, err
@@ -76,110 +108,6 @@ func (u *update) remove() (*cache.Object, error) {
 		return nil, err
 	}
 	return obj.At(u.emptied.Rev), nil
-}
-
-// apply makes the new value from the current one. cur is nil if the object does not exist.
-func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
-	u.created, u.emptied = cur == nil, nil
-	if cur == nil {
-		return u.create()
-	}
-	s := u.s
-	old, err := s.reader.object(cur.JSON())
-	if err != nil {
-		return nil, 0, err
-	}
-	obj, err := u.req.Change(u.ctx, request.Current{
-		Encoded: cur,
-		Object:  func() (meta.Object, error) { return s.reader.object(cur.JSON()) },
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := u.checkVersion(cur, old, obj); err != nil {
-		return nil, 0, err
-	}
-	r := s.strategyRequest(u.ctx, u.req.Namespace, u.req.Options.DryRun)
-	attrs := s.attributes(u.ctx, admission.Update, u.req.Namespace, u.req.Name)
-	attrs.Object, attrs.Old, attrs.Options, attrs.DryRun = obj, old, u.req.Options, u.dryRun
-	if err := s.cfg.Admission.Mutate(u.ctx, attrs); err != nil {
-		return nil, 0, err
-	}
-	if err := s.beforeUpdate(u.ctx, r, obj, old); err != nil {
-		return nil, 0, err
-	}
-	if err := s.cfg.Admission.Validate(u.ctx, attrs); err != nil {
-		return nil, 0, err
-	}
-	value, u.lease, err = s.encode(u.ctx, obj, u.dryRun)
-	if err == nil && s.mayGo(obj) {
-		u.emptied, u.last = cur, value
-		return nil, 0, errEmptied
-	}
-	return value, u.lease, err
-}
-
-// create is an update of what does not exist.
-func (u *update) create() ([]byte, storage.LeaseID, error) {
-	s := u.s
-	obj, err := u.req.Change(u.ctx, request.Current{Object: func() (meta.Object, error) { return s.New(), nil }})
-	if err != nil {
-		return nil, 0, err
-	}
-	m := obj.GetObjectMeta()
-	if u.req.UID != "" {
-		return nil, 0, u.wrongUID("")
-	}
-	if err := s.fixNamespace(u.req.Namespace, m); err != nil {
-		return nil, 0, err
-	}
-	r := s.strategyRequest(u.ctx, u.req.Namespace, u.req.Options.DryRun)
-	attrs := s.attributes(u.ctx, admission.Create, u.req.Namespace, u.req.Name)
-	attrs.Object, attrs.Options, attrs.DryRun = obj, u.req.Options, u.dryRun
-	if err := s.cfg.Admission.Mutate(u.ctx, attrs); err != nil {
-		return nil, 0, err
-	}
-	if err := s.beforeCreate(u.ctx, r, obj); err != nil {
-		return nil, 0, err
-	}
-	if err := s.cfg.Admission.Validate(u.ctx, attrs); err != nil {
-		return nil, 0, err
-	}
-	value, lease, err := s.encode(u.ctx, obj, u.dryRun)
-	u.lease = lease
-	return value, lease, err
-}
-
-// checkVersion enforces the uid and resourceVersion that the new object came with.
-func (u *update) checkVersion(cur *cache.Object, old, obj meta.Object) error {
-	s, m := u.s, obj.GetObjectMeta()
-	if u.req.UID != "" && u.req.UID != old.GetObjectMeta().UID {
-		return u.wrongUID(old.GetObjectMeta().UID)
-	}
-	rev, err := parseRevision(m.ResourceVersion)
-	if err != nil {
-		return meta.NewBadRequest(err.Error())
-	}
-	if rev == 0 {
-		if !s.strategy.AllowUnconditionalUpdate && !s.res.Strategy.AllowUnconditionalUpdate {
-			gk := meta.GroupKind{Group: s.res.GroupResource.Group, Kind: s.res.GroupResource.Resource}
-			return meta.NewInvalid(gk, u.req.Name, field.ErrorList{
-				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
-			})
-		}
-		return nil
-	}
-	if rev != cur.Rev {
-		return meta.NewConflict(s.res.GroupResource, u.req.Name, errStale)
-	}
-	return nil
-}
-
-// wrongUID is the conflict of an update that names another incarnation of the object.
-func (u *update) wrongUID(have meta.UID) error {
-	return meta.NewConflict(u.s.res.GroupResource, u.req.Name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", u.key, u.req.UID, have))
 }
 
 // mayGo reports whether nothing holds a deleted object back.
@@ -195,9 +123,9 @@ func (s *Store) held(obj meta.Object) bool {
 }
 
 // beforeUpdate keeps what the server owns and validates the change.
-func (s *Store) beforeUpdate(ctx context.Context, r *Request, obj, old meta.Object) error {
-	m, om := obj.GetObjectMeta(), old.GetObjectMeta()
-	if err := s.fixNamespace(r.Namespace, m); err != nil {
+func (w *write) beforeUpdate() error {
+	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
+	if err := s.fixNamespace(w.r.Namespace, m); err != nil {
 		return err
 	}
 	m.Generation = om.Generation
@@ -213,20 +141,23 @@ func (s *Store) beforeUpdate(ctx context.Context, r *Request, obj, old meta.Obje
 		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
 	}
 	if s.strategy.PrepareUpdate != nil {
-		s.strategy.PrepareUpdate(r, obj, old)
+		s.strategy.PrepareUpdate(w.r, w.obj, w.old)
+	}
+	if s.takeBack != nil {
+		s.takeBack(w.obj, w.old)
 	}
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
-	errs = append(errs, s.cfg.Scheme.Check(obj, old)...)
+	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
 	if s.strategy.ValidateUpdate != nil {
-		errs = append(errs, s.strategy.ValidateUpdate(r, obj, old)...)
+		errs = append(errs, s.strategy.ValidateUpdate(w.r, w.obj, w.old)...)
 	}
-	if len(errs) > 0 {
-		return meta.NewInvalid(s.storageGVK.GroupKind(), m.Name, errs)
+	if err := w.invalid(errs); err != nil {
+		return err
 	}
-	s.warn(ctx, r, obj, old)
+	w.warn()
 	if s.strategy.Canonicalize != nil {
-		s.strategy.Canonicalize(obj)
+		s.strategy.Canonicalize(w.obj)
 	}
 	return nil
 }

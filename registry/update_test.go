@@ -108,7 +108,7 @@ func TestCreateOnUpdate(t *testing.T) {
 	k := newKit(t, options{})
 	_, _, err := k.put(k.Store, named("a"))
 	wantReason(t, "PUT of what is not there", err, meta.StatusReasonNotFound)
-	got, created, err := k.put(k.Store, named("b"), func(r *request.UpdateRequest) { r.ForceCreate = true })
+	got, created, err := k.put(k.Store, named("b"), func(r *request.Write) { r.ForceCreate = true })
 	if err != nil || !created || got.UID == "" || got.Generation != 1 {
 		t.Errorf("PUT with ForceCreate: got %s, created %v, %v", text(got), created, err)
 	}
@@ -131,7 +131,7 @@ func TestUpdateDryRun(t *testing.T) {
 	w := k.create(named("a", colored("red")))
 	before := k.revision()
 	w.Spec.Color = "blue"
-	dry := func(r *request.UpdateRequest) { r.Options = &meta.UpdateOptions{DryRun: []string{"All"}} }
+	dry := func(r *request.Write) { r.DryRun = true }
 	got, _, err := k.put(k.Store, w, dry)
 	if err != nil || got.Spec.Color != "blue" || got.Generation != 2 || got.ResourceVersion != w.ResourceVersion {
 		t.Errorf("dry update: got %s, %v", text(got), err)
@@ -139,7 +139,7 @@ func TestUpdateDryRun(t *testing.T) {
 	if k.revision() != before || k.get("a").Spec.Color != "red" {
 		t.Error("a dry update wrote")
 	}
-	_, _, err = k.put(k.Store, named("new"), dry, func(r *request.UpdateRequest) { r.ForceCreate = true })
+	_, _, err = k.put(k.Store, named("new"), dry, func(r *request.Write) { r.ForceCreate = true })
 	if err != nil || k.get("new") != nil {
 		t.Errorf("dry create on update: %v, stored %v", err, k.get("new"))
 	}
@@ -282,7 +282,7 @@ func TestUpdateOfTheLastFinalizerDry(t *testing.T) {
 	}
 	w := k.get("a")
 	w.Finalizers = nil
-	if _, _, err := k.put(k.Store, w, func(r *request.UpdateRequest) { r.Options.DryRun = []string{"All"} }); err != nil {
+	if _, _, err := k.put(k.Store, w, func(r *request.Write) { r.DryRun = true }); err != nil {
 		t.Fatal(err)
 	}
 	if k.get("a") == nil {
@@ -318,8 +318,8 @@ func TestUpdateEndsWithItsContext(t *testing.T) {
 	k.create(named("a"))
 	ctx, cancel := context.WithCancel(k.ctx)
 	cancel()
-	_, _, err := k.Update(ctx, &request.UpdateRequest{Namespace: "ns", Name: "a", Options: &meta.UpdateOptions{},
-		Change: func(_ context.Context, cur request.Current) (meta.Object, error) {
+	_, _, err := k.Update(ctx, &request.Write{Namespace: "ns", Name: "a", Options: &meta.UpdateOptions{},
+		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			return named("a", colored("red"), func(w *widget) { w.ResourceVersion = k.decode(cur.Encoded).ResourceVersion }), nil
 		}})
 	if !errors.Is(err, context.Canceled) && !meta.IsServerTimeout(err) {

@@ -17,7 +17,7 @@ func ViewOf[T meta.Object](s *Store) (View[T], error) {
 	if s == nil {
 		return View[T]{}, fmt.Errorf("registry: a view of %T, but the server has no such resource", *new(T))
 	}
-	obj := s.New()
+	obj := s.kind.New()
 	if _, ok := obj.(T); !ok {
 		return View[T]{}, fmt.Errorf("registry: a view of %s as %T, but the hub type is %T", s.res.GroupResource, *new(T), obj)
 	}
@@ -30,7 +30,7 @@ func (v View[T]) Get(ctx context.Context, namespace, name string) (T, error) {
 	if err != nil {
 		return *new(T), err
 	}
-	return v.decode(enc)
+	return v.decode(ctx, enc)
 }
 
 // List returns the objects of a namespace, or all with namespace "", by namespace and name.
@@ -41,7 +41,7 @@ func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 	}
 	objects := make([]T, 0, list.Len)
 	for enc := range list.Items {
-		obj, err := v.decode(enc)
+		obj, err := v.decode(ctx, enc)
 		if err != nil {
 			return nil, err
 		}
@@ -50,8 +50,8 @@ func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 	return objects, nil
 }
 
-func (v View[T]) decode(enc request.Encoded) (T, error) {
-	obj, err := v.store.Decode(enc)
+func (v View[T]) decode(ctx context.Context, enc request.Encoded) (T, error) {
+	obj, err := v.store.Decode(ctx, enc)
 	if err != nil {
 		return *new(T), err
 	}

@@ -78,14 +78,14 @@ func badBody(err error) error {
 	return meta.NewBadRequest(err.Error())
 }
 
-// readObject reads and decodes the object that a create or update carries, fills in defaults and converts it to the
-// hub version. validation is the fieldValidation option.
-func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, validation string) (meta.Object, error) {
+// readObject decodes the object that a create or update carries, in the version that is served. validation is the
+// fieldValidation option.
+func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, validation string) (meta.Typed, error) {
 	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{
+	decoded, err := e.res.Type.Decode(codec.DecodeRequest{
 		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true,
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	if decoded.GVK != e.res.Kind {
 		return nil, e.wrongKind(decoded.GVK, body)
 	}
-	return e.toHub(decoded.Object)
+	return decoded.Object, nil
 }
 
 // wrongKind is the answer to an object of a kind that is known, but not served here.
@@ -121,12 +121,6 @@ func (e *endpoint) reportStrict(info *request.Info, strict []string, validation 
 		info.Warn(w)
 	}
 	return nil
-}
-
-// toHub fills in defaults and converts.
-func (e *endpoint) toHub(obj meta.Typed) (meta.Object, error) {
-	e.cfg.Scheme.Default(obj)
-	return e.cfg.Scheme.ToHub(obj)
 }
 
 // checkName compares the name and namespace of an object with those of its path.

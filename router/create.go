@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -24,7 +25,13 @@ func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.
 	if err != nil {
 		return err
 	}
-	enc, err := e.res.Creater.Create(r.Context(), info.Namespace, info.Name, obj, opts)
+	req := e.write(r, info, opts)
+	req.DryRun = len(opts.DryRun) > 0
+	if opts.FieldManager != "" {
+		req.Manager = opts.FieldManager
+	}
+	req.Change = func(context.Context, request.Current) (meta.Typed, error) { return obj, nil }
+	enc, err := e.res.Creater.Create(r.Context(), req)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (e *endpoint) delete(w http.ResponseWriter, r *http.Request, info *request.
 	if err != nil {
 		return err
 	}
-	res, err := e.res.Deleter.Delete(r.Context(), info.Namespace, info.Name, opts)
+	res, err := e.res.Deleter.Delete(r.Context(), e.deletion(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,18 @@ func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info
 	if err != nil {
 		return err
 	}
-	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, opts)
+	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletion(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
 	return e.writeList(w, r, list, media)
+}
+
+// deletion is what the registry is told of a deletion.
+func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
+	req := e.write(r, info, opts)
+	req.DryRun = len(opts.DryRun) > 0
+	return req
 }
 
 // deleteOptions reads the options from the query and the body. What both say, the body decides; kube-apiserver
@@ -89,7 +96,7 @@ func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.D
 	if err != nil {
 		return err
 	}
-	want := e.gv.WithKind("DeleteOptions")
+	want := meta.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
 	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, Default: want})
 	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want { // options are the same in every version
 		decoded, err = e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, As: want})

@@ -325,7 +325,7 @@ func resourceList(gv *GroupVersion) *meta.APIResourceList {
 			res.Group, res.Version = r.Kind.Group, r.Kind.Version
 		}
 		if !strings.Contains(r.Name, "/") && r.Lister != nil {
-			res.StorageVersionHash = storageHash(r.StorageVersion.WithKind(r.Kind.Kind))
+			res.StorageVersionHash = storageHash(r.StorageVersion)
 		}
 		doc.APIResources = append(doc.APIResources, res)
 	}

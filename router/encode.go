@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
@@ -28,79 +29,74 @@ func putBuffer(b *[]byte) {
 }
 
 // encoded returns an object in the given form, without a final newline if it is JSON. The bytes are shared.
-func (e *endpoint) encoded(enc request.Encoded, media codec.Media) ([]byte, error) {
-	media.Pretty, media.Stream = false, false
-	if e.isStored && media.Type == codec.JSON && media.As == "" {
-		return enc.JSON(), nil
+func (e *endpoint) encoded(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
+	if media.Type == codec.JSON && media.As == "" {
+		if data, form := enc.Stored(); form == e.plain {
+			return data, nil
+		}
 	}
-	return enc.Form(e.cfg.Codecs.FormOf(media, e.gv), func() ([]byte, error) { return e.encode(enc, media) })
+	f := e.form(ctx, media)
+	return f.of(enc)
 }
 
 // form is an encoding of many objects, one after the other. It saves what encoded does anew for each: finding the
 // number of the form, and a closure.
 type form struct {
 	e     *endpoint
+	ctx   context.Context
 	media codec.Media
-	id    uint32 // 0: the stored bytes are it already
+	id    uint32
 	cur   request.Encoded
 	build func() ([]byte, error) // encodes cur
 }
 
-func (e *endpoint) form(media codec.Media) *form {
+func (e *endpoint) form(ctx context.Context, media codec.Media) *form {
 	media.Pretty, media.Stream = false, false
-	f := &form{e: e, media: media}
-	if !e.isStored || media.Type != codec.JSON || media.As != "" {
-		f.id = e.cfg.Codecs.FormOf(media, e.gv)
-		f.build = func() ([]byte, error) { return e.encode(f.cur, media) }
+	f := &form{e: e, ctx: ctx, media: media, id: e.plain}
+	if media.Type != codec.JSON || media.As != "" {
+		f.id = e.res.Encoder.FormOf(e.gv.Version, media)
 	}
+	f.build = f.encode
 	return f
 }
 
-// of is encoded.
+// of is encoded. YAML is not kept: whoever wants it reads slowly.
 func (f *form) of(enc request.Encoded) ([]byte, error) {
-	if f.id == 0 {
-		return enc.JSON(), nil
+	if data, form := enc.Stored(); form == f.id {
+		return data, nil
 	}
 	f.cur = enc
+	if f.media.Type == codec.YAML {
+		return f.encode()
+	}
 	return enc.Form(f.id, f.build)
 }
 
-// encode makes another form of an object: version first, then metadata only, then the media type.
-func (e *endpoint) encode(enc request.Encoded, media codec.Media) ([]byte, error) {
-	data := enc.JSON()
-	var err error
-	if !e.isStored {
-		if data, err = e.convert(data); err != nil {
-			return nil, err
-		}
-	}
-	if media.As == codec.AsPartial || media.As == codec.AsPartialList {
-		if data, err = codec.AppendPartial(nil, data, media.Version); err != nil {
-			return nil, err
-		}
-	}
-	if media.Type == codec.JSON {
-		return data, nil
-	}
-	return e.cfg.Codecs.Transcode(nil, data, codec.Media{Type: media.Type})
+func (f *form) encode() ([]byte, error) {
+	return f.e.res.Encoder.Encode(f.ctx, f.cur, f.e.gv.Version, f.media)
 }
 
-// convert turns JSON of the storage version into JSON of the served one.
-func (e *endpoint) convert(data []byte) ([]byte, error) {
-	decoded, err := e.cfg.Codecs.DecodeStored(data)
-	if err != nil {
-		return nil, err
+// stored reports whether all objects of a list are stored in the form: nothing has to be made.
+func (f *form) stored(list *request.List) bool {
+	for enc := range list.Items {
+		if _, form := enc.Stored(); form != f.id {
+			return false
+		}
 	}
-	obj, err := e.cfg.Scheme.ToHub(decoded.Object)
-	if err != nil {
-		return nil, err
+	return true
+}
+
+// all returns the form of every object of a list. The error is that of the first that does not have it.
+func (f *form) all(list *request.List) ([][]byte, error) {
+	out := make([][]byte, 0, list.Len)
+	for enc := range list.Items {
+		data, err := f.of(enc)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, data)
 	}
-	out, err := e.cfg.Scheme.FromHub(obj, e.gv)
-	if err != nil {
-		return nil, err
-	}
-	out.GetTypeMeta().SetGroupVersionKind(e.res.Kind)
-	return codec.AppendJSON(nil, out)
+	return out, nil
 }
 
 // writeEncoded answers with one object.
@@ -111,7 +107,7 @@ func (e *endpoint) writeEncoded(w http.ResponseWriter, r *http.Request, code int
 	if media.As == codec.AsPartialList {
 		return errNoList(media.As, e.res.Kind)
 	}
-	body, err := e.encoded(enc, media)
+	body, err := e.encoded(r.Context(), enc, media)
 	if err != nil {
 		return err
 	}
@@ -141,16 +137,13 @@ func one(enc request.Encoded) func(yield func(request.Encoded) bool) {
 	return func(yield func(request.Encoded) bool) { yield(enc) }
 }
 
-// versionOf reads the resourceVersion out of an object's bytes.
+// versionOf is an object's resourceVersion.
 func versionOf(enc request.Encoded) string {
-	var p codec.Peek
-	if err := metaPeeker.Peek(enc.JSON(), &p); err != nil {
-		return ""
+	if rev := enc.Revision(); rev != 0 {
+		return strconv.FormatUint(rev, 10)
 	}
-	return p.ResourceVersion
+	return ""
 }
-
-var metaPeeker = codec.NewPeeker()
 
 // errNoList is the answer to a client that wants the list form of what is one object; errIsList the opposite.
 func errNoList(as string, kind meta.GroupVersionKind) error {

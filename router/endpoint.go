@@ -15,7 +15,7 @@ type endpoint struct {
 	cfg      *Config
 	res      *Resource
 	gv       meta.GroupVersion // served
-	isStored bool              // the served version is that of Encoded.JSON
+	plain    uint32            // the form of whole objects as JSON
 	listKind string
 	gr       meta.GroupResource
 	itemDoc  []byte // `{"kind":"X","apiVersion":"v1",` of the served version
@@ -38,10 +38,10 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	name, _, _ := strings.Cut(res.Name, "/")
 	e := &endpoint{
 		cfg: cfg, res: res, gv: gv,
-		isStored:  gv == res.StorageVersion,
+		plain:     res.Encoder.FormOf(gv.Version, codec.Media{}),
 		listKind:  res.Kind.Kind + "List",
 		gr:        meta.GroupResource{Group: gv.Group, Resource: name},
-		itemDoc:   []byte(`{"kind":"` + res.Kind.Kind + `","apiVersion":"` + gv.String() + `",`),
+		itemDoc:   []byte(`{"kind":"` + res.Kind.Kind + `","apiVersion":"` + res.Kind.GroupVersion().String() + `",`),
 		itemVerbs: map[string]http.Handler{}, collectionVerbs: map[string]http.Handler{},
 	}
 	set := func(verbs map[string]http.Handler, verb string, served bool, h handlerFunc) {
@@ -57,6 +57,9 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	set(e.collectionVerbs, "list", res.Lister != nil, e.list)
 	set(e.collectionVerbs, "watch", res.Watcher != nil, e.watch)
 	set(e.collectionVerbs, "deletecollection", res.CollectionDeleter != nil, e.deleteCollection)
+	for _, verb := range res.ConnectVerbs {
+		set(e.itemVerbs, verb, res.Connecter != nil, e.connect)
+	}
 	if strings.Contains(res.Name, "/") {
 		set(e.itemVerbs, "create", res.Creater != nil, e.create)
 	} else {

@@ -155,9 +155,10 @@ func TestListIsCut(t *testing.T) {
 	aborted("a dead connection at the end", "", &broken{httptest.NewRecorder(), 300_000})
 	aborted("a dead connection, protobuf", protobuf, &broken{httptest.NewRecorder(), 100_000})
 	f.objects = append(f.objects, &object{json: `{"kind":"ConfigMap"`, forms: map[uint32][]byte{}})
-	aborted("an object that cannot be converted", partials, httptest.NewRecorder())
-	if w := serve(t, core(t, f), "GET", maps, "", "Accept", protobuf); w.Code != 500 {
-		t.Errorf("an object that cannot be converted, before the answer begins: got %d, want 500", w.Code)
+	for _, accept := range []string{protobuf, partials} {
+		if w := serve(t, core(t, f), "GET", maps, "", "Accept", accept); w.Code != 500 {
+			t.Errorf("an object that cannot be converted, as %s: got %d, want 500 for the whole list", accept, w.Code)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -30,14 +32,13 @@ type fake struct {
 	list    *request.ListRequest
 	delete  *meta.DeleteOptions
 	create  *meta.CreateOptions
+	write   *request.Write
 	body    meta.Object
 }
 
 func (f *fake) note(format string, args ...any) {
 	f.calls = append(f.calls, fmt.Sprintf(format, args...))
 }
-
-func (f *fake) New() meta.Object { return &corev1.ConfigMap{} }
 
 func (f *fake) Get(_ context.Context, ns, name, rv string) (request.Encoded, error) {
 	f.note("get %s/%s@%s", ns, name, rv)
@@ -72,9 +73,13 @@ func (f *fake) Watch(_ context.Context, req *request.ListRequest) (request.Event
 	return f.cursor, f.err
 }
 
-func (f *fake) Create(_ context.Context, ns, name string, obj meta.Object, opts *meta.CreateOptions) (request.Encoded, error) {
-	f.note("create %s/%s", ns, name)
-	f.body, f.create = obj, opts
+func (f *fake) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
+	f.note("create %s/%s", req.Namespace, req.Name)
+	obj, err := req.Change(ctx, request.Current{})
+	if err != nil {
+		return nil, err
+	}
+	f.body, f.write, f.create = obj.(meta.Object), req, req.Options.(*meta.CreateOptions)
 	return f.first()
 }
 
@@ -85,35 +90,36 @@ func (f *fake) first() (request.Encoded, error) {
 	return f.objects[0], nil
 }
 
-func (f *fake) Update(ctx context.Context, req *request.UpdateRequest) (request.Encoded, bool, error) {
+func (f *fake) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
 	f.note("update %s/%s", req.Namespace, req.Name)
 	obj, err := req.Change(ctx, request.Current{Encoded: f.objects[0]})
 	if err != nil {
 		return nil, false, err
 	}
-	f.body = obj
+	f.body, f.write = obj.(meta.Object), req
 	enc, err := f.first()
 	return enc, false, err
 }
 
-func (f *fake) Delete(_ context.Context, ns, name string, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
-	f.note("delete %s/%s", ns, name)
-	f.delete = opts
+func (f *fake) Delete(_ context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+	f.note("delete %s/%s", req.Namespace, req.Name)
+	f.delete, f.write = opts, req
 	return &request.DeleteResult{Status: &meta.Status{Status: "Success"}, Done: true}, f.err
 }
 
-func (f *fake) DeleteCollection(ctx context.Context, req *request.ListRequest, opts *meta.DeleteOptions) (*request.List, error) {
-	f.note("deletecollection %s", req.Namespace)
-	f.delete = opts
-	return f.List(ctx, req)
+func (f *fake) DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error) {
+	f.note("deletecollection %s", list.Namespace)
+	f.delete, f.write = opts, req
+	return f.List(ctx, list)
 }
 
 func (f *fake) Columns() []meta.TableColumnDefinition {
 	return []meta.TableColumnDefinition{{Name: "Name", Type: "string"}}
 }
 
-func (f *fake) Row(enc request.Encoded, _ time.Time) ([]any, []meta.TableRowCondition, error) {
-	return []any{len(enc.JSON())}, nil, nil
+func (f *fake) Row(_ context.Context, enc request.Encoded, _ time.Time) ([]any, []meta.TableRowCondition, error) {
+	data, _ := enc.Stored()
+	return []any{len(data)}, nil, nil
 }
 
 // object is a stored config map.
@@ -128,8 +134,9 @@ func configMap(name, value string) *object {
 		forms: map[uint32][]byte{}}
 }
 
-func (o *object) JSON() []byte { return []byte(o.json) }
-func (o *object) Head() int    { return len(`{"kind":"ConfigMap","apiVersion":"v1",`) }
+func (o *object) Stored() ([]byte, uint32) { return []byte(o.json), jsonV1 }
+func (o *object) Revision() uint64         { return 7 }
+func (o *object) Head() int                { return len(`{"kind":"ConfigMap","apiVersion":"v1",`) }
 func (o *object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	if f, ok := o.forms[id]; ok {
 		return f, nil
@@ -140,26 +147,72 @@ func (o *object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	return f, err
 }
 
-func testScheme(tb testing.TB) *scheme.Scheme {
-	tb.Helper()
+func testScheme() *scheme.Scheme {
 	s := scheme.New()
 	corev1.Scheme.AddToScheme(s)
 	if err := s.Complete(); err != nil {
-		tb.Fatal(err)
+		panic(err)
 	}
 	return s
 }
 
-func testConfig(tb testing.TB) *Config {
-	s := testScheme(tb)
-	return &Config{Scheme: s, Codecs: codec.NewFactory(s)}
+func testConfig(testing.TB) *Config { return &Config{Codecs: testCodecs()} }
+
+// jsonV1 is the form of JSON in v1, in which all objects are.
+const jsonV1 = 1
+
+// encoder makes the forms of config maps.
+type encoder struct{}
+
+// formIDs are the numbers of forms beside jsonV1: objects may pass from one router to another.
+var formIDs struct {
+	sync.Mutex
+	ids map[string]uint32
+}
+
+// configMaps are the kind of all objects, and testCodecs its codecs.
+var (
+	testCodecs = sync.OnceValue(func() *codec.Factory { return codec.NewFactory(testScheme()) })
+	configMaps = sync.OnceValue(func() kind.Kind {
+		return kind.NewTypes(testScheme(), testCodecs()).Kind(meta.GroupKind{Kind: "ConfigMap"})
+	})
+)
+
+func (encoder) FormOf(version string, m codec.Media) uint32 {
+	if m == (codec.Media{}) && version == "v1" {
+		return jsonV1
+	}
+	formIDs.Lock()
+	defer formIDs.Unlock()
+	key := fmt.Sprint(version, m)
+	id, ok := formIDs.ids[key]
+	if !ok {
+		id = uint32(len(formIDs.ids) + 2)
+		if formIDs.ids == nil {
+			formIDs.ids = map[string]uint32{}
+		}
+		formIDs.ids[key] = id
+	}
+	return id
+}
+
+func (encoder) Encode(_ context.Context, enc request.Encoded, _ string, m codec.Media) ([]byte, error) {
+	data, _ := enc.Stored()
+	var err error
+	if m.As != "" {
+		if data, err = codec.AppendPartial(nil, data, m.Version); err != nil || m.Type == codec.JSON {
+			return data, err
+		}
+	}
+	return testCodecs().Transcode(nil, data, codec.Media{Type: m.Type})
 }
 
 // all offers every verb of f.
 func all(name string, namespaced bool, f *fake) Resource {
 	v1 := meta.GroupVersion{Version: "v1"}
 	return Resource{
-		Name: name, Singular: strings.TrimSuffix(name, "s"), Kind: v1.WithKind("ConfigMap"), Namespaced: namespaced, StorageVersion: v1,
+		Name: name, Singular: strings.TrimSuffix(name, "s"), Kind: v1.WithKind("ConfigMap"), Type: configMaps(), Namespaced: namespaced,
+		StorageVersion: v1.WithKind("ConfigMap"), Encoder: encoder{},
 		Getter: f, Lister: f, Watcher: f, Creater: f, Updater: f, Deleter: f, CollectionDeleter: f, Tabler: f,
 	}
 }

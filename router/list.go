@@ -1,6 +1,8 @@
 package router
 
 import (
+	"context"
+	"iter"
 	"net/http"
 	"strconv"
 
@@ -36,15 +38,19 @@ func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *reque
 	case media.As == codec.AsTable:
 		return e.writeTable(w, r, http.StatusOK, list.Items, lm, media)
 	case media.Type == codec.Protobuf:
-		return e.writeProtoList(w, list, lm, media)
+		return e.writeProtoList(w, r, list, lm, media)
 	case media.Type == codec.YAML || media.Pretty:
-		return e.writeListWhole(w, list, lm, media)
+		return e.writeListWhole(w, r, list, lm, media)
+	}
+	items, err := e.items(r.Context(), list, media)
+	if err != nil {
+		return err
 	}
 	w.Header()["Content-Type"] = contentTypes[codec.JSON]
 	w.WriteHeader(http.StatusOK)
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
-	_, err := e.appendList(buf, list, lm, media, func(b []byte) ([]byte, error) {
+	err = e.appendList(buf, items, lm, media, func(b []byte) ([]byte, error) {
 		_, err := w.Write(b)
 		return b[:0], err
 	})
@@ -64,46 +70,73 @@ func abort(err error) error {
 	return nil
 }
 
+// item is an object in a list: its JSON, and how much of it stands before what a list of built-in kinds shows.
+type item struct {
+	data []byte
+	head int
+}
+
+// items yields the objects of a list as JSON. What is not stored in the form that was asked for is made first, all of it:
+// an object that cannot be converted fails the list as a whole.
+func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) (iter.Seq[item], error) {
+	f := e.form(ctx, codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version})
+	if f.stored(list) {
+		return func(yield func(item) bool) {
+			for enc := range list.Items {
+				data, _ := enc.Stored()
+				if !yield(item{data, enc.Head()}) {
+					return
+				}
+			}
+		}, nil
+	}
+	made, err := f.all(list)
+	if err != nil {
+		return nil, err
+	}
+	i := 0
+	return func(yield func(item) bool) {
+		for enc := range list.Items {
+			it := item{made[i], len(e.itemDoc)}
+			if _, form := enc.Stored(); form == f.id {
+				it.head = enc.Head()
+			}
+			if i++; !yield(it) {
+				return
+			}
+		}
+	}, nil
+}
+
 // appendList appends the list's JSON to *buf, calling flush when it has grown large.
-func (e *endpoint) appendList(buf *[]byte, list *request.List, lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) (int, error) {
-	kind := e.gv.WithKind(e.listKind)
+func (e *endpoint) appendList(buf *[]byte, items iter.Seq[item], lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
+	kind := e.res.Kind.GroupVersion().WithKind(e.listKind)
 	cut := !e.res.KeepItemKind
 	if media.As == codec.AsPartialList {
 		kind = meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}
 		cut = false
 	}
 	*buf = appendListHead((*buf)[:0], kind, lm, e.res.KeepItemKind)
-	plain := e.isStored && media.As == ""
-	form := e.form(codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version})
-	n := 0
-	for enc := range list.Items {
-		data, head := enc.JSON(), enc.Head()
-		if !plain {
-			var err error
-			if data, err = form.of(enc); err != nil {
-				return n, err
-			}
-			if head = 1; cut {
-				head = len(e.itemHead())
-			}
-		}
-		if n++; n > 1 {
+	first := true
+	for it := range items {
+		if !first {
 			*buf = append(*buf, ',')
 		}
+		first = false
 		if cut {
-			*buf = append(append(*buf, '{'), data[head:]...)
+			*buf = append(append(*buf, '{'), it.data[it.head:]...)
 		} else {
-			*buf = append(*buf, data...)
+			*buf = append(*buf, it.data...)
 		}
 		if len(*buf) >= flushAt {
 			var err error
 			if *buf, err = flush(*buf); err != nil {
-				return n, err
+				return err
 			}
 		}
 	}
 	*buf = append(*buf, "]}"...)
-	return n, nil
+	return nil
 }
 
 // asItem is the kind of an item in a list of the kind as.
@@ -113,9 +146,6 @@ func asItem(as string) string {
 	}
 	return as
 }
-
-// itemHead is what items begin with in the served version.
-func (e *endpoint) itemHead() []byte { return e.itemDoc }
 
 // appendListHead appends everything before the items.
 func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, custom bool) []byte {
@@ -145,12 +175,16 @@ func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, cust
 }
 
 // writeListWhole writes forms that need the entire list at once: YAML and indented JSON.
-func (e *endpoint) writeListWhole(w http.ResponseWriter, list *request.List, lm meta.ListMeta, media codec.Media) error {
-	var body []byte
-	if _, err := e.appendList(&body, list, lm, media, func(b []byte) ([]byte, error) { return b, nil }); err != nil {
+func (e *endpoint) writeListWhole(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
+	items, err := e.items(r.Context(), list, media)
+	if err != nil {
 		return err
 	}
-	out, err := []byte(nil), error(nil)
+	var body []byte
+	if err := e.appendList(&body, items, lm, media, func(b []byte) ([]byte, error) { return b, nil }); err != nil {
+		return err
+	}
+	var out []byte
 	if media.Type == codec.YAML {
 		out, err = codec.AppendYAML(nil, body)
 	} else {
@@ -164,24 +198,22 @@ func (e *endpoint) writeListWhole(w http.ResponseWriter, list *request.List, lm 
 }
 
 // writeProtoList writes a protobuf list: sizes come before contents, so the items are encoded (or found) first.
-func (e *endpoint) writeProtoList(w http.ResponseWriter, list *request.List, lm meta.ListMeta, media codec.Media) error {
-	kind := e.gv.WithKind(e.listKind)
+func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
+	kind := e.res.Kind.GroupVersion().WithKind(e.listKind)
 	if media.As == codec.AsPartialList {
 		kind = meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}
 	}
-	form := e.form(codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
-	messages, size := make([][]byte, 0, list.Len), 0
-	for enc := range list.Items {
-		data, err := form.of(enc)
-		if err != nil {
+	form := e.form(r.Context(), codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
+	messages, err := form.all(list)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for i := range messages {
+		if messages[i], err = codec.ProtoBody(messages[i]); err != nil {
 			return err
 		}
-		message, err := codec.ProtoBody(data)
-		if err != nil {
-			return err
-		}
-		messages = append(messages, message)
-		size += codec.ProtoItemSize(len(message))
+		size += codec.ProtoItemSize(len(messages[i]))
 	}
 	w.Header()["Content-Type"] = contentTypes[codec.Protobuf]
 	w.WriteHeader(http.StatusOK)
@@ -198,7 +230,7 @@ func (e *endpoint) writeProtoList(w http.ResponseWriter, list *request.List, lm 
 		}
 	}
 	*buf = codec.AppendProtoListTail(*buf)
-	_, err := w.Write(*buf)
+	_, err = w.Write(*buf)
 	return abort(err)
 }
 

@@ -90,6 +90,7 @@ func (e *endpoint) listRequest(r *http.Request, info *request.Info) (*request.Li
 		return nil, nil, p.err
 	}
 	req := &request.ListRequest{
+		Version:              e.gv.Version,
 		Namespace:            info.Namespace,
 		ResourceVersion:      opts.ResourceVersion,
 		ResourceVersionMatch: opts.ResourceVersionMatch,

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/patch"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -26,7 +27,7 @@ const (
 type patcher struct {
 	e          *endpoint
 	info       *request.Info
-	kind       string // media type
+	form       string // media type
 	body       []byte
 	validation string
 	typ        *typeinfo.Type
@@ -34,11 +35,11 @@ type patcher struct {
 
 // patch changes an object by a patch in its served version.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	typ := e.cfg.Codecs.TypeOf(e.res.Kind)
+	form, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	typ := kind.In(e.res.Type, e.res.Kind.Version).Type
 	switch {
-	case err == nil && (kind == jsonPatch || kind == mergePatch || kind == strategicPatch && typ != nil):
-	case err == nil && kind == strategicPatch:
+	case err == nil && (form == jsonPatch || form == mergePatch || form == strategicPatch && typ != nil):
+	case err == nil && form == strategicPatch:
 		return codec.UnsupportedBody(jsonPatch, mergePatch)
 	default:
 		return errPatchType()
@@ -59,11 +60,15 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, false)); err != nil {
 		return err
 	}
-	pt := &patcher{e: e, info: info, kind: kind, body: body, validation: opts.FieldValidation, typ: typ}
-	enc, created, err := e.res.Updater.Update(r.Context(), &request.UpdateRequest{
-		Namespace: info.Namespace, Name: info.Name, Change: pt.change,
-		Options: &meta.UpdateOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation},
+	pt := &patcher{e: e, info: info, form: form, body: body, validation: opts.FieldValidation, typ: typ}
+	req := e.write(r, info, &meta.UpdateOptions{ // to everybody behind, a patch is an update
+		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,
 	})
+	req.DryRun, req.Change = len(opts.DryRun) > 0, pt.change
+	if opts.FieldManager != "" {
+		req.Manager = opts.FieldManager
+	}
+	enc, created, err := e.res.Updater.Update(r.Context(), req)
 	if err != nil {
 		return err
 	}
@@ -82,16 +87,16 @@ func errPatchType() error {
 }
 
 // change applies the patch to the current object.
-func (p *patcher) change(_ context.Context, cur request.Current) (meta.Object, error) {
+func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, error) {
 	if cur.Encoded == nil {
 		return nil, meta.NewNotFound(p.e.gr, p.info.Name)
 	}
-	doc, err := p.e.encoded(cur.Encoded, codec.Media{})
+	doc, err := p.e.encoded(ctx, cur.Encoded, codec.Media{})
 	if err != nil {
 		return nil, err
 	}
 	var patched []byte
-	switch p.kind {
+	switch p.form {
 	case jsonPatch:
 		patched, err = patch.JSON(doc, p.body)
 	case mergePatch:
@@ -106,25 +111,22 @@ func (p *patcher) change(_ context.Context, cur request.Current) (meta.Object, e
 	if err != nil {
 		return nil, p.invalid(doc, patched, err)
 	}
-	obj, err := p.e.toHub(decoded.Object)
-	if err != nil {
+	m := metaOf(decoded.Object)
+	if err := p.e.checkNamespace(m, p.info); err != nil {
 		return nil, err
 	}
-	if err := p.e.checkNamespace(obj.GetObjectMeta(), p.info); err != nil {
-		return nil, err
-	}
-	return obj, checkName(obj.GetObjectMeta(), p.info)
+	return decoded.Object, checkName(m, p.info)
 }
 
 // decode turns the result into an object. Field validation is told of the patch's own slips first.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	req := codec.DecodeRequest{Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true}
-	if p.kind == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
+	if p.form == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
 		req.As = p.e.res.Kind
 	}
-	decoded, err := p.e.cfg.Codecs.Decode(req)
+	decoded, err := p.e.res.Type.Decode(req)
 	if err != nil {
-		if p.kind == strategicPatch {
+		if p.form == strategicPatch {
 			if why := patch.Misfit(patched, p.typ); why != "" {
 				err = errors.New(why)
 			}
@@ -145,7 +147,7 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 
 // slips are the unknown and repeated fields of the patch itself.
 func (p *patcher) slips() []string {
-	if p.kind == jsonPatch {
+	if p.form == jsonPatch {
 		return patch.CheckJSON(p.body)
 	}
 	return patch.CheckMerge(p.body)
@@ -155,7 +157,7 @@ func (p *patcher) slips() []string {
 // result, or for strategic merges the patch.
 func (p *patcher) invalid(doc, patched []byte, err error) error {
 	shown := string(patched)
-	if p.kind == strategicPatch {
+	if p.form == strategicPatch {
 		shown = patch.StrategicText(doc, p.body, p.typ)
 	}
 	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})

@@ -1,24 +1,30 @@
 package router
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // Resource is a resource, or a subresource of one, in one served version. Its verbs are what is not nil.
 type Resource struct {
 	// Name is the plural, with "/subresource" behind it for subresources: "pods", "pods/status".
-	Name       string
-	Singular   string // of resources only
+	Name     string
+	Singular string // of resources only
+	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
+	// kind as a value.
 	Kind       meta.GroupVersionKind
+	Type       kind.Kind
 	Namespaced bool
 	ShortNames []string
 	Categories []string
-	// StorageVersion is the version that Encoded.JSON is in.
-	StorageVersion meta.GroupVersion
+	// StorageVersion is the version that most objects are stored in; of resources only.
+	StorageVersion meta.GroupVersionKind
 	// KeepItemKind is set for custom resources: items of their lists carry apiVersion and kind.
 	KeepItemKind bool
 
@@ -30,7 +36,11 @@ type Resource struct {
 	NoPatch           bool
 	Deleter           Deleter
 	CollectionDeleter CollectionDeleter
-	Tabler            Tabler
+	// Connecter serves the methods of ConnectVerbs, such as get and create; then the resource has no other verbs.
+	Connecter    Connecter
+	ConnectVerbs []string
+	Encoder      Encoder // always
+	Tabler       Tabler
 }
 
 // Tabler prints objects for clients that ask for a Table.
@@ -38,11 +48,14 @@ type Tabler interface {
 	// Columns returns the columns; the caller must not change them.
 	Columns() []meta.TableColumnDefinition
 	// Row returns the cells of one object, one for each column, and its conditions. now is for ages.
-	Row(enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
+	Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
 }
 
 // Verbs lists the verbs of the resource, sorted, as discovery shows them.
 func (r *Resource) Verbs() []string {
+	if r.Connecter != nil {
+		return slices.Sorted(slices.Values(r.ConnectVerbs))
+	}
 	var verbs []string
 	add := func(verb string, served bool) {
 		if served {
@@ -68,7 +81,7 @@ type GroupVersion struct {
 
 // Config is what all endpoints of a server share.
 type Config struct {
-	Scheme Converter
+	// Codecs encode and decode what belongs to no resource: options, Table, Status.
 	Codecs *codec.Factory
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -82,15 +95,6 @@ type Config struct {
 	WatchStarted func(gvr meta.GroupVersionResource) func(events int)
 
 	pace pace
-}
-
-// Converter is what the endpoints need of a Scheme beside decoding.
-type Converter interface {
-	// Default fills in what obj leaves out, in its own version.
-	Default(obj meta.Typed)
-	// ToHub converts obj to the hub version. FromHub converts back.
-	ToHub(obj meta.Typed) (meta.Object, error)
-	FromHub(obj meta.Object, gv meta.GroupVersion) (meta.Typed, error)
 }
 
 // defaultMaxBody is kube-apiserver's limit, in bytes.

@@ -119,7 +119,7 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 		return false
 	}
 	e := rr.find(info)
-	if e == nil || len(info.Parts) > 3 || !e.placed(info) {
+	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil || !e.placed(info) {
 		return false
 	}
 	m.Handler = e.item(verbOf(r, info))

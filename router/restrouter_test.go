@@ -36,9 +36,9 @@ func marked(rr *RESTRouter) *RESTRouter {
 // TestRoutes is the table of what leads where.
 func TestRoutes(t *testing.T) {
 	f := &fake{}
-	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f}
-	binding := Resource{Name: "things/binding", Kind: status.Kind, Namespaced: true, Creater: f}
-	readOnly := Resource{Name: "signs", Kind: status.Kind, Getter: f, Lister: f}
+	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f, Encoder: encoder{}}
+	binding := Resource{Name: "things/binding", Kind: status.Kind, Namespaced: true, Creater: f, Encoder: encoder{}}
+	readOnly := Resource{Name: "signs", Kind: status.Kind, Getter: f, Lister: f, Encoder: encoder{}}
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{
 		all("things", true, f), status, binding, readOnly, all("nodes", false, f), all("namespaces", false, f)}})
@@ -146,7 +146,7 @@ func TestInstallAndRemove(t *testing.T) {
 func TestChangesWhileServing(t *testing.T) {
 	rr, d := NewRESTRouter(testConfig(t)), NewDiscovery(testConfig(t).Codecs)
 	director := &Director{REST: rr, Discovery: d, Prefix: NewPrefixMux()}
-	gv := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: "v1"}, Resources: []Resource{{Name: "things"}}}
+	gv := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: "v1"}, Resources: []Resource{{Name: "things", Encoder: encoder{}}}}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

@@ -28,10 +28,11 @@ func (e *endpoint) table(r *http.Request, objects iter.Seq[request.Encoded], lm 
 	}
 	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
 	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
-	whole, partial := e.form(codec.Media{}), e.form(codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
+	ctx := r.Context()
+	whole, partial := e.form(ctx, codec.Media{}), e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
 	now := e.cfg.Now()
 	for enc := range objects {
-		cells, conditions, err := e.res.Tabler.Row(enc, now)
+		cells, conditions, err := e.res.Tabler.Row(ctx, enc, now)
 		if err != nil {
 			return nil, err
 		}

@@ -25,22 +25,25 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 	if err != nil {
 		return err
 	}
-	if err := e.checkNamespace(obj.GetObjectMeta(), info); err != nil {
+	m := metaOf(obj)
+	if err := e.checkNamespace(m, info); err != nil {
 		return err
 	}
-	if err := checkName(obj.GetObjectMeta(), info); err != nil {
+	if err := checkName(m, info); err != nil {
 		return err
 	}
 	calls := 0
-	req := &request.UpdateRequest{
-		Namespace: info.Namespace, Name: info.Name, Options: opts, UID: obj.GetObjectMeta().UID,
-		Change: func(context.Context, request.Current) (meta.Object, error) {
-			if calls++; calls == 1 {
-				return obj, nil
-			}
-			// The first try has changed obj: its admission and strategy ran against a state that was stale.
-			return e.readObject(r, info, body, validateIgnore)
-		},
+	req := e.write(r, info, opts)
+	req.DryRun, req.UID = len(opts.DryRun) > 0, m.UID
+	if opts.FieldManager != "" {
+		req.Manager = opts.FieldManager
+	}
+	req.Change = func(context.Context, request.Current) (meta.Typed, error) {
+		if calls++; calls == 1 {
+			return obj, nil
+		}
+		// The first try has changed obj: its admission and strategy ran against a state that was stale.
+		return e.readObject(r, info, body, validateIgnore)
 	}
 	enc, created, err := e.res.Updater.Update(r.Context(), req)
 	if err != nil {
@@ -67,3 +70,6 @@ func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error 
 	}
 	return nil
 }
+
+// metaOf returns the metadata of an object of a kind that is served.
+func metaOf(obj meta.Typed) *meta.ObjectMeta { return obj.(meta.Object).GetObjectMeta() }

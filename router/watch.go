@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -45,7 +44,7 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 		return e.watchError(w, r, media, err)
 	}
 	defer cursor.Close()
-	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: e.form(itemMedia(media))}, cursor)
+	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: e.form(r.Context(), itemMedia(media))}, cursor)
 }
 
 // watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
@@ -73,7 +72,7 @@ func (e *endpoint) watchError(w http.ResponseWriter, r *http.Request, media code
 	if !meta.IsResourceExpired(err) {
 		return err
 	}
-	wt := &watcher{e: e, r: r, media: media, item: e.form(itemMedia(media))}
+	wt := &watcher{e: e, r: r, media: media, item: e.form(r.Context(), itemMedia(media))}
 	wt.header(w)
 	b, err := wt.appendError(nil, err)
 	if err == nil {
@@ -167,36 +166,34 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 
 // bookmark encodes an empty object that carries the revision, in the form of the watch.
 func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
-	typed, err := wt.e.cfg.Codecs.NewObject(wt.e.res.Kind)
-	if err != nil {
-		return nil, err
+	if wt.media.As == codec.AsTable {
+		return wt.tableOf(func(func(request.Encoded) bool) {}, ev.ResourceVersion)
 	}
-	obj, ok := typed.(meta.Object)
-	if !ok {
-		return nil, &scheme.NotRegisteredError{Scheme: "coracle", GVK: wt.e.res.Kind}
-	}
-	obj.GetTypeMeta().SetGroupVersionKind(wt.e.res.Kind)
-	m := obj.GetObjectMeta()
-	m.ResourceVersion = ev.ResourceVersion
+	m := meta.ObjectMeta{ResourceVersion: ev.ResourceVersion}
 	if ev.InitialEnd {
 		m.Annotations = map[string]string{meta.InitialEventsAnnotation: "true"}
 	}
-	data, err := codec.AppendJSON(nil, obj)
+	if wt.media.As != "" {
+		part := &meta.PartialObjectMetadata{ObjectMeta: m}
+		part.SetGroupVersionKind(meta.GroupVersionKind{Group: wt.media.Group, Version: wt.media.Version, Kind: codec.AsPartial})
+		return wt.loose(part, wt.e.cfg.Codecs.Append)
+	}
+	k, gvk := wt.e.res.Type, wt.e.res.Kind
+	obj, err := k.Convert(wt.r.Context(), k.New(), gvk.Version)
 	if err != nil {
 		return nil, err
 	}
-	return wt.encodeLoose(data, m.ResourceVersion)
+	*metaOf(obj) = m
+	obj.GetTypeMeta().SetGroupVersionKind(gvk)
+	return wt.loose(obj, k.Append)
 }
 
-// encodeLoose brings JSON of an object that is not in the cache into the form of the watch.
-func (wt *watcher) encodeLoose(data []byte, rv string) ([]byte, error) {
-	enc := loose(data)
-	if wt.media.As == codec.AsTable {
-		return wt.tableOf(func(func(request.Encoded) bool) {}, rv)
+// loose encodes an object that is not in the cache.
+func (wt *watcher) loose(obj meta.Typed, encode func([]byte, meta.Typed, codec.Media) ([]byte, error)) ([]byte, error) {
+	if wt.media.Type == codec.JSON {
+		return codec.AppendJSON(nil, obj)
 	}
-	stored := *wt.e
-	stored.isStored = true // data is in the served version already
-	return stored.encode(enc, wt.item.media)
+	return encode(nil, obj, codec.Media{Type: wt.media.Type})
 }
 
 // table encodes one object as a Table of one row. Only the first event of a watch has the columns.
@@ -224,13 +221,4 @@ func (wt *watcher) appendError(b []byte, err error) ([]byte, error) {
 		return b, err
 	}
 	return codec.AppendEvent(b, string(request.Failed), object, wt.media), nil
-}
-
-// loose is an object that is not in the cache.
-type loose []byte
-
-func (l loose) JSON() []byte { return l }
-func (l loose) Head() int    { return 1 }
-func (l loose) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) {
-	return build()
 }

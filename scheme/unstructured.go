@@ -122,15 +122,26 @@ func (u *Unstructured) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	made := Unstructured{Content: tree}
-	if made.TypeMeta, err = takeTypeMeta(tree); err == nil {
-		err = takeMetadata(tree, &made.ObjectMeta)
-	}
+	made, err := FromTree(tree)
 	if err != nil {
 		return err
 	}
-	*u = made
+	*u = *made
 	return nil
+}
+
+// FromTree makes an object of a tree, which becomes its own. Fields of the metadata that Kubernetes does not know are
+// dropped.
+func FromTree(tree map[string]any) (*Unstructured, error) {
+	u := &Unstructured{Content: tree}
+	var err error
+	if u.TypeMeta, err = takeTypeMeta(tree); err == nil {
+		err = takeMetadata(tree, &u.ObjectMeta)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
 }
 
 // MarshalJSON writes the list; items is always there.

@@ -49,7 +49,11 @@ func (s *Server) resourcesOf(g *Group) ([]router.GroupVersion, error) {
 				continue
 			}
 			served = true
-			out[i].Resources = append(out[i].Resources, routes(store, kind)...)
+			offered, err := routes(store, kind)
+			if err != nil {
+				return nil, err
+			}
+			out[i].Resources = append(out[i].Resources, offered...)
 		}
 		if !served {
 			return nil, fmt.Errorf("server: kind %s of %s is registered in no version", res.Kind, res.GroupResource)
@@ -59,16 +63,19 @@ func (s *Server) resourcesOf(g *Group) ([]router.GroupVersion, error) {
 }
 
 // routes offers a store and its subresources to the router in one version.
-func routes(store *registry.Store, kind meta.GroupVersionKind) []router.Resource {
+func routes(store *registry.Store, kind meta.GroupVersionKind) ([]router.Resource, error) {
 	res := store.Resource()
 	main := router.Resource{
 		Name:           res.GroupResource.Resource,
 		Singular:       res.Singular,
 		Kind:           kind,
+		Type:           store.Kind(),
 		Namespaced:     res.Namespaced,
 		ShortNames:     res.ShortNames,
 		Categories:     res.Categories,
 		StorageVersion: store.StorageVersion(),
+		KeepItemKind:   res.KeepItemKind,
+		Encoder:        store,
 		Tabler:         store,
 	}
 	serves := func(verb string) bool { return res.Verbs == nil || slices.Contains(res.Verbs, verb) }
@@ -94,22 +101,41 @@ func routes(store *registry.Store, kind meta.GroupVersionKind) []router.Resource
 		main.CollectionDeleter = store
 	}
 	out := []router.Resource{main}
-	for _, sub := range res.Subresources {
-		out = append(out, subresource(&main, store.Subresource(sub.Name), &sub))
+	for i := range res.Subresources {
+		sub, err := subresource(&main, store, &res.Subresources[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sub)
 	}
-	return out
+	return out, nil
 }
 
-// subresource offers a door of a resource.
-func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) router.Resource {
-	r := router.Resource{
-		Name: main.Name + "/" + sub.Name, Kind: main.Kind, Namespaced: main.Namespaced,
-		StorageVersion: main.StorageVersion, Tabler: store,
+// subresource offers a door of a resource, or an action.
+func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) (router.Resource, error) {
+	r := router.Resource{Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Encoder: store}
+	if sub.Kind != (meta.GroupVersionKind{}) {
+		r.Kind = sub.Kind
 	}
-	if sub.Verbs == nil || slices.Contains(sub.Verbs, "get") {
-		r.Getter = store
+	switch {
+	case sub.Create != nil:
+		actor, err := store.Actor(sub)
+		if err != nil {
+			return r, err
+		}
+		r.Creater, r.Encoder, r.Type = actor, actor, actor.Kind()
+	case sub.Connect != nil:
+		r.Connecter, r.ConnectVerbs = store.Connecter(sub), sub.Verbs
+		if r.ConnectVerbs == nil {
+			r.ConnectVerbs = []string{"get"}
+		}
+	default:
+		door := store.Subresource(sub.Name)
+		r.Type, r.Encoder, r.Tabler, r.Updater = door.Kind(), door, door, door
+		if sub.Verbs == nil || slices.Contains(sub.Verbs, "get") {
+			r.Getter = door
+		}
+		r.NoPatch = sub.Verbs != nil && !slices.Contains(sub.Verbs, "patch")
 	}
-	r.Updater = store
-	r.NoPatch = sub.Verbs != nil && !slices.Contains(sub.Verbs, "patch")
-	return r
+	return r, nil
 }

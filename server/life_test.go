@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -408,9 +409,10 @@ func TestWatchOutlivesRequests(t *testing.T) {
 	defer resp.Body.Close()
 	time.Sleep(50 * time.Millisecond)
 	store := s.Server.Store(meta.GroupResource{Resource: "configmaps"})
-	obj := store.New()
+	obj := store.Kind().New()
 	obj.GetObjectMeta().Name = "a"
-	if _, err := store.Create(t.Context(), "default", "", obj, &meta.CreateOptions{}); err != nil {
+	if _, err := store.Create(t.Context(), &request.Write{Namespace: "default", Options: &meta.CreateOptions{},
+		Change: func(context.Context, request.Current) (meta.Typed, error) { return obj, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(resp.Body).ReadString('\n')

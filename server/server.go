@@ -22,6 +22,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/storage"
@@ -116,10 +117,10 @@ func (s *Server) build() error {
 	s.leases = storage.NewLeases(s.store, nil)
 	s.cache = cache.New(s.store, cache.Config{Prefix: s.cfg.EtcdPrefix + "/", Hooks: s.cacheHooks()})
 	s.registry = &registry.Config{
-		Scheme: s.Scheme, Codecs: s.Codecs, Cache: s.cache, Leases: s.leases,
+		Kinds: kind.NewTypes(s.Scheme, s.Codecs), Codecs: s.Codecs, Cache: s.cache, Leases: s.leases,
 		Prefix: s.cfg.EtcdPrefix + "/", Protobuf: s.cfg.StorageProtobuf,
 	}
-	routerConfig := &router.Config{Scheme: s.Scheme, Codecs: s.Codecs, MinWatch: s.cfg.MinWatch}
+	routerConfig := &router.Config{Codecs: s.Codecs, MinWatch: s.cfg.MinWatch}
 	s.Core = NewGenericServer("core", routerConfig, s.Codecs, nil)
 	for i := range s.cfg.Groups {
 		g := &s.cfg.Groups[i]

@@ -20,7 +20,6 @@ func flunders() registry.Resource {
 				f.Status, f.Generation = hub.FlunderStatus{}, 1
 			},
 			PrepareUpdate: func(_ *registry.Request, f, old *hub.Flunder) {
-				f.Status = old.Status
 				if f.Spec != old.Spec {
 					f.Generation++
 				}
@@ -29,10 +28,7 @@ func flunders() registry.Resource {
 			ValidateUpdate: func(_ *registry.Request, f, _ *hub.Flunder) field.ErrorList { return checkSpec(&f.Spec) },
 		},
 		Subresources: []registry.SubresourceOf[*hub.Flunder]{{
-			Name: "status",
-			Strategy: registry.StrategyOf[*hub.Flunder]{
-				PrepareUpdate: func(_ *registry.Request, f, old *hub.Flunder) { f.Spec = old.Spec },
-			},
+			Name: "status", Owns: []string{"status"},
 		}},
 		Table: &registry.TableOf[*hub.Flunder]{
 			Columns: []meta.TableColumnDefinition{

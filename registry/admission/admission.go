@@ -2,58 +2,14 @@
 //
 // A plugin is a Mutator, a Validator or both. The Chain runs all mutators in order before the object is validated and
 // all validators after it, right before the write; on updates both run again on every retry, with the true old object.
+// A mutator may change the object in place, or put another one in its place. Is that one from outside of the server, all
+// mutators see the object once more.
 // Plugins are called by many requests at once and must not keep the objects they see.
 //
-// Read: admission.go, then a file for each plugin.
+// Read: admission.go, attributes.go, then a file for each plugin.
 package admission
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/meta"
-)
-
-// Operation is what a write does.
-type Operation string
-
-// The operations, as the API spells them.
-const (
-	Create  Operation = "CREATE"
-	Update  Operation = "UPDATE"
-	Delete  Operation = "DELETE"
-	Connect Operation = "CONNECT"
-)
-
-// Attributes describe a write to the plugins.
-type Attributes struct {
-	Operation   Operation
-	Resource    meta.GroupVersionResource
-	Kind        meta.GroupVersionKind
-	Subresource string
-	Namespace   string
-	Name        string        // empty on create with generateName
-	Object      meta.Object   // in the hub version; nil on delete
-	Old         meta.Object   // in the hub version; nil on create; never to be changed
-	Options     meta.Typed    // CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
-	DryRun      bool          // plugins must have no side effects
-	User        *request.User // nil for the server's own controllers
-	// Warn adds a warning for the client.
-	Warn func(text string)
-}
-
-// Forbidden is the 403 of a plugin that rejects a write. An object whose name is not made yet goes by its generateName.
-func (a *Attributes) Forbidden(format string, args ...any) *meta.StatusError {
-	name := a.Name
-	if name == "" && a.Object != nil {
-		name = a.Object.GetObjectMeta().GenerateName
-	}
-	if name == "" {
-		name = "Unknown"
-	}
-	return meta.NewForbidden(a.Resource.GroupResource(), name, fmt.Errorf(format, args...))
-}
+import "context"
 
 // Plugin is a named member of the chain.
 type Plugin interface {
@@ -63,10 +19,11 @@ type Plugin interface {
 	Handles(op Operation) bool
 }
 
-// Mutator is a Plugin that may change Attributes.Object.
+// Mutator is a Plugin that may change Attributes.Object, or replace it.
 type Mutator interface {
 	Plugin
-	// Mutate changes the object or rejects the write with a *meta.StatusError.
+	// Mutate changes the object or rejects the write with a *meta.StatusError. What it does must not add up: it may be
+	// called a second time for one write, with a.Reinvoked set.
 	Mutate(ctx context.Context, a *Attributes) error
 }
 
@@ -80,8 +37,18 @@ type Validator interface {
 // Chain is an ordered list of plugins. The zero Chain admits everything.
 type Chain []Plugin
 
-// Mutate runs the mutators in order and stops at the first error.
+// Mutate runs the mutators in order and stops at the first error. If one of them has replaced the object by one from
+// outside, all run a second time, so that those before it have seen what will be stored.
 func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
+	a.Reinvoked, a.replaced, a.final = false, false, false
+	if err := c.mutate(ctx, a); err != nil || !a.replaced {
+		return err
+	}
+	a.Reinvoked = true
+	return c.mutate(ctx, a)
+}
+
+func (c Chain) mutate(ctx context.Context, a *Attributes) error {
 	for _, p := range c {
 		if m, ok := p.(Mutator); ok && p.Handles(a.Operation) {
 			if err := m.Mutate(ctx, a); err != nil {
@@ -94,6 +61,7 @@ func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
 
 // Validate runs the validators in order and stops at the first error.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
+	a.final, a.objectView, a.oldView = true, view{}, view{}
 	for _, p := range c {
 		if v, ok := p.(Validator); ok && p.Handles(a.Operation) {
 			if err := v.Validate(ctx, a); err != nil {

@@ -24,7 +24,6 @@ func leases() registry.Resource {
 		GroupResource: meta.GroupResource{Group: coordinationv1.GroupVersion.Group, Resource: "leases"},
 		Kind:          "Lease", Singular: "lease",
 		Namespaced: true,
-		KeyPrefix:  "leases",
 		Strategy: registry.StrategyOf[*coordinationv1.Lease]{
 			Metadata:            registry.MetaChange,
 			Prepare:             func(_ *registry.Request, l *coordinationv1.Lease) { dropElection(&l.Spec, nil) },

@@ -11,7 +11,9 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -66,17 +68,43 @@ func create(r *registry.Resource, obj meta.Object) field.ErrorList {
 	return r.Strategy.Validate(req, obj)
 }
 
-// update runs obj through a strategy as a change of old.
-func update(s *registry.Strategy, obj, old meta.Object) field.ErrorList {
+// update runs obj through a door of the resource, "" for the resource itself, as a change of old.
+func update(r *registry.Resource, door string, obj, old meta.Object) field.ErrorList {
 	req := &registry.Request{Now: testTime}
 	obj.GetObjectMeta().Generation = old.GetObjectMeta().Generation
-	if s.PrepareUpdate != nil {
-		s.PrepareUpdate(req, obj, old)
+	strategy, takeBack := &r.Strategy, keeper(r, door)
+	for i := range r.Subresources {
+		if r.Subresources[i].Name == door {
+			strategy = &r.Subresources[i].Strategy
+		}
 	}
-	if s.ValidateUpdate == nil {
+	if strategy.PrepareUpdate != nil {
+		strategy.PrepareUpdate(req, obj, old)
+	}
+	takeBack(obj, old)
+	if strategy.ValidateUpdate == nil {
 		return nil
 	}
-	return s.ValidateUpdate(req, obj, old)
+	return strategy.ValidateUpdate(req, obj, old)
+}
+
+// keeper takes back what a door may not set, as the registry does.
+func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
+	var owned []string
+	for _, sub := range r.Subresources {
+		if sub.Name == door {
+			owned = sub.Owns
+		} else if door == "" {
+			owned = append(owned, sub.Owns...)
+		}
+	}
+	s := testScheme()
+	k := kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: r.GroupResource.Group, Kind: r.Kind})
+	keep, err := k.Keeper(owned, door != "")
+	if err != nil {
+		panic(err)
+	}
+	return keep
 }
 
 // wantErrors compares messages, one a line, in order.
@@ -136,9 +164,9 @@ func TestEmptyObjects(t *testing.T) {
 			return obj.(meta.Object)
 		}
 		create(&r, make())
-		update(&r.Strategy, make(), make())
+		update(&r, "", make(), make())
 		for _, sub := range r.Subresources {
-			update(&sub.Strategy, make(), make())
+			update(&r, sub.Name, make(), make())
 		}
 		if r.Strategy.Warnings != nil {
 			r.Strategy.Warnings(&registry.Request{}, make(), nil)

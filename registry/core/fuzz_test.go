@@ -25,8 +25,8 @@ func FuzzPod(f *testing.F) {
 		r := pods(Options{})
 		PodWarnings(nil, &pod.Spec, &pod.ObjectMeta)
 		podCells(pod, testTime)
-		update(&r.Subresources[0].Strategy, scheme.DeepCopy(pod), old)
-		update(&r.Strategy, scheme.DeepCopy(pod), old)
+		update(&r, "status", scheme.DeepCopy(pod), old)
+		update(&r, "", scheme.DeepCopy(pod), old)
 		create(&r, pod)
 	})
 }
@@ -42,7 +42,7 @@ func FuzzService(f *testing.F) {
 		testScheme().Default(old)
 		r := services()
 		serviceCells(svc, testTime)
-		update(&r.Strategy, scheme.DeepCopy(svc), old)
+		update(&r, "", scheme.DeepCopy(svc), old)
 		create(&r, svc)
 	})
 }

@@ -20,16 +20,15 @@ func TestNamespace(t *testing.T) {
 		t.Error("Held: got false, want true")
 	}
 	next := decode[corev1.Namespace](t, `{"metadata":{"name":"a"}}`)
-	update(&r.Strategy, next, ns)
+	update(r, "", next, ns)
 	if len(next.Spec.Finalizers) != 1 {
 		t.Errorf("finalizers: got %v, want the old ones", next.Spec.Finalizers)
 	}
-	status, finalize := &r.Subresources[0].Strategy, &r.Subresources[1].Strategy
-	wantErrors(t, update(status, decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
+	wantErrors(t, update(r, "status", decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
 		"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty")
-	wantErrors(t, update(finalize, decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
+	wantErrors(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
 		`spec.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
-	wantErrors(t, update(finalize, decode[corev1.Namespace](t, `{}`), ns), ``)
+	wantErrors(t, update(r, "finalize", decode[corev1.Namespace](t, `{}`), ns), ``)
 }
 
 func TestConfigMapAndSecret(t *testing.T) {
@@ -41,7 +40,7 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	big.Data = map[string]string{"k": strings.Repeat("x", maxData+1)}
 	wantErrors(t, create(cms, big), `[]: Too long: may not be more than 1048576 bytes`)
 	sealed := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
-	wantErrors(t, update(&cms.Strategy, decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
+	wantErrors(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
 		"immutable: Forbidden: field is immutable when `immutable` is set\ndata: Forbidden: field is immutable when `immutable` is set")
 
 	for _, tt := range []struct{ in, want string }{
@@ -58,7 +57,7 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 		wantErrors(t, create(secs, decode[corev1.Secret](t, tt.in)), tt.want)
 	}
 	old := decode[corev1.Secret](t, `{}`)
-	wantErrors(t, update(&secs.Strategy, decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
+	wantErrors(t, update(secs, "", decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
 		`type: Invalid value: "example.com/other": field is immutable`)
 	tls := decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
 	if got := secs.Strategy.Warnings(nil, tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
@@ -78,11 +77,10 @@ metadata.taints[0].effect: Unsupported value: "Foo": supported values: "NoSchedu
 status.capacity[cpu]: Invalid value: "-1": must be greater than or equal to 0
 status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0`)
 	const twice = `metadata.taints[1]: Duplicate value: {"Key":"k","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`
-	wantErrors(t, update(&r.Strategy, decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
+	wantErrors(t, update(r, "", decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
 		twice+"\n"+`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`+"\n"+twice)
-	status := &r.Subresources[0].Strategy
 	next := decode[corev1.Node](t, `{"metadata":{"labels":{"via":"status"}},"spec":{"unschedulable":true},"status":{"addresses":[{"type":"A","address":"b"},{"type":"A","address":"b"}]}}`)
-	wantErrors(t, update(status, next, node), `status.addresses[1]: Duplicate value: {"Type":"A","Address":"b"}`)
+	wantErrors(t, update(r, "status", next, node), `status.addresses[1]: Duplicate value: {"Type":"A","Address":"b"}`)
 	if next.Spec.Unschedulable || next.Labels["via"] != "status" {
 		t.Errorf("status door: got %+v, want the old spec and new labels", next)
 	}
@@ -208,15 +206,14 @@ spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualSt
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			svc := decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
-			wantErrors(t, update(&r.Strategy, svc, decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
+			wantErrors(t, update(r, "", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
 			if svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Spec.Ports[0].Name == "a" && svc.Spec.Ports[0].NodePort != 30001 {
 				t.Errorf("node port: got %d, want the old 30001", svc.Spec.Ports[0].NodePort)
 			}
 		})
 	}
-	status := &r.Subresources[0].Strategy
 	svc := decode[corev1.Service](t, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`)
-	wantErrors(t, update(status, svc, decode[corev1.Service](t, `{"spec":`+old+`}`)),
+	wantErrors(t, update(r, "status", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)),
 		"status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is \"LoadBalancer\"")
 }
 

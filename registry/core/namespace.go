@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -28,10 +27,6 @@ func namespaces() registry.Resource {
 					ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
 				}
 			},
-			PrepareUpdate: func(_ *registry.Request, ns, old *corev1.Namespace) {
-				ns.Spec.Finalizers = slices.Clone(old.Spec.Finalizers)
-				ns.Status = scheme.DeepCopy(old.Status)
-			},
 			Validate: func(_ *registry.Request, ns *corev1.Namespace) field.ErrorList { return checkNamespaceFinalizers(ns) },
 			Canonicalize: func(ns *corev1.Namespace) { // defaulting could not know a generated name
 				if ns.Labels == nil {
@@ -44,20 +39,14 @@ func namespaces() registry.Resource {
 			Terminate:                func(ns *corev1.Namespace) { ns.Status.Phase = corev1.NamespaceTerminating },
 		},
 		Subresources: []registry.SubresourceOf[*corev1.Namespace]{
-			{Name: "status", Strategy: registry.StrategyOf[*corev1.Namespace]{
+			{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Namespace]{
 				Metadata: registry.MetaChange,
-				PrepareUpdate: func(_ *registry.Request, ns, old *corev1.Namespace) {
-					ns.Spec = scheme.DeepCopy(old.Spec)
-				},
 				ValidateUpdate: func(_ *registry.Request, ns, _ *corev1.Namespace) field.ErrorList {
 					return checkNamespacePhase(ns)
 				},
 			}},
-			{Name: "finalize", Verbs: []string{"update"}, Strategy: registry.StrategyOf[*corev1.Namespace]{
+			{Name: "finalize", Owns: []string{"spec.finalizers"}, Verbs: []string{"update"}, Strategy: registry.StrategyOf[*corev1.Namespace]{
 				Metadata: registry.MetaChange,
-				PrepareUpdate: func(_ *registry.Request, ns, old *corev1.Namespace) {
-					ns.Status = scheme.DeepCopy(old.Status)
-				},
 				ValidateUpdate: func(_ *registry.Request, ns, _ *corev1.Namespace) field.ErrorList {
 					return checkFinalized(ns)
 				},

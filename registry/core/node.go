@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -18,14 +17,12 @@ func nodes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Node]{
 		GroupResource: meta.GroupResource{Resource: "nodes"},
 		Kind:          "Node", Singular: "node", ShortNames: []string{"no"},
-		KeyPrefix: "minions", // as it was called when the first clusters stored it
 		Strategy: registry.StrategyOf[*corev1.Node]{
 			Metadata: registry.MetaWhole,
 			Prepare: func(_ *registry.Request, n *corev1.Node) {
 				n.Spec.ConfigSource, n.Status.Config = nil, nil
 			},
 			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
-				n.Status = scheme.DeepCopy(old.Status)
 				if old.Spec.ConfigSource == nil {
 					n.Spec.ConfigSource = nil
 				}
@@ -37,10 +34,9 @@ func nodes() registry.Resource {
 			Warnings:                 func(_ *registry.Request, n, _ *corev1.Node) []string { return nodeWarnings(n) },
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Node]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Node]{
+		Subresources: []registry.SubresourceOf[*corev1.Node]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Node]{
 			Metadata: registry.MetaChange,
 			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
-				n.Spec = scheme.DeepCopy(old.Spec)
 				if old.Status.Config == nil {
 					n.Status.Config = nil
 				}

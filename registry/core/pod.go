@@ -42,14 +42,14 @@ func pods(opts Options) registry.Resource {
 				return gracePod(pod, opts)
 			},
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Pod]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Pod]{
+		Subresources: []registry.SubresourceOf[*corev1.Pod]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Pod]{
 			Metadata:       registry.MetaChange,
 			PrepareUpdate:  func(_ *registry.Request, pod, old *corev1.Pod) { preparePodStatus(pod, old) },
 			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList { return checkPodStatus(pod, old) },
 		}}},
 		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
 		Fields: []registry.FieldValue{
-			{Label: "spec.nodeName", Path: "spec.nodeName"},
+			{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true},
 			{Label: "spec.restartPolicy", Path: "spec.restartPolicy"},
 			{Label: "spec.schedulerName", Path: "spec.schedulerName"},
 			{Label: "spec.serviceAccountName", Path: "spec.serviceAccountName"},
@@ -78,17 +78,15 @@ func preparePod(pod *corev1.Pod) {
 }
 
 func preparePodUpdate(pod, old *corev1.Pod) {
-	pod.Status = scheme.DeepCopy(old.Status)
 	dropAlpha(&pod.Spec, &old.Spec)
 	if !same(pod.Spec, old.Spec) {
 		pod.Generation = old.Generation + 1
 	}
 }
 
-// preparePodStatus keeps all but the status. Owner references are kept, too, as kubelets are known to send stale
-// ones; so is the QoS class if it is left out.
+// preparePodStatus keeps owner references, as kubelets are known to send stale ones, and the QoS class if it is left
+// out.
 func preparePodStatus(pod, old *corev1.Pod) {
-	pod.Spec = scheme.DeepCopy(old.Spec)
 	pod.DeletionTimestamp = nil // taken from old by the store
 	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
 	if pod.Status.QOSClass == "" {

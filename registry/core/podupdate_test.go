@@ -43,7 +43,7 @@ func TestPodUpdate(t *testing.T) {
 			old := decode[corev1.Pod](t, `{"spec":{`+tt.old+`}}`)
 			old.Generation = 3
 			pod := decode[corev1.Pod](t, `{"spec":{`+tt.new+`}}`)
-			wantErrors(t, update(&r.Strategy, pod, old), tt.want)
+			wantErrors(t, update(r, "", pod, old), tt.want)
 			if changed := !same(pod.Spec, old.Spec); changed != (pod.Generation == 4) {
 				t.Errorf("generation: got %d with changed=%v", pod.Generation, changed)
 			}
@@ -57,7 +57,7 @@ func TestPodUpdateShowsTheDifference(t *testing.T) {
 		{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]}}`)
 	pod := scheme.DeepCopy(old)
 	pod.Spec.SchedulerName = "other"
-	errs := update(&r.Strategy, pod, old)
+	errs := update(r, "", pod, old)
 	want := othersMessage + `@@ -68,7 +68,7 @@
   "Subdomain": "",
   "SetHostnameAsFQDN": null,
@@ -74,7 +74,7 @@ func TestPodUpdateShowsTheDifference(t *testing.T) {
 }
 
 func TestPodStatus(t *testing.T) {
-	s := &resource(t, "pods").Subresources[0].Strategy
+	r := resource(t, "pods")
 	base := `"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"`
 	ended := `,"containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":1}}}]}`
 	for _, tt := range []struct{ name, old, new, want string }{
@@ -92,12 +92,12 @@ func TestPodStatus(t *testing.T) {
 		{"nominated", base + `}`, base + `,"nominatedNodeName":"A"}`, `status.nominatedNodeName: Invalid value: "A": ` + subdomain1123},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wantErrors(t, update(s, decode[corev1.Pod](t, `{`+tt.new+`}`), decode[corev1.Pod](t, `{`+tt.old+`}`)), tt.want)
+			wantErrors(t, update(r, "status", decode[corev1.Pod](t, `{`+tt.new+`}`), decode[corev1.Pod](t, `{`+tt.old+`}`)), tt.want)
 		})
 	}
 	old := decode[corev1.Pod](t, `{`+base+`}}`)
 	pod := decode[corev1.Pod](t, `{"spec":{"nodeName":"x","containers":[]},"status":{"phase":"Running"}}`)
-	update(s, pod, old)
+	update(r, "status", pod, old)
 	if pod.Spec.NodeName != "" || len(pod.Spec.Containers) != 1 {
 		t.Errorf("spec through status: got %+v, want the old one", pod.Spec)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -18,7 +17,6 @@ func services() registry.Resource {
 		GroupResource: meta.GroupResource{Resource: "services"},
 		Kind:          "Service", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
-		KeyPrefix:  "services/specs",
 		Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:     registry.MetaWhole,
 			ValidateName: names.DNSLabelName,
@@ -28,7 +26,6 @@ func services() registry.Resource {
 				completeFamilies(svc)
 			},
 			PrepareUpdate: func(_ *registry.Request, svc, old *corev1.Service) {
-				svc.Status = scheme.DeepCopy(old.Status)
 				keepAllocated(svc, old)
 				completeClusterIPs(svc, old)
 				dropUseless(svc, old)
@@ -42,9 +39,8 @@ func services() registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Service]{{Name: "status", Strategy: registry.StrategyOf[*corev1.Service]{
+		Subresources: []registry.SubresourceOf[*corev1.Service]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:       registry.MetaChange,
-			PrepareUpdate:  func(_ *registry.Request, svc, old *corev1.Service) { svc.Spec = scheme.DeepCopy(old.Spec) },
 			ValidateUpdate: func(_ *registry.Request, svc, _ *corev1.Service) field.ErrorList { return checkServiceStatus(svc) },
 		}}},
 		Fields: []registry.FieldValue{

@@ -44,6 +44,8 @@ type Info struct {
 	UserAgent string
 	// Warnings are sent as Warning headers, in order, without repetition.
 	Warnings []string
+	// Annotations are what admission has to say for the audit record of the request.
+	Annotations map[string]string
 	// Status, Written (bytes) and Latency are filled in when the response has begun or ended.
 	Status  int
 	Written int64
@@ -75,6 +77,17 @@ func (i *Info) Warn(text string) {
 		}
 	}
 	i.Warnings = append(i.Warnings, text)
+}
+
+// Annotate adds to the audit record. What has been said once stays.
+func (i *Info) Annotate(key, value string) {
+	if _, said := i.Annotations[key]; said {
+		return
+	}
+	if i.Annotations == nil {
+		i.Annotations = map[string]string{}
+	}
+	i.Annotations[key] = value
 }
 
 type contextKey struct{}

@@ -8,20 +8,25 @@ import (
 )
 
 // Encoded is one object at one revision, as bytes. Implementations are immutable and shared between requests.
+//
+// Forms are the encodings of an object: combinations of kind, version and media type, each with a small number that the
+// registry hands out, so that finding one needs no hashing.
 type Encoded interface {
-	// JSON is the whole object in the resource's storage version, resourceVersion included.
-	JSON() []byte
-	// Head is the length of the leading `{"kind":...,"apiVersion":...,` of JSON, without which lists of built-in
-	// kinds show their items.
+	// Stored is the object as it is stored, and the form that this is.
+	Stored() (data []byte, form uint32)
+	// Head is the length of the leading `{"kind":...,"apiVersion":...,` of what Stored returns, if it is JSON, without
+	// which lists of built-in kinds show their items.
 	Head() int
-	// Form returns another encoding of the object, made on first demand by build and kept beside it. Requests that
-	// come at once may build it twice; one result is kept. form is a small number that the codec factory hands out
-	// for a combination of media type, version and metadata-only, so that finding one needs no hashing.
+	// Form returns another form of the object, made on first demand by build and kept beside it for a while. Requests
+	// that come at once may build it twice; one result is kept.
 	Form(form uint32, build func() ([]byte, error)) ([]byte, error)
+	// Revision is the revision of the object, its resourceVersion.
+	Revision() uint64
 }
 
 // ListRequest is a parsed and validated list, watch or deletecollection.
 type ListRequest struct {
+	Version              string // in which Fields is meant; "" for the version stored
 	Namespace            string // "" for all
 	Labels               meta.LabelRequirements
 	Fields               meta.FieldRequirements
@@ -75,24 +80,40 @@ type EventCursor interface {
 // Current is the state that an update starts from.
 type Current struct {
 	Encoded Encoded // nil if the object does not exist
-	// Object decodes it into the hub version, each time anew; an empty object if it does not exist.
+	// Object decodes it into the hub, each time anew; an empty object if it does not exist.
 	Object func() (meta.Object, error)
 }
 
-// UpdateFunc makes the new object, in the hub version, from the current one. It is called again when the object
-// has changed meanwhile.
-type UpdateFunc func(ctx context.Context, cur Current) (meta.Object, error)
+// ChangeFunc makes the new object from the current one, in the version that the Write names. What it returns is the
+// registry's to change; when the object has changed meanwhile, or its name is taken, it is called again.
+type ChangeFunc func(ctx context.Context, cur Current) (meta.Typed, error)
 
-// UpdateRequest is one update or patch.
-type UpdateRequest struct {
+// Write is what a client, or the server itself, wants of one object: the parameter of the write pipeline. It is not
+// changed, and may be given again.
+type Write struct {
 	Namespace string
-	Name      string
-	Change    UpdateFunc
-	Options   *meta.UpdateOptions
+	// Name is that of the path. It is empty for a create that brings its own, or has one made.
+	Name string
+	// Version is the one that the client speaks; "" for the hub.
+	Version string
+	// User is who writes; nil for the server itself.
+	User *User
+	// Manager is who is to own the fields that are set: fieldManager, or the beginning of the user agent.
+	Manager string
+	// DryRun: everything happens, but nothing is stored.
+	DryRun bool
+	// Options are the client's: CreateOptions, UpdateOptions, PatchOptions or DeleteOptions. Not nil.
+	Options meta.Typed
+	// Change makes the object. Of a deletion it is nil.
+	Change ChangeFunc
 	// UID, if set, must be that of the current object (PUT; a patch that changes the uid is invalid instead).
 	UID meta.UID
-	// ForceCreate lets the update create what does not exist, whatever the strategy says (apply).
+	// ForceCreate lets an update create what does not exist, whatever the strategy says (apply).
 	ForceCreate bool
+	// Warn tells the client something, also when the write succeeds; Annotate adds to the audit record of the request.
+	// Either is nil if nobody listens.
+	Warn     func(text string)
+	Annotate func(key, value string)
 }
 
 // DeleteResult tells what became of a deletion.

@@ -5,7 +5,9 @@ import (
 	"unsafe"
 )
 
-// Peek is what a Peeker finds in an encoded object. Strings refer to the data looked at, unless they hold escapes.
+// Peek is what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as protobuf. Strings refer to
+// the data looked at, unless they hold escapes. Head, Splice, Metadata and Version are places in JSON, and zero for
+// protobuf.
 type Peek struct {
 	Kind            string
 	APIVersion      string
@@ -30,7 +32,8 @@ type Peek struct {
 	// there is none.
 	Version Span
 
-	// Labels are in the order of the data. The slice is reused when the Peek is.
+	// Labels are in the order of the data; those of protobuf are sorted and each there once. The slice is reused when the
+	// Peek is.
 	Labels []Label
 	// Fields are the values at the Peeker's paths: strings without quotes, numbers and booleans as written, "" for
 	// all else and for what is missing.

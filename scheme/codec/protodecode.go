@@ -245,33 +245,41 @@ func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error
 
 // stringEntry is entry for maps of strings.
 func (r *protoReader) stringEntry(data []byte, at *map[string]string) error {
-	var k, v string
+	k, v, err := parseStringEntry(data)
+	if err != nil {
+		return err
+	}
+	if *at == nil {
+		*at = map[string]string{}
+	}
+	(*at)[r.string(k)] = r.string(v)
+	return nil
+}
+
+// parseStringEntry returns the key and the value of an entry of a map of strings. They are parts of data.
+func parseStringEntry(data []byte) (k, v []byte, err error) {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)
 		if n < 0 {
-			return wireError(n)
+			return nil, nil, wireError(n)
 		}
 		data = data[n:]
 		if number > 2 || typ != protowire.BytesType {
 			if n = protowire.ConsumeFieldValue(number, typ, data); n < 0 {
-				return wireError(n)
+				return nil, nil, wireError(n)
 			}
 			data = data[n:]
 			continue
 		}
 		b, n := protowire.ConsumeBytes(data)
 		if n < 0 {
-			return wireError(n)
+			return nil, nil, wireError(n)
 		}
 		if data = data[n:]; number == 1 {
-			k = r.string(b)
+			k = b
 		} else {
-			v = r.string(b)
+			v = b
 		}
 	}
-	if *at == nil {
-		*at = map[string]string{}
-	}
-	(*at)[k] = v
-	return nil
+	return k, v, nil
 }

@@ -20,6 +20,9 @@ type message struct {
 	numbers []*protoField // by number, as far as numbers are small, which they are
 }
 
+// smallNumbers is the end of the field numbers that are looked up in a table.
+const smallNumbers = 256
+
 // protoField is a field of a message.
 type protoField struct {
 	name    string
@@ -88,7 +91,7 @@ func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
 	}
 	slices.SortFunc(m.fields, func(a, b protoField) int { return int(a.number) - int(b.number) })
 	for i := range m.fields {
-		if n := int(m.fields[i].number); n < 256 {
+		if n := int(m.fields[i].number); n < smallNumbers {
 			for len(m.numbers) <= n {
 				m.numbers = append(m.numbers, nil)
 			}

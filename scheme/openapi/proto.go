@@ -191,7 +191,7 @@ func (m *message) schema(s *schema.Schema) {
 	m.str(4, s.Description)
 	m.strs(19, s.Required)
 	for _, v := range s.Enum {
-		m.sub(20, func() { m.str(2, string(v)+"\n") }) // any: yaml
+		m.sub(20, func() { m.str(2, string(appendTree(nil, v))+"\n") }) // any: yaml
 	}
 	if s.AdditionalProperties != nil {
 		m.sub(21, func() { m.sub(1, func() { m.schema(s.AdditionalProperties) }) })

@@ -100,22 +100,22 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 		w.close('}')
 	}
 	if v3 && s.Default != nil {
-		w.raw("default", s.Default)
+		w.tree("default", s.Default)
 	}
 	w.text("description", s.Description)
-	w.raws("enum", s.Enum)
+	w.trees("enum", s.Enum)
 	w.text("format", s.Format)
 	if s.Items != nil {
 		w.open("items", '{')
 		w.schema(s.Items, v3)
 		w.close('}')
 	}
-	if v3 && s.Nullable {
+	if v3 && s.Nullable && s.Go == nil {
 		w.boolean("nullable", true)
 	}
-	if v3 && len(s.OneOf) > 0 {
+	if v3 && len(s.Types) > 0 {
 		w.open("oneOf", '[')
-		for _, typ := range s.OneOf {
+		for _, typ := range s.Types {
 			w.open("", '{')
 			w.str("type", typ)
 			w.close('}')
@@ -132,7 +132,7 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 		w.close('}')
 	}
 	w.strs("required", s.Required)
-	if !v3 || len(s.OneOf) == 0 {
+	if !v3 || len(s.Types) == 0 {
 		w.text("type", s.Type)
 	}
 	w.extensions(s)

@@ -46,9 +46,18 @@ func (w *writer) boolean(key string, value bool) {
 	w.b = strconv.AppendBool(w.b, value)
 }
 
-func (w *writer) raw(key string, value []byte) {
+// tree writes any JSON value.
+func (w *writer) tree(key string, value any) {
 	w.key(key)
-	w.b = append(w.b, value...)
+	w.b = appendTree(w.b, value)
+}
+
+func appendTree(dst []byte, value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil { // cannot be: trees are made of JSON
+		return append(dst, "null"...)
+	}
+	return append(dst, text...)
 }
 
 // strs writes a list of strings unless it is empty.
@@ -63,13 +72,14 @@ func (w *writer) strs(key string, values []string) {
 	w.close(']')
 }
 
-func (w *writer) raws(key string, values []json.RawMessage) {
+// trees writes a list of JSON values unless it is empty.
+func (w *writer) trees(key string, values []any) {
 	if len(values) == 0 {
 		return
 	}
 	w.open(key, '[')
 	for _, v := range values {
-		w.raw("", v)
+		w.tree("", v)
 	}
 	w.close(']')
 }

@@ -1,8 +1,10 @@
 package schema
 
 import (
-	"encoding/json"
+	"cmp"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -25,42 +27,45 @@ func (c *Compiler) Type(t *typeinfo.Type) *Schema {
 
 // value returns a new schema for a place that holds a t.
 func (c *Compiler) value(t *typeinfo.Type) *Schema {
+	s := &Schema{Go: &GoValue{Custom: t.Kind == typeinfo.Custom}}
 	switch t.Kind {
 	case typeinfo.Struct, typeinfo.Custom:
 		if t.Name != "" {
-			return &Schema{Model: c.model(t)}
+			s.Model = c.model(t)
+		} else {
+			c.fill(s, t)
 		}
-		s := &Schema{}
-		c.fill(s, t)
-		return s
 	case typeinfo.List:
-		return &Schema{Type: Array, Items: c.element(t)}
+		s.Type, s.Items = Array, c.element(t)
 	case typeinfo.Map:
-		return &Schema{Type: Object, AdditionalProperties: c.element(t)}
+		s.Type, s.AdditionalProperties = Object, c.element(t)
 	case typeinfo.String:
-		return &Schema{Type: String}
+		s.Type = String
 	case typeinfo.Bool:
-		return &Schema{Type: Boolean}
+		s.Type = Boolean
 	case typeinfo.Int32:
-		return &Schema{Type: Integer, Format: "int32"}
+		s.Type, s.Format = Integer, "int32"
 	case typeinfo.Int64:
-		return &Schema{Type: Integer, Format: "int64"}
+		s.Type, s.Format = Integer, "int64"
 	case typeinfo.Float64:
-		return &Schema{Type: Number, Format: "double"}
+		s.Type, s.Format = Number, "double"
 	case typeinfo.Bytes:
-		return &Schema{Type: String, Format: "byte"}
+		s.Type, s.Format = String, "byte"
 	default:
-		return &Schema{}
+		s.PreserveUnknown = true
 	}
+	return s
 }
 
 // element returns the schema of what a list or map holds. Like a field that is always written, an element that is no
-// pointer has its zero value for a default.
+// pointer has its zero value for a default; any other stays where it is as null.
 func (c *Compiler) element(t *typeinfo.Type) *Schema {
 	s := c.value(t.Elem)
+	s.Go.Pointer = t.ElemPointer
 	if !t.ElemPointer {
 		s.Default = zero(t.Elem)
 	}
+	s.Nullable = s.Default == nil
 	return s
 }
 
@@ -72,7 +77,7 @@ func (c *Compiler) model(t *typeinfo.Type) *Schema {
 	if c.models == nil {
 		c.models = map[*typeinfo.Type]*Schema{}
 	}
-	s := &Schema{Name: t.Name, Description: typeinfo.Doc(t.Go)}
+	s := &Schema{Name: t.Name, Description: typeinfo.Doc(t.Go), Go: &GoValue{Custom: t.Kind == typeinfo.Custom}}
 	c.models[t] = s // before its fields, which may use it
 	c.fill(s, t)
 	return s
@@ -82,11 +87,14 @@ func (c *Compiler) model(t *typeinfo.Type) *Schema {
 func (c *Compiler) fill(s *Schema, t *typeinfo.Type) {
 	if typ, format, ok := t.Model(); ok {
 		s.Type, s.Format = typ, format
-		s.OneOf = alternatives(t)
+		s.Types = alternatives(t)
+		s.IntOrString = slices.Equal(s.Types, []string{Integer, String})
+		s.PreserveUnknown = typ == Object
 		return
 	}
 	if t.Kind == typeinfo.Custom && len(t.Fields) == 0 {
-		return // any value
+		s.PreserveUnknown = true // any value
+		return
 	}
 	s.Type = Object
 	if t.Atomic {
@@ -120,11 +128,16 @@ func (c *Compiler) field(f *typeinfo.Field) *Schema {
 	s.Description = typeinfo.FieldDoc(f.Owner, f.GoName)
 	s.Default = defaultOf(f)
 	s.Enum = literals(f.Enum)
-	if inner := s.Items; inner != nil {
+	inner := cmp.Or(s.Items, s.AdditionalProperties)
+	if inner != nil {
 		inner.Enum = literals(f.ItemEnum)
 	}
-	if inner := s.AdditionalProperties; inner != nil {
-		inner.Enum = literals(f.ItemEnum)
+	s.Go.Pointer, s.Go.OmitEmpty = f.Pointer, f.OmitEmpty
+	for _, check := range f.Checks {
+		s.check(check, f.Type.Kind)
+		if check.Name == "enum" && inner != nil {
+			inner.Go.Enum = true
+		}
 	}
 	s.ListType, s.ListKeys, s.MapType = f.ListType, f.ListKeys, f.MapType
 	switch {
@@ -135,6 +148,40 @@ func (c *Compiler) field(f *typeinfo.Field) *Schema {
 	}
 	s.PatchStrategy, s.PatchMergeKey = strategy(f), f.PatchKey
 	return s
+}
+
+// check adds one declared check, whose argument typeinfo has read before.
+func (s *Schema) check(check typeinfo.Check, kind typeinfo.Kind) {
+	limit, _ := strconv.ParseFloat(check.Arg, 64)
+	count := int64(limit)
+	switch check.Name {
+	case "required":
+		s.Go.Required = true
+	case "immutable":
+		s.Immutable = true
+	case "enum":
+		s.Go.Enum = s.Enum != nil
+	case "min":
+		s.Minimum = &limit
+	case "max":
+		s.Maximum = &limit
+	case "minLength":
+		s.MinLength = &count
+	case "maxLength":
+		s.MaxLength = &count
+	case "minItems":
+		if s.MinItems = &count; kind == typeinfo.Map {
+			s.MinProperties, s.MinItems = &count, nil
+		}
+	case "maxItems":
+		if s.MaxItems = &count; kind == typeinfo.Map {
+			s.MaxProperties, s.MaxItems = &count, nil
+		}
+	case "format":
+		s.NamedFormat = check.Arg
+	case "pattern":
+		s.Pattern = regexp.MustCompile(check.Arg)
+	}
 }
 
 func strategy(f *typeinfo.Field) string {
@@ -153,51 +200,58 @@ func strategy(f *typeinfo.Field) string {
 
 // defaultOf returns the declared default of a field, or the zero value if the field is always written: a struct that
 // is no pointer is, whatever its tag says, and so is a scalar without omitempty.
-func defaultOf(f *typeinfo.Field) json.RawMessage {
+func defaultOf(f *typeinfo.Field) any {
 	switch {
-	case f.HasDefault && f.Type.Kind == typeinfo.String:
-		return quote(f.Default)
-	case f.HasDefault && json.Valid([]byte(f.Default)):
-		return json.RawMessage(f.Default)
 	case f.HasDefault:
-		return quote(f.Default)
+		return parseDefault(f)
 	case f.Pointer, f.OmitEmpty && f.Type.Kind != typeinfo.Struct:
 		return nil
 	}
 	return zero(f.Type)
 }
 
+// parseDefault returns the value that a default tag spells. Strings, numbers and booleans stand as they are; anything
+// else is JSON, or the text of a custom type. Typeinfo has read it before.
+func parseDefault(f *typeinfo.Field) any {
+	switch f.Type.Kind {
+	case typeinfo.String:
+		return f.Default
+	case typeinfo.Bool:
+		b, _ := strconv.ParseBool(f.Default)
+		return b
+	case typeinfo.Int32, typeinfo.Int64:
+		n, _ := strconv.ParseInt(f.Default, 10, 64)
+		return n
+	}
+	if v, err := decodeTree([]byte(f.Default)); err == nil {
+		return v
+	}
+	return f.Default
+}
+
 // zero returns the zero value of a type that has one which is neither null nor of a form of its own.
-func zero(t *typeinfo.Type) json.RawMessage {
+func zero(t *typeinfo.Type) any {
 	switch t.Kind {
 	case typeinfo.Struct:
-		return json.RawMessage("{}")
+		return map[string]any{}
 	case typeinfo.String:
-		return json.RawMessage(`""`)
+		return ""
 	case typeinfo.Bool:
-		return json.RawMessage("false")
+		return false
 	case typeinfo.Int32, typeinfo.Int64, typeinfo.Float64:
-		return json.RawMessage("0")
+		return int64(0)
 	}
 	return nil
 }
 
-// literals quotes strings; enumerations are of strings.
-func literals(values []string) []json.RawMessage {
+// literals returns an enumeration, which is of strings, in order.
+func literals(values []string) []any {
 	if len(values) == 0 {
 		return nil
 	}
-	out := make([]json.RawMessage, len(values))
+	out := make([]any, len(values))
 	for i, v := range slices.Sorted(slices.Values(values)) {
-		out[i] = quote(v)
+		out[i] = v
 	}
 	return out
-}
-
-func quote(s string) json.RawMessage {
-	b, err := json.Marshal(s)
-	if err != nil { // cannot be: strings always encode
-		return nil
-	}
-	return b
 }

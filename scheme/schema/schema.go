@@ -1,19 +1,34 @@
 // Package schema is the structural form of API types: what an object looks like, said once for types that are
-// declared in Go and for those that a client declares.
+// declared in Go and for those that a client declares, and what follows from that for objects as trees.
 //
 // A schema is a graph. A model is a named schema, such as that of a Pod; a place that uses it points at it, so that
-// types may contain themselves. What belongs to the place (its description, its default, how its list merges) stands
-// in the place's own schema.
+// types may contain themselves. What belongs to the place (its description, its default, its limits, how its list
+// merges) stands in the place's own schema.
 //
-// A finished schema is immutable and may be used by many goroutines. A Compiler may not.
+// A tree is decoded JSON: map[string]any, []any, string, bool, int64, float64 (numbers with a fraction or exponent, or
+// beyond int64) and nil. Over a tree and a schema there is, once for all kinds:
 //
-// Not here: the JSON of OpenAPI (scheme/openapi), the tags of Go types (scheme/typeinfo).
+//   - Prune, which removes what the schema does not know;
+//   - SetDefaults, which fills in what is missing;
+//   - Validate, which says what is wrong and where, in the words of kube-apiserver;
+//   - Key and Index, which find elements of lists by what identifies them.
 //
-// Reading order: schema.go, compile.go.
+// For Go types, the walkers over Go values (strict decoding in scheme/codec; DefaultAction and Validate in
+// scheme/typeinfo) do the same faster; a fuzz test holds the two against each other.
+//
+// A finished schema is immutable and may be used by many goroutines. A Compiler may not. Trees may be of any size and
+// shape, of values other than those above too: nothing here panics, what is deeper than 10,000 levels is refused by
+// Validate and left alone by the others, and what is reported about a tree is bounded.
+//
+// Not here: the JSON of OpenAPI (scheme/openapi), the tags of Go types (scheme/typeinfo), evaluating Rules.
+//
+// Reading order: schema.go, then how a schema is made: compile.go (of a Go type), parse.go and keywords.go (of JSON);
+// then what is done with it: tree.go, prune.go, default.go, listmap.go, validate.go with limits.go, junctors.go,
+// resource.go and formats.go.
 package schema
 
 import (
-	"encoding/json"
+	"regexp"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -28,26 +43,46 @@ const (
 	Boolean = "boolean"
 )
 
-// Schema describes a value. The zero Schema allows any.
+// Schema describes a value. The zero Schema allows any. Schemas are made by FromType, by a Compiler and by Parse;
+// what is put together by hand is good for all that is exported here.
 type Schema struct {
 	// Name is the name of a model, such as "io.k8s.api.core.v1.Pod". Other schemas have none.
 	Name string
 	// Model is set where the value is that of a model. Then Type, Format and what describes the contents are empty
 	// here; Target reaches them.
 	Model *Schema
+	// Go is set in the schemas of Go types and of their parts.
+	Go *GoValue
 
-	Description string
-	Type        string   // empty for any value
-	OneOf       []string // the accepted types where there are several; Type is then the one that is written
-	Format      string
-	Nullable    bool
-	Default     json.RawMessage   // nil if there is none
-	Enum        []json.RawMessage // nil if any value is allowed
+	Title        string
+	Description  string
+	Example      any // a tree, nil if there is none
+	ExternalDocs *ExternalDocs
+
+	Type     string   // empty for any value
+	Types    []string // the accepted types where there are several; Type is then the one that is written
+	Format   string   // of OpenAPI; unknown ones say nothing about the value
+	Nullable bool
+	Default  any   // a tree, nil if there is none; never changed, only copied
+	Enum     []any // trees, nil if any value is allowed
 
 	Properties           map[string]*Schema // of an object with known fields
 	Required             []string           // in order of declaration
 	AdditionalProperties *Schema            // of a map
 	Items                *Schema            // of a list
+
+	Limits
+
+	// The junctors judge the value, too. They say nothing about its structure: Prune and SetDefaults do not look at them.
+	AllOf, AnyOf, OneOf []*Schema
+	Not                 *Schema
+
+	// Resource marks the schema of a kind, whose values have apiVersion, kind and metadata without saying so.
+	Resource bool
+	// EmbeddedResource marks a value that is an object of some kind.
+	EmbeddedResource bool
+	PreserveUnknown  bool // fields that are not described are kept
+	IntOrString      bool
 
 	ListType string   // atomic, set, map or empty
 	ListKeys []string // of a list of type map
@@ -56,8 +91,54 @@ type Schema struct {
 	PatchStrategy string // of strategic merge patches: merge, replace, retainKeys, joined with commas
 	PatchMergeKey string
 
+	// Rules are carried, not evaluated.
+	Rules []Rule
+
 	// Kinds are the kinds that a model is the schema of.
 	Kinds []meta.GroupVersionKind
+}
+
+// Limits bound a value. Pointers are nil where there is no limit.
+type Limits struct {
+	Minimum, Maximum                   *float64
+	ExclusiveMinimum, ExclusiveMaximum bool
+	MultipleOf                         *float64
+	MinLength, MaxLength               *int64 // characters
+	Pattern                            *regexp.Regexp
+	MinItems, MaxItems                 *int64
+	UniqueItems                        bool
+	MinProperties, MaxProperties       *int64
+
+	NamedFormat string // a format that check:"format=..." of a Go field names
+	Immutable   bool   // the value cannot change
+}
+
+// GoValue says how the Go value that a schema describes treats emptiness. A Go value cannot tell empty from absent:
+// an empty one takes the default, and if it may be left out no limit is for it.
+//
+// OpenAPI does not publish the limits of such schemas, as Kubernetes does not.
+type GoValue struct {
+	Pointer   bool // to the value: only null is empty
+	OmitEmpty bool
+	Required  bool // empty is wrong, whatever Required of the parent says to readers of OpenAPI
+	Enum      bool // the enumeration is more than advice
+	Custom    bool // the type has a JSON form of its own
+}
+
+// ExternalDocs points to further documentation.
+type ExternalDocs struct {
+	Description string
+	URL         string
+}
+
+// Rule is an expression that a value has to fulfil (x-kubernetes-validations). Empty fields say nothing.
+type Rule struct {
+	Rule              string
+	Message           string
+	MessageExpression string
+	Reason            string
+	FieldPath         string
+	OptionalOldSelf   *bool
 }
 
 // Target returns the schema that describes the contents: the model if there is one, else s itself.
@@ -67,3 +148,17 @@ func (s *Schema) Target() *Schema {
 	}
 	return s
 }
+
+// Child returns the schema of a field or map entry called name, nil if s does not know it. s is a Target, or nil.
+func (s *Schema) Child(name string) *Schema {
+	if s == nil {
+		return nil
+	}
+	if p, ok := s.Properties[name]; ok {
+		return p
+	}
+	return s.AdditionalProperties
+}
+
+// isResource reports whether values have apiVersion, kind and metadata besides what is described.
+func (s *Schema) isResource() bool { return s.Resource || s.EmbeddedResource }

@@ -31,6 +31,10 @@ var formats = map[string]func(string) []string{
 	"cidr":             names.IsValidCIDR,
 }
 
+// Format returns what check:"format=name" checks: a function that says what is wrong with a value. It is nil for names
+// that the check does not know.
+func Format(name string) func(string) []string { return formats[name] }
+
 // Validate applies the declared checks to v and everything below it, and returns what is wrong in the order of the
 // fields. v is a pointer to a struct; old is the value before an update, of the same type, or nil. Values of types
 // that cannot be described pass.

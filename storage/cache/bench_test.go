@@ -16,7 +16,7 @@ import (
 
 // cheap is a decoder that costs next to nothing, so that benchmarks show the cache.
 func cheap(key string, value []byte) (cache.Decoded, error) {
-	return cache.Decoded{JSON: value, Splice: 43, Head: 31,
+	return cache.Decoded{Data: value, Splice: 43, Head: 31,
 		Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}, {Key: "metadata.namespace", Value: "ns"}}}, nil
 }
 
@@ -237,6 +237,10 @@ func TestCeilings(t *testing.T) {
 	}
 	r, _ := filled(t, n)
 	key := middle(n)
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		max  float64
@@ -252,6 +256,10 @@ func TestCeilings(t *testing.T) {
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things + "ns5/"})
 			return err
 		}},
+		{"Form", 0, func() error {
+			_, err := o.Form(1, func() ([]byte, error) { return []byte("other"), nil })
+			return err
+		}},
 	} {
 		var err error
 		if got := testing.AllocsPerRun(100, func() { err = tt.f() }); got > tt.max || err != nil {
@@ -263,8 +271,7 @@ func TestCeilings(t *testing.T) {
 	defer c.Close()
 	second := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
 	before := heap()
-	o, err := second.Get(t.Context(), key, cache.Want{})
-	if err != nil {
+	if o, err = second.Get(t.Context(), key, cache.Want{}); err != nil {
 		t.Fatal(err)
 	}
 	per := float64(heap()-before)/n - float64(len(o.JSON()))

@@ -18,10 +18,10 @@
 //   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
 //
 // Goroutines: one that reads the watch, one that trims idle windows, one for each load under way. Close waits for all.
-// Locks, in this order: Cache.mu, Resource.mu, epoch.mu. None is held across I/O, decoding or a callback.
+// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, shelf.mu. None is held across I/O, decoding or a callback.
 //
 // Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
-// Read: cache.go, object.go, resource.go, window.go, revision.go, get.go, list.go, watch.go, write.go.
+// Read: cache.go, object.go, form.go, resource.go, window.go, revision.go, get.go, list.go, watch.go, write.go.
 package cache
 
 import (
@@ -52,6 +52,9 @@ type Config struct {
 	Snapshots     int
 	SnapshotAge   time.Duration
 	SnapshotBytes int64
+	// FormBytes bounds the other forms that are kept beside the objects of a resource, default 16 MiB. If the objects
+	// themselves are larger than that in total, the forms may be as large as they.
+	FormBytes int64
 	// BookmarkInterval is how long a watcher hears nothing before it gets a bookmark, default 1 min.
 	BookmarkInterval time.Duration
 	// MaxWait is how long a read waits for its revision, default 3 s.
@@ -98,6 +101,7 @@ func (c *Config) fill() {
 	}
 	bytes(&c.WindowBytes)
 	bytes(&c.SnapshotBytes)
+	bytes(&c.FormBytes)
 	def(&c.WindowAge, 75*time.Second)
 	def(&c.SnapshotAge, 5*time.Minute)
 	def(&c.BookmarkInterval, time.Minute)

@@ -37,7 +37,7 @@ func decode(key string, value []byte) (cache.Decoded, error) {
 	if err := json.Unmarshal(value, &v); err != nil {
 		return cache.Decoded{}, err
 	}
-	d := cache.Decoded{JSON: value, Splice: bytes.Index(value, []byte(`"labels"`)), Head: bytes.Index(value, []byte(`"metadata"`)),
+	d := cache.Decoded{Data: value, Splice: bytes.Index(value, []byte(`"labels"`)), Head: bytes.Index(value, []byte(`"metadata"`)),
 		Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}}}
 	for _, k := range slices.Sorted(maps.Keys(v.Metadata.Labels)) {
 		d.Labels = append(d.Labels, cache.Pair{Key: k, Value: v.Metadata.Labels[k]})

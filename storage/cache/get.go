@@ -135,7 +135,7 @@ func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, er
 
 // Preview returns the object that value would give, without a revision. Nothing is stored.
 func (r *Resource) Preview(key string, value []byte) (*Object, error) {
-	d, err := r.cfg.Decode(key, value)
+	d, err := r.peek(key, value)
 	if err != nil {
 		return nil, err
 	}

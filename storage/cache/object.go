@@ -36,17 +36,22 @@ func (p Pairs) Get(key string) (string, bool) {
 
 // Decoded is a stored object as the cache serves it. It belongs to the cache from then on.
 type Decoded struct {
-	// JSON is the object without resourceVersion.
-	JSON []byte
+	// Data is the object as it is stored; JSON is without resourceVersion.
+	Data []byte
+	// Form is the caller's number for the form that Data is in once resourceVersion is in its place; see Object.Form.
+	Form uint32
 	// Splice is where in JSON `"resourceVersion":"N",` is inserted: at the `"` that begins another member of metadata.
+	// 0 inserts nothing: such bytes (protobuf) are served without resourceVersion, which Object.Rev has.
 	Splice int
-	// Head is the length of the leading `{"kind":...,"apiVersion":...,`; see Object.Head.
+	// Head is the length of the leading `{"kind":...,"apiVersion":...,` of JSON; see Object.Head.
 	Head int
-	// Labels and Fields are sorted by key. Their strings may alias JSON.
+	// Labels and Fields are sorted by key. Their strings may alias Data.
 	Labels, Fields Pairs
 	// Stale says that a write would store the object in another form (an older version, say). An update that changes
 	// nothing writes it nevertheless.
 	Stale bool
+
+	shelf *shelf // of the resource
 }
 
 // Object is one object at one revision. It is immutable and shared.
@@ -55,42 +60,45 @@ type Object struct {
 	Rev            storage.Revision
 	Labels, Fields Pairs
 
-	json         []byte // with resourceVersion; the error text if broken
+	data         []byte // with resourceVersion, unless splice is 0; the error text if broken
+	form         uint32 // that data is in
 	splice, head uint32
 	inserted     uint8 // length of the resourceVersion member
 	stale        bool
 	broken       bool // the stored bytes could not be decoded
-	forms        atomic.Pointer[form]
+
+	forms atomic.Pointer[form] // made so far; see Form
+	shelf *shelf               // where they are counted; nil if broken
 }
 
 // newObject takes over d. Without a revision there is no resourceVersion.
 func newObject(key string, rev storage.Revision, d *Decoded) *Object {
-	o := &Object{Key: key, Rev: rev, Labels: d.Labels, Fields: d.Fields, json: d.JSON,
-		splice: uint32(d.Splice), head: uint32(d.Head), stale: d.Stale}
-	if rev == 0 {
+	o := &Object{Key: key, Rev: rev, Labels: d.Labels, Fields: d.Fields, data: d.Data,
+		form: d.Form, splice: uint32(d.Splice), head: uint32(d.Head), stale: d.Stale, shelf: d.shelf}
+	if rev == 0 || d.Splice == 0 {
 		return o
 	}
-	o.insert(d.JSON[:d.Splice], d.JSON[d.Splice:], rev)
+	o.insert(d.Data[:d.Splice], d.Data[d.Splice:], rev)
 	// Let the strings alias the new bytes, else they would keep the old ones as well.
-	move(o.Labels, d.JSON, o)
-	move(o.Fields, d.JSON, o)
+	move(o.Labels, d.Data, o)
+	move(o.Fields, d.Data, o)
 	return o
 }
 
-// insert sets json to before, the resourceVersion member and after.
+// insert sets data to before, the resourceVersion member and after.
 func (o *Object) insert(before, after []byte, rev storage.Revision) {
 	var buf [48]byte
 	member := append(buf[:0], `"resourceVersion":"`...)
 	member = strconv.AppendUint(member, uint64(rev), 10)
 	member = append(member, `",`...)
-	json := make([]byte, 0, len(before)+len(member)+len(after))
-	json = append(json, before...)
-	json = append(json, member...)
-	o.json = append(json, after...)
+	data := make([]byte, 0, len(before)+len(member)+len(after))
+	data = append(data, before...)
+	data = append(data, member...)
+	o.data = append(data, after...)
 	o.inserted = uint8(len(member))
 }
 
-// move makes strings that lie in the bytes from lie in o.json, at the same text.
+// move makes strings that lie in the bytes from lie in o.data, at the same text.
 func move(pairs Pairs, from []byte, o *Object) {
 	base := uintptr(unsafe.Pointer(unsafe.SliceData(from)))
 	moved := func(s string) string {
@@ -102,7 +110,7 @@ func move(pairs Pairs, from []byte, o *Object) {
 		if off >= uintptr(o.splice) {
 			off += uintptr(o.inserted)
 		}
-		return unsafe.String(&o.json[off], len(s))
+		return unsafe.String(&o.data[off], len(s))
 	}
 	for i := range pairs {
 		pairs[i].Key, pairs[i].Value = moved(pairs[i].Key), moved(pairs[i].Value)
@@ -111,7 +119,7 @@ func move(pairs Pairs, from []byte, o *Object) {
 
 // brokenObject stands for an object that cannot be decoded.
 func brokenObject(key string, rev storage.Revision, err error) *Object {
-	return &Object{Key: key, Rev: rev, json: []byte(err.Error()), broken: true}
+	return &Object{Key: key, Rev: rev, data: []byte(err.Error()), broken: true}
 }
 
 // check returns Corrupt for a broken object.
@@ -119,22 +127,39 @@ func (o *Object) check() error {
 	if !o.broken {
 		return nil
 	}
-	return &storage.Error{Op: "decode", Key: o.Key, Kind: storage.Corrupt, Rev: o.Rev, Err: decodeError(o.json)}
+	return &storage.Error{Op: "decode", Key: o.Key, Kind: storage.Corrupt, Rev: o.Rev, Err: decodeError(o.data)}
 }
 
 type decodeError string
 
 func (e decodeError) Error() string { return string(e) }
 
-// JSON returns the whole object, resourceVersion included.
-func (o *Object) JSON() []byte { return o.json }
+// Stored returns the object in the form in which it is stored, and the number of that form. JSON has its resourceVersion;
+// see Decoded.Splice.
+func (o *Object) Stored() (data []byte, form uint32) { return o.data, o.form }
 
-// Head is the length of the leading `{"kind":...,"apiVersion":...,` of JSON, without which lists show their items.
+// Revision is Rev as the API shows it.
+func (o *Object) Revision() uint64 { return uint64(o.Rev) }
+
+// JSON returns the whole object, resourceVersion included.
+func (o *Object) JSON() []byte { return o.data }
+
+// Head is the length of the leading `{"kind":...,"apiVersion":...,` of JSON, without which lists show their items. It is
+// 0 of other forms.
 func (o *Object) Head() int { return int(o.head) }
 
-// Value returns a copy of JSON without resourceVersion.
+// Value returns the bytes as they are stored, which of JSON is a copy without resourceVersion.
 func (o *Object) Value() []byte {
-	return append(bytes.Clone(o.json[:o.splice]), o.json[o.splice+uint32(o.inserted):]...)
+	if o.inserted == 0 {
+		return o.data
+	}
+	before, after := o.parts()
+	return append(bytes.Clone(before), after...)
+}
+
+// parts returns the stored bytes before and behind the resourceVersion member.
+func (o *Object) parts() (before, after []byte) {
+	return o.data[:o.splice], o.data[o.splice+uint32(o.inserted):]
 }
 
 // At returns the same state shown at another revision; 0 shows none.
@@ -142,68 +167,27 @@ func (o *Object) At(rev storage.Revision) *Object {
 	if rev == o.Rev || o.broken {
 		return o
 	}
-	at := &Object{Key: o.Key, Rev: rev, Labels: o.Labels, Fields: o.Fields, splice: o.splice, head: o.head, stale: o.stale}
-	if rev == 0 {
-		at.json = o.Value()
+	at := &Object{Key: o.Key, Rev: rev, Labels: o.Labels, Fields: o.Fields,
+		form: o.form, splice: o.splice, head: o.head, stale: o.stale, shelf: o.shelf}
+	if rev == 0 || o.splice == 0 {
+		at.data = o.Value()
 		return at
 	}
-	at.insert(o.json[:o.splice], o.json[o.splice+uint32(o.inserted):], rev)
+	before, after := o.parts()
+	at.insert(before, after, rev)
 	return at
 }
 
 // same reports whether d is the state that o shows.
 func (o *Object) same(d *Decoded) bool {
-	n := int(o.splice)
-	return !o.broken && d.Splice == n && len(o.json) == len(d.JSON)+int(o.inserted) &&
-		bytes.Equal(o.json[:n], d.JSON[:n]) && bytes.Equal(o.json[n+int(o.inserted):], d.JSON[n:])
+	if o.broken || d.Splice != int(o.splice) || len(d.Data)+int(o.inserted) != len(o.data) {
+		return false
+	}
+	before, after := o.parts()
+	return bytes.Equal(before, d.Data[:d.Splice]) && bytes.Equal(after, d.Data[d.Splice:])
 }
 
 // size is what o holds in memory, in bytes, roughly.
 func (o *Object) size() int64 {
-	return int64(192 + len(o.Key) + len(o.json) + 32*(len(o.Labels)+len(o.Fields)))
-}
-
-// form is another encoding of an object. The list of an object only grows, at its head.
-type form struct {
-	id   uint32
-	data []byte
-	next *form
-}
-
-// maxForms bounds the encodings kept beside an object; further ones are made each time.
-const maxForms = 8
-
-// Form returns another encoding of the object, made on first demand by build and kept beside it. Callers that come
-// at once may each build it; one result is kept. id is a small number that the caller assigns to an encoding.
-func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
-	head := o.forms.Load()
-	f, n := head.find(id)
-	if f != nil {
-		return f.data, nil
-	}
-	data, err := build()
-	if err != nil || n >= maxForms {
-		return data, err
-	}
-	for !o.forms.CompareAndSwap(head, &form{id: id, data: data, next: head}) {
-		head = o.forms.Load()
-		if f, n = head.find(id); f != nil {
-			return f.data, nil
-		} else if n >= maxForms {
-			break
-		}
-	}
-	return data, nil
-}
-
-// find returns the form with id, or nil and the length of the list.
-func (f *form) find(id uint32) (*form, int) {
-	n := 0
-	for ; f != nil; f = f.next {
-		if f.id == id {
-			return f, n
-		}
-		n++
-	}
-	return nil, n
+	return int64(192 + len(o.Key) + len(o.data) + 32*(len(o.Labels)+len(o.Fields)))
 }

@@ -2,10 +2,8 @@ package cache_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -82,6 +80,92 @@ func TestAliasing(t *testing.T) {
 	}
 }
 
+// asWritten reads JSON as decode does, and anything else behind a prefix that is not JSON's.
+func asWritten(key string, value []byte) (cache.Decoded, error) {
+	if !bytes.HasPrefix(value, []byte("k8s\x00")) {
+		return decode(key, value)
+	}
+	return cache.Decoded{Data: value, Form: 7, Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}}}, nil
+}
+
+// TestAsWritten: bytes without a place for resourceVersion are kept and served as they are, beside JSON.
+func TestAsWritten(t *testing.T) {
+	_, store, c := open(t, cache.Config{})
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: asWritten})
+	key, raw := things+"ns/a", []byte("k8s\x00raw")
+	w := watch(t, r, cache.WatchOptions{Prefix: things})
+	check := func(o *cache.Object, err error, rev storage.Revision) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, form := o.Stored(); !bytes.Equal(data, raw) || form != 7 || o.Rev != rev || o.Head() != 0 || !bytes.Equal(o.Value(), raw) {
+			t.Errorf("got %q in form %d at %d, want %q in form 7 at %d", data, form, o.Rev, raw, rev)
+		}
+	}
+	made, err := r.Create(t.Context(), key, raw, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(made, nil, made.Rev)
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	check(o, err, made.Rev)
+	o, err = r.Preview(key, raw)
+	check(o, err, 0)
+	same := func(*cache.Object) ([]byte, storage.LeaseID, error) { return bytes.Clone(raw), 0, nil }
+	o, err = r.Update(t.Context(), key, cache.UpdateOptions{}, same)
+	check(o, err, made.Rev)
+	check(o.At(77), nil, 77)
+	check(o.At(0), nil, 0)
+	e, err := store.Get(t.Context(), key)
+	if err != nil || !bytes.Equal(e.Value, raw) {
+		t.Errorf("stored: got %q, %v, want %q", e.Value, err, raw)
+	}
+	asJSON := put(t, store, key, "1", nil) // another writer's
+	o, err = r.Get(t.Context(), key, cache.Want{})
+	if err != nil || value(o) != "1" {
+		t.Errorf("Get of the JSON: got %v, %v", o, err)
+	}
+	o, err = r.Update(t.Context(), key, cache.UpdateOptions{}, same)
+	check(o, err, asJSON+1)
+	gone := remove(t, store, key)
+	settle(t, r)
+	events, err := w.Next(t.Context())
+	if err != nil || len(events) != 4 {
+		t.Fatalf("Next: got %v, %v, want 4 events", events, err)
+	}
+	check(events[0].Object, nil, made.Rev)
+	check(events[3].Object, nil, gone)
+}
+
+// TestSetDecode: another decoder holds for what is read from then on. The watch goes on.
+func TestSetDecode(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	w := watch(t, r, cache.WatchOptions{Prefix: things})
+	next := func() *cache.Object {
+		t.Helper()
+		events, err := w.Next(t.Context())
+		if err != nil || len(events) != 1 {
+			t.Fatalf("Next: got %v, %v, want one event", events, err)
+		}
+		return events[0].Object
+	}
+	put(t, store, things+"ns/a", "1", nil)
+	before := next()
+	r.SetDecode(func(key string, value []byte) (cache.Decoded, error) {
+		d, err := decode(key, value)
+		d.Form, d.Stale = 2, true
+		return d, err
+	})
+	put(t, store, things+"ns/b", "1", nil)
+	if _, form := next().Stored(); form != 2 {
+		t.Errorf("form of what came later: got %d, want 2", form)
+	}
+	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o != before {
+		t.Errorf("Get of what was there: got %v, %v, want %v", o, err, before)
+	}
+}
+
 func TestPairs(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 100} {
 		var p cache.Pairs
@@ -97,40 +181,6 @@ func TestPairs(t *testing.T) {
 			t.Errorf("Get of an absent key of %d: got %q", n, v)
 		}
 	}
-}
-
-func TestForms(t *testing.T) {
-	r, err := previewed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Form(1, func() ([]byte, error) { return nil, storage.Corrupt }); !errors.Is(err, storage.Corrupt) {
-		t.Errorf("Form: got %v, want %v", err, storage.Corrupt)
-	}
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for id := range uint32(20) {
-				got, err := r.Form(id, func() ([]byte, error) { return fmt.Append(nil, id), nil })
-				if err != nil || string(got) != fmt.Sprint(id) {
-					t.Errorf("Form(%d): got %s, %v", id, got, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	built := 0
-	for id := range uint32(20) {
-		_, _ = r.Form(id, func() ([]byte, error) { built++; return fmt.Append(nil, id), nil })
-	}
-	if built != 12 {
-		t.Errorf("forms built again: got %d, want 12 of 20", built)
-	}
-}
-
-func previewed() (*cache.Object, error) {
-	r := (&cache.Cache{}).Resource(cache.ResourceConfig{Decode: decode})
-	return r.Preview("a", body("a", "1", nil))
 }
 
 func TestContinue(t *testing.T) {

@@ -17,10 +17,15 @@ import (
 type ResourceConfig struct {
 	Name   string // for hooks and debug pages
 	Prefix string // of its keys, under Config.Prefix; ends in "/"
-	// Decode turns a stored value into what is served. It may keep value only where Decoded.JSON aliases it. It is
-	// called by many goroutines at once, without locks.
-	Decode func(key string, value []byte) (Decoded, error)
+	// Decode reads of a stored value what the cache needs. It converts nothing: it is called while the stream waits.
+	// It may keep value only as Decoded.Data. It is called by many goroutines at once, without locks. SetDecode
+	// replaces it.
+	Decode DecodeFunc
 }
+
+// DecodeFunc reads a stored value; see ResourceConfig.Decode. An error makes the object unreadable until it is written
+// again.
+type DecodeFunc = func(key string, value []byte) (Decoded, error)
 
 // Resource is the cache of one resource, and the operations on it. All methods may be called at once.
 //
@@ -30,10 +35,13 @@ type Resource struct {
 	c   *Cache
 	cfg ResourceConfig
 
+	decoder atomic.Pointer[DecodeFunc] // never nil
+
 	epoch   atomic.Pointer[epoch] // nil if not loaded
 	loading *flight               // guarded by c.mu
 	inbox   []storage.Event       // owned by Cache.run
 	writes  writes
+	shelf   *shelf
 
 	mu struct {
 		sync.Mutex
@@ -83,7 +91,22 @@ type epoch struct {
 }
 
 // Resource returns the cache of a resource. It reads nothing until it is used.
-func (c *Cache) Resource(cfg ResourceConfig) *Resource { return &Resource{c: c, cfg: cfg} }
+func (c *Cache) Resource(cfg ResourceConfig) *Resource {
+	r := &Resource{c: c, cfg: cfg, shelf: &shelf{least: c.cfg.FormBytes}}
+	r.SetDecode(cfg.Decode)
+	return r
+}
+
+// SetDecode makes the resource read values by another function from now on, for a kind whose schema or storage version
+// changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them.
+func (r *Resource) SetDecode(decode DecodeFunc) { r.decoder.Store(&decode) }
+
+// peek calls the present decoder.
+func (r *Resource) peek(key string, value []byte) (Decoded, error) {
+	d, err := (*r.decoder.Load())(key, value)
+	d.shelf = r.shelf
+	return d, err
+}
 
 // Name returns the configured name.
 func (r *Resource) Name() string { return r.cfg.Name }
@@ -163,7 +186,7 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 	}
 	t := btree.NewMap[string, *Object](treeDegree)
 	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Limit: loadChunk}
-	broken := 0
+	first := &state{}
 	for {
 		res, err := r.c.readRange(ctx, req)
 		if err != nil {
@@ -176,24 +199,23 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 		for i := range res.Entries {
 			o := r.decode(res.Entries[i])
 			t.Load(o.Key, o)
-			if o.broken {
-				broken++
-			}
+			first.count(nil, o)
 		}
 		req.Rev = res.Rev
 		if !res.More || len(res.Entries) == 0 {
-			return t.Len(), r.begin(t, res.Rev, broken)
+			first.last, first.floor = res.Rev, res.Rev
+			return t.Len(), r.begin(t, first)
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
 	}
 }
 
-// begin publishes the first state of an epoch: t at rev, and what came since.
-func (r *Resource) begin(t *tree, rev storage.Revision, broken int) error {
+// begin publishes the first state of an epoch, which is t as loaded, and what came since.
+func (r *Resource) begin(t *tree, first *state) error {
 	e := &epoch{prefix: len(r.cfg.Prefix) - 1}
 	e.mu.groups = map[string]*group{}
 	e.mu.watchers = map[*Watcher]struct{}{}
-	first := &state{epoch: e, tree: t.IsoCopy(), first: 1, last: rev, floor: rev, broken: broken}
+	first.epoch, first.tree, first.first = e, t.IsoCopy(), 1
 	e.state.Store(first)
 	for {
 		r.mu.Lock()
@@ -205,10 +227,11 @@ func (r *Resource) begin(t *tree, rev storage.Revision, broken int) error {
 			return &storage.Error{Op: "load", Key: r.cfg.Prefix, Kind: storage.Compacted}
 		}
 		events := r.mu.pending
-		r.mu.base, r.mu.tree, r.mu.pending, r.mu.held = rev, t, nil, 0
+		r.mu.base, r.mu.tree, r.mu.pending, r.mu.held = first.last, t, nil, 0
 		if len(events) == 0 {
 			r.mu.phase = loaded
 			r.epoch.Store(e)
+			r.shelf.stored.Store(e.state.Load().stored)
 			r.mu.Unlock()
 			return nil
 		}
@@ -273,6 +296,7 @@ func (r *Resource) end(err error) {
 	for i := range r.mu.kept {
 		r.mu.kept[i].close(r.mu.kept[i].rev + 1)
 	}
+	r.shelf.stored.Store(0)
 	r.mu.Unlock()
 	r.writes.forget()
 	if e == nil {
@@ -292,7 +316,7 @@ func (r *Resource) decode(e storage.Entry) *Object {
 	var d Decoded
 	err := e.Err
 	if err == nil {
-		d, err = r.cfg.Decode(e.Key, e.Value)
+		d, err = r.peek(e.Key, e.Value)
 	}
 	if err != nil {
 		if f := r.c.cfg.Hooks.DecodeFailed; f != nil {

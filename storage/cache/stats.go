@@ -28,6 +28,8 @@ type ResourceStats struct {
 	WindowFloor  storage.Revision // watches after this one are served from the window
 	WindowBytes  int64
 	Snapshots    int // past states kept for lists
+	Forms        int // other forms kept beside objects; those of objects that are gone count until they are swept
+	FormBytes    int64
 	Watchers     []WatcherStats
 }
 
@@ -70,6 +72,7 @@ func (r *Resource) Stats() ResourceStats {
 	r.mu.Lock()
 	st.Snapshots = len(r.mu.kept)
 	r.mu.Unlock()
+	st.Forms, st.FormBytes = r.shelf.size()
 	e := r.epoch.Load()
 	if e == nil {
 		return st

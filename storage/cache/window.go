@@ -21,9 +21,16 @@ type state struct {
 	bytes  int64            // held by events only
 	dead   int64            // held by dropped changes that the array of events still refers to
 	churn  int64            // bytes of all objects replaced since the load
+	stored int64            // bytes of the entries in tree
 	broken int              // objects that cannot be decoded
 
 	all atomic.Pointer[[]*Object] // the objects in key order, made by the first list of all
+}
+
+// next returns a copy of s to be changed and published.
+func (s *state) next() *state {
+	return &state{epoch: s.epoch, tree: s.tree, events: s.events, first: s.first, last: s.last, floor: s.floor,
+		bytes: s.bytes, dead: s.dead, churn: s.churn, stored: s.stored, broken: s.broken}
 }
 
 // end is the sequence number that the next change will get.
@@ -54,7 +61,7 @@ func (ch *change) size() int64 {
 		n += ch.prev.size()
 	}
 	if ch.obj == nil {
-		n += int64(len(ch.prev.json)) // gone
+		n += int64(len(ch.prev.data)) // gone
 	}
 	return n
 }
@@ -63,8 +70,7 @@ func (ch *change) size() int64 {
 // watchers have something to see.
 func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
 	old := e.state.Load()
-	next := &state{epoch: e, events: old.events, first: old.first, last: old.last, floor: old.floor,
-		bytes: old.bytes, dead: old.dead, churn: old.churn, broken: old.broken}
+	next := old.next()
 	now := time.Now()
 	for _, ch := range changes {
 		if ch.rev <= r.mu.base {
@@ -86,6 +92,7 @@ func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
 	}
 	next.tree = r.mu.tree.IsoCopy()
 	next.shrink(&r.c.cfg, now)
+	r.shelf.stored.Store(next.stored)
 	return e.publish(next, old.end())
 }
 
@@ -93,16 +100,27 @@ func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
 func (s *state) add(ch *change) {
 	if ch.prev != nil {
 		s.churn += ch.prev.size()
-		if ch.prev.broken {
-			s.broken--
-		}
 	}
-	if ch.obj != nil && ch.obj.broken {
-		s.broken++
-	}
+	s.count(ch.prev, ch.obj)
 	s.last = max(s.last, ch.rev)
 	s.bytes += ch.size()
 	s.events = append(s.events, ch)
+}
+
+// count notes that obj took the place of prev, each nil for none.
+func (s *state) count(prev, obj *Object) {
+	if prev != nil {
+		s.stored -= int64(len(prev.data))
+		if prev.broken {
+			s.broken--
+		}
+	}
+	if obj != nil {
+		s.stored += int64(len(obj.data))
+		if obj.broken {
+			s.broken++
+		}
+	}
 }
 
 // minWindow is how many changes are remembered however old they are.
@@ -142,9 +160,10 @@ func (s *state) copyEvents() {
 	s.dead = 0
 }
 
-// trim shrinks the window and the kept snapshots of a resource that may have become quiet. The array is copied, so
-// that the dropped changes are released.
+// trim shrinks the window, the kept snapshots and the forms of a resource that may have become quiet. The array is
+// copied, so that the dropped changes are released.
 func (r *Resource) trim(now time.Time) {
+	r.shelf.trim()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dropKeptLocked(now)
@@ -153,8 +172,7 @@ func (r *Resource) trim(now time.Time) {
 		return
 	}
 	old := e.state.Load()
-	next := &state{epoch: e, tree: old.tree, events: old.events, first: old.first, last: old.last, floor: old.floor,
-		bytes: old.bytes, dead: old.dead, churn: old.churn, broken: old.broken}
+	next := old.next()
 	next.shrink(&r.c.cfg, now)
 	if next.dead > 0 {
 		next.copyEvents()

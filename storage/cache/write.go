@@ -253,7 +253,7 @@ type prepared struct {
 // prepare decodes value before it is written: what cannot be read back is not stored, and the event of the write needs
 // no decoding.
 func (r *Resource) prepare(key string, value []byte, lease storage.LeaseID) (*prepared, error) {
-	dec, err := r.cfg.Decode(key, value)
+	dec, err := r.peek(key, value)
 	if err != nil {
 		return nil, err
 	}

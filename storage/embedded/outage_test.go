@@ -19,7 +19,7 @@ import (
 const counters = "/registry/counters/"
 
 func decodeCounter(_ string, value []byte) (cache.Decoded, error) {
-	return cache.Decoded{JSON: value, Splice: bytes.Index(value, []byte(`"name"`)), Head: 1}, nil
+	return cache.Decoded{Data: value, Splice: bytes.Index(value, []byte(`"name"`)), Head: 1}, nil
 }
 
 // TestOutages takes the etcd of two caches away again and again while both are written to, and compacts its history

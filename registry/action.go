@@ -1,0 +1,235 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Action is one request to do something, with an object that says what: a review, a binding, an eviction. Nothing is
+// stored by the registry.
+type Action struct {
+	Namespace, Name string
+	Object          meta.Object // what the client sent, in the hub of its kind; the action's own
+	Options         *meta.CreateOptions
+	User            *request.User
+	DryRun          bool
+}
+
+// Connection is one request to be connected to what an object stands for: a shell, a log, a port.
+type Connection struct {
+	Namespace, Name string
+	// Path is what follows the subresource's name in the path, without a slash before it.
+	Path string
+	User *request.User
+}
+
+// Actions declares a resource without a store: its objects are asked, and answered at once (reviews).
+type Actions struct {
+	GroupResource meta.GroupResource
+	Kind          string
+	Singular      string
+	Namespaced    bool
+	// Type is the kind of the objects; nil means the Go types that are registered for Kind.
+	Type kind.Kind
+	// Validate says what is wrong with what the client sent; may be nil.
+	Validate func(obj meta.Object) field.ErrorList
+	// Create does what the client asks for and returns what it is told: an object of the hub of the kind, or a
+	// *meta.Status. It may do I/O, and is called once admission has let the request pass.
+	Create func(ctx context.Context, a *Action) (meta.Typed, error)
+}
+
+// Actor serves creates of what is not stored: of a resource without a store, or of a subresource with Create. All methods
+// may be called at once.
+type Actor struct {
+	cfg         *Config
+	resource    meta.GroupResource
+	subresource string
+	namespaced  bool
+	kind        kind.Kind
+	forms       *forms
+	validate    func(obj meta.Object) field.ErrorList
+	run         func(ctx context.Context, a *Action) (meta.Typed, error)
+}
+
+// NewActor makes the Actor of a resource without a store.
+func NewActor(cfg *Config, a Actions) (*Actor, error) {
+	gk := meta.GroupKind{Group: a.GroupResource.Group, Kind: a.Kind}
+	k := a.Type
+	if k == nil {
+		k = cfg.Kinds.Kind(gk)
+	}
+	if k == nil {
+		return nil, fmt.Errorf("registry: the kind %s of %s is not registered", gk, a.GroupResource)
+	}
+	return &Actor{
+		cfg: cfg, resource: a.GroupResource, namespaced: a.Namespaced, kind: k, forms: newForms(new(atomic.Uint32)),
+		validate: a.Validate, run: a.Create,
+	}, nil
+}
+
+// Actor returns what serves creates of a declared subresource with Create. The error says that its kind is unknown.
+func (s *Store) Actor(sub *Subresource) (*Actor, error) {
+	k := s.kind
+	if sub.Kind != (meta.GroupVersionKind{}) {
+		if k = s.cfg.Kinds.Kind(sub.Kind.GroupKind()); k == nil {
+			return nil, fmt.Errorf("registry: %s/%s: the kind %s is not registered", s.res.GroupResource, sub.Name, sub.Kind)
+		}
+	}
+	return &Actor{
+		cfg: s.cfg, resource: s.res.GroupResource, subresource: sub.Name, namespaced: s.res.Namespaced, kind: k,
+		forms: newForms(new(atomic.Uint32)), run: sub.Create,
+	}, nil
+}
+
+// Kind is what the Actor takes and answers.
+func (c *Actor) Kind() kind.Kind { return c.kind }
+
+// Create decodes and checks the request as the write pipeline does (see write.go), lets admission decide, and runs it.
+// See router.Creater.
+func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
+	obj, err := req.Change(ctx, request.Current{Object: func() (meta.Object, error) { return c.kind.New(), nil }})
+	if err != nil {
+		return nil, err
+	}
+	c.kind.Default(obj)
+	disown(obj)
+	hub, err := kind.ToHub(ctx, c.kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	version := versionOf(obj, c.kind)
+	a := &admission.Attributes{
+		Operation: admission.Create, Kind: version.GVK, Type: c.kind,
+		Resource:    meta.GroupVersionResource{Group: c.resource.Group, Version: req.Version, Resource: c.resource.Resource},
+		Subresource: c.subresource, Namespace: req.Namespace, Name: firstNonEmpty(req.Name, hub.GetObjectMeta().Name),
+		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
+	}
+	a.Listen(req.Warn, req.Annotate)
+	if err := c.admit(ctx, a); err != nil {
+		return nil, err
+	}
+	opts, _ := req.Options.(*meta.CreateOptions)
+	answer, err := c.run(ctx, &Action{
+		Namespace: req.Namespace, Name: req.Name, Object: a.Object, Options: opts, User: req.User, DryRun: req.DryRun,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.encode(ctx, answer, version)
+}
+
+// admit runs what stands between a decoded object and its action.
+func (c *Actor) admit(ctx context.Context, a *admission.Attributes) error {
+	if err := c.fixNamespace(a.Namespace, a.Object.GetObjectMeta()); err != nil {
+		return err
+	}
+	if err := c.cfg.Admission.Mutate(ctx, a); err != nil {
+		return err
+	}
+	errs := c.kind.Check(a.Object, nil)
+	if c.validate != nil {
+		errs = append(errs, c.validate(a.Object)...)
+	}
+	if len(errs) > 0 {
+		return meta.NewInvalid(c.kind.GroupKind(), a.Name, errs)
+	}
+	return c.cfg.Admission.Validate(ctx, a)
+}
+
+// fixNamespace lets an object take the namespace of its path, and refuses another.
+func (c *Actor) fixNamespace(namespace string, m *meta.ObjectMeta) error {
+	if m.Namespace == "" && c.namespaced {
+		m.Namespace = namespace
+	}
+	if m.Namespace != namespace && c.namespaced || m.Namespace != "" && !c.namespaced {
+		return errNamespace()
+	}
+	return nil
+}
+
+// versionOf is the version in which a client has sent an object, the preferred one if it does not say.
+func versionOf(obj meta.Typed, k kind.Kind) *kind.Version {
+	if v := kind.In(k, obj.GetTypeMeta().GroupVersionKind().Version); v != nil {
+		return v
+	}
+	return k.Versions()[0]
+}
+
+// encode makes the answer, in the version of the question. A Status is the same in all.
+func (c *Actor) encode(ctx context.Context, answer meta.Typed, version *kind.Version) (request.Encoded, error) {
+	gvk := version.GVK
+	if _, ok := answer.(*meta.Status); ok {
+		gvk = meta.GroupVersionKind{Version: "v1", Kind: "Status"}
+	} else {
+		var err error
+		if answer, err = c.kind.Convert(ctx, answer, gvk.Version); err != nil {
+			return nil, err
+		}
+	}
+	answer.GetTypeMeta().SetGroupVersionKind(gvk)
+	data, err := codec.AppendJSON(nil, answer)
+	if err != nil {
+		return nil, err
+	}
+	return &made{data: data, form: c.FormOf(version.GVK.Version, codec.Media{})}, nil
+}
+
+// FormOf is Store.FormOf for answers.
+func (c *Actor) FormOf(version string, m codec.Media) uint32 {
+	m.Pretty, m.Stream = false, false
+	gk := c.kind.GroupKind()
+	return c.forms.of(meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}, m)
+}
+
+// Encode makes another form of an answer.
+func (c *Actor) Encode(_ context.Context, enc request.Encoded, _ string, m codec.Media) ([]byte, error) {
+	data, _ := enc.Stored()
+	if m.As != "" {
+		return nil, meta.NewNotAcceptable("only the whole object can be sent")
+	}
+	switch m.Type {
+	case codec.YAML:
+		return codec.AppendYAML(nil, data)
+	case codec.Protobuf:
+		return c.cfg.Codecs.Transcode(nil, data, codec.Media{Type: codec.Protobuf})
+	}
+	return data, nil
+}
+
+// Connecter hands requests on to what a subresource with Connect leads to. All methods may be called at once.
+type Connecter struct {
+	store *Store
+	sub   *Subresource
+}
+
+// Connecter returns what serves a declared subresource with Connect.
+func (s *Store) Connecter(sub *Subresource) *Connecter { return &Connecter{s, sub} }
+
+// Connect asks admission and returns the handler. See router.Connecter.
+func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
+	a := c.store.attributes(req, admission.Connect)
+	a.Subresource = c.sub.Name
+	if err := c.store.cfg.Admission.Mutate(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := c.store.cfg.Admission.Validate(ctx, a); err != nil {
+		return nil, err
+	}
+	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User})
+}
+
+func firstNonEmpty(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

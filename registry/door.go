@@ -1,0 +1,127 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// Subresource returns the Store of a declared door, which shares the objects, or nil if there is none of that name. The
+// verbs of a Store through a door are Get and Update.
+func (s *Store) Subresource(name string) *Store { return s.doors[name] }
+
+// openDoors makes the Stores of the doors, and finds out what each may not change.
+func (s *Store) openDoors() error {
+	var owned []string // by any door
+	for i := range s.res.Subresources {
+		owned = append(owned, s.res.Subresources[i].Owns...)
+	}
+	if len(owned) > 0 {
+		var err error
+		if s.takeBack, err = s.reader.kind.Keeper(owned, false); err != nil {
+			return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
+		}
+	}
+	s.doors = map[string]*Store{}
+	for i := range s.res.Subresources {
+		sub := &s.res.Subresources[i]
+		if sub.Create != nil || sub.Connect != nil {
+			continue
+		}
+		door := *s
+		door.subresource, door.strategy, door.project = sub.Name, &sub.Strategy, sub.Project
+		if err := door.narrow(sub); err != nil {
+			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
+		}
+		s.doors[sub.Name] = &door
+	}
+	return nil
+}
+
+// narrow lets a door change what it owns, and show the kind that it has of its own.
+func (s *Store) narrow(sub *Subresource) error {
+	s.takeBack = nil
+	if len(sub.Owns) > 0 {
+		var err error
+		if s.takeBack, err = s.reader.kind.Keeper(sub.Owns, true); err != nil {
+			return err
+		}
+	}
+	if sub.Kind == (meta.GroupVersionKind{}) {
+		return nil
+	}
+	if s.kind = s.cfg.Kinds.Kind(sub.Kind.GroupKind()); s.kind == nil {
+		return fmt.Errorf("the kind %s is not registered", sub.Kind)
+	}
+	s.fixed = sub.Kind
+	return nil
+}
+
+// present is an object as the door shows it.
+func (s *Store) present(ctx context.Context, obj *cache.Object) (request.Encoded, error) {
+	if s.project == nil {
+		return obj, nil
+	}
+	hub, err := s.reader.hub(ctx, obj)
+	if err != nil {
+		return nil, s.namedError(obj, err)
+	}
+	shown, err := s.kind.Convert(ctx, s.show(hub), s.fixed.Version)
+	if err != nil {
+		return nil, s.namedError(obj, err)
+	}
+	shown.GetTypeMeta().SetGroupVersionKind(s.fixed)
+	data, err := s.kind.Append(nil, shown, codec.Media{})
+	if err != nil {
+		return nil, s.namedError(obj, err)
+	}
+	return &made{data: data, form: s.FormOf(s.fixed.Version, codec.Media{}), rev: obj.Revision()}, nil
+}
+
+// show returns what a door with a kind of its own shows of an object, with the metadata that identifies it; nil of nil.
+func (s *Store) show(obj meta.Object) meta.Object {
+	if obj == nil {
+		return nil
+	}
+	shown, m := s.project.Show(obj), obj.GetObjectMeta()
+	*shown.GetObjectMeta() = meta.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, CreationTimestamp: m.CreationTimestamp,
+	}
+	return shown
+}
+
+// project puts what the client changed of what it was shown into the object itself.
+func (w *write) project() error {
+	shown := w.obj
+	errs := w.s.kind.Check(shown, w.attrs.Old)
+	if f := w.s.project.Validate; f != nil {
+		errs = append(errs, f(shown)...)
+	}
+	if len(errs) > 0 {
+		return meta.NewInvalid(w.s.kind.GroupKind(), w.req.Name, errs)
+	}
+	if w.old == nil {
+		return meta.NewNotFound(w.s.res.GroupResource, w.req.Name)
+	}
+	w.obj = scheme.Copy(w.old).(meta.Object)
+	w.s.project.Apply(w.obj, shown)
+	return nil
+}
+
+// made is an object that was encoded for one request.
+type made struct {
+	data []byte // JSON
+	form uint32
+	rev  uint64
+}
+
+func (m *made) Stored() ([]byte, uint32) { return m.data, m.form }
+func (m *made) Head() int                { return 1 }
+func (m *made) Revision() uint64         { return m.rev }
+
+func (m *made) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }

@@ -1,0 +1,286 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// write is one write under way: the pipeline that every one takes, whoever it comes from. Its steps, in this order:
+//
+//	decode     what the client sent, or the current object patched, in the version that it speaks   (begin)
+//	default    what it leaves out
+//	own        note which fields the client owns, in the same version
+//	convert    to the hub
+//	mutate     admission changes the object; what comes from outside is completed with defaults again
+//	reserve    take what is counted outside of the object                                           (finish)
+//	prepare    the strategy and the store fill in what the server owns
+//	take back  what this door may not set
+//	validate   metadata, declaration, strategy
+//	admit      admission approves
+//	encode     once: these bytes are stored, answered, and come back through the watch
+//
+// Then the bytes are written over the state that the write started from. If that has been overtaken, an update begins
+// again, with the true old object. What becomes of the last try settles its reservation.
+type write struct {
+	s     *Store
+	req   *request.Write
+	r     *Request
+	attrs *admission.Attributes
+	// byUpdate: it may come upon an object, or create it.
+	byUpdate bool
+
+	// Of the present try.
+
+	obj, old meta.Object // of the hub; old is nil on create
+	lease    storage.LeaseID
+	reserved func(ctx context.Context, stored bool)
+}
+
+func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
+	return &write{
+		s: s, req: req,
+		r:     &Request{Now: s.now(), User: req.User, Namespace: req.Namespace, DryRun: req.DryRun},
+		attrs: s.attributes(req, op),
+	}
+}
+
+// attributes describes a write to the admission plugins.
+func (s *Store) attributes(req *request.Write, op admission.Operation) *admission.Attributes {
+	version := req.Version
+	if version == "" {
+		version = s.reader.stored.GVK.Version
+	}
+	gr := s.res.GroupResource
+	a := &admission.Attributes{
+		Operation: op, Kind: s.shown(version), Type: s.kind,
+		Resource:    meta.GroupVersionResource{Group: gr.Group, Version: version, Resource: gr.Resource},
+		Subresource: s.subresource,
+		Namespace:   req.Namespace, Name: req.Name,
+		Options: req.Options, DryRun: req.DryRun, User: req.User,
+	}
+	a.Listen(req.Warn, req.Annotate)
+	return a
+}
+
+// begin makes the object of a try and lets admission change it. cur is the state that it starts from, which decodes to
+// w.old; both are nil if there is none.
+func (w *write) begin(ctx context.Context, cur *cache.Object) error {
+	obj, err := w.decode(ctx, cur)
+	if err != nil {
+		return err
+	}
+	k := w.s.kind
+	k.Default(obj)
+	disown(obj)
+	hub, err := kind.ToHub(ctx, k, obj)
+	if err != nil {
+		return err
+	}
+	m := hub.GetObjectMeta()
+	if err := w.identify(cur, m); err != nil {
+		return err
+	}
+	if w.attrs.Name == "" {
+		w.attrs.Name = m.Name
+	}
+	w.attrs.Object, w.attrs.Old = hub, w.old
+	if w.s.project != nil {
+		w.attrs.Old = w.s.show(w.old)
+	}
+	if err := w.s.cfg.Admission.Mutate(ctx, w.attrs); err != nil {
+		return err
+	}
+	w.obj = w.attrs.Object
+	if w.s.project != nil {
+		return w.project()
+	}
+	return nil
+}
+
+// decode asks for the new object.
+func (w *write) decode(ctx context.Context, cur *cache.Object) (meta.Typed, error) {
+	current := request.Current{Object: func() (meta.Object, error) { return w.s.kind.New(), nil }}
+	if cur != nil {
+		enc, err := w.s.present(ctx, cur)
+		if err != nil {
+			return nil, err
+		}
+		current.Encoded = enc
+		current.Object = func() (meta.Object, error) { return w.s.Decode(ctx, enc) }
+	}
+	return w.req.Change(ctx, current)
+}
+
+// disown drops what a client says about the ownership of fields. Who owns what is not recorded.
+func disown(obj meta.Typed) {
+	if o, ok := obj.(meta.Object); ok {
+		o.GetObjectMeta().ManagedFields = nil
+	}
+}
+
+// identify compares the object with the place that it is written to, and with the state that it says it has seen.
+func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
+	if w.old == nil {
+		if rv := m.ResourceVersion; !w.byUpdate && rv != "" && rv != "0" {
+			return meta.NewBadRequest("resourceVersion should not be set on objects to be created")
+		}
+		if w.req.UID != "" {
+			return w.wrongUID("")
+		}
+		return w.s.fixNamespace(w.req.Namespace, m)
+	}
+	if have := w.old.GetObjectMeta().UID; w.req.UID != "" && w.req.UID != have {
+		return w.wrongUID(have)
+	}
+	rev, err := parseRevision(m.ResourceVersion)
+	if err != nil {
+		return meta.NewBadRequest(err.Error())
+	}
+	switch {
+	case rev == 0 && !w.s.strategy.AllowUnconditionalUpdate && !w.s.res.Strategy.AllowUnconditionalUpdate:
+		gk := meta.GroupKind{Group: w.s.res.GroupResource.Group, Kind: w.s.res.GroupResource.Resource}
+		return meta.NewInvalid(gk, w.req.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+		})
+	case rev != 0 && rev != cur.Rev:
+		return meta.NewConflict(w.s.res.GroupResource, w.req.Name, errStale)
+	}
+	return nil
+}
+
+// wrongUID is the conflict of an update that names another incarnation of the object.
+func (w *write) wrongUID(have meta.UID) error {
+	key, err := w.s.key(w.req.Namespace, w.req.Name)
+	if err != nil {
+		return err
+	}
+	return meta.NewConflict(w.s.res.GroupResource, w.req.Name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: "+
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", key, w.req.UID, have))
+}
+
+// finish takes the object from admission's hands to the bytes to store.
+func (w *write) finish(ctx context.Context) ([]byte, error) {
+	if err := w.reserve(ctx, w.obj, w.old); err != nil {
+		return nil, err
+	}
+	before := w.beforeUpdate
+	if w.old == nil {
+		before = w.beforeCreate
+	}
+	if err := before(); err != nil {
+		return nil, err
+	}
+	if w.s.project == nil { // else admission goes on with what the client sees
+		w.attrs.Object = w.obj
+	}
+	w.attrs.Name = w.obj.GetObjectMeta().Name
+	if err := w.s.cfg.Admission.Validate(ctx, w.attrs); err != nil {
+		return nil, err
+	}
+	return w.encode(ctx, w.obj)
+}
+
+// reserve makes the reservation of a try. That of the try before is given back first.
+func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
+	w.settle(ctx, false)
+	if w.s.res.Reserve == nil {
+		return nil
+	}
+	var err error
+	w.reserved, err = w.s.res.Reserve(ctx, w.r, obj, old)
+	return err
+}
+
+// settle tells the reservation, if there is one, what became of it.
+func (w *write) settle(ctx context.Context, stored bool) {
+	if w.reserved != nil {
+		w.reserved(context.WithoutCancel(ctx), stored && !w.r.DryRun)
+		w.reserved = nil
+	}
+}
+
+// settleWith is settle after a write that ended with err. One whose outcome is unknown settles nothing.
+func (w *write) settleWith(ctx context.Context, err error) {
+	if storage.KindOf(err) == storage.InDoubt {
+		w.reserved = nil
+		return
+	}
+	w.settle(ctx, err == nil)
+}
+
+// warn hands the strategy's warnings to the client.
+func (w *write) warn() {
+	if w.s.strategy.Warnings == nil || w.req.Warn == nil {
+		return
+	}
+	for _, text := range w.s.strategy.Warnings(w.r, w.obj, w.old) {
+		w.req.Warn(text)
+	}
+}
+
+// invalid is the 422 for what is wrong with the object, nil for nothing.
+func (w *write) invalid(errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return meta.NewInvalid(w.s.reader.kind.GroupKind(), w.obj.GetObjectMeta().Name, errs)
+}
+
+// encode makes the stored bytes of obj, and its lease if the kind has a TTL.
+func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
+	s := w.s
+	value, err := s.reader.encode(ctx, obj)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %q: %w", s.res.GroupResource, obj.GetObjectMeta().Name, err)
+	}
+	if w.r.DryRun {
+		return value, nil
+	}
+	w.lease, err = s.lease(ctx, obj)
+	return value, err
+}
+
+// lease returns a lease for obj, 0 if its kind lives on.
+func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, error) {
+	if s.res.TTL == nil {
+		return 0, nil
+	}
+	ttl := s.res.TTL(obj)
+	if ttl <= 0 {
+		return 0, nil
+	}
+	return s.cfg.Leases.Get(ctx, ttl)
+}
+
+// maxLeaseTries is how often a write is tried whose lease the store has lost.
+const maxLeaseTries = 3
+
+// fixNamespace lets an object take the namespace of its path, and refuses another.
+func (s *Store) fixNamespace(namespace string, m *meta.ObjectMeta) error {
+	if !s.res.Namespaced {
+		if m.Namespace != "" {
+			return errNamespace()
+		}
+		return nil
+	}
+	if m.Namespace == "" {
+		m.Namespace = namespace
+	}
+	if m.Namespace != namespace {
+		return errNamespace()
+	}
+	return nil
+}
+
+func errNamespace() error {
+	return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+}

@@ -1,0 +1,30 @@
+package router
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// write is what all writes have in common of what the registry is told. What options say is filled in by the caller.
+func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
+	return &request.Write{
+		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
+		Manager: managerOf(r), Options: options, Warn: info.Warn, Annotate: info.Annotate,
+	}
+}
+
+// maxManager is how long the name of a field manager may be, in bytes.
+const maxManager = 128
+
+// managerOf is who owns the fields that a client sets without saying a fieldManager: its program, which the user agent
+// begins with.
+func managerOf(r *http.Request) string {
+	name, _, _ := strings.Cut(r.UserAgent(), "/")
+	if len(name) > maxManager {
+		name = name[:maxManager]
+	}
+	return name
+}

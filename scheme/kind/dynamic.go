@@ -1,0 +1,250 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Dynamic declares a kind that no Go type stands for. Its objects are *scheme.Unstructured.
+type Dynamic struct {
+	GroupKind meta.GroupKind
+	// Versions are those that objects can be in, the preferred one first.
+	Versions []DynamicVersion
+	// Hub is the version that strategies see; "" means the preferred one.
+	Hub string
+	// Convert returns obj, which it may change, in another version, whose apiVersion the result carries. nil: versions
+	// differ in nothing else.
+	Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
+}
+
+// DynamicVersion is one version of a Dynamic.
+type DynamicVersion struct {
+	Name string
+	// Schema says what objects look like (schema.Parse makes one). It is not changed any more.
+	Schema *schema.Schema
+	// Selectable are the fields that selectors may name beside metadata.name and metadata.namespace.
+	Selectable []string
+}
+
+// New makes the Kind that d declares.
+func (d Dynamic) New() (Kind, error) {
+	if len(d.Versions) == 0 {
+		return nil, fmt.Errorf("the kind %s has no versions", d.GroupKind)
+	}
+	k := &dynamic{gk: d.GroupKind, convert: d.Convert, hub: d.Hub}
+	if k.hub == "" {
+		k.hub = d.Versions[0].Name
+	}
+	for i := range d.Versions {
+		k.versions = append(k.versions, dynamicVersion(d.GroupKind, &d.Versions[i]))
+	}
+	if In(k, k.hub) == nil {
+		return nil, fmt.Errorf("the kind %s has no version %q to be the hub", d.GroupKind, k.hub)
+	}
+	return k, nil
+}
+
+func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
+	gvk := meta.GroupVersionKind{Group: gk.Group, Version: v.Name, Kind: gk.Kind}
+	s := v.Schema
+	if s == nil {
+		s = &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
+	}
+	known := append([]string{"metadata.name", "metadata.namespace"}, v.Selectable...)
+	return &Version{
+		GVK:    gvk,
+		Schema: func() *schema.Schema { return s },
+		FieldLabel: func(label, value string) (string, string, error) {
+			if !slices.Contains(known, label) {
+				return "", "", fmt.Errorf("field label not supported: %s", label)
+			}
+			return label, value, nil
+		},
+	}
+}
+
+// dynamic is a kind with a schema for each version.
+type dynamic struct {
+	gk       meta.GroupKind
+	hub      string
+	versions []*Version
+	convert  func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
+}
+
+func (k *dynamic) GroupKind() meta.GroupKind { return k.gk }
+func (k *dynamic) Versions() []*Version      { return k.versions }
+
+func (k *dynamic) New() meta.Object {
+	u := &scheme.Unstructured{}
+	u.SetGroupVersionKind(In(k, k.hub).GVK)
+	return u
+}
+
+// errNotObject is what is said of a body that is JSON, but no object.
+var errNotObject = errors.New("the value is not an object")
+
+func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
+	var out codec.Decoded
+	data := req.Data
+	switch req.Type {
+	case codec.Protobuf:
+		return out, errors.New("the kind has no protobuf form")
+	case codec.YAML:
+		var repeated string
+		var err error
+		if data, repeated, err = codec.YAMLToJSON(data, req.Strict); err != nil {
+			return out, err
+		}
+		if repeated != "" {
+			out.Strict = append(out.Strict, repeated)
+		}
+	}
+	value, repeated, err := codec.DecodeTree(data, req.Strict)
+	if err != nil {
+		return out, err
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		return out, errNotObject
+	}
+	if out.GVK, err = kindOf(tree, req.Default); err != nil {
+		return out, err
+	}
+	version := In(k, out.GVK.Version)
+	if version == nil || out.GVK != version.GVK {
+		return out, &scheme.NotRegisteredError{Scheme: "coracle", GVK: out.GVK}
+	}
+	unknown := version.Schema().Prune(tree)
+	if req.Strict {
+		out.Strict = slices.Concat(out.Strict, repeated, unknown)
+	}
+	u, err := scheme.FromTree(tree)
+	if err != nil {
+		return out, err
+	}
+	u.SetGroupVersionKind(out.GVK)
+	out.Object = u
+	return out, nil
+}
+
+// kindOf reads what a tree calls its kind, and completes it.
+func kindOf(tree map[string]any, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+	apiVersion, _ := tree["apiVersion"].(string)
+	name, _ := tree["kind"].(string)
+	gvk := def
+	if apiVersion != "" {
+		gv, ok := meta.ParseGroupVersion(apiVersion)
+		if !ok {
+			return meta.GroupVersionKind{}, fmt.Errorf("unexpected GroupVersion string: %v", apiVersion)
+		}
+		gvk.Group, gvk.Version = gv.Group, gv.Version
+	}
+	if name != "" {
+		gvk.Kind = name
+	}
+	return gvk, nil
+}
+
+// Default leaves an object that would become too large without part of its defaults; validation finds what is missing.
+func (k *dynamic) Default(obj meta.Typed) {
+	u := obj.(*scheme.Unstructured)
+	if version := In(k, u.GroupVersionKind().Version); version != nil {
+		if u.Content == nil {
+			u.Content = map[string]any{}
+		}
+		_ = version.Schema().SetDefaults(u.Content)
+	}
+}
+
+func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
+	u := obj.(*scheme.Unstructured)
+	if version == scheme.InternalVersion {
+		version = k.hub
+	}
+	to := In(k, version)
+	if to == nil {
+		return nil, &scheme.NotRegisteredError{Scheme: "coracle", GVK: meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}}
+	}
+	from := u.GroupVersionKind()
+	if from == to.GVK {
+		return u, nil
+	}
+	own := u.DeepCopy()
+	if k.convert == nil {
+		own.SetGroupVersionKind(to.GVK)
+		return own, nil
+	}
+	out, err := k.convert(ctx, own, version)
+	if err != nil {
+		return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GVK.GroupVersion(), err)
+	}
+	if got := out.GroupVersionKind(); got != to.GVK {
+		return nil, fmt.Errorf("conversion from %s to %s: the result is a %s", from.GroupVersion(), to.GVK.GroupVersion(), got)
+	}
+	return out, nil
+}
+
+func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {
+	var before any
+	if old != nil {
+		before = old.(*scheme.Unstructured).Content
+	}
+	return In(k, k.hub).Schema().Validate(nil, obj.(*scheme.Unstructured).Content, before)
+}
+
+func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
+	if m.Type == codec.Protobuf {
+		return codec.AppendProto(dst, obj) // which says that there is none
+	}
+	data, err := obj.(*scheme.Unstructured).MarshalJSON()
+	if err != nil {
+		return dst, err
+	}
+	switch {
+	case m.Type == codec.YAML:
+		return codec.AppendYAML(dst, data)
+	case m.Pretty:
+		return codec.AppendIndent(dst, data), nil
+	}
+	return append(dst, data...), nil
+}
+
+// Keeper cannot know which fields objects have: no path is wrong.
+func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
+	return func(obj, old meta.Object) {
+		u, before := obj.(*scheme.Unstructured), old.(*scheme.Unstructured)
+		if !others {
+			for _, path := range paths {
+				keep(u, before, strings.Split(path, "."))
+			}
+			return
+		}
+		// What the paths name is the client's, all else is as it was.
+		client := &scheme.Unstructured{Content: u.Content}
+		u.Content, _ = typeinfo.CopyJSON(before.Content).(map[string]any)
+		for _, path := range paths {
+			keep(u, client, strings.Split(path, "."))
+		}
+	}, nil
+}
+
+// keep makes the field of u at a path what it is in from.
+func keep(u, from *scheme.Unstructured, path []string) {
+	value, ok := scheme.At[any](from, path...)
+	if !ok {
+		u.Remove(path...)
+		return
+	}
+	// Where something else stands in the way of the path, the object is not valid, and is found so.
+	_ = u.Set(typeinfo.CopyJSON(value), path...)
+}

@@ -1,0 +1,115 @@
+// Package kind makes a kind of objects a value: what registry, router and OpenAPI need to handle its objects, and no
+// way to ask what stands behind it.
+//
+// There are two sorts of kinds. Typed makes one of Go types that a Scheme knows; everything follows from their
+// descriptors. Dynamic makes one of schemas that arrived at run time; its objects are trees (scheme.Unstructured).
+// Either can be added to a running server, replaced by another of the same name, and taken away.
+//
+// Words. A kind has versions, and one hub: the form that strategies, admission and validation see. Objects of a version
+// are decoded, completed with defaults, and converted to the hub; on the way out they are converted back. That a
+// conversion is free, a function or a question to another server is the kind's business: it takes a context and may fail.
+//
+// Laws, for every kind:
+//   - What Decode returned, and Convert made of it, can be encoded in every version, or Convert says why not.
+//   - Convert to the version that an object is in returns it as it is. A converted object owns its memory.
+//   - A Kind never changes. Whoever holds on to one that has been replaced goes on with it.
+//
+// Everything here is safe for concurrent use. Not here: which resources have the kind (registry), what a client may
+// change (strategies).
+//
+// Read: kind.go, typed.go, dynamic.go.
+package kind
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Kind is a kind of objects in all its versions.
+type Kind interface {
+	// GroupKind is its name.
+	GroupKind() meta.GroupKind
+	// Versions are those that objects can be in, the preferred one first. The hub is not among them, unless it is one
+	// of them. The slice is shared.
+	Versions() []*Version
+	// New returns an empty object of the hub.
+	New() meta.Object
+	// Decode decodes an object of any of the versions. What the data leaves open about its kind, req.Default says. See
+	// codec.Factory.Decode; objects that turn out to be of another kind may be returned, too: compare Decoded.GVK.
+	Decode(req codec.DecodeRequest) (codec.Decoded, error)
+	// Default completes an object, of any version, in place.
+	Default(obj meta.Typed)
+	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
+	// that version already. Errors are those of the conversion.
+	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
+	// Check applies what the declaration of the kind demands to an object of the hub. old is the object before an
+	// update, or nil.
+	Check(obj, old meta.Object) field.ErrorList
+	// Append encodes an object of any version. The error is a *meta.StatusError with code 406 if m is a form that the
+	// kind does not have.
+	Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error)
+	// Keeper returns a function that takes changes back: it sets the fields of obj at the given paths, such as "status"
+	// or "spec.finalizers", to what old has there; or, if others is set, all fields but these and the metadata. Both
+	// objects are of the hub. The error names a path that does not exist.
+	Keeper(paths []string, others bool) (func(obj, old meta.Object), error)
+}
+
+// Version is what is known of a kind in one version. It is immutable.
+type Version struct {
+	GVK meta.GroupVersionKind
+	// Schema returns the schema of objects in the version; it is compiled by the first who asks.
+	Schema func() *schema.Schema
+	// Type describes the Go type; nil if there is none. Without it there is no protobuf and no strategic merge.
+	Type *typeinfo.Type
+	// FieldLabel checks and converts one requirement of a field selector.
+	FieldLabel scheme.FieldLabelFunc
+}
+
+// HasProtobuf reports whether objects of the version have a protobuf form: whether its fields are numbered.
+func (v *Version) HasProtobuf() bool {
+	if v.Type == nil {
+		return false
+	}
+	for _, f := range v.Type.Members {
+		if f.Number > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// In returns what k knows of a version, nil if it has no such version.
+func In(k Kind, version string) *Version {
+	for _, v := range k.Versions() {
+		if v.GVK.Version == version {
+			return v
+		}
+	}
+	return nil
+}
+
+// ToHub returns an object of any version in that of the hub.
+func ToHub(ctx context.Context, k Kind, obj meta.Typed) (meta.Object, error) {
+	hub, err := k.Convert(ctx, obj, scheme.InternalVersion)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := hub.(meta.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s has no object metadata", k.GroupKind())
+	}
+	return object, nil
+}
+
+// Finder finds kinds by name.
+type Finder interface {
+	// Kind returns nil if there is none of that name.
+	Kind(gk meta.GroupKind) Kind
+}

@@ -1,0 +1,127 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Types finds the kinds whose Go types a Scheme knows.
+type Types struct {
+	scheme *scheme.Scheme
+	codecs *codec.Factory
+
+	mu    sync.Mutex
+	known map[meta.GroupKind]*typed
+	// models are the schemas of all kinds, which share what they have in common. Guarded by mu.
+	models schema.Compiler
+}
+
+// NewTypes returns a Finder for the kinds of a complete Scheme.
+func NewTypes(s *scheme.Scheme, codecs *codec.Factory) *Types {
+	return &Types{scheme: s, codecs: codecs, known: map[meta.GroupKind]*typed{}}
+}
+
+// Kind makes a Go type, with those of its other versions, a Kind; nil if no version is registered.
+func (t *Types) Kind(gk meta.GroupKind) Kind {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.known[gk]; k != nil {
+		return k
+	}
+	hub, ok := t.scheme.HubKind(gk)
+	if !ok {
+		return nil
+	}
+	k := &typed{Types: t, gk: gk, hub: hub}
+	for _, gv := range t.scheme.VersionsOf(gk.Group) {
+		if gvk := gv.WithKind(gk.Kind); t.scheme.Recognizes(gvk) {
+			k.versions = append(k.versions, t.version(gvk))
+		}
+	}
+	t.known[gk] = k
+	return k
+}
+
+func (t *Types) version(gvk meta.GroupVersionKind) *Version {
+	typ := t.scheme.Type(gvk)
+	return &Version{
+		GVK:    gvk,
+		Type:   typ,
+		Schema: func() *schema.Schema { return t.schema(typ) },
+		FieldLabel: func(label, value string) (string, string, error) {
+			return t.scheme.FieldLabel(gvk, label, value)
+		},
+	}
+}
+
+// schema compiles a type on first use.
+func (t *Types) schema(typ *typeinfo.Type) *schema.Schema {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.models.Type(typ)
+}
+
+// typed is a kind with a Go type for each version.
+type typed struct {
+	*Types
+	gk       meta.GroupKind
+	hub      meta.GroupVersionKind
+	versions []*Version
+}
+
+func (k *typed) GroupKind() meta.GroupKind { return k.gk }
+func (k *typed) Versions() []*Version      { return k.versions }
+
+func (k *typed) New() meta.Object {
+	obj, err := k.scheme.NewObject(k.hub)
+	if err != nil { // Kind has found the hub
+		panic(err)
+	}
+	return obj.(meta.Object)
+}
+
+func (k *typed) Decode(req codec.DecodeRequest) (codec.Decoded, error) { return k.codecs.Decode(req) }
+
+func (k *typed) Default(obj meta.Typed) { k.scheme.Default(obj) }
+
+func (k *typed) Convert(_ context.Context, obj meta.Typed, version string) (meta.Typed, error) {
+	out, err := k.scheme.ConvertKind(obj, meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (k *typed) Check(obj, old meta.Object) field.ErrorList {
+	if old == nil { // a nil interface of another type is none
+		return k.scheme.Check(obj, nil)
+	}
+	return k.scheme.Check(obj, old)
+}
+
+func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
+	if m == (codec.Media{}) { // without the newline that Append writes
+		return codec.AppendJSON(dst, obj)
+	}
+	return k.codecs.Append(dst, obj, m)
+}
+
+func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
+	t := k.scheme.Type(k.hub)
+	if others {
+		paths = typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion"))
+	}
+	keep, err := typeinfo.Keeper(t, paths)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.gk, err)
+	}
+	return func(obj, old meta.Object) { keep(obj, old) }, nil
+}

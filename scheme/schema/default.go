@@ -1,0 +1,120 @@
+package schema
+
+import "errors"
+
+// maxGrowth bounds what SetDefaults adds to one tree, in bytes of about what it takes as JSON: an element as short as {}
+// can stand for defaults of any size.
+const maxGrowth = 16 << 20
+
+// ErrTooLarge is returned for trees that defaults would make larger than any object may be.
+var ErrTooLarge = errors.New("the defaults of the object are too large")
+
+// SetDefaults sets the defaults of s in a tree, in place: in each object that is there, and in what a default has brought.
+// A null where none is allowed counts as missing: it takes the default or, if there is none, is removed. Elements of
+// lists keep their place. Default values are copied.
+//
+// In what is described by a Go type, a value that is empty counts as missing, too.
+//
+// The only error is ErrTooLarge; then the tree has part of its defaults.
+func (s *Schema) SetDefaults(tree any) error {
+	d := defaulter{left: maxGrowth}
+	d.value(s, tree)
+	if d.left < 0 {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+type defaulter struct {
+	left  int // of maxGrowth
+	depth int
+}
+
+func (d *defaulter) value(s *Schema, v any) {
+	if s == nil || d.left < 0 || d.depth > maxDepth {
+		return
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	s = s.Target()
+	switch v := v.(type) {
+	case map[string]any:
+		d.object(s, v)
+	case []any:
+		d.list(s, v)
+	}
+}
+
+func (d *defaulter) object(s *Schema, v map[string]any) {
+	for name, p := range s.Properties {
+		if p.Default == nil {
+			continue
+		}
+		if held, ok := v[name]; !ok || p.wantsDefault(held) {
+			d.left -= len(name)
+			v[name] = d.copy(p.Default)
+		}
+	}
+	for name, held := range v {
+		p := s.Child(name)
+		if p == nil {
+			continue
+		}
+		if p.forbidsNull(held) {
+			if p.Default == nil {
+				delete(v, name)
+				continue
+			}
+			held = d.copy(p.Default) // of an entry; fields have theirs
+			v[name] = held
+		}
+		d.value(p, held)
+	}
+}
+
+func (d *defaulter) list(s *Schema, v []any) {
+	if s.Items == nil {
+		return
+	}
+	for i := range v {
+		if s.Items.forbidsNull(v[i]) && s.Items.Default != nil {
+			v[i] = d.copy(s.Items.Default)
+		}
+		d.value(s.Items, v[i])
+	}
+}
+
+// forbidsNull reports whether v is a null that s does not allow.
+func (s *Schema) forbidsNull(v any) bool {
+	return v == nil && !s.Nullable
+}
+
+// wantsDefault reports whether v, the value of a field, gives way to its default.
+func (s *Schema) wantsDefault(v any) bool {
+	return s.forbidsNull(v) || s.Go != nil && s.isZero(v)
+}
+
+// copy returns a copy of a default and counts it.
+func (d *defaulter) copy(v any) any {
+	if d.left -= 4; d.left < 0 {
+		return nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		made := make(map[string]any, len(v))
+		for k, held := range v {
+			d.left -= len(k)
+			made[k] = d.copy(held)
+		}
+		return made
+	case []any:
+		made := make([]any, len(v))
+		for i := range v {
+			made[i] = d.copy(v[i])
+		}
+		return made
+	case string:
+		d.left -= len(v)
+	}
+	return v
+}

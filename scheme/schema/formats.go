@@ -1,0 +1,205 @@
+package schema
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// formats tell whether a string has the format of their name. Formats that are not here say nothing.
+var formats = map[string]func(string) bool{
+	"bsonobjectid": func(s string) bool { return len(s) == 24 && isHex(s) },
+	"byte":         isBase64,
+	"cidr":         func(s string) bool { _, _, err := net.ParseCIDR(s); return err == nil },
+	"creditcard":   isCreditCard,
+	"date":         func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
+	"date-time":    isDateTime,
+	"datetime":     isDateTime,
+	"duration":     isDuration,
+	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
+	"hexcolor":     regexp.MustCompile(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`).MatchString,
+	"hostname":     isHostname,
+	"ipv4":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ".") },
+	"ipv6":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ":") },
+	"isbn":         func(s string) bool { return isISBN10(s) || isISBN13(s) },
+	"isbn10":       isISBN10,
+	"isbn13":       isISBN13,
+	"k8s-long-name": func(s string) bool {
+		return len(names.IsDNS1123Subdomain(s)) == 0
+	},
+	"k8s-short-name": func(s string) bool { return len(names.IsDNS1123Label(s)) == 0 },
+	"mac":            func(s string) bool { _, err := net.ParseMAC(s); return err == nil },
+	"password":       func(string) bool { return true },
+	"quantity":       func(s string) bool { _, err := meta.ParseQuantity(s); return err == nil },
+	"rgbcolor":       isRGBColor,
+	"ssn":            regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`).MatchString,
+	"uri":            func(s string) bool { _, err := url.ParseRequestURI(s); return err == nil },
+	"uuid":           func(s string) bool { return isUUID(s, 0) },
+	"uuid3":          func(s string) bool { return isUUID(s, '3') },
+	"uuid4":          func(s string) bool { return isUUID(s, '4') },
+	"uuid5":          func(s string) bool { return isUUID(s, '5') },
+}
+
+// knownFormat reports whether the format of a schema says something about values of its type.
+func knownFormat(t *Schema) bool {
+	switch t.Type {
+	case "", String:
+		return formats[t.Format] != nil
+	case Integer:
+		return t.Format == "int32" || t.Format == "int64"
+	case Number:
+		return t.Format == "float" || t.Format == "double"
+	}
+	return false
+}
+
+// format judges whether a string has the format of its schema.
+func (c *checker) format(t *Schema, v string) {
+	if t.Type != "" && t.Type != String {
+		return
+	}
+	if ok := formats[t.Format]; ok != nil && !ok(v) {
+		c.report(field.TypeInvalid(c.at(), v, c.way.String()+" in body must be of type "+t.Format+": "+strconv.Quote(v)))
+	}
+}
+
+func isHex(s string) bool { _, err := hex.DecodeString(s); return err == nil }
+
+func isBase64(s string) bool {
+	_, err := base64.StdEncoding.DecodeString(s)
+	return err == nil && s != "" && !strings.ContainsAny(s, "\r\n")
+}
+
+func isDateTime(s string) bool {
+	_, err := time.Parse(time.RFC3339, strings.ToUpper(s))
+	return err == nil
+}
+
+var (
+	durationParts = regexp.MustCompile(`^\s*([0-9]+\s*[A-Za-zµ]+\s*)+$`)
+	durationUnit  = regexp.MustCompile(`[A-Za-zµ]+`)
+	durationNames = regexp.MustCompile(`(?i)^(ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$`)
+)
+
+// isDuration accepts what Go writes, and numbers with units in words, such as "2 days".
+func isDuration(s string) bool {
+	if _, err := time.ParseDuration(s); err == nil {
+		return true
+	}
+	if !durationParts.MatchString(s) {
+		return false
+	}
+	for _, unit := range durationUnit.FindAllString(s, -1) {
+		if !durationNames.MatchString(unit) {
+			return false
+		}
+	}
+	return true
+}
+
+// isHostname accepts labels of letters and symbols of any alphabet.
+func isHostname(s string) bool {
+	if s == "" || len(s) > 255 {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, r := range label {
+			if r != '-' && !('0' <= r && r <= '9') && !unicode.IsLetter(r) && !unicode.IsSymbol(r) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var rgbColor = regexp.MustCompile(`^rgb\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)$`)
+
+func isRGBColor(s string) bool {
+	parts := rgbColor.FindStringSubmatch(s)
+	for _, part := range parts {
+		if n, err := strconv.Atoi(part); err == nil && n > 255 {
+			return false
+		}
+	}
+	return parts != nil
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$`)
+
+// isUUID reports whether s is a UUID of a version, 0 for any. From version 4 on the variant is that of RFC 4122.
+func isUUID(s string, version byte) bool {
+	if !uuid.MatchString(s) {
+		return false
+	}
+	digits := strings.ToLower(strings.ReplaceAll(s, "-", ""))
+	return version == 0 || digits[12] == version && (version < '4' || strings.IndexByte("89ab", digits[16]) >= 0)
+}
+
+// digitsOf returns the digits of s, which otherwise has only what is in between; nil if there is more.
+func digitsOf(s, between string) []int {
+	var digits []int
+	for _, r := range s {
+		switch {
+		case '0' <= r && r <= '9':
+			digits = append(digits, int(r-'0'))
+		case !strings.ContainsRune(between, r):
+			return nil
+		}
+	}
+	return digits
+}
+
+func isISBN10(s string) bool {
+	last, isX := 0, strings.HasSuffix(s, "X")
+	if isX {
+		last, s = 10, strings.TrimSuffix(s, "X")
+	}
+	digits := digitsOf(s, "- ")
+	if isX {
+		digits = append(digits, last)
+	}
+	sum := 0
+	for i, d := range digits {
+		sum += (10 - i) * d
+	}
+	return len(digits) == 10 && sum%11 == 0
+}
+
+func isISBN13(s string) bool {
+	digits := digitsOf(s, "- ")
+	sum := 0
+	for i, d := range digits {
+		sum += d * (1 + 2*(i%2))
+	}
+	return len(digits) == 13 && sum%10 == 0
+}
+
+// isCreditCard checks length and check digit, not whose card it is.
+func isCreditCard(s string) bool {
+	digits := digitsOf(s, "- ")
+	sum := 0
+	for i := range digits {
+		d := digits[len(digits)-1-i]
+		if i%2 == 1 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+	}
+	return len(digits) >= 13 && len(digits) <= 19 && sum%10 == 0
+}

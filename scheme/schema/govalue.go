@@ -1,0 +1,193 @@
+package schema
+
+import (
+	"encoding/base64"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// goValue judges a value of a Go type, for which empty and absent are the same.
+func (c *checker) goValue(s *Schema, v any, old before) {
+	t := s.Target()
+	empty := s.isAbsent(v)
+	if s.Immutable && old.known && !(empty && s.isAbsent(old.value)) && !s.same(v, old.value) {
+		c.report(field.Invalid(c.at(), v, "field is immutable"))
+	}
+	switch {
+	case empty && s.Go.Required:
+		c.report(field.Required(c.at(), ""))
+		return
+	case v == nil && s.Go.Pointer:
+		return
+	case v == nil:
+		v = t.goZero()
+	}
+	if !(empty && s.Go.OmitEmpty) {
+		c.goLimits(s, t, v)
+	}
+	switch v := v.(type) {
+	case []any:
+		c.elements(s, t, v, old)
+	case map[string]any:
+		c.goFields(t, v, old)
+	}
+}
+
+// goLimits applies what typeinfo knows to check.
+func (c *checker) goLimits(s, t *Schema, v any) {
+	switch v := v.(type) {
+	case string:
+		c.goString(s, t, v)
+	case int64, float64:
+		c.numberLimits(s, v)
+	case []any:
+		c.listLimits(s, v)
+	case map[string]any:
+		c.objectLimits(s, v)
+	}
+	if s.Go.Enum {
+		c.enum(s, v)
+	}
+}
+
+// goFields judges the fields of a struct, also those that are not there, and the entries of a map.
+func (c *checker) goFields(t *Schema, v map[string]any, old before) {
+	previous, _ := old.value.(map[string]any)
+	for name, p := range t.Properties {
+		was := previous[name]
+		c.way.field(name)
+		c.value(p, v[name], before{was, old.known})
+		c.way.back()
+	}
+	if t.AdditionalProperties == nil {
+		return
+	}
+	for key, held := range v {
+		was, known := previous[key]
+		c.way.entry(key)
+		c.value(t.AdditionalProperties, held, before{was, known})
+		c.way.back()
+	}
+}
+
+// isAbsent reports whether v counts as not being there.
+func (s *Schema) isAbsent(v any) bool {
+	if s.Go.Pointer {
+		return v == nil
+	}
+	return s.isEmpty(v)
+}
+
+// isZero reports whether v, a value that s describes, is the zero value of its Go type.
+func (s *Schema) isZero(v any) bool {
+	if v == nil {
+		return true
+	}
+	t := s.Target()
+	if s.Go == nil || s.Go.Pointer || t.Type == "" || t.PreserveUnknown {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return v == "" && !s.Go.Custom && t.Format != "byte"
+	case bool:
+		return !v
+	case int64:
+		return v == 0 && (!s.Go.Custom || t.IntOrString)
+	case float64:
+		return v == 0
+	case map[string]any:
+		if t.AdditionalProperties != nil {
+			return false
+		}
+		for k, held := range v {
+			if p := t.Properties[k]; p != nil && !p.isZero(held) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// isEmpty reports whether v holds nothing: the zero value, or a list or map without elements.
+func (s *Schema) isEmpty(v any) bool {
+	if s.isZero(v) {
+		return true
+	}
+	switch t := s.Target(); v := v.(type) {
+	case map[string]any:
+		return t.AdditionalProperties != nil && len(v) == 0
+	case []any:
+		return len(v) == 0
+	case string:
+		return v == "" && t.Format == "byte"
+	}
+	return false
+}
+
+// goZero returns what stands for an absent value that is no pointer, nil if it is not looked into.
+func (s *Schema) goZero() any {
+	switch s.Type {
+	case Array:
+		return []any(nil)
+	case Object:
+		return map[string]any(nil)
+	case String:
+		return ""
+	case Integer, Number:
+		return int64(0)
+	}
+	return nil
+}
+
+// same reports whether two values of a place are the same in Go, where fields of structs cannot be absent.
+func (s *Schema) same(a, b any) bool {
+	if s == nil {
+		return equal(a, b)
+	}
+	if s.Go != nil && !s.Go.Pointer && s.isZero(a) && s.isZero(b) {
+		return true
+	}
+	t := s.Target()
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || t.Properties == nil {
+			return ok && len(a) == len(b) && !slices.ContainsFunc(keysOf(a), func(k string) bool {
+				held, ok := b[k]
+				return !ok || !t.AdditionalProperties.same(a[k], held)
+			})
+		}
+		for name, p := range t.Properties {
+			if !p.same(a[name], b[name]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, t.Items.same)
+	}
+	return equal(a, b)
+}
+
+// goString applies the limits of a string, or of the bytes that it encodes.
+func (c *checker) goString(s, t *Schema, v string) {
+	if t.Format == "byte" {
+		if data, err := base64.StdEncoding.DecodeString(v); err == nil {
+			c.lengthLimits(s, v, len(data))
+		}
+		return
+	}
+	c.lengthLimits(s, v, utf8.RuneCountInString(v))
+	c.pattern(s, v)
+	if wrong := typeinfo.Format(s.NamedFormat); wrong != nil {
+		for _, detail := range wrong(v) {
+			c.report(field.Invalid(c.at(), v, detail))
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// keyword reads one keyword of a schema into s. at is its own path.
+func (p *parser) keyword(at *field.Path, s *Schema, name string, v any) {
+	switch name {
+	case "title":
+		read(p, at, v, &s.Title)
+	case "description":
+		read(p, at, v, &s.Description)
+	case "example":
+		s.Example = v
+	case "externalDocs":
+		s.ExternalDocs = p.externalDocs(at, v)
+	case "type":
+		p.word(at, v, &s.Type, Array, Boolean, Integer, Number, Object, String)
+	case "format":
+		read(p, at, v, &s.Format)
+	case "nullable":
+		read(p, at, v, &s.Nullable)
+	case "default":
+		s.Default = v
+	case "enum":
+		read(p, at, v, &s.Enum)
+		if len(s.Enum) == 0 {
+			s.Enum = nil
+		}
+	case "properties":
+		p.properties(at, v, &s.Properties)
+	case "required":
+		p.strings(at, v, &s.Required)
+	case "additionalProperties":
+		s.AdditionalProperties = p.additional(at, v)
+	case "items":
+		s.Items = p.schema(at, v)
+	case "allOf":
+		p.schemas(at, v, &s.AllOf)
+	case "anyOf":
+		p.schemas(at, v, &s.AnyOf)
+	case "oneOf":
+		p.schemas(at, v, &s.OneOf)
+	case "not":
+		s.Not = p.schema(at, v)
+	default:
+		if !p.limit(at, s, name, v) && !p.extension(at, s, name, v) {
+			p.refuse(at, name)
+		}
+	}
+}
+
+// limit reads a keyword that bounds a value, and reports whether name is one.
+func (p *parser) limit(at *field.Path, s *Schema, name string, v any) bool {
+	switch name {
+	case "minimum":
+		p.number(at, v, &s.Minimum)
+	case "maximum":
+		p.number(at, v, &s.Maximum)
+	case "exclusiveMinimum":
+		read(p, at, v, &s.ExclusiveMinimum)
+	case "exclusiveMaximum":
+		read(p, at, v, &s.ExclusiveMaximum)
+	case "multipleOf":
+		p.number(at, v, &s.MultipleOf)
+		if s.MultipleOf != nil && *s.MultipleOf <= 0 {
+			p.fail(field.Invalid(at, v, "must be greater than 0"))
+		}
+	case "minLength":
+		p.count(at, v, &s.MinLength)
+	case "maxLength":
+		p.count(at, v, &s.MaxLength)
+	case "pattern":
+		s.Pattern = p.pattern(at, v)
+	case "minItems":
+		p.count(at, v, &s.MinItems)
+	case "maxItems":
+		p.count(at, v, &s.MaxItems)
+	case "uniqueItems":
+		read(p, at, v, &s.UniqueItems)
+	case "minProperties":
+		p.count(at, v, &s.MinProperties)
+	case "maxProperties":
+		p.count(at, v, &s.MaxProperties)
+	default:
+		return false
+	}
+	return true
+}
+
+// extension reads one of Kubernetes' own keywords, and reports whether name is one.
+func (p *parser) extension(at *field.Path, s *Schema, name string, v any) bool {
+	switch name {
+	case "x-kubernetes-preserve-unknown-fields":
+		if read(p, at, v, &s.PreserveUnknown) && !s.PreserveUnknown {
+			p.fail(field.Invalid(at, v, "must be true or undefined"))
+		}
+	case "x-kubernetes-embedded-resource":
+		read(p, at, v, &s.EmbeddedResource)
+	case "x-kubernetes-int-or-string":
+		read(p, at, v, &s.IntOrString)
+	case "x-kubernetes-list-type":
+		p.word(at, v, &s.ListType, "atomic", "set", "map")
+	case "x-kubernetes-list-map-keys":
+		p.strings(at, v, &s.ListKeys)
+	case "x-kubernetes-map-type":
+		p.word(at, v, &s.MapType, "atomic", "granular")
+	case "x-kubernetes-validations":
+		s.Rules = p.rules(at, v)
+	default:
+		return false
+	}
+	return true
+}
+
+// foreign are the keywords of OpenAPI and JSON Schema that Kubernetes does not take.
+var foreign = []string{"$ref", "$schema", "additionalItems", "definitions", "dependencies", "deprecated", "discriminator", "id",
+	"patternProperties", "readOnly", "writeOnly", "xml"}
+
+func (p *parser) refuse(at *field.Path, name string) {
+	if slices.Contains(foreign, name) {
+		p.fail(field.Forbidden(at, name+" is not supported"))
+		return
+	}
+	p.fail(field.Invalid(at, field.Omit{}, "unknown keyword"))
+}
+
+func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
+	var text string
+	if !read(p, at, v, &text) || text == "" {
+		return nil
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		p.fail(field.Invalid(at, text, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+	}
+	return compiled
+}
+
+func (p *parser) externalDocs(at *field.Path, v any) *ExternalDocs {
+	docs := &ExternalDocs{}
+	p.members(at, v, func(at *field.Path, name string, v any) {
+		switch name {
+		case "description":
+			read(p, at, v, &docs.Description)
+		case "url":
+			read(p, at, v, &docs.URL)
+		default:
+			p.refuse(at, name)
+		}
+	})
+	return docs
+}
+
+func (p *parser) rules(at *field.Path, v any) []Rule {
+	var list []any
+	if !read(p, at, v, &list) {
+		return nil
+	}
+	rules := make([]Rule, len(list))
+	for i, each := range list {
+		rule := &rules[i]
+		p.members(at.Index(i), each, func(at *field.Path, name string, v any) {
+			switch name {
+			case "rule":
+				read(p, at, v, &rule.Rule)
+			case "message":
+				read(p, at, v, &rule.Message)
+			case "messageExpression":
+				read(p, at, v, &rule.MessageExpression)
+			case "reason":
+				read(p, at, v, &rule.Reason)
+			case "fieldPath":
+				read(p, at, v, &rule.FieldPath)
+			case "optionalOldSelf":
+				rule.OptionalOldSelf = new(bool)
+				read(p, at, v, rule.OptionalOldSelf)
+			default:
+				p.refuse(at, name)
+			}
+		})
+	}
+	return rules
+}

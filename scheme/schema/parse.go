@@ -1,0 +1,173 @@
+package schema
+
+import (
+	"math"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// Parse reads the schema of a kind from JSON, in the form that a CustomResourceDefinition has it (openAPIV3Schema):
+// OpenAPI 3.0 with the x-kubernetes extensions. path is where it stands in its object. Unknown keywords, and those of
+// OpenAPI that Kubernetes does not take, are errors; what is against the rules for structural schemas otherwise is not
+// looked for.
+//
+// The result is a Resource. Defaults are pruned by the schema that they belong to. The anyOf that says what
+// x-kubernetes-int-or-string says is not kept.
+func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
+	tree, err := decodeTree(data)
+	if err != nil {
+		return nil, field.ErrorList{field.Invalid(path, "", err.Error())}
+	}
+	var p parser
+	s := p.schema(path, tree)
+	if len(p.errs) > 0 {
+		return nil, p.errs
+	}
+	s.Resource = true
+	return s, nil
+}
+
+// parser reads schemas and collects what is wrong with them.
+type parser struct {
+	errs field.ErrorList
+}
+
+func (p *parser) fail(err *field.Error) {
+	if len(p.errs) < maxErrors {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// schema reads a schema.
+func (p *parser) schema(at *field.Path, tree any) *Schema {
+	s := &Schema{}
+	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
+	s.dropImplied()
+	if s.Default != nil {
+		s.Prune(s.Default)
+	}
+	return s
+}
+
+// members calls each with the members of an object that are not null, in order.
+func (p *parser) members(at *field.Path, v any, each func(at *field.Path, name string, v any)) {
+	var members map[string]any
+	if !read(p, at, v, &members) {
+		return
+	}
+	for _, name := range slices.Sorted(slices.Values(keysOf(members))) {
+		if v := members[name]; v != nil {
+			each(at.Child(name), name, v)
+		}
+	}
+}
+
+// properties reads a map of schemas.
+func (p *parser) properties(at *field.Path, v any, to *map[string]*Schema) {
+	var fields map[string]any
+	if !read(p, at, v, &fields) {
+		return
+	}
+	*to = make(map[string]*Schema, len(fields))
+	for _, name := range slices.Sorted(slices.Values(keysOf(fields))) {
+		(*to)[name] = p.schema(at.Key(name), fields[name])
+	}
+}
+
+// additional reads the schema of entries, or true for any.
+func (p *parser) additional(at *field.Path, v any) *Schema {
+	switch v {
+	case true:
+		return &Schema{}
+	case false:
+		p.fail(field.Forbidden(at, "additionalProperties cannot be set to false"))
+		return nil
+	}
+	return p.schema(at, v)
+}
+
+// schemas reads a list of schemas.
+func (p *parser) schemas(at *field.Path, v any, to *[]*Schema) {
+	var list []any
+	if !read(p, at, v, &list) {
+		return
+	}
+	for i, each := range list {
+		*to = append(*to, p.schema(at.Index(i), each))
+	}
+}
+
+// read reads a value of one type and reports whether it is.
+func read[T any](p *parser, at *field.Path, v any, to *T) bool {
+	t, ok := v.(T)
+	if !ok {
+		p.fail(field.TypeInvalid(at, typeOf(v), "must be of type "+typeOf(any(*new(T)))))
+		return false
+	}
+	*to = t
+	return true
+}
+
+// number reads a limit.
+func (p *parser) number(at *field.Path, v any, to **float64) {
+	switch v.(type) {
+	case int64, float64:
+		f := asFloat(v)
+		*to = &f
+	default:
+		p.fail(field.TypeInvalid(at, typeOf(v), "must be of type number"))
+	}
+}
+
+// count reads a limit of something that is counted.
+func (p *parser) count(at *field.Path, v any, to **int64) {
+	n, ok := v.(int64)
+	if f, isFloat := v.(float64); isFloat && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		n, ok = int64(f), true
+	}
+	if !ok {
+		p.fail(field.TypeInvalid(at, typeOf(v), "must be of type integer"))
+		return
+	}
+	*to = &n
+}
+
+// strings reads a list of strings.
+func (p *parser) strings(at *field.Path, v any, to *[]string) {
+	var list []any
+	if !read(p, at, v, &list) {
+		return
+	}
+	for i, each := range list {
+		var s string
+		if read(p, at.Index(i), each, &s) {
+			*to = append(*to, s)
+		}
+	}
+}
+
+// word reads one of some words.
+func (p *parser) word(at *field.Path, v any, to *string, allowed ...string) {
+	if read(p, at, v, to) && !slices.Contains(allowed, *to) {
+		p.fail(field.NotSupported(at, *to, allowed))
+	}
+}
+
+// dropImplied removes what x-kubernetes-int-or-string says already: an anyOf of the two types, alone or first in allOf.
+func (s *Schema) dropImplied() {
+	switch {
+	case !s.IntOrString:
+	case isIntOrString(s.AnyOf):
+		s.AnyOf = nil
+	case s.AnyOf == nil && len(s.AllOf) > 0 && isIntOrString(s.AllOf[0].AnyOf):
+		if s.AllOf = s.AllOf[1:]; len(s.AllOf) == 0 {
+			s.AllOf = nil
+		}
+	}
+}
+
+// isIntOrString reports whether schemas say integer and string, and no more.
+func isIntOrString(anyOf []*Schema) bool {
+	return len(anyOf) == 2 && anyOf[0].Type == Integer && anyOf[1].Type == String
+}

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// maxUnknown bounds the unknown fields that are reported, and maxUnknownText what their messages take together, in
+// bytes, as strict decoding does: the path in each is made of keys that a client chose.
+const (
+	maxUnknown     = 100
+	maxUnknownText = 4 << 20
+)
+
+// Prune removes from a tree, in place, the fields that s does not know, and reports them as strict decoding does:
+// `unknown field "spec.list[0].foo"`. The report is in order, fields in metadata last, and leaves out what goes beyond
+// 100 fields or 4 MiB; the removal is complete.
+//
+// Where unknown fields are preserved, what is described below them is pruned still. In a resource, at the top or
+// embedded, apiVersion and kind stay, and metadata is pruned by what all objects have there.
+func (s *Schema) Prune(tree any) (unknown []string) {
+	var p pruner
+	p.value(s, tree, false)
+	slices.Sort(p.found)
+	slices.Sort(p.inMeta)
+	return slices.Compact(append(p.found, p.inMeta...))
+}
+
+type pruner struct {
+	way    way
+	meta   int // how many metadata objects the way has entered
+	found  []string
+	inMeta []string // those in metadata
+	text   int      // bytes of both
+}
+
+// value prunes a value of schema s. nil stands for a schema that knows no field; keep says that unknown fields of the
+// value are preserved for the sake of the list around it.
+func (p *pruner) value(s *Schema, v any, keep bool) {
+	if len(p.way) > maxDepth {
+		return
+	}
+	if s != nil {
+		s = s.Target()
+		keep = keep || s.PreserveUnknown
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		p.object(s, v, keep)
+	case []any:
+		p.list(s, v, keep)
+	}
+}
+
+func (p *pruner) object(s *Schema, v map[string]any, keep bool) {
+	for name, held := range v {
+		if s != nil && s.isResource() && p.head(name, held) {
+			continue
+		}
+		below := s.Child(name)
+		switch {
+		case below == nil && keep:
+		case below == nil:
+			p.report(name)
+			delete(v, name)
+		case holdsMore(held):
+			p.way.field(name)
+			p.value(below, held, false)
+			p.way.back()
+		}
+	}
+}
+
+func (p *pruner) list(s *Schema, v []any, keep bool) {
+	var items *Schema
+	if s != nil {
+		items = s.Items
+	}
+	if items == nil && keep {
+		return
+	}
+	for i, held := range v {
+		if holdsMore(held) {
+			p.way.index(i)
+			p.value(items, held, keep)
+			p.way.back()
+		}
+	}
+}
+
+// head prunes a field that each resource has, and reports whether name is one.
+func (p *pruner) head(name string, v any) bool {
+	switch name {
+	case "apiVersion", "kind":
+		return true
+	case "metadata":
+		p.way.field(name)
+		p.meta++
+		p.value(objectMeta(), v, false)
+		p.meta--
+		p.way.back()
+		return true
+	}
+	return false
+}
+
+// holdsMore reports whether a value can have fields below it.
+func holdsMore(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return len(v) > 0
+	}
+	return false
+}
+
+func (p *pruner) report(name string) {
+	if len(p.found)+len(p.inMeta) >= maxUnknown || p.text >= maxUnknownText {
+		return
+	}
+	p.way.field(name)
+	msg := "unknown field " + strconv.Quote(p.way.String())
+	p.way.back()
+	p.text += len(msg)
+	if p.meta > 0 {
+		p.inMeta = append(p.inMeta, msg)
+	} else {
+		p.found = append(p.found, msg)
+	}
+}
+
+// objectMeta is the schema of the metadata of every object.
+var objectMeta = sync.OnceValue(func() *Schema { return FromType(typeinfo.For[meta.ObjectMeta]()) })

@@ -1,0 +1,255 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+func parseSchema(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, errs := Parse(nil, []byte(text))
+	if len(errs) > 0 {
+		t.Fatalf("Parse(%s): %v", text, errs.ToAggregate())
+	}
+	return s
+}
+
+func parseTree(t testing.TB, text string) any {
+	t.Helper()
+	v, err := decodeTree([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func messages(errs field.ErrorList) []string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, string(err.Type)+" "+err.Error())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkValid sets defaults, as a server does first, and compares the errors with type and message.
+func checkValid(t *testing.T, s *Schema, value, old string, want ...string) {
+	t.Helper()
+	tree := parseTree(t, value)
+	s.Prune(tree)
+	if err := s.SetDefaults(tree); err != nil {
+		t.Fatal(err)
+	}
+	var before any
+	if old != "" {
+		before = parseTree(t, old)
+	}
+	slices.Sort(want)
+	if got := messages(s.Validate(nil, tree, before)); !slices.Equal(got, want) {
+		t.Errorf("Validate(%s):\n got %s\nwant %s", value, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+	}
+}
+
+// The answers are those of kube-apiserver 1.36 for the same definitions and objects.
+func TestValidateTypesAndLimits(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{
+		"b":{"type":"boolean"},"e":{"type":"string","enum":["red","green"]},
+		"i":{"type":"integer","minimum":1,"maximum":10,"multipleOf":2},
+		"l":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":2},
+		"m":{"type":"object","additionalProperties":{"type":"integer"},"maxProperties":1},
+		"n":{"type":"number","minimum":0,"exclusiveMinimum":true},
+		"s":{"type":"string","minLength":2,"maxLength":4,"pattern":"^[a-z]+$"}}}}}`)
+	checkValid(t, s, `{"spec":{"b":true,"e":"red","i":4,"l":["x"],"m":{"a":1},"n":0.5,"s":"abc"}}`, "")
+	checkValid(t, s, `{"spec":{"i":4.0}}`, "")
+	checkValid(t, s, `{}`, "")
+	checkValid(t, s, `{"spec":{"b":1,"e":3,"i":"4","l":{},"m":[],"n":"x","s":5}}`, "",
+		`FieldValueTypeInvalid spec.b: Invalid value: "integer": spec.b in body must be of type boolean: "integer"`,
+		`FieldValueNotSupported spec.e: Unsupported value: 3: supported values: "red", "green"`,
+		`FieldValueTypeInvalid spec.e: Invalid value: "integer": spec.e in body must be of type string: "integer"`,
+		`FieldValueTypeInvalid spec.i: Invalid value: "string": spec.i in body must be of type integer: "string"`,
+		`FieldValueTypeInvalid spec.l: Invalid value: "object": spec.l in body must be of type array: "object"`,
+		`FieldValueTypeInvalid spec.m: Invalid value: "array": spec.m in body must be of type object: "array"`,
+		`FieldValueTypeInvalid spec.n: Invalid value: "string": spec.n in body must be of type number: "string"`,
+		`FieldValueTypeInvalid spec.s: Invalid value: "integer": spec.s in body must be of type string: "integer"`)
+	checkValid(t, s, `{"spec":{"e":"blue","i":11,"l":[],"m":{"a":1,"b":2},"n":0,"s":"a"}}`, "",
+		`FieldValueNotSupported spec.e: Unsupported value: "blue": supported values: "red", "green"`,
+		`FieldValueInvalid spec.i: Invalid value: 11: spec.i in body should be a multiple of 2`,
+		`FieldValueInvalid spec.i: Invalid value: 11: spec.i in body should be less than or equal to 10`,
+		`FieldValueInvalid spec.l: Invalid value: 0: spec.l in body should have at least 1 items`,
+		`FieldValueTooMany spec.m: Too many: 2: must have at most 1 item`,
+		`FieldValueInvalid spec.n: Invalid value: 0: spec.n in body should be greater than 0`,
+		`FieldValueInvalid spec.s: Invalid value: "a": spec.s in body should be at least 2 chars long`)
+	checkValid(t, s, `{"spec":{"i":3,"l":["a","b","c"],"m":{"a":"x"},"s":"ABCDE"}}`, "",
+		`FieldValueInvalid spec.i: Invalid value: 3: spec.i in body should be a multiple of 2`,
+		`FieldValueTooMany spec.l: Too many: 3: must have at most 2 items`,
+		`FieldValueTypeInvalid spec.m.a: Invalid value: "string": spec.m.a in body must be of type integer: "string"`,
+		`FieldValueTooLong spec.s: Too long: may not be more than 4 bytes`)
+	checkValid(t, s, `{"spec":{"s":"ABC"}}`, "",
+		`FieldValueInvalid spec.s: Invalid value: "ABC": spec.s in body should match '^[a-z]+$'`)
+	checkValid(t, s, `{"spec":{"i":4.5,"l":[1,null],"s":null}}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.i`,
+		`FieldValueInvalid spec.i: Invalid value: 4.5: spec.i in body should be a multiple of 2`,
+		`FieldValueTypeInvalid spec.i: Invalid value: "number": spec.i in body must be of type integer: "number"`,
+		`FieldValueTypeInvalid spec.l[0]: Invalid value: "integer": spec.l[0] in body must be of type string: "integer"`,
+		`FieldValueTypeInvalid spec.l[1]: Invalid value: "null": spec.l[1] in body must be of type string: "null"`)
+	checkValid(t, s, `{"spec":"text"}`, "",
+		`FieldValueTypeInvalid spec: Invalid value: "string": spec in body must be of type object: "string"`)
+}
+
+func TestValidateRequired(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","required":["spec","metadata"],"properties":{"spec":{"type":"object","required":["a","list"],"properties":{
+		"a":{"type":"string"},"nul":{"type":"string","nullable":true},"nulDefault":{"type":"string","nullable":true,"default":"d"},
+		"notNul":{"type":"string","default":"e"},
+		"list":{"type":"array","items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"},"v":{"type":"string"}}}}}}}}`)
+	checkValid(t, s, `{}`, "", `FieldValueRequired spec: Required value`)
+	checkValid(t, s, `{"spec":{}}`, "", `FieldValueRequired spec.a: Required value`, `FieldValueRequired spec.list: Required value`)
+	checkValid(t, s, `{"spec":{"a":"1","list":[{"v":"w"},{}]}}`, "",
+		`FieldValueRequired spec.list[0].k: Required value`, `FieldValueRequired spec.list[1].k: Required value`)
+	checkValid(t, s, `{"spec":{"a":null,"list":[]}}`, "", `FieldValueRequired spec.a: Required value`)
+	checkValid(t, s, `{"spec":{"a":"1","list":[],"notNul":null,"nul":null,"nulDefault":null}}`, "")
+}
+
+func TestValidateFormats(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{
+		"by":{"type":"string","format":"byte"},"dt":{"type":"string","format":"date-time"},"i32":{"type":"integer","format":"int32"},
+		"ip":{"type":"string","format":"ipv4"},"odd":{"type":"string","format":"made-up"},"u":{"type":"string","format":"uuid"}}}`)
+	checkValid(t, s, `{"by":"aGk=","dt":"2020-01-01T00:00:00Z","i32":5,"ip":"192.0.2.1","odd":"x","u":"11111111-2222-3333-4444-555555555555"}`, "")
+	checkValid(t, s, `{"by":"*","dt":"no","i32":3000000000,"ip":"no","u":"no"}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": Checked value must be of type integer with format int32 in i32`,
+		`FieldValueTypeInvalid by: Invalid value: "*": by in body must be of type byte: "*"`,
+		`FieldValueTypeInvalid dt: Invalid value: "no": dt in body must be of type date-time: "no"`,
+		`FieldValueTypeInvalid ip: Invalid value: "no": ip in body must be of type ipv4: "no"`,
+		`FieldValueTypeInvalid u: Invalid value: "no": u in body must be of type uuid: "no"`)
+	checkValid(t, s, `{"i32":true,"dt":5}`, "",
+		`FieldValueTypeInvalid dt: Invalid value: "int64": dt in body must be of type date-time: "int64"`,
+		`FieldValueTypeInvalid i32: Invalid value: "": i32 in body must be of type int32: ""`)
+}
+
+func TestValidateIntOrString(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"v":{"x-kubernetes-int-or-string":true},
+		"w":{"anyOf":[{"type":"integer"},{"type":"string"}],"maxLength":3,"x-kubernetes-int-or-string":true}}}`)
+	checkValid(t, s, `{"v":1,"w":"abc"}`, "")
+	checkValid(t, s, `{"v":1.5}`, "", `FieldValueTypeInvalid v: Invalid value: "number": v in body must be of type integer,string: "number"`)
+	checkValid(t, s, `{"v":true}`, "", `FieldValueTypeInvalid v: Invalid value: "boolean": v in body must be of type integer,string: "boolean"`)
+	checkValid(t, s, `{"w":"abcd"}`, "", `FieldValueTooLong w: Too long: may not be more than 3 bytes`)
+}
+
+func TestValidateJunctors(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"spec":{"type":"object","not":{"required":["a"],"properties":{"a":{"enum":["forbidden"]}}},
+		"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{"type":"string"},"b":{"type":"string"}}},
+		"all":{"type":"string","allOf":[{"minLength":2},{"pattern":"^a"}]},"any":{"type":"integer","anyOf":[{"maximum":3},{"minimum":7}]}}}`)
+	checkValid(t, s, `{"spec":{"a":"x"},"all":"ab","any":8}`, "")
+	checkValid(t, s, `{"spec":{}}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found none valid`,
+		`FieldValueRequired spec.a: Required value`)
+	checkValid(t, s, `{"spec":{"a":"x","b":"y"}}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found 2 valid alternatives`)
+	checkValid(t, s, `{"spec":{"a":"forbidden"}}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": "spec" must not validate the schema (not)`)
+	checkValid(t, s, `{"all":"xx"}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": "all" must validate all the schemas (allOf)`,
+		`FieldValueInvalid all: Invalid value: "xx": all in body should match '^a'`)
+	checkValid(t, s, `{"any":5}`, "",
+		`FieldValueInvalid <nil>: Invalid value: "": "any" must validate at least one schema (anyOf)`,
+		`FieldValueInvalid any: Invalid value: 5: any in body should be less than or equal to 3`)
+}
+
+func TestValidateLists(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{
+		"at":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"atomic"},
+		"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a","b"],"items":{"type":"object","required":["a"],
+			"properties":{"a":{"type":"string"},"b":{"type":"integer","default":0},"c":{"type":"string"}}}},
+		"s":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}}}`)
+	checkValid(t, s, `{"at":["x","x"],"m":[{"a":"k","b":1},{"a":"k"}],"s":["x","y"]}`, "")
+	checkValid(t, s, `{"m":[{"a":"k"},{"a":"k","b":0}],"s":["x","y","x","x"]}`, "",
+		`FieldValueDuplicate m[1]: Duplicate value: {"a":"k","b":0}`, `FieldValueDuplicate s[2]: Duplicate value: "x"`)
+	checkValid(t, s, `{"m":[{"b":1}]}`, "", `FieldValueRequired m[0].a: Required value`)
+	checkValid(t, s, `{"s":["q","q"]}`, `{"s":["x"]}`, `FieldValueDuplicate s[1]: Duplicate value: "q"`)
+	checkValid(t, s, `{"s":["q","q","r"]}`, `{"s":["q","q"]}`)
+	checkValid(t, s, `{"m":["x"]}`, "",
+		`FieldValueInvalid m[0]: Invalid value: "x": must be an object for an array of list-type map`,
+		`FieldValueTypeInvalid m[0]: Invalid value: "string": m[0] in body must be of type object: "string"`)
+}
+
+// What an update leaves as it was is not held against it.
+func TestValidateUpdate(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"a":{"type":"string","maxLength":3},"b":{"type":"string"},
+		"l":{"type":"array","items":{"type":"string","maxLength":3}},
+		"at":{"type":"array","x-kubernetes-list-type":"atomic","items":{"type":"string","maxLength":3}},
+		"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object",
+			"properties":{"k":{"type":"string"},"v":{"type":"string","maxLength":3}}}},
+		"o":{"type":"object","oneOf":[{"required":["p"]}],"properties":{"p":{"type":"string"}}}}}`)
+	tooLong := func(at string) string { return "FieldValueTooLong " + at + ": Too long: may not be more than 3 bytes" }
+	checkValid(t, s, `{"a":"longvalue","b":"y"}`, `{"a":"longvalue","b":"x"}`)
+	checkValid(t, s, `{"a":"stilllong"}`, `{"a":"longvalue"}`, tooLong("a"))
+	checkValid(t, s, `{"l":["longvalue","x"]}`, `{"l":["longvalue"]}`)
+	checkValid(t, s, `{"l":["x","longvalue"]}`, `{"l":["longvalue"]}`, tooLong("l[1]"))
+	checkValid(t, s, `{"at":["longvalue","x"]}`, `{"at":["longvalue"]}`, tooLong("at[0]"))
+	checkValid(t, s, `{"m":[{"k":"b","v":"x"},{"k":"a","v":"longvalue"}]}`, `{"m":[{"k":"a","v":"longvalue"}]}`)
+	checkValid(t, s, `{"m":[{"k":"b","v":"longvalue"}]}`, `{"m":[{"k":"a","v":"longvalue"}]}`, tooLong("m[0].v"))
+	checkValid(t, s, `{"o":{},"b":"y"}`, `{"o":{},"b":"x"}`)
+}
+
+func TestValidateEmbedded(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{
+		"emb":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}`)
+	checkValid(t, s, `{"spec":{"emb":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"Bad_"},"spec":{"any":1}}}}`, "")
+	checkValid(t, s, `{"spec":{"emb":{"spec":{}}}}`, "",
+		`FieldValueRequired spec.emb.apiVersion: Required value`, `FieldValueRequired spec.emb.kind: Required value`)
+	checkValid(t, s, `{"spec":{"emb":{"apiVersion":1,"kind":"a/b","metadata":[]}}}`, "",
+		`FieldValueInvalid spec.emb.apiVersion: Invalid value: 1: must be a string`,
+		`FieldValueInvalid spec.emb.kind: Invalid value: "a/b": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+		`FieldValueInvalid spec.emb.metadata: Invalid value: []: must be an object`)
+	checkValid(t, s, `{"spec":{"emb":{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"x y":"z"}}}}}`, "",
+		`FieldValueInvalid spec.emb.metadata.labels: Invalid value: "x y": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`)
+}
+
+// A part of an object is judged under the path of the part, and messages name what is below it.
+func TestValidateBelowPath(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","required":["x"],"properties":{"count":{"type":"integer"}}}`)
+	got := messages(s.Validate(field.NewPath("status"), parseTree(t, `{"count":"many"}`), nil))
+	want := []string{`FieldValueRequired status.x: Required value`,
+		`FieldValueTypeInvalid status.count: Invalid value: "string": count in body must be of type integer: "string"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = messages(parseSchema(t, `{"type":"integer"}`).Validate(nil, "x", nil))
+	if want := `FieldValueTypeInvalid <nil>: Invalid value: "string":  in body must be of type integer: "string"`; !slices.Equal(got, []string{want}) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestValidateIsBounded(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","additionalProperties":{"type":"array","items":{"type":"integer"}}}`)
+	many := make([]any, 1000)
+	for i := range many {
+		many[i] = "x"
+	}
+	long := strings.Repeat("k", 1<<20)
+	errs := s.Validate(nil, map[string]any{"a": many}, nil)
+	if len(errs) != maxErrors {
+		t.Errorf("got %d errors, want %d", len(errs), maxErrors)
+	}
+	if errs = s.Validate(nil, map[string]any{long: many}, nil); len(errs) > 4 {
+		t.Errorf("a long key: got %d errors, want at most 4", len(errs))
+	}
+	var deep any = "x"
+	for range maxDepth + 10 {
+		deep = []any{deep}
+	}
+	loop := &Schema{Type: Array}
+	loop.Items = loop
+	if errs = loop.Validate(nil, deep, nil); len(errs) != 1 || errs[0].Detail != "the object is nested too deeply" {
+		t.Errorf("a deep list: got %v", errs.ToAggregate())
+	}
+	// What is no tree is no reason to panic.
+	for _, v := range []any{int(1), uint64(1), []string{"x"}, struct{}{}, map[string]string{}} {
+		s.Prune(v)
+		if errs = s.Validate(nil, v, v); len(errs) == 0 {
+			t.Errorf("%T: got no error", v)
+		}
+	}
+}

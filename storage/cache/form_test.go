@@ -1,0 +1,214 @@
+package cache_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// object stores and returns an object of about size bytes.
+func object(t testing.TB, r *cache.Resource, store storage.Store, key string, size int) *cache.Object {
+	t.Helper()
+	put(t, store, key, strings.Repeat("x", size), nil)
+	o, err := r.Get(t.Context(), key, cache.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// formed asks for a form of o that is size bytes long, and reports whether it had to be built.
+func formed(t testing.TB, o *cache.Object, id uint32, size int) (built bool) {
+	t.Helper()
+	want := bytes.Repeat([]byte{byte(id)}, size)
+	got, err := o.Form(id, func() ([]byte, error) { built = true; return want, nil })
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("Form(%d): got %d bytes, %v, want %d bytes of it", id, len(got), err, size)
+	}
+	return built
+}
+
+func TestForms(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	o := object(t, r, store, things+"ns/a", 10)
+	if _, err := o.Form(1, func() ([]byte, error) { return nil, storage.Corrupt }); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("Form: got %v, want %v", err, storage.Corrupt)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for id := range uint32(20) {
+				formed(t, o, id, 100)
+			}
+		})
+	}
+	wg.Wait()
+	for id := range uint32(20) {
+		if formed(t, o, id, 100) {
+			t.Errorf("Form(%d) was built again", id)
+		}
+	}
+	if st := r.Stats(); st.Forms != 20 || st.FormBytes < 20*100 || st.FormBytes > 20*300 {
+		t.Errorf("Stats: got %d forms of %d bytes, want 20 of 100 and something each", st.Forms, st.FormBytes)
+	}
+}
+
+// TestFormBound: whatever is asked for, forms stay within their bytes.
+func TestFormBound(t *testing.T) {
+	const bound = 64 << 10
+	r, store, _ := open(t, cache.Config{FormBytes: bound})
+	var objects []*cache.Object
+	for i := range 40 {
+		objects = append(objects, object(t, r, store, fmt.Sprintf("%sns/%d", things, i), 10))
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 4000 {
+				o := objects[(i*7+g)%len(objects)]
+				formed(t, o, uint32(i%50), 100+50*(i%50))
+				if st := r.Stats(); st.FormBytes > bound {
+					t.Errorf("after %d: got %d bytes in %d forms, want at most %d", i, st.FormBytes, st.Forms, bound)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if st := r.Stats(); st.FormBytes < bound/2 {
+		t.Errorf("got %d bytes of forms, want about %d", st.FormBytes, bound)
+	}
+	if formed(t, objects[0], 99, bound); !formed(t, objects[0], 99, bound) {
+		t.Error("a form that is larger than the bound was kept")
+	}
+	if st := r.Stats(); st.Forms == 0 {
+		t.Error("a form that is larger than the bound displaced the others")
+	}
+}
+
+// TestFormBoundFollowsObjects: forms may take as much as the objects, and no longer so when those have gone.
+func TestFormBoundFollowsObjects(t *testing.T) {
+	const n, size = 100, 2000
+	r, store, _ := open(t, cache.Config{FormBytes: 1})
+	var objects []*cache.Object
+	for i := range n {
+		objects = append(objects, object(t, r, store, fmt.Sprintf("%sns/%d", things, i), size))
+	}
+	for _, o := range objects {
+		formed(t, o, 1, size-100)
+	}
+	for _, o := range objects {
+		if formed(t, o, 1, size-100) {
+			t.Errorf("%s was built again", o.Key)
+		}
+	}
+	for _, o := range objects[n/10:] {
+		remove(t, store, o.Key)
+	}
+	settle(t, r)
+	r.Trim()
+	if st := r.Stats(); st.FormBytes > n/10*(size+200) || st.FormBytes < n/10*size/2 {
+		t.Errorf("with %d objects of %d bytes: got %d bytes of forms", n/10, size, st.FormBytes)
+	}
+	for _, o := range objects[:n/10] {
+		remove(t, store, o.Key)
+	}
+	settle(t, r)
+	r.Trim()
+	if st := r.Stats(); st.FormBytes != 0 || st.Forms != 0 {
+		t.Errorf("without objects: got %d bytes in %d forms", st.FormBytes, st.Forms)
+	}
+}
+
+// TestFormsInUseStay: what is found now and then outlives what is asked for once.
+func TestFormsInUseStay(t *testing.T) {
+	r, store, _ := open(t, cache.Config{FormBytes: 64 << 10})
+	hot := object(t, r, store, things+"ns/hot", 10)
+	cold := object(t, r, store, things+"ns/cold", 10)
+	formed(t, hot, 1, 1000)
+	formed(t, cold, 1, 1000)
+	for i := range 1000 {
+		formed(t, cold, uint32(2+i), 1000)
+		if i%20 == 0 && formed(t, hot, 1, 1000) {
+			t.Fatalf("the form in use was built again after %d others", i)
+		}
+	}
+	if !formed(t, cold, 1, 1000) {
+		t.Error("a form that nobody used is still there")
+	}
+}
+
+// TestFormsOfTheDead: a replaced object and its forms are not kept alive by being counted.
+func TestFormsOfTheDead(t *testing.T) {
+	r, store, _ := open(t, cache.Config{WindowEvents: 1})
+	key := things + "ns/a"
+	o := object(t, r, store, key, 10)
+	data, err := o.Form(1, func() ([]byte, error) { return make([]byte, 1000), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, bytes := weak.Make(o), weak.Make(&data[0])
+	o, data = nil, nil
+	for i := range 3 { // the window forgets it as well
+		put(t, store, key, fmt.Sprint(i), nil)
+		settle(t, r)
+	}
+	r.Trim()
+	for deadline := time.Now().Add(10 * time.Second); dead.Value() != nil || bytes.Value() != nil; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the object lives: %t; its form: %t", dead.Value() != nil, bytes.Value() != nil)
+		}
+	}
+	if st := r.Stats(); st.Forms != 1 { // else the test does not show anything
+		t.Errorf("got %d forms counted, want 1", st.Forms)
+	}
+}
+
+// BenchmarkForm: hit finds one of four forms, miss adds one where others have to go.
+func BenchmarkForm(b *testing.B) {
+	const n = 20_000
+	form := make([]byte, 900)
+	build := func() ([]byte, error) { return form, nil }
+	setup := func(b *testing.B) []*cache.Object {
+		r, _ := filled(b, n)
+		list, err := r.List(b.Context(), cache.ListOptions{Prefix: things})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		return list.Objects
+	}
+	b.Run("hit", func(b *testing.B) {
+		o := setup(b)[n/2]
+		for id := range uint32(4) {
+			_, _ = o.Form(id, build)
+		}
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if data, err := o.Form(1, build); err != nil || len(data) != len(form) {
+					b.Error("not found")
+				}
+			}
+		})
+	})
+	b.Run("miss", func(b *testing.B) {
+		objects := setup(b)
+		i := 0
+		for b.Loop() {
+			if _, err := objects[i%n].Form(uint32(i/n), build); err != nil {
+				b.Fatal(err)
+			}
+			i++
+		}
+	})
+}
