@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
@@ -70,32 +70,50 @@ func selected(list []string, name string) bool {
 	return all
 }
 
-func startNamespaceController(_ context.Context, s *Server) error {
-	namespaces := s.Store(meta.GroupResource{Resource: "namespaces"})
-	c := &controller.Namespace{
-		Namespaces: namespaces,
-		Status:     namespaces.Subresource("status"),
-		Finalize:   namespaces.Subresource("finalize"),
-		Contents:   s.namespacedStores,
-		Log:        s.log.Named("namespace-controller"),
+// controllers are those of the server that run. They are clients of it, and so are stopped before it turns requests away.
+type controllers struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	mu     sync.Mutex // nothing starts beside stop
+	wg     sync.WaitGroup
+}
+
+// run runs a controller until stop, and not at all after that.
+func (c *controllers) run(controller func(ctx context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() == nil {
+		c.wg.Go(func() { controller(c.ctx) })
 	}
-	s.Go(c.Run)
+}
+
+// stop ends all and waits for them, with the requests that they have under way. It may be called again.
+func (c *controllers) stop() {
+	c.mu.Lock()
+	c.cancel()
+	c.mu.Unlock()
+	c.wg.Wait()
+}
+
+func startNamespaceController(_ context.Context, s *Server) error {
+	c := &controller.Namespace{Client: s.client, Contents: s.contents, Log: s.log.Named("namespace-controller")}
+	s.controllers.run(c.Run)
 	return nil
 }
 
-// namespacedStores returns the stores whose objects live in namespaces and can be deleted, pods first: what they leave
-// behind is deleted after them.
-func (s *Server) namespacedStores() []controller.Content {
-	var list []*registry.Store
+// contents returns the resources whose objects live in namespaces and can be deleted, each in its preferred version, pods
+// first: what they leave behind is deleted after them.
+func (s *Server) contents() []meta.GroupVersionResource {
+	var list []meta.GroupVersionResource
 	for e := range s.table.now.Load().resources {
 		res := e.store.Resource()
 		if res.Namespaced && (res.Verbs == nil || slices.Contains(res.Verbs, "deletecollection")) {
-			list = append(list, e.store)
+			list = append(list, e.store.Kind().Versions()[0].GVK.GroupVersion().WithResource(res.GroupResource.Resource))
 		}
 	}
-	slices.SortFunc(list, func(a, b *registry.Store) int {
-		pods := meta.GroupResource{Resource: "pods"}
-		ra, rb := a.Resource().GroupResource, b.Resource().GroupResource
+	pods := meta.GroupResource{Resource: "pods"}
+	slices.SortFunc(list, func(a, b meta.GroupVersionResource) int {
+		ra, rb := a.GroupResource(), b.GroupResource()
 		switch {
 		case ra == pods:
 			return -1
@@ -104,9 +122,5 @@ func (s *Server) namespacedStores() []controller.Content {
 		}
 		return strings.Compare(ra.String(), rb.String())
 	})
-	out := make([]controller.Content, len(list))
-	for i, store := range list {
-		out[i] = controller.Content{Resource: store.Resource().GroupResource, Store: store}
-	}
-	return out
+	return list
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
 )
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
@@ -43,17 +43,13 @@ func createSystemNamespaces(ctx context.Context, s *Server) error {
 }
 
 func (s *Server) addSystemNamespaces(ctx context.Context) error {
-	namespaces := s.Store(meta.GroupResource{Resource: "namespaces"})
+	namespaces := client.For[*corev1.Namespace](s.client, corev1.GroupVersion.WithResource("namespaces"))
 	for _, name := range systemNamespaces {
-		if _, err := namespaces.Get(ctx, "", name, ""); err == nil {
+		if _, err := namespaces.Get(ctx, name, meta.GetOptions{}); err == nil {
 			continue
 		}
 		ns := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}}
-		_, err := namespaces.Create(ctx, &request.Write{
-			Version: "v1", Options: &meta.CreateOptions{},
-			Change: func(context.Context, request.Current) (meta.Typed, error) { return ns, nil },
-		})
-		if err != nil && !meta.IsAlreadyExists(err) {
+		if _, err := namespaces.Create(ctx, ns, meta.CreateOptions{}); err != nil && !meta.IsAlreadyExists(err) {
 			return err
 		}
 		s.log.Debug("created system namespace", zap.String("namespace", name))

@@ -11,12 +11,13 @@
 // does not exist.
 //
 // Guarantees: the zero Config works. New validates the entire configuration and starts nothing that Run or Close does
-// not end. Run returns once everything that the server started has ended, in this order: readiness fails, watches
-// end and requests finish, listeners close, controllers stop, the cache and then the store close.
+// not end. Run returns once everything that the server started has ended, in this order: readiness fails, controllers
+// stop, watches end and requests finish, listeners close, the cache and then the store close.
 //
 // Locks, in this order: table.change, GenericServer.mu; then those of the router, which call nothing of this package.
 //
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
-// Read: config.go, server.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go, health.go, listen.go, then controller/.
+// Read: config.go, server.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go, health.go, listen.go,
+// loopback.go, then client/ and controller/.
 package server

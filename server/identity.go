@@ -112,13 +112,15 @@ func (s *Server) authenticator() (request.Authenticator, error) {
 	if s.identity.own != nil {
 		all = append(all, authn.NewX509(s.identity.clients.get))
 	}
-	tokens := new(authn.Tokens) // knows none: who shows a token that nobody knows is refused, not anonymous
+	tokens := new(authn.Tokens)
 	if s.cfg.TokenAuthFile != "" {
 		var err error
 		if tokens, err = authn.ReadTokenFile(s.cfg.TokenAuthFile); err != nil {
 			return nil, fmt.Errorf("server: %w", err)
 		}
 	}
+	// With its own token there is always one: who shows a token that nobody knows is refused, not anonymous.
+	tokens.Add(s.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
 	all = append(append(all, tokens), s.cfg.Authenticators...)
 	if s.cfg.NoAnonymous {
 		return authn.Union(all...), nil

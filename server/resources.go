@@ -20,8 +20,8 @@ import (
 var errClosing = errors.New("server: closing")
 
 // Store returns the store of a resource by any of its names, or nil if there is no such resource at the moment.
-// Controllers and admission plugins work through it: in process, without HTTP. The operations of a store that is kept
-// beyond the end of its resource fail.
+// Admission plugins work through it, past authentication and authorization; controllers have Client. The operations of a
+// store that is kept beyond the end of its resource fail.
 func (s *Server) Store(gr meta.GroupResource) *registry.Store {
 	if o := s.table.find(gr); o != nil {
 		return o.view

@@ -22,6 +22,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -45,18 +46,21 @@ type Server struct {
 	inflight *filters.InFlight
 	drain    *filters.Drain
 	identity *identity
+	client   *client.Client
+	loopback string // the token of client
 
 	postStart, preShutdown hooks
 	used                   atomic.Bool // Run or Close has been called
 	stopping               atomic.Bool
 	ready                  chan struct{} // closed when all post-start hooks have run
 
-	listeners listeners
-	work      sync.WaitGroup // of Go
-	ctx       context.Context
-	cancel    context.CancelFunc
-	closeOnce sync.Once
-	closeErr  error
+	listeners   listeners
+	work        sync.WaitGroup // of Go
+	controllers controllers
+	ctx         context.Context
+	cancel      context.CancelFunc
+	closeOnce   sync.Once
+	closeErr    error
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -78,6 +82,7 @@ func New(cfg Config) (*Server, error) {
 		ready:   make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.controllers.ctx, s.controllers.cancel = context.WithCancel(s.ctx)
 	if err := s.build(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -102,6 +107,9 @@ func (s *Server) build() error {
 		return err
 	}
 	s.Codecs = codec.NewFactory(s.Scheme)
+	if err := s.buildClient(); err != nil {
+		return err
+	}
 	s.main.serve(s)
 	s.Core = NewGenericServer("core", &router.Config{
 		Codecs: s.Codecs, MinWatch: s.cfg.MinWatch, WatchStarted: s.metrics.watches.started,
@@ -208,9 +216,9 @@ func (s *Server) Go(work func(ctx context.Context)) {
 
 // Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
 //
-// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, turns new requests away,
-// ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, stops the controllers, and
-// closes cache and store.
+// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, stops its controllers, turns new
+// requests away, ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, ends what runs
+// with Go, and closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
 	if s.used.Swap(true) {
 		return errors.New("server: Run was called again, or after Close")
@@ -256,6 +264,7 @@ func (s *Server) shutdown() error {
 	if !s.preShutdown.run(hooksTime, s, first(hookFailed)) {
 		err = <-hookFailed
 	}
+	s.controllers.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
 	defer cancel()
 	return errors.Join(err, s.drain.Close(ctx), s.listeners.close(ctx))
@@ -267,6 +276,7 @@ func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		s.table.close()
 		s.cancel()
+		s.controllers.stop()
 		s.work.Wait()
 		s.closeErr = s.main.close()
 	})

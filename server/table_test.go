@@ -93,12 +93,12 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	var contents []string // of namespaces, each once
-	for _, c := range s.namespacedStores() {
-		contents = append(contents, c.Resource.String())
+	for _, gvr := range s.contents() {
+		contents = append(contents, gvr.GroupResource().String())
 	}
 	want := []string{"pods", "configmaps", "events", "leases.coordination.k8s.io", "secrets", "serviceaccounts", "services", "widgets.test.io"}
 	if !slices.Equal(contents, want) {
-		t.Errorf("namespacedStores: got %v, want %v", contents, want)
+		t.Errorf("contents: got %v, want %v", contents, want)
 	}
 	if gone, err := s.Remove(own); err != nil {
 		t.Error(err)

@@ -102,6 +102,21 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// Tokens may come from elsewhere than a file, also where there is no file.
+func TestTokensAdd(t *testing.T) {
+	tokens := new(Tokens)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Authorization", "Bearer t")
+	if user, err := tokens.Authenticate(r); err == nil {
+		t.Errorf("before: got %v", user)
+	}
+	tokens.Add("t", request.User{Name: "u", Groups: []string{"g"}})
+	user, err := tokens.Authenticate(r)
+	if err != nil || user.Name != "u" || !slices.Equal(user.Groups, []string{"g", request.GroupAuthenticated}) || tokens.Len() != 1 {
+		t.Errorf("after: got %+v, %v, %d tokens", user, err, tokens.Len())
+	}
+}
+
 type fixed struct {
 	user *request.User
 	err  error

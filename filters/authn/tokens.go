@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Tokens knows the bearer tokens of a list that does not change. They are kept and looked up by hash, so the time of a
+// Tokens knows the bearer tokens of a list that does not change once it is in use. They are kept and looked up by hash, so the time of a
 // look-up tells nothing of how much of a token was right.
 type Tokens struct {
 	users map[[sha256.Size]byte]*request.User
@@ -38,7 +38,7 @@ func ReadTokenFile(path string) (*Tokens, error) {
 func ReadTokens(r io.Reader) (*Tokens, error) {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord = -1
-	t := &Tokens{users: map[[sha256.Size]byte]*request.User{}}
+	t := new(Tokens)
 	for {
 		fields, err := lines.Read()
 		if err == io.EOF {
@@ -54,13 +54,21 @@ func ReadTokens(r io.Reader) (*Tokens, error) {
 		if fields[0] == "" {
 			continue
 		}
-		user := &request.User{Name: fields[1], UID: fields[2]}
+		user := request.User{Name: fields[1], UID: fields[2]}
 		if len(fields) > 3 && fields[3] != "" {
 			user.Groups = strings.Split(fields[3], ",")
 		}
-		user.Groups = withAuthenticated(user.Groups)
-		t.users[sha256.Sum256([]byte(fields[0]))] = user
+		t.Add(fields[0], user)
 	}
+}
+
+// Add lets token stand for user as well. It must be called before the first use.
+func (t *Tokens) Add(token string, user request.User) {
+	if t.users == nil {
+		t.users = map[[sha256.Size]byte]*request.User{}
+	}
+	user.Groups = withAuthenticated(user.Groups)
+	t.users[sha256.Sum256([]byte(token))] = &user
 }
 
 // Len returns the number of tokens.

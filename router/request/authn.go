@@ -5,6 +5,7 @@ import "net/http"
 // The names of users and groups that the server itself gives, or treats apart.
 const (
 	AnonymousUser        = "system:anonymous"       // who shows no credentials
+	APIServerUser        = "system:apiserver"       // the server itself, above all its controllers
 	GroupUnauthenticated = "system:unauthenticated" // everybody without an identity
 	GroupAuthenticated   = "system:authenticated"   // everybody with one
 	GroupMasters         = "system:masters"         // may do everything, at any time

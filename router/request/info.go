@@ -97,7 +97,7 @@ func NewContext(ctx context.Context, info *Info) context.Context {
 	return context.WithValue(ctx, contextKey{}, info)
 }
 
-// From returns the request's Info, or nil where there is none (controllers have their own).
+// From returns the request's Info, or nil where there is none: outside of requests.
 func From(ctx context.Context) *Info {
 	info, _ := ctx.Value(contextKey{}).(*Info)
 	return info

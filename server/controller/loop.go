@@ -2,32 +2,49 @@ package controller
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
 )
-
-// Source is a resource to watch; a registry Store is one.
-type Source interface {
-	Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error)
-}
 
 // Name is what a controller is told about an object.
 type Name struct{ Namespace, Name string }
+
+// Source yields the name of every object that a controller looks after, and again when it changes or is gone, until ctx
+// ends. An error, which comes with no name, says what keeps it from that for now.
+type Source func(ctx context.Context) iter.Seq2[Name, error]
+
+// Watch is the Source of a resource: the objects that the selectors in opts match.
+func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
+	return func(ctx context.Context) iter.Seq2[Name, error] {
+		return func(yield func(Name, error) bool) {
+			for ev, err := range r.Follow(ctx, opts) {
+				var name Name
+				if err == nil {
+					m := ev.Object.GetObjectMeta()
+					name = Name{m.Namespace, m.Name}
+				}
+				if !yield(name, err) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Reconcile brings one object to where it should be. again asks for another call after that time; an error for one
 // after a growing pause.
 type Reconcile func(ctx context.Context, name Name) (again time.Duration, err error)
 
-// Pauses between tries of an object that fails, and of a watch that ends.
+// Pauses between tries of an object that fails.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPause   = time.Minute
-	watchPause = time.Second
 )
 
 // loop calls a Reconcile for every object of a source, and again when it changes. An object is worked on by one
@@ -74,39 +91,12 @@ func (l *loop) run(ctx context.Context) {
 
 // watch adds the name of every object that is there or changes.
 func (l *loop) watch(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := l.watchOnce(ctx); err != nil && ctx.Err() == nil {
-			l.log.Warn("watch ended", zap.Error(err))
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchPause):
-		}
-	}
-}
-
-func (l *loop) watchOnce(ctx context.Context) error {
-	cursor, err := l.source.Watch(ctx, &request.ListRequest{})
-	if err != nil {
-		return err
-	}
-	defer cursor.Close()
-	peeker := codec.NewPeeker()
-	var peek codec.Peek
-	for {
-		events, err := cursor.Next(ctx)
+	for name, err := range l.source(ctx) {
 		if err != nil {
-			return err
+			l.log.Warn("watch failed", zap.Error(err))
+			continue
 		}
-		for i := range events {
-			if events[i].Object == nil {
-				continue
-			}
-			if err := peeker.Peek(first(events[i].Object.Stored()), &peek); err != nil {
-				return err
-			}
-			l.add(Name{peek.Namespace, peek.Name}, 0)
-		}
+		l.add(name, 0)
 	}
 }
 
@@ -159,5 +149,3 @@ func (l *loop) work(ctx context.Context, name Name) {
 		l.add(name, again)
 	}
 }
-
-func first(data []byte, _ uint32) []byte { return data }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -13,57 +13,31 @@ import (
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
-
-	"github.com/coracle-project/coracle/router/request"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// encoded is an object as JSON.
-type encoded string
+// source is a Source that yields what it is given: names, and for "" an error.
+type source chan Name
 
-func (e encoded) JSON() []byte                                                { return []byte(e) }
-func (e encoded) Head() int                                                   { return 1 }
-func (e encoded) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }
-
-func object(namespace, name string) request.Encoded {
-	return encoded(fmt.Sprintf(`{"kind":"X","apiVersion":"v1","metadata":{"name":%q,"namespace":%q}}`, name, namespace))
-}
-
-// source is a Source that shows what it is given.
-type source struct {
-	events chan []request.Event
-	mu     sync.Mutex
-	opened int
-	fail   int // so many calls of Watch
-}
-
-func (s *source) Watch(context.Context, *request.ListRequest) (request.EventCursor, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.opened++
-	if s.fail > 0 {
-		s.fail--
-		return nil, errors.New("no watch")
-	}
-	return &sourceCursor{s}, nil
-}
-
-type sourceCursor struct{ s *source }
-
-func (c *sourceCursor) Next(ctx context.Context) ([]request.Event, error) {
-	select {
-	case e := <-c.s.events:
-		if e == nil {
-			return nil, io.EOF
+func (s source) names(ctx context.Context) iter.Seq2[Name, error] {
+	return func(yield func(Name, error) bool) {
+		for {
+			var err error
+			select {
+			case name := <-s:
+				if name.Name == "" {
+					err = errors.New("no watch")
+				}
+				if !yield(name, err) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
 		}
-		return e, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
-
-func (c *sourceCursor) Close() {}
 
 // calls records when names are reconciled.
 type calls struct {
@@ -94,28 +68,20 @@ func (c *calls) String() string {
 }
 
 // inLoop runs f beside a loop in fake time, and ends the loop.
-func inLoop(t *testing.T, src *source, c *calls, f func()) {
+func inLoop(t *testing.T, c *calls, f func(src source)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		src.events = make(chan []request.Event)
+		src := make(source)
 		c.begun = time.Now()
 		done := make(chan struct{})
 		go func() {
-			newLoop(src, c.reconcile, zap.NewNop()).run(ctx)
+			newLoop(src.names, c.reconcile, zap.NewNop()).run(ctx)
 			close(done)
 		}()
-		f()
+		f(src)
 		cancel()
 		<-done
 	})
-}
-
-func added(objects ...request.Encoded) []request.Event {
-	events := []request.Event{{Type: request.Bookmark, ResourceVersion: "7"}}
-	for _, o := range objects {
-		events = append(events, request.Event{Type: request.Added, Object: o})
-	}
-	return events
 }
 
 func want(t *testing.T, c *calls, text string) {
@@ -127,44 +93,44 @@ func want(t *testing.T, c *calls, text string) {
 }
 
 func TestLoopReconcilesChanges(t *testing.T) {
-	src, c := &source{}, &calls{}
-	inLoop(t, src, c, func() {
-		src.events <- added(object("ns", "a"))
+	c := &calls{}
+	inLoop(t, c, func(src source) {
+		src <- Name{"ns", "a"}
 		want(t, c, "ns/a@0s")
 		time.Sleep(time.Second)
-		src.events <- added(object("ns", "a"))
+		src <- Name{"ns", "a"}
 		want(t, c, "ns/a@0s ns/a@1s")
 	})
 }
 
 func TestLoopComesAgain(t *testing.T) {
-	src, c := &source{}, &calls{again: 10 * time.Second}
-	inLoop(t, src, c, func() {
-		src.events <- added(object("", "a"))
+	c := &calls{again: 10 * time.Second}
+	inLoop(t, c, func(src source) {
+		src <- Name{"", "a"}
 		time.Sleep(time.Minute)
 		want(t, c, "/a@0s /a@10s")
 	})
 }
 
 func TestLoopBacksOff(t *testing.T) {
-	src, c := &source{}, &calls{errs: 4}
-	inLoop(t, src, c, func() {
-		src.events <- added(object("", "a"))
+	c := &calls{errs: 4}
+	inLoop(t, c, func(src source) {
+		src <- Name{"", "a"}
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms /a@150ms /a@350ms /a@750ms")
 		c.mu.Lock()
 		c.errs, c.list, c.begun = 1, nil, time.Now() // after a success, pauses are short again
 		c.mu.Unlock()
-		src.events <- added(object("", "a"))
+		src <- Name{"", "a"}
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms")
 	})
 }
 
 func TestLoopPausesAtMostAMinute(t *testing.T) {
-	src, c := &source{}, &calls{errs: 1000}
-	inLoop(t, src, c, func() {
-		src.events <- added(object("", "a"))
+	c := &calls{errs: 1000}
+	inLoop(t, c, func(src source) {
+		src <- Name{"", "a"}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		c.mu.Lock()
@@ -175,23 +141,24 @@ func TestLoopPausesAtMostAMinute(t *testing.T) {
 	})
 }
 
-func TestLoopWatchesAgain(t *testing.T) {
-	src, c := &source{fail: 2}, &calls{}
-	inLoop(t, src, c, func() {
-		time.Sleep(2500 * time.Millisecond)
-		src.events <- added(object("", "a"))
-		src.events <- nil // the watch ends
-		time.Sleep(1500 * time.Millisecond)
-		src.events <- added(object("", "b"))
-		want(t, c, "/a@2.5s /b@4s")
-		if src.opened != 4 {
-			t.Errorf("opened %d watches, want 4", src.opened)
-		}
+// TestLoopOutlivesErrors lets the source fail for a while.
+func TestLoopOutlivesErrors(t *testing.T) {
+	c := &calls{}
+	inLoop(t, c, func(src source) {
+		src <- Name{}
+		src <- Name{"", "a"}
+		time.Sleep(time.Second)
+		src <- Name{}
+		src <- Name{"", "b"}
+		want(t, c, "/a@0s /b@1s")
 	})
 }
 
 // TestLoopEndsWithAFailure lets the context end while a try fails: nothing is put off.
 func TestLoopEndsWithAFailure(t *testing.T) {
-	src, c := &source{}, &calls{errs: 1 << 30}
-	inLoop(t, src, c, func() { src.events <- added(object("", "a"), object("", "b")) })
+	c := &calls{errs: 1 << 30}
+	inLoop(t, c, func(src source) {
+		src <- Name{"", "a"}
+		src <- Name{"", "b"}
+	})
 }

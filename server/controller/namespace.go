@@ -10,24 +10,18 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
 )
-
-// Content is a resource whose objects live in namespaces.
-type Content struct {
-	Resource meta.GroupResource
-	Store    *registry.Store
-}
 
 // Namespace empties namespaces that are being deleted, and lets them go when nothing is left: it deletes what is in them,
 // resource by resource, tells in the status what remains, and takes the finalizer "kubernetes" off at the end.
 type Namespace struct {
-	Namespaces, Status, Finalize *registry.Store
-	// Contents returns the resources to empty, in order. It is called for each namespace, as resources come and go.
-	Contents func() []Content
+	Client *client.Client
+	// Contents returns the resources whose objects live in namespaces and can be deleted, pods first. It is called for each
+	// namespace, as resources come and go.
+	Contents func() []meta.GroupVersionResource
 	Log      *zap.Logger
 }
 
@@ -35,18 +29,24 @@ type Namespace struct {
 const retryRemaining = time.Second
 
 // Run works until ctx ends.
-func (c *Namespace) Run(ctx context.Context) { newLoop(c.Namespaces, c.reconcile, c.Log).run(ctx) }
+func (c *Namespace) Run(ctx context.Context) {
+	newLoop(Watch(c.namespaces(), meta.ListOptions{}), c.reconcile, c.Log).run(ctx)
+}
+
+func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
+	return client.For[*corev1.Namespace](c.Client, corev1.GroupVersion.WithResource("namespaces"))
+}
 
 func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, error) {
-	phase, err := c.Namespaces.Field(ctx, "", name.Name, "status.phase", "")
-	if meta.IsNotFound(err) || err == nil && phase != string(corev1.NamespaceTerminating) {
+	ns, err := c.namespaces().Get(ctx, name.Name, meta.GetOptions{})
+	if err != nil {
+		return 0, ignoreNotFound(err)
+	}
+	if ns.Status.Phase != corev1.NamespaceTerminating {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
 	left := c.empty(ctx, name.Name)
-	if err := c.report(ctx, name.Name, left); err != nil {
+	if ns, err = c.report(ctx, ns, left); err != nil {
 		return 0, ignoreNotFound(err)
 	}
 	if len(left.errs) > 0 {
@@ -55,7 +55,7 @@ func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, er
 	if left.objects > 0 {
 		return retryRemaining, nil
 	}
-	return 0, ignoreNotFound(c.release(ctx, name.Name))
+	return 0, ignoreNotFound(c.release(ctx, ns))
 }
 
 func ignoreNotFound(err error) error {
@@ -77,17 +77,18 @@ type remains struct {
 // touched, so that they can still use it while they end.
 func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 	left := &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}}
-	for _, content := range c.Contents() {
-		req := &request.ListRequest{Namespace: namespace}
-		background := meta.DeletePropagationBackground
-		opts := &meta.DeleteOptions{PropagationPolicy: &background}
-		_, err := content.Store.DeleteCollection(ctx, req, &request.Write{Options: opts}, opts)
+	for _, gvr := range c.Contents() {
+		resource := gvr.GroupResource()
+		content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
+		some, err := deleteAll(ctx, content)
 		if err != nil {
-			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", content.Resource, err))
-		} else if err := left.count(ctx, content, req); err != nil {
-			left.errs = append(left.errs, fmt.Errorf("count %s: %w", content.Resource, err))
+			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", resource, err))
+		} else if some {
+			if err := left.count(ctx, resource, content); err != nil {
+				left.errs = append(left.errs, fmt.Errorf("count %s: %w", resource, err))
+			}
 		}
-		if content.Resource == pods && (left.objects > 0 || len(left.errs) > 0) {
+		if resource == pods && (left.objects > 0 || len(left.errs) > 0) {
 			return left
 		}
 	}
@@ -97,30 +98,44 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 // pods come first among the contents.
 var pods = meta.GroupResource{Resource: "pods"}
 
-// count adds what is left of one resource.
-func (r *remains) count(ctx context.Context, content Content, req *request.ListRequest) error {
-	list, err := content.Store.List(ctx, req)
-	if err != nil {
-		return err
+// deleteBatch is how many objects are deleted with one request, which has only so much time.
+const deleteBatch = 500
+
+// deleteAll deletes the objects of a resource, or marks them. It reports whether there were any.
+func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) (some bool, err error) {
+	background := meta.DeletePropagationBackground
+	page := meta.ListOptions{Limit: deleteBatch}
+	for {
+		deleted, err := content.DeleteCollection(ctx, meta.DeleteOptions{PropagationPolicy: &background}, page)
+		if err != nil {
+			return some, err
+		}
+		some = some || len(deleted.Items) > 0
+		if page.Continue = deleted.Continue; page.Continue == "" {
+			return some, nil
+		}
 	}
-	for enc := range list.Items {
-		obj, err := content.Store.Decode(ctx, enc)
+}
+
+// count adds what is left of one resource.
+func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) error {
+	for obj, err := range content.All(ctx, meta.ListOptions{}) {
 		if err != nil {
 			return err
 		}
 		r.objects++
-		r.resources[content.Resource]++
-		for _, f := range obj.GetObjectMeta().Finalizers {
+		r.resources[resource]++
+		for _, f := range obj.Finalizers {
 			r.finalizers[f]++
 		}
 	}
 	return nil
 }
 
-// report shows in the status what holds the namespace.
-func (c *Namespace) report(ctx context.Context, name string, left *remains) error {
+// report shows in the status what holds the namespace, and returns it as it is then.
+func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *remains) (*corev1.Namespace, error) {
 	conditions := left.conditions()
-	return c.update(ctx, c.Status, name, func(ns *corev1.Namespace) {
+	return c.update(ctx, ns, "status", func(ns *corev1.Namespace) {
 		for _, want := range conditions {
 			setCondition(ns, want)
 		}
@@ -194,28 +209,28 @@ func setCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) {
 }
 
 // release takes the finalizer off, which ends the namespace unless somebody else has one there.
-func (c *Namespace) release(ctx context.Context, name string) error {
-	return c.update(ctx, c.Finalize, name, func(ns *corev1.Namespace) {
+func (c *Namespace) release(ctx context.Context, ns *corev1.Namespace) error {
+	_, err := c.update(ctx, ns, "finalize", func(ns *corev1.Namespace) {
 		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	})
+	return err
 }
 
-// update changes a namespace through one of its doors.
-func (c *Namespace) update(ctx context.Context, door *registry.Store, name string, change func(*corev1.Namespace)) error {
-	_, _, err := door.Update(ctx, &request.Write{
-		Name: name, Options: &meta.UpdateOptions{},
-		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
-			obj, err := cur.Object()
-			if err != nil {
-				return nil, err
-			}
-			ns := obj.(*corev1.Namespace)
-			if cur.Encoded == nil || ns.DeletionTimestamp == nil {
-				return nil, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
-			}
-			change(ns)
-			return ns, nil
-		},
-	})
-	return err
+// update changes a namespace through one of its subresources, again if it has changed meanwhile, and returns the result.
+// One that has gone and come anew is left alone.
+func (c *Namespace) update(ctx context.Context, ns *corev1.Namespace, door string, change func(*corev1.Namespace)) (*corev1.Namespace, error) {
+	uid := ns.UID
+	for {
+		change(ns)
+		updated, err := c.namespaces().Sub(door).Update(ctx, ns, meta.UpdateOptions{})
+		if !meta.IsConflict(err) {
+			return updated, err
+		}
+		if ns, err = c.namespaces().Get(ctx, ns.Name, meta.GetOptions{}); err != nil {
+			return nil, err
+		}
+		if ns.UID != uid {
+			return nil, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, ns.Name)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package controller_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -10,49 +9,65 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// world is a server with a namespace "n".
+// world is a server in which the namespace "n" comes and goes.
 type world struct {
-	t *testing.T
+	t testing.TB
 	s *server.Server
 }
 
-func start(t *testing.T, cfg server.Config) *world {
+// start runs a server until the end of the test.
+func start(t testing.TB, cfg server.Config) *world {
 	t.Helper()
 	cfg.SecurePort, cfg.HTTPPort = server.NoPort, server.AnyPort
-	w := &world{t, servertest.Start(t, cfg).Server}
-	w.create("namespaces", "", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
-	return w
+	return &world{t, servertest.Start(t, cfg).Server}
 }
 
-func (w *world) create(resource, namespace string, obj meta.Object) {
+// resourceOf is a resource of the core group, in "n" unless it is that of namespaces.
+func resourceOf[T meta.Object](w *world, name string) client.Resource[T] {
+	r := client.For[T](w.s.Client(), corev1.GroupVersion.WithResource(name))
+	if name == "namespaces" {
+		return r
+	}
+	return r.In("n")
+}
+
+func create[T meta.Object](w *world, resource string, obj T) {
 	w.t.Helper()
-	w.s.Scheme.Default(obj)
-	if _, err := w.s.Store(meta.GroupResource{Resource: resource}).Create(w.t.Context(), namespace, "", obj, &meta.CreateOptions{}); err != nil {
+	if _, err := resourceOf[T](w, resource).Create(w.t.Context(), obj, meta.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
+func (w *world) createNamespace() {
+	w.t.Helper()
+	create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
+}
+
 func (w *world) configMap(name string, finalizers ...string) {
 	w.t.Helper()
-	w.create("configmaps", "n", &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers}})
+	create(w, "configmaps", &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers}})
 }
 
 func (w *world) pod(name, node string, finalizers ...string) {
 	w.t.Helper()
-	w.create("pods", "n", &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers},
+	create(w, "pods", &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers},
 		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "i"}}}})
+}
+
+func (w *world) namespaces() client.Resource[*corev1.Namespace] {
+	return resourceOf[*corev1.Namespace](w, "namespaces")
 }
 
 func (w *world) deleteNamespace() {
 	w.t.Helper()
-	if _, err := w.s.Store(meta.GroupResource{Resource: "namespaces"}).Delete(w.t.Context(), "", "n", &meta.DeleteOptions{}); err != nil {
+	if err := w.namespaces().Delete(w.t.Context(), "n", meta.DeleteOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -60,55 +75,35 @@ func (w *world) deleteNamespace() {
 // release takes the finalizers off an object in n.
 func (w *world) release(resource, name string) {
 	w.t.Helper()
-	_, _, err := w.s.Store(meta.GroupResource{Resource: resource}).Update(w.t.Context(), &request.UpdateRequest{
-		Namespace: "n", Name: name, Options: &meta.UpdateOptions{},
-		Change: func(_ context.Context, cur request.Current) (meta.Object, error) {
-			obj, err := cur.Object()
-			if err == nil {
-				obj.GetObjectMeta().Finalizers = nil
-			}
-			return obj, err
-		}})
-	if err != nil {
+	patch := []byte(`{"metadata":{"finalizers":null}}`)
+	if _, err := resourceOf[*meta.PartialObjectMetadata](w, resource).Patch(w.t.Context(), name, client.MergePatch, patch, meta.PatchOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// await watches the namespace until ok; nil means that it is gone.
+// await follows the namespace until ok; nil means that it is gone.
 func (w *world) await(what string, ok func(ns *corev1.Namespace) bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
-	store := w.s.Store(meta.GroupResource{Resource: "namespaces"})
-	fields, err := meta.ParseFields("metadata.name=n")
+	watch, err := w.namespaces().Watch(ctx, meta.ListOptions{FieldSelector: "metadata.name=n"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	cursor, err := store.Watch(ctx, &request.ListRequest{Fields: fields})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer cursor.Close()
-	if _, err := store.Get(ctx, "", "n", ""); meta.IsNotFound(err) && ok(nil) {
+	defer watch.Close()
+	if _, err := w.namespaces().Get(ctx, "n", meta.GetOptions{}); meta.IsNotFound(err) && ok(nil) {
 		return
 	}
 	for {
-		events, err := cursor.Next(ctx)
+		ev, err := watch.Next()
 		if err != nil {
 			w.t.Fatalf("waiting for %s: %v", what, err)
 		}
-		for _, e := range events {
-			var ns *corev1.Namespace
-			if e.Type != request.Deleted {
-				obj, err := store.Decode(e.Object)
-				if err != nil {
-					w.t.Fatal(err)
-				}
-				ns = obj.(*corev1.Namespace)
-			}
-			if ok(ns) {
-				return
-			}
+		if ev.Type == client.Deleted {
+			ev.Object = nil
+		}
+		if ok(ev.Object) {
+			return
 		}
 	}
 }
@@ -117,11 +112,11 @@ func gone(ns *corev1.Namespace) bool { return ns == nil }
 
 func (w *world) count(resource string) int {
 	w.t.Helper()
-	list, err := w.s.Store(meta.GroupResource{Resource: resource}).List(w.t.Context(), &request.ListRequest{Namespace: "n"})
+	list, err := resourceOf[*meta.PartialObjectMetadata](w, resource).List(w.t.Context(), meta.ListOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return list.Len
+	return len(list.Items)
 }
 
 // condition returns "status reason: message" of a condition.
@@ -139,16 +134,18 @@ func condition(ns *corev1.Namespace, typ string) string {
 
 func TestEmptyNamespace(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.deleteNamespace()
 	w.await("the end", gone)
 }
 
 func TestFullNamespace(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	for i := range 20 {
 		w.configMap(fmt.Sprintf("c%d", i))
 		w.pod(fmt.Sprintf("p%d", i), "")
-		w.create("secrets", "n", &corev1.Secret{ObjectMeta: meta.ObjectMeta{Name: fmt.Sprintf("s%d", i)}})
+		create(w, "secrets", &corev1.Secret{ObjectMeta: meta.ObjectMeta{Name: fmt.Sprintf("s%d", i)}})
 	}
 	w.deleteNamespace()
 	w.await("the end", gone)
@@ -157,13 +154,14 @@ func TestFullNamespace(t *testing.T) {
 			t.Errorf("%d %s are left", n, r)
 		}
 	}
-	w.create("namespaces", "", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "n"}})
+	w.createNamespace()
 	w.configMap("again")
 }
 
 // TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has none.
 func TestFinalizersHold(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.configMap("plain")
 	w.configMap("held", "example.com/a")
 	w.deleteNamespace()
@@ -197,6 +195,7 @@ func TestFinalizersHold(t *testing.T) {
 // TestPodsGoFirst wants nothing else touched while a pod ends.
 func TestPodsGoFirst(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.configMap("needed")
 	w.pod("slow", "node", "example.com/slow")
 	w.deleteNamespace()
@@ -207,7 +206,7 @@ func TestPodsGoFirst(t *testing.T) {
 		t.Errorf("%d config maps are left while a pod ends, want 1", n)
 	}
 	zero := int64(0)
-	if _, err := w.s.Store(meta.GroupResource{Resource: "pods"}).Delete(t.Context(), "n", "slow", &meta.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+	if err := resourceOf[*corev1.Pod](w, "pods").Delete(t.Context(), "slow", meta.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
 		t.Fatal(err)
 	}
 	w.release("pods", "slow")
@@ -232,6 +231,7 @@ func TestFailureShows(t *testing.T) {
 	p := &stubborn{}
 	p.on.Store(true)
 	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	w.createNamespace()
 	w.configMap("c")
 	w.deleteNamespace()
 	w.await("the conditions", func(ns *corev1.Namespace) bool {
@@ -245,12 +245,11 @@ func TestFailureShows(t *testing.T) {
 // TestNoNewContent refuses objects in a namespace that is being deleted.
 func TestNoNewContent(t *testing.T) {
 	w := start(t, server.Config{})
+	w.createNamespace()
 	w.configMap("held", "example.com/a")
 	w.deleteNamespace()
-	_, err := w.s.Store(meta.GroupResource{Resource: "configmaps"}).Create(t.Context(), "n", "",
-		&corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: "late"}}, &meta.CreateOptions{})
-	var status *meta.StatusError
-	if !errors.As(err, &status) || status.Status.Code != 403 {
+	_, err := resourceOf[*corev1.ConfigMap](w, "configmaps").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: "late"}}, meta.CreateOptions{})
+	if !meta.IsForbidden(err) {
 		t.Errorf("got %v, want 403", err)
 	}
 	w.release("configmaps", "held")
@@ -261,10 +260,11 @@ func TestNoNewContent(t *testing.T) {
 func TestControllerLeftOut(t *testing.T) {
 	for _, list := range [][]string{{}, {"-namespace"}, {"*", "-namespace-controller"}, {"-namespace", "*"}} {
 		w := start(t, server.Config{Controllers: list})
+		w.createNamespace()
 		w.deleteNamespace()
-		obj, err := w.s.Store(meta.GroupResource{Resource: "namespaces"}).Get(t.Context(), "", "n", "")
-		if err != nil || !strings.Contains(string(obj.JSON()), "Terminating") || strings.Contains(string(obj.JSON()), "NamespaceContentRemaining") {
-			t.Errorf("controllers %q: got %v, %v, want it as it was", list, obj, err)
+		ns, err := w.namespaces().Get(t.Context(), "n", meta.GetOptions{})
+		if err != nil || ns.Status.Phase != corev1.NamespaceTerminating || len(ns.Status.Conditions) > 0 {
+			t.Errorf("controllers %q: got %v, %v, want it as it was", list, ns, err)
 		}
 	}
 }

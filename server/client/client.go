@@ -1,0 +1,142 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Config says where a server is and how to talk to it.
+type Config struct {
+	// URL is where the server answers: scheme, host and, if that is not the root, a path. With a HandlerTransport it may
+	// be "".
+	URL string
+	// Transport carries the requests, default http.DefaultTransport. TLS and client certificates are its business.
+	Transport http.RoundTripper
+	// Token, if set, is sent with each request as a bearer token.
+	Token string
+	// UserAgent is how the client calls itself, default "coracle-client".
+	UserAgent string
+	// Codecs know the Go types of the kinds that are read; codec.NewFactory makes them of a Scheme. They are required.
+	Codecs *codec.Factory
+}
+
+// Client is a way to one server. For makes it useful.
+type Client struct {
+	base      url.URL
+	transport http.RoundTripper
+	codecs    *codec.Factory
+	header    http.Header // of every request
+}
+
+// New returns a Client. It does not look whether there is a server. The error never repeats the URL.
+func New(cfg Config) (*Client, error) {
+	if cfg.Codecs == nil {
+		return nil, errors.New("client: Codecs are missing")
+	}
+	if cfg.Transport == nil {
+		cfg.Transport = http.DefaultTransport
+	}
+	if _, ok := cfg.Transport.(*handlerTransport); ok && cfg.URL == "" {
+		cfg.URL = "http://localhost"
+	}
+	base, err := url.Parse(cfg.URL)
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+		return nil, errors.New("client: the URL is none of a server")
+	}
+	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, errors.New("client: the URL holds more than scheme, host and path")
+	}
+	base.Path = strings.TrimRight(base.Path, "/")
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "coracle-client"
+	}
+	c := &Client{base: *base, transport: cfg.Transport, codecs: cfg.Codecs, header: http.Header{"User-Agent": {cfg.UserAgent}}}
+	if cfg.Token != "" {
+		c.header.Set("Authorization", "Bearer "+cfg.Token)
+	}
+	return c, nil
+}
+
+// call is one request.
+type call struct {
+	method      string
+	path        string // below the server's own
+	query       url.Values
+	accept      string
+	contentType string // of body
+	body        []byte
+}
+
+// open sends a call and returns the answer, which is good, with its body still to be read and closed.
+func (c *Client) open(ctx context.Context, call *call) (*http.Response, error) {
+	u := c.base
+	u.Path += call.path
+	u.RawQuery = call.query.Encode()
+	r := (&http.Request{Method: call.method, URL: &u, Header: c.header.Clone()}).WithContext(ctx)
+	r.Header["Accept"] = []string{call.accept}
+	if call.body != nil {
+		r.Header["Content-Type"] = []string{call.contentType}
+		r.ContentLength = int64(len(call.body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.body)), nil }
+		r.Body, _ = r.GetBody()
+	}
+	resp, err := c.transport.RoundTrip(r)
+	if err != nil {
+		return nil, fmt.Errorf("client: %s %s: %w", call.method, call.path, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		defer resp.Body.Close()
+		return nil, refusal(call, resp)
+	}
+	return resp, nil
+}
+
+// do sends a call and hands the body of a good answer to read.
+func (c *Client) do(ctx context.Context, call *call, read func(data []byte) error) error {
+	resp, err := c.open(ctx, call)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = read(data)
+	}
+	if err != nil {
+		return fmt.Errorf("client: %s %s: answer: %w", call.method, call.path, err)
+	}
+	return nil
+}
+
+// maxRefusal bounds, in bytes, what is read of an answer that is an error.
+const maxRefusal = 1 << 20
+
+// refusal is the error for an answer that is none of 2xx: the Status that it holds, or what its code says.
+func refusal(call *call, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	if err != nil {
+		return fmt.Errorf("client: %s %s: answer: %w", call.method, call.path, err)
+	}
+	e := &meta.StatusError{}
+	if json.Unmarshal(body, &e.Status) == nil && e.Status.Status == meta.StatusFailure {
+		if e.Status.Code == 0 {
+			e.Status.Code = int32(resp.StatusCode)
+		}
+		return e
+	}
+	e.Status = meta.Status{
+		Status: meta.StatusFailure, Code: int32(resp.StatusCode),
+		Message: fmt.Sprintf("%s %s: the server answered %q", call.method, call.path, resp.Status),
+	}
+	return e
+}

@@ -1,0 +1,58 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// A controller in the smallest: it watches config maps, and marks those that it has seen. Here it runs beside the server,
+// in one process; with a URL and a token it runs anywhere.
+func Example() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	s, err := server.New(server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+
+	namespaces := client.For[*corev1.Namespace](s.Client(), corev1.GroupVersion.WithResource("namespaces"))
+	maps := client.For[*corev1.ConfigMap](s.Client(), corev1.GroupVersion.WithResource("configmaps")).In("team")
+	if _, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "team"}}, meta.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: "settings"}}, meta.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+
+	for ev, err := range maps.Follow(ctx, meta.ListOptions{}) {
+		if err != nil {
+			log.Print(err) // and goes on
+			continue
+		}
+		fmt.Println(ev.Type, ev.Object.Name, ev.Object.Labels)
+		if ev.Object.Labels["seen"] != "" {
+			break
+		}
+		patch := []byte(`{"metadata":{"labels":{"seen":"yes"}}}`)
+		if _, err := maps.Patch(ctx, ev.Object.Name, client.MergePatch, patch, meta.PatchOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	// Output:
+	// ADDED settings map[]
+	// MODIFIED settings map[seen:yes]
+}

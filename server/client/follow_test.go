@@ -1,0 +1,218 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// play answers requests in the order of a script, of lines "request: answer". A request is "list", with the continue token
+// if there is one, or "watch" with the revision; "wait" as the end of an answer holds it until the client goes.
+func play(t *testing.T, script string) http.HandlerFunc {
+	lines := strings.Split(strings.TrimSpace(script), "\n")
+	return func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		got := "list " + query.Get("continue")
+		if query.Get("watch") != "" {
+			got = "watch " + query.Get("resourceVersion")
+			if query.Get("allowWatchBookmarks") == "" {
+				t.Error("a watch without bookmarks")
+			}
+		}
+		if query.Get("labelSelector") != "a=b" {
+			t.Errorf("%s: the selector is %q", got, query.Get("labelSelector"))
+		}
+		if len(lines) == 0 {
+			t.Errorf("%s: the script has come to its end", got)
+			http.Error(w, "", 500)
+			return
+		}
+		want, answer, _ := strings.Cut(strings.TrimSpace(lines[0]), ":")
+		lines = lines[1:]
+		if strings.TrimSpace(got) != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		answer, wait := strings.CutSuffix(strings.TrimSpace(answer), "wait")
+		if code := 0; !strings.HasPrefix(answer, "{") && answer != "" {
+			fmt.Sscan(answer, &code)
+			http.Error(w, "", code)
+			return
+		}
+		io.WriteString(w, answer)
+		if wait {
+			<-r.Context().Done()
+		}
+	}
+}
+
+// list and the others write answers of a script. Objects are names with a revision: "a@5".
+func list(version, more string, objects ...string) string {
+	var items []string
+	for _, o := range objects {
+		items = append(items, object(o))
+	}
+	return fmt.Sprintf(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":%q,"continue":%q},"items":[%s]}`, version, more, strings.Join(items, ","))
+}
+
+func object(o string) string {
+	name, version, _ := strings.Cut(o, "@")
+	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"resourceVersion":%q}}`, name, version)
+}
+
+func event(typ, o string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`, typ, object(o)) }
+
+const expired = `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}}`
+
+func TestFollow(t *testing.T) {
+	for _, tt := range []struct {
+		name, script, want string
+	}{
+		{"goes on", `list: ` + list("7", "", "a@3", "b@2") + `
+			watch 7: ` + event("MODIFIED", "a@8") + event("DELETED", "b@9") + `
+			watch 9: ` + event("BOOKMARK", "@12") + `
+			watch 12: wait`,
+			"0s ADDED a@3, 0s ADDED b@2, 0s MODIFIED a@8, 0s DELETED b@9"},
+		{"pages", `list: ` + list("7", "next", "a@3") + `
+			list next: ` + list("7", "", "b@2") + `
+			watch 7: wait`,
+			"0s ADDED a@3, 0s ADDED b@2"},
+		{"not faster than once a second", `list: ` + list("7", "") + `
+			watch 7:
+			watch 7:
+			watch 7: ` + event("ADDED", "a@8") + `wait`,
+			"2s ADDED a@8"},
+		{"lists again", `list: ` + list("7", "", "a@3", "b@2", "c@1") + `
+			watch 7: ` + event("DELETED", "c@8") + expired + `
+			list: ` + list("20", "", "b@2", "d@12") + `
+			watch 20: wait`,
+			"0s ADDED a@3, 0s ADDED b@2, 0s ADDED c@1, 0s DELETED c@8, 0s too old, 1s ADDED b@2, 1s ADDED d@12, 1s DELETED a@"},
+		{"is refused from the start", `list: 403
+			list: 403
+			list: ` + list("7", "") + `
+			watch 7: 410
+			list: ` + list("9", "", "a@8") + `
+			watch 9: wait`,
+			"0s 403, 1s 403, 3s 410, 7s ADDED a@8"},
+		{"is cut", `list: ` + list("7", "") + `
+			watch 7: ` + event("ADDED", "a@8") + `{"type":"MOD
+			watch 8: ` + event("ADDED", "b@9") + `wait`,
+			"0s ADDED a@8, 0s unexpected EOF, 1s ADDED b@9"},
+		{"loses a page", `list: ` + list("7", "next", "a@3", "b@3") + `
+			list next: 410
+			list: ` + list("9", "", "b@8", "c@2") + `
+			watch 9: wait`,
+			"0s ADDED a@3, 0s ADDED b@3, 0s 410, 1s ADDED b@8, 1s ADDED c@2, 1s DELETED a@"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			codecs := codecs(t)
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, client.Config{Transport: client.HandlerTransport(play(t, tt.script)), Codecs: codecs})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				var got []string
+				begun := time.Now()
+				opts := meta.ListOptions{LabelSelector: "a=b", Limit: 7, ResourceVersion: "1"} // of which the selector counts
+				for ev, err := range client.For[*corev1.ConfigMap](c, configMapResource).Follow(ctx, opts) {
+					at := time.Since(begun).String() + " "
+					switch {
+					case err == nil:
+						got = append(got, at+string(ev.Type)+" "+ev.Object.Name+"@"+ev.Object.ResourceVersion)
+					case meta.StatusOf(err).Reason == "" && meta.StatusOf(err).Code != 500:
+						got = append(got, at+fmt.Sprint(meta.StatusOf(err).Code))
+					default:
+						text := err.Error()
+						got = append(got, at+text[strings.LastIndex(text, ":")+1:])
+					}
+				}
+				if text := strings.ReplaceAll(strings.Join(got, ", "), "s  ", "s "); text != tt.want {
+					t.Errorf("got %s, want %s", text, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowPauses counts the tries of an hour in which nothing succeeds.
+func TestFollowPauses(t *testing.T) {
+	codecs := codecs(t)
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		c := newClient(t, client.Config{Codecs: codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			tries++
+			http.Error(w, "", http.StatusServiceUnavailable)
+		}))})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for range client.For[*corev1.ConfigMap](c, configMapResource).Follow(ctx, meta.ListOptions{}) {
+		}
+		if tries < 120 || tries > 130 {
+			t.Errorf("got %d tries, want about two a minute", tries)
+		}
+	})
+}
+
+// TestFollowIsLeft lets the reader leave at every place: nothing is asked or told after that.
+func TestFollowIsLeft(t *testing.T) {
+	script := `list: ` + list("7", "next", "a@3", "b@2") + `
+		list next: ` + list("7", "", "c@1") + `
+		watch 7: ` + event("MODIFIED", "a@8") + expired + `
+		list: ` + list("9", "")
+	for leave := 1; leave <= 6; leave++ {
+		codecs := codecs(t)
+		synctest.Test(t, func(t *testing.T) {
+			c := newClient(t, client.Config{Transport: client.HandlerTransport(play(t, script)), Codecs: codecs})
+			told := 0
+			for range client.For[*corev1.ConfigMap](c, configMapResource).Follow(t.Context(), meta.ListOptions{LabelSelector: "a=b"}) {
+				if told++; told == leave {
+					break
+				}
+			}
+			if told != leave {
+				t.Errorf("told %d times, want %d", told, leave)
+			}
+		})
+	}
+}
+
+// TestFollowMissesNothing follows a real server that ends its watches again and again.
+func TestFollowMissesNothing(t *testing.T) {
+	s := servertest.Start(t, server.Config{SecurePort: server.NoPort, HTTPPort: server.AnyPort, MinWatch: 50 * time.Millisecond})
+	maps := client.For[*corev1.ConfigMap](s.Server.Client(), configMapResource).In("default")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const n = 30
+	made := make(chan error, 1)
+	go func() {
+		for i := range n {
+			if _, err := maps.Create(ctx, configMap(fmt.Sprintf("m%02d", i)), meta.CreateOptions{}); err != nil {
+				made <- err
+				return
+			}
+			time.Sleep(2 * time.Second / n) // so that there are changes within watches and between them
+		}
+		made <- nil
+	}()
+	i := 0
+	for ev, err := range maps.Follow(ctx, meta.ListOptions{}) {
+		if err != nil || ev.Type != client.Added || ev.Object.Name != fmt.Sprintf("m%02d", i) {
+			t.Fatalf("change %d: got %+v, %v", i, ev, err)
+		}
+		if i++; i == n {
+			break
+		}
+	}
+	if err := <-made; err != nil {
+		t.Error(err)
+	}
+}

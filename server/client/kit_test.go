@@ -1,0 +1,52 @@
+package client_test
+
+import (
+	"net/http"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	namespaceResource = corev1.GroupVersion.WithResource("namespaces")
+	configMapResource = corev1.GroupVersion.WithResource("configmaps")
+)
+
+// newClient returns a client, or fails the test.
+func newClient(t testing.TB, cfg client.Config) *client.Client {
+	t.Helper()
+	c, err := client.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// onBoth runs a test with a server of its own for each way to it: the network, and its handler.
+func onBoth(t *testing.T, test func(t *testing.T, c *client.Client)) {
+	t.Run("network", func(t *testing.T) {
+		s := servertest.Start(t)
+		test(t, newClient(t, client.Config{URL: s.URL, Transport: s.Client.Transport, Codecs: s.Server.Codecs}))
+	})
+	t.Run("handler", func(t *testing.T) {
+		test(t, servertest.Start(t, server.Config{SecurePort: server.NoPort, HTTPPort: server.AnyPort}).Server.Client())
+	})
+}
+
+// to returns a client of a handler that is no server.
+func to(t testing.TB, h http.HandlerFunc) *client.Client {
+	t.Helper()
+	return newClient(t, client.Config{Transport: client.HandlerTransport(h), Codecs: codecs(t)})
+}
+
+func configMap(name string, finalizers ...string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name, Finalizers: finalizers}}
+}

@@ -1,0 +1,188 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// List is a list of objects, or a page of one, all of one revision.
+type List[T meta.Object] struct {
+	meta.ListMeta
+	Items []T
+}
+
+// List returns the objects that opts select: all of them, or with a limit one page, after which the next begins where
+// Continue says.
+func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T], error) {
+	path, err := r.path(r.namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	opts.Watch = false
+	return r.list(ctx, &call{method: http.MethodGet, path: path, query: listQuery(&opts), accept: accept[T](true)})
+}
+
+// pageSize is how many objects are asked for at a time by who wants all.
+const pageSize = 500
+
+// All yields the objects that opts select, of one revision, in pages of opts.Limit, by default 500. An error is the last
+// thing that it yields; one that meta.IsResourceExpired knows says that the reader took too long.
+func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for page, err := range r.pages(ctx, opts) {
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, obj := range page.Items {
+				if !yield(obj, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages yields the pages of a list. An error is the last thing that it yields.
+func (r Resource[T]) pages(ctx context.Context, opts meta.ListOptions) iter.Seq2[*List[T], error] {
+	return func(yield func(*List[T], error) bool) {
+		if opts.Limit == 0 {
+			opts.Limit = pageSize
+		}
+		for more := true; more; {
+			page, err := r.List(ctx, opts)
+			if !yield(page, err) || err != nil {
+				return
+			}
+			// The token holds the revision.
+			opts.Continue, opts.ResourceVersion, opts.ResourceVersionMatch = page.Continue, "", ""
+			more = page.Continue != ""
+		}
+	}
+}
+
+func (r Resource[T]) list(ctx context.Context, call *call) (*List[T], error) {
+	list := &List[T]{}
+	if err := r.c.do(ctx, call, func(data []byte) error { return r.decodeList(data, list) }); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// decodeList reads a list. Items of built-in kinds do not say what they are, but their list does.
+func (r Resource[T]) decodeList(data []byte, list *List[T]) error {
+	var found struct {
+		meta.TypeMeta
+		Metadata meta.ListMeta     `json:"metadata"`
+		Items    []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(data, &found); err != nil {
+		return err
+	}
+	kind := found.GroupVersionKind()
+	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
+	list.ListMeta, list.Items = found.Metadata, make([]T, len(found.Items))
+	for i, item := range found.Items {
+		var err error
+		if list.Items[i], err = r.decode(item, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode reads one object. Without a kind of its own it is of kind.
+func (r Resource[T]) decode(data []byte, kind meta.GroupVersionKind) (T, error) {
+	var zero T
+	if _, ok := any(zero).(*scheme.Unstructured); ok {
+		u := new(scheme.Unstructured)
+		if err := u.UnmarshalJSON(data); err != nil {
+			return zero, err
+		}
+		if u.Kind == "" {
+			u.SetGroupVersionKind(kind)
+		}
+		return any(u).(T), nil
+	}
+	decoded, err := r.c.codecs.Decode(codec.DecodeRequest{Data: data, Default: kind})
+	if err != nil {
+		return zero, err
+	}
+	obj, ok := decoded.Object.(T)
+	if !ok {
+		return zero, fmt.Errorf("%s is no %T", decoded.GVK, zero)
+	}
+	return obj, nil
+}
+
+// accept is the Accept header for objects or lists of T.
+func accept[T meta.Object](list bool) string {
+	var zero T
+	if _, ok := any(zero).(*meta.PartialObjectMetadata); !ok {
+		return codec.JSONType
+	}
+	as := codec.AsPartial
+	if list {
+		as = codec.AsPartialList
+	}
+	return codec.JSONType + ";as=" + as + ";g=" + meta.GroupName + ";v=v1"
+}
+
+// listQuery is the query for the options of a list or watch.
+func listQuery(o *meta.ListOptions) url.Values {
+	query := url.Values{}
+	setText(query, "labelSelector", o.LabelSelector)
+	setText(query, "fieldSelector", o.FieldSelector)
+	setText(query, "resourceVersion", o.ResourceVersion)
+	setText(query, "resourceVersionMatch", string(o.ResourceVersionMatch))
+	setText(query, "continue", o.Continue)
+	setText(query, "shardSelector", o.ShardSelector)
+	setBool(query, "sendInitialEvents", o.SendInitialEvents)
+	if o.Limit != 0 {
+		query.Set("limit", strconv.FormatInt(o.Limit, 10))
+	}
+	if o.TimeoutSeconds != nil {
+		query.Set("timeoutSeconds", strconv.FormatInt(*o.TimeoutSeconds, 10))
+	}
+	if o.Watch {
+		query.Set("watch", "true")
+		if o.AllowWatchBookmarks {
+			query.Set("allowWatchBookmarks", "true")
+		}
+	}
+	return query
+}
+
+// writeQuery is the query for the options of a write.
+func writeQuery(dryRun []string, manager, validation string) url.Values {
+	query := url.Values{}
+	if len(dryRun) > 0 {
+		query["dryRun"] = dryRun
+	}
+	setText(query, "fieldManager", manager)
+	setText(query, "fieldValidation", validation)
+	return query
+}
+
+func setText(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+func setBool(query url.Values, name string, value *bool) {
+	if value != nil {
+		query.Set(name, strconv.FormatBool(*value))
+	}
+}

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// EventType is what has happened to an object, as the wire spells it.
+type EventType string
+
+// The event types.
+const (
+	Added    EventType = "ADDED"    // it is there, or has come to match the selectors
+	Modified EventType = "MODIFIED" // it has changed
+	Deleted  EventType = "DELETED"  // it is gone, or does not match the selectors any more
+	Bookmark EventType = "BOOKMARK" // nothing has: all changes up to a revision have been sent
+)
+
+// Event is one change.
+type Event[T meta.Object] struct {
+	Type EventType
+	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of Bookmark an empty object
+	// with the revision, and at the end of the initial events with the annotation meta.InitialEventsAnnotation.
+	Object T
+}
+
+// Watch is a stream of changes. It ends with the context that it was opened with, or with Close.
+type Watch[T meta.Object] struct {
+	r    Resource[T]
+	body io.ReadCloser
+	dec  *json.Decoder
+}
+
+// Watch opens a stream of changes to the objects that opts select: those after opts.ResourceVersion, or without one the
+// present state as Added events, in no particular order, and then the changes after that. Close it. A server ends every
+// watch after some time; Follow goes on from there.
+func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T], error) {
+	path, err := r.path(r.namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	opts.Watch = true
+	resp, err := r.c.open(ctx, &call{method: http.MethodGet, path: path, query: listQuery(&opts), accept: accept[T](false)})
+	if err != nil {
+		return nil, err
+	}
+	return &Watch[T]{r: r, body: resp.Body, dec: json.NewDecoder(resp.Body)}, nil
+}
+
+// Next waits for a change. The error is io.EOF where the server has ended the watch in good order: another one from the
+// last event or bookmark goes on without a gap. A *meta.StatusError is why the server cannot go on; with one that
+// meta.IsResourceExpired knows, the changes asked for are no longer known, and all has to be read anew.
+func (w *Watch[T]) Next() (Event[T], error) {
+	ev, err := w.next()
+	if err != nil && err != io.EOF && !isStatus(err) {
+		err = fmt.Errorf("client: watch of %s: %w", w.r.gvr.GroupResource(), err)
+	}
+	return ev, err
+}
+func (w *Watch[T]) next() (ev Event[T], err error) {
+	var frame struct {
+		Type   EventType       `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	if err := w.dec.Decode(&frame); err != nil {
+		return ev, err
+	}
+	switch frame.Type {
+	case Added, Modified, Deleted, Bookmark:
+		ev.Type = frame.Type
+		ev.Object, err = w.r.decode(frame.Object, meta.GroupVersionKind{})
+		return ev, err
+	case "ERROR":
+		e := &meta.StatusError{}
+		if err := json.Unmarshal(frame.Object, &e.Status); err != nil {
+			return ev, err
+		}
+		return ev, e
+	}
+	return ev, fmt.Errorf("unknown event %q", frame.Type)
+}
+
+// Close ends the watch, and a Next that waits.
+func (w *Watch[T]) Close() { w.body.Close() }
+
+// isStatus reports whether err is the server's word.
+func isStatus(err error) bool {
+	var status *meta.StatusError
+	return errors.As(err, &status)
+}

@@ -1,0 +1,176 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+func configMapsOf(s *server.Server) client.Resource[*corev1.ConfigMap] {
+	return client.For[*corev1.ConfigMap](s.Client(), corev1.GroupVersion.WithResource("configmaps")).In("default")
+}
+
+// buffer is a log that many may write to.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// debugLog writes everything to a buffer.
+func debugLog() (*zap.Logger, *buffer) {
+	b := &buffer{}
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(b), zap.DebugLevel)), b
+}
+
+// witness is an admission plugin that notes who creates config maps.
+type witness struct {
+	mu    sync.Mutex
+	users []request.User
+}
+
+func (*witness) Name() string                        { return "Witness" }
+func (*witness) Handles(op admission.Operation) bool { return op == admission.Create }
+
+func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
+	if a.Resource.Resource == "configmaps" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.users = append(p.users, *a.User)
+	}
+	return nil
+}
+
+// TestClientIdentity sends the server's own requests through everything, as system:apiserver, where nobody else may do
+// anything and the limits are used up. Its token is seen by nobody.
+func TestClientIdentity(t *testing.T) {
+	cfg := config(t)
+	log, lines := debugLog()
+	who := &witness{}
+	cfg.Log, cfg.Authorization, cfg.NoAnonymous, cfg.MaxReads, cfg.MaxWrites, cfg.MaxWatches = log, server.AuthorizeNever, true, 1, 1, 1
+	cfg.Admission = func(*server.Server) (admission.Chain, error) { return admission.Chain{who}, nil }
+	early := make(chan error, 1)
+	var token string
+	cfg.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
+		token = r.Header.Get("Authorization") // of a request that the server does not know, so never its own
+		return nil, nil
+	})}
+	cfg.Setup = func(s *server.Server) error {
+		return s.AddPostStartHook(server.Hook{Name: "early", Run: func(ctx context.Context, s *server.Server) error {
+			_, err := client.For[*corev1.Namespace](s.Client(), corev1.GroupVersion.WithResource("namespaces")).Get(ctx, "kube-system", meta.GetOptions{})
+			if meta.IsNotFound(err) { // the system namespaces are made at the same time
+				err = nil
+			}
+			early <- err
+			return nil
+		}})
+	}
+	s, stop := run(t, cfg)
+	defer stop()
+	if err := <-early; err != nil {
+		t.Errorf("before the server is ready: %v", err)
+	}
+	maps := configMapsOf(s)
+	for range 3 {
+		w, err := maps.Watch(t.Context(), meta.ListOptions{})
+		if err != nil {
+			t.Fatalf("beyond the limit: %v", err)
+		}
+		defer w.Close()
+	}
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: "a"}}, meta.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	if u := who.users; len(u) != 1 || u[0].Name != request.APIServerUser || !u[0].InGroup(request.GroupMasters) || !u[0].InGroup(request.GroupAuthenticated) {
+		t.Errorf("admission saw %+v", u)
+	}
+	if token != "" {
+		t.Error("the server asked others about its own token")
+	}
+	if text := lines.String(); !strings.Contains(text, `"user":"system:apiserver"`) || strings.Contains(text, "Bearer") {
+		t.Errorf("the log has no line of the request, or too much in it: %s", text)
+	}
+	other, stopOther := run(t, config(t))
+	defer stopOther()
+	if s.Client() == other.Client() {
+		t.Error("two servers share a client")
+	}
+}
+
+type authenticatorFunc func(r *http.Request) (*request.User, error)
+
+func (f authenticatorFunc) Authenticate(r *http.Request) (*request.User, error) { return f(r) }
+
+// run runs a server until stop, which fails the test if the server does not end well.
+func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
+	t.Helper()
+	s, err := server.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	<-s.Ready()
+	return s, func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// TestClientEndsWithTheServer ends a server quickly whose controllers watch, and whose other work has watches open that
+// nobody reads, and finds nothing to warn of. Its client fails from then on.
+func TestClientEndsWithTheServer(t *testing.T) {
+	cfg := config(t)
+	log, lines := debugLog()
+	cfg.Log, cfg.ShutdownTimeout = log, 30*time.Second
+	s, stop := run(t, cfg)
+	maps := configMapsOf(s)
+	w, err := maps.Watch(context.Background(), meta.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	begun := time.Now()
+	stop()
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("the end took %v", took)
+	}
+	if _, err := w.Next(); err == nil {
+		t.Error("the watch goes on")
+	}
+	if text := lines.String(); strings.Contains(text, `"level":"warn"`) || strings.Contains(text, `"level":"error"`) {
+		t.Errorf("there were warnings: %s", text)
+	}
+	if _, err := maps.Get(t.Context(), "a", meta.GetOptions{}); !meta.IsServiceUnavailable(err) {
+		t.Errorf("after the end: got %v", err)
+	}
+}
