@@ -14,20 +14,20 @@ func (l *Limits) combines() bool {
 
 // junctors judges a value by combinations of schemas. What they find has no path of its own; beside it stand the
 // errors of the schema that comes closest.
-func (c *checker) junctors(s *Schema, v any, old before) {
+func (c *checker) junctors(s *Schema, v any) {
 	anyOf, allOf := s.Limits.AnyOf, s.Limits.AllOf
 	if s.IntOrString { // a client may have said so a second time; it counts once
 		anyOf, allOf = withoutIntOrString(anyOf, allOf)
 	}
 	name := strconv.Quote(c.way.String())
 	if anyOf != nil {
-		if valid, best := c.branches(anyOf, v, old); valid == 0 {
+		if valid, best := c.branches(anyOf, v); valid == 0 {
 			c.reportAtRoot(name + " must validate at least one schema (anyOf)")
 			c.adopt(best)
 		}
 	}
 	if s.Limits.OneOf != nil {
-		switch valid, best := c.branches(s.Limits.OneOf, v, old); {
+		switch valid, best := c.branches(s.Limits.OneOf, v); {
 		case valid == 0:
 			c.reportAtRoot(name + " must validate one and only one schema (oneOf). Found none valid")
 			c.adopt(best)
@@ -35,17 +35,17 @@ func (c *checker) junctors(s *Schema, v any, old before) {
 			c.reportAtRoot(fmt.Sprintf("%s must validate one and only one schema (oneOf). Found %d valid alternatives", name, valid))
 		}
 	}
-	c.all(allOf, name, v, old)
-	if not := s.Limits.Not; not != nil && len(c.branch(not, v, before{}).errs) == 0 {
+	c.all(allOf, name, v)
+	if not := s.Limits.Not; not != nil && len(c.branch(not, v).errs) == 0 {
 		c.reportAtRoot(name + " must not validate the schema (not)")
 	}
 }
 
 // all judges a value by each of several schemas, and reports what is wrong by any.
-func (c *checker) all(all []*Schema, name string, v any, old before) {
+func (c *checker) all(all []*Schema, name string, v any) {
 	valid := 0
 	for _, branch := range all {
-		result := c.branch(branch, v, old)
+		result := c.branch(branch, v)
 		if len(result.errs) == 0 {
 			valid++
 		}
@@ -62,9 +62,9 @@ func (c *checker) all(all []*Schema, name string, v any, old before) {
 
 // branches judges a value by each of several schemas. It returns how many it fulfils, and of the others the result
 // that is closest: the one that got to check most.
-func (c *checker) branches(all []*Schema, v any, old before) (valid int, best *checker) {
+func (c *checker) branches(all []*Schema, v any) (valid int, best *checker) {
 	for _, branch := range all {
-		result := c.branch(branch, v, old)
+		result := c.branch(branch, v)
 		switch {
 		case len(result.errs) == 0:
 			valid++
@@ -76,9 +76,9 @@ func (c *checker) branches(all []*Schema, v any, old before) (valid int, best *c
 }
 
 // branch judges a value by a schema beside the one at hand.
-func (c *checker) branch(s *Schema, v any, old before) *checker {
+func (c *checker) branch(s *Schema, v any) *checker {
 	sub := &checker{path: c.path, way: c.way[:len(c.way):len(c.way)]}
-	sub.value(s, v, old)
+	sub.value(s, v, before{})
 	return sub
 }
 

@@ -235,7 +235,7 @@ func (c *checker) listLimits(l *Limits, v []any) {
 	if l.MaxItems != nil && n > *l.MaxItems {
 		c.report(field.TooMany(c.at(), len(v), int(*l.MaxItems)))
 	}
-	if l.UniqueItems && len(repeated(v)) > 0 {
+	if l.UniqueItems && len(repeated(v, nil)) > 0 {
 		c.invalid("", "shouldn't contain duplicates")
 	}
 }
@@ -252,81 +252,4 @@ func (c *checker) objectLimits(l *Limits, v map[string]any) bool {
 		return true
 	}
 	return false
-}
-
-// repeated returns the indexes of the elements that are the second of their kind.
-func repeated(list []any) []int {
-	if len(list) < 2 {
-		return nil
-	}
-	var found []int
-	times := make(map[string]int, len(list))
-	for i, v := range list {
-		key := text(v)
-		if times[key]++; times[key] == 2 {
-			found = append(found, i)
-		}
-	}
-	return found
-}
-
-// listType judges whether elements of a set, or the keys in a list of type map, repeat. A list in which some did
-// before may go on with it.
-func (c *checker) listType(s *Schema, v []any, old before) {
-	if s.ListType != "set" && s.ListType != "map" {
-		return
-	}
-	ids := v
-	if s.ListType == "map" {
-		ids = make([]any, len(v))
-		for i, element := range v {
-			fields, ok := element.(map[string]any)
-			if !ok && element != nil {
-				c.way.index(i)
-				c.report(field.Invalid(c.at(), element, "must be an object for an array of list-type map"))
-				c.way.back()
-				return
-			}
-			ids[i] = pick(fields, s.ListKeys)
-		}
-	}
-	twice := repeated(ids)
-	if len(twice) == 0 {
-		return
-	}
-	if was, ok := old.value.([]any); ok && s.repeats(was) {
-		return
-	}
-	for _, i := range twice {
-		if c.full() {
-			return
-		}
-		c.way.index(i)
-		c.report(field.Duplicate(c.at(), ids[i]))
-		c.way.back()
-	}
-}
-
-// repeats reports whether a list has an element or key twice.
-func (s *Schema) repeats(list []any) bool {
-	if s.ListType == "set" {
-		return len(repeated(list)) > 0
-	}
-	ids := make([]any, len(list))
-	for i, element := range list {
-		fields, _ := element.(map[string]any)
-		ids[i] = pick(fields, s.ListKeys)
-	}
-	return len(repeated(ids)) > 0
-}
-
-// pick returns some fields of an object.
-func pick(fields map[string]any, names []string) map[string]any {
-	picked := make(map[string]any, len(names))
-	for _, name := range names {
-		if v, ok := fields[name]; ok {
-			picked[name] = v
-		}
-	}
-	return picked
 }

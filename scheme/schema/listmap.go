@@ -1,5 +1,7 @@
 package schema
 
+import "github.com/coracle-project/coracle/scheme/field"
+
 // Key identifies an element of a list: in a list of type map by the values of its keys, {"name":"a","port":80}, in a
 // set by the element itself. It is JSON with sorted names, the same for equal values.
 type Key string
@@ -71,4 +73,89 @@ func (s *Schema) item() *Schema {
 		return nil
 	}
 	return s.Items.Target()
+}
+
+// listType judges whether elements of a set, or the keys in a list of type map, repeat. A list in which some did
+// before may go on with it.
+func (c *checker) listType(s *Schema, v []any, old before) {
+	switch s.ListType {
+	case "set":
+	case "map":
+		if i := notObject(v); i >= 0 {
+			c.way.index(i)
+			c.report(field.Invalid(c.at(), v[i], "must be an object for an array of list-type map"))
+			c.way.back()
+			return
+		}
+	default:
+		return
+	}
+	twice := repeated(v, s.ListKeys)
+	if len(twice) == 0 {
+		return
+	}
+	if was, ok := old.value.([]any); ok && len(repeated(was, s.ListKeys)) > 0 {
+		return
+	}
+	for _, i := range twice {
+		if c.full() {
+			return
+		}
+		c.way.index(i)
+		c.report(field.Duplicate(c.at(), pick(v[i], s.ListKeys)))
+		c.way.back()
+	}
+}
+
+// notObject returns the index of the first element that is neither object nor null, -1 if there is none.
+func notObject(list []any) int {
+	for i, v := range list {
+		if _, ok := v.(map[string]any); !ok && v != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// repeated returns the indexes of the elements that are the second of their kind: that have the same keys or, without
+// any, are the same.
+func repeated(list []any, keys []string) []int {
+	if len(list) < 2 {
+		return nil
+	}
+	var found []int
+	var id []byte
+	times := make(map[string]int, len(list))
+	for i, v := range list {
+		if id = id[:0]; len(keys) == 0 {
+			id = appendText(id, v)
+		} else {
+			fields, _ := v.(map[string]any)
+			for _, name := range keys {
+				if value, ok := fields[name]; ok {
+					id = appendText(append(id, name...), value)
+				}
+				id = append(id, ',') // behind each key, also where it is missing
+			}
+		}
+		if times[string(id)]++; times[string(id)] == 2 {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// pick returns the keys of an element, or without any the element itself.
+func pick(element any, keys []string) any {
+	if len(keys) == 0 {
+		return element
+	}
+	fields, _ := element.(map[string]any)
+	picked := make(map[string]any, len(keys))
+	for _, name := range keys {
+		if v, ok := fields[name]; ok {
+			picked[name] = v
+		}
+	}
+	return picked
 }

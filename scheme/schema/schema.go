@@ -16,15 +16,15 @@
 // For Go types, the walkers over Go values (strict decoding in scheme/codec; DefaultAction and Validate in
 // scheme/typeinfo) do the same faster; a fuzz test holds the two against each other.
 //
-// A finished schema is immutable and may be used by many goroutines. A Compiler may not. Trees may be of any size and
-// shape, of values other than those above too: nothing here panics, what is deeper than 10,000 levels is refused by
-// Validate and left alone by the others, and what is reported about a tree is bounded.
+// A finished schema is immutable and may be used by many goroutines. A Compiler may not. Trees come from clients, as
+// deep as decoding lets them be (10,000 levels, where walks end, too): no size, shape or value of another type is a
+// reason to panic, and what is reported about a tree and added to it is bounded.
 //
 // Not here: the JSON of OpenAPI (scheme/openapi), the tags of Go types (scheme/typeinfo), evaluating Rules.
 //
 // Reading order: schema.go, then how a schema is made: compile.go (of a Go type), parse.go and keywords.go (of JSON);
 // then what is done with it: tree.go, prune.go, default.go, listmap.go, validate.go with limits.go, junctors.go,
-// resource.go and formats.go.
+// resource.go, govalue.go and formats.go.
 package schema
 
 import (

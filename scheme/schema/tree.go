@@ -132,6 +132,10 @@ func appendText(dst []byte, v any) []byte {
 		}
 	case int64:
 		return strconv.AppendInt(dst, v, 10)
+	case string:
+		if isPlain(v) {
+			return append(append(append(dst, '"'), v...), '"')
+		}
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -140,6 +144,16 @@ func appendText(dst []byte, v any) []byte {
 		return append(dst, "null"...)
 	}
 	return append(dst, strings.TrimSuffix(b.String(), "\n")...)
+}
+
+// isPlain reports whether a string stands in JSON as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // step is one step of the way to a value: a field, an element, or an entry of a map where that is written like one.

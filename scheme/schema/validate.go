@@ -20,14 +20,20 @@ const (
 // the tree in its object, nil for the object itself; errors of a combination of schemas have no path of their own.
 //
 // old is the tree before an update, nil if there is none. What an update does not change is not held against it:
-// values are compared with the old ones of the same field, key or index, but not in lists that are sets or atomic.
-// Old trees of Go types serve only to tell what is immutable.
+// values are compared with the old ones of the same field, key or index, but not in lists that are sets or atomic, nor
+// by the schemas of a combination. Old trees of Go types serve only to tell what is immutable.
 //
 // Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says
 // of them; of an embedded one they are.
 func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 	c := checker{path: path}
-	c.value(s, tree, before{old, old != nil})
+	if s.Go != nil {
+		c.value(s, tree, before{old, old != nil})
+	} else if c.value(s, tree, before{}); len(c.errs) > 0 && old != nil {
+		// Most updates are right by themselves, and need not be compared.
+		c = checker{path: path}
+		c.value(s, tree, before{old, true})
+	}
 	errs := append(c.errs, c.always...)
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
@@ -100,7 +106,7 @@ func (c *checker) judge(s *Schema, v any, old before) {
 	}
 	limits := cmp.Or(s.Limits, &noLimits)
 	if limits.combines() {
-		c.junctors(s, v, old)
+		c.junctors(s, v)
 	}
 	c.checks++
 	switch v := v.(type) {

@@ -1,0 +1,56 @@
+package schema
+
+import "testing"
+
+const widget = `{"type":"object","required":["spec"],"properties":{"spec":{"type":"object","required":["replicas","parts"],"properties":{
+	"replicas":{"type":"integer","format":"int32","minimum":0,"default":1},"image":{"type":"string","pattern":"^[a-z./:0-9]+$","maxLength":200},
+	"mode":{"type":"string","enum":["Fast","Slow"],"default":"Fast"},"labels":{"type":"object","additionalProperties":{"type":"string"}},
+	"parts":{"type":"array","maxItems":100,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],
+		"properties":{"name":{"type":"string","minLength":1},"port":{"type":"integer","minimum":1,"maximum":65535},
+			"protocol":{"type":"string","default":"TCP"},"args":{"type":"array","items":{"type":"string"}}}}}}},
+	"status":{"type":"object","properties":{"ready":{"type":"boolean"},"conditions":{"type":"array","items":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}`
+
+const widgetObject = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","labels":{"a":"b"}},"spec":{"replicas":3,"image":"example.com/a:1",
+	"mode":"Slow","labels":{"x":"y","z":"w"},"parts":[{"name":"a","port":80,"protocol":"TCP","args":["-v","-x"]},{"name":"b","port":81,"protocol":"UDP"},
+	{"name":"c","port":82,"protocol":"TCP"}]},"status":{"ready":true,"conditions":[{"type":"Ready","status":"True"}]}}`
+
+func BenchmarkTree(b *testing.B) {
+	s, tree := parseSchema(b, widget), parseTree(b, widgetObject)
+	old := parseTree(b, widgetObject)
+	for _, bb := range []struct {
+		name string
+		run  func() bool
+	}{
+		{"Prune", func() bool { return len(s.Prune(tree)) == 0 }},
+		{"SetDefaults", func() bool { return s.SetDefaults(tree) == nil }},
+		{"Validate", func() bool { return len(s.Validate(nil, tree, nil)) == 0 }},
+		{"Update", func() bool { return len(s.Validate(nil, tree, old)) == 0 }},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !bb.run() {
+					b.Fatal("the object is wrong")
+				}
+			}
+		})
+	}
+}
+
+// An object that is right costs little: the way to a value is kept in one slice, and spelled only for a mistake.
+func TestAllocations(t *testing.T) {
+	s, tree := parseSchema(t, widget), parseTree(t, widgetObject)
+	for _, tt := range []struct {
+		name string
+		max  float64
+		run  func()
+	}{
+		{"Prune", 4, func() { s.Prune(tree) }},
+		{"SetDefaults", 0, func() { _ = s.SetDefaults(tree) }},
+		{"Validate", 10, func() { s.Validate(nil, tree, nil) }},
+	} {
+		if got := testing.AllocsPerRun(100, tt.run); got > tt.max {
+			t.Errorf("%s: got %v allocations, want at most %v", tt.name, got, tt.max)
+		}
+	}
+}
