@@ -17,12 +17,13 @@
 //   - The cache equals the store at its revision (Resource.Verify).
 //   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
 //
-// Goroutines: one that reads the watch, one that trims idle windows, one for each load under way. Close waits for all.
-// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, shelf.mu. None is held across I/O, decoding or a callback.
+// Goroutines: one that reads the watch, one that trims idle windows, one for each load under way and each resource whose
+// history is being read. Close waits for all.
+// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then one of shelf.mu and history.mu. None is held across I/O, decoding or a callback.
 //
 // Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
-// Read: cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, watch.go, write.go,
-// own.go.
+// Read: cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, watch.go,
+// history.go, past.go, write.go, own.go.
 package cache
 
 import (
@@ -44,7 +45,8 @@ type Config struct {
 	Prefix string
 	// WindowEvents is how many changes a resource remembers at most, default 10,000.
 	WindowEvents int
-	// WindowBytes bounds the objects that only the window of a resource holds, default 16 MiB.
+	// WindowBytes bounds the objects that only the window of a resource holds, default 16 MiB; and as much again those of
+	// the history before it, while watchers read that.
 	WindowBytes int64
 	// WindowAge is how long changes are remembered beyond the last 100, default 75 s.
 	WindowAge time.Duration
@@ -410,6 +412,17 @@ func (c *Cache) janitor() {
 			}
 		}
 	}
+}
+
+// spawn runs f in a goroutine that Close waits for. It returns false if the cache is closed.
+func (c *Cache) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closed {
+		return false
+	}
+	c.wg.Go(f)
+	return true
 }
 
 func closed(op, key string) error { return &storage.Error{Op: op, Key: key, Kind: storage.Closed} }

@@ -19,9 +19,9 @@ import (
 )
 
 // engines are the stores under the cache.
-var engines = map[string]func(t *testing.T) storage.Store{
-	"memory": func(*testing.T) storage.Store { return memory.New(memory.Config{}) },
-	"embedded": func(t *testing.T) storage.Store {
+var engines = map[string]func(t testing.TB) storage.Store{
+	"memory": func(testing.TB) storage.Store { return memory.New(memory.Config{}) },
+	"embedded": func(t testing.TB) storage.Store {
 		s, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 		if err != nil {
 			t.Fatal(err)

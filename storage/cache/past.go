@@ -2,80 +2,187 @@ package cache
 
 import (
 	"context"
-	"strings"
 
 	"github.com/coracle-project/coracle/storage"
 )
 
-// past reads changes from before the window out of the store's history, for one watcher. It is left as soon as the
-// window goes on where it has arrived, so that a restarted server needs no relist of its clients.
-type past struct {
-	cursor storage.Cursor
+// stretch is the changes of a resource between two revisions, as the store's history has them. It is immutable and
+// shared by all watchers that pass through it.
+type stretch struct {
+	after, upto storage.Revision // changes has every change after the one and up to the other
+	changes     []*change
+	bytes       int64
 }
 
-func (r *Resource) openPast(ctx context.Context, opts *WatchOptions) (*past, error) {
-	prefix := opts.Prefix
-	if opts.Key != "" {
-		prefix = opts.Key[:strings.LastIndexByte(opts.Key, '/')+1]
-	}
-	cursor, err := r.c.store.Watch(ctx, storage.WatchRequest{Prefix: prefix, After: opts.After, Prev: true})
-	if err != nil {
-		return nil, err
-	}
-	return &past{cursor: cursor}, nil
+// stretchOverhead is what a stretch holds beside its changes, roughly, in bytes.
+const stretchOverhead = 256
+
+// source is a cursor over the store's history of a resource.
+type source struct {
+	r      *Resource
+	cursor storage.Cursor   // nil if closed
+	pos    storage.Revision // everything up to here has been taken
+	rest   storage.Batch    // of the last batch, what has not been taken
 }
 
-// collectPast adds the next changes of the store's history, and joins the window if it can.
-func (w *Watcher) collectPast(ctx context.Context, p *past) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(w.r.c.ctx, cancel)() // Cache.Close ends the wait
-	p.cursor.Progress()                          // there may be no change between here and the window
-	batch, err := p.cursor.Next(ctx)
-	if w.r.c.ctx.Err() != nil {
-		return closed("watch", w.key.prefix)
+// seek makes rev the position.
+func (src *source) seek(ctx context.Context, rev storage.Revision) error {
+	if src.cursor != nil && src.pos == rev {
+		return nil
 	}
+	src.close()
+	cursor, err := src.r.c.store.Watch(ctx, storage.WatchRequest{Prefix: src.r.cfg.Prefix, After: rev, Prev: true})
 	if err != nil {
 		return err
 	}
-	s := w.epoch.state.Load()
-	for i := range batch.Events {
-		ch, err := w.r.pastChange(s, &batch.Events[i])
-		if err == nil {
-			err = w.add(ch)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	w.upto = max(w.upto, batch.Rev)
-	if batch.Rev >= s.floor {
-		w.pos.Store(s.seqAfter(batch.Rev))
-		w.opts.After = batch.Rev // the window may have to come here yet, with changes that have just been sent
-		if w.past.CompareAndSwap(p, nil) {
-			p.cursor.Close()
-		}
-	}
+	src.cursor, src.pos = cursor, rev
 	return nil
 }
 
-// pastChange makes a change of a store event that brings its previous value. Objects that the cache has are used.
-func (r *Resource) pastChange(s *state, ev *storage.Event) (*change, error) {
-	object := func(e storage.Entry) *Object {
-		if o, ok := s.tree.Get(e.Key); ok && o.Rev == e.Rev {
-			return o
+func (src *source) close() {
+	if cursor := src.release(); cursor != nil {
+		cursor.Close()
+	}
+}
+
+// release returns the cursor, or nil, to be closed.
+func (src *source) release() storage.Cursor {
+	cursor := src.cursor
+	src.cursor, src.rest = nil, storage.Batch{}
+	return cursor
+}
+
+// next returns what has not been taken, or waits for more.
+func (src *source) next(ctx context.Context) (storage.Batch, error) {
+	if len(src.rest.Events) > 0 {
+		return src.rest, nil
+	}
+	src.cursor.Progress() // there may be no change between here and the window
+	return src.cursor.Next(ctx)
+}
+
+// read returns the stretch that begins at from and ends at until (if that is not 0), where the window begins, or when
+// it has limit bytes. It is not empty: it reaches beyond from.
+func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revision, limit int64) (*stretch, error) {
+	if err := src.seek(ctx, from); err != nil {
+		return nil, err
+	}
+	st := &stretch{after: from, upto: from, bytes: stretchOverhead}
+	maker := changeMaker{r: src.r, last: map[string]*Object{}}
+	for st.bytes < limit {
+		maker.state = e.state.Load()
+		if st.upto >= maker.state.floor || until != 0 && st.upto >= until {
+			src.close() // who has come here needs the store no more
+			break
 		}
-		return r.decode(e)
+		batch, err := src.next(ctx)
+		if err == nil {
+			err = src.take(st, &maker, batch, until, limit)
+		}
+		if err != nil {
+			src.close()
+			if st.upto > from && ctx.Err() == nil { // it will be met again
+				break
+			}
+			return nil, err
+		}
 	}
+	return st, nil
+}
+
+// take moves the events of a batch into st, up to until, or until st has limit bytes; then the rest is kept.
+func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, until storage.Revision, limit int64) error {
+	src.rest = storage.Batch{}
+	for i := range batch.Events {
+		ev := &batch.Events[i]
+		beyond := until != 0 && ev.Rev > until
+		if beyond || st.bytes >= limit && ev.Rev > st.upto { // a revision is not taken apart
+			if beyond {
+				st.upto = until
+			}
+			src.pos, src.rest = st.upto, storage.Batch{Events: batch.Events[i:], Rev: batch.Rev}
+			return nil
+		}
+		ch, bytes, err := maker.make(ev)
+		if err != nil {
+			return err
+		}
+		st.changes = append(st.changes, ch)
+		st.bytes += bytes
+		st.upto = ev.Rev
+	}
+	if st.upto = max(st.upto, batch.Rev); until != 0 {
+		st.upto = min(st.upto, until)
+	}
+	src.pos = st.upto
+	return nil
+}
+
+// changeMaker makes changes of store events that bring their previous values. Objects that are known are used again.
+type changeMaker struct {
+	r     *Resource
+	state *state
+	last  map[string]*Object // by key: the state after the last change
+}
+
+// make returns the change of an event and the bytes that it alone holds.
+func (m *changeMaker) make(ev *storage.Event) (*change, int64, error) {
 	ch := &change{key: ev.Key, rev: ev.Rev}
-	if !ev.Deleted {
-		ch.obj = object(storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev, Stale: ev.Stale, Err: ev.Err})
-	}
+	bytes := int64(128)
 	if !ev.Created {
 		if ev.Prev == nil { // the store has compacted it, or cannot read it
-			return nil, &storage.Error{Op: "watch", Key: ev.Key, Kind: storage.Compacted}
+			return nil, 0, &storage.Error{Op: "watch", Key: ev.Key, Kind: storage.Compacted}
 		}
-		ch.prev = object(storage.Entry{Key: ev.Key, Value: ev.Prev, Rev: ev.PrevRev})
+		ch.prev = m.object(storage.Entry{Key: ev.Key, Value: ev.Prev, Rev: ev.PrevRev}, &bytes)
 	}
-	return ch, nil
+	if ev.Deleted {
+		delete(m.last, ev.Key)
+		if ch.prev != nil {
+			bytes += int64(len(ch.prev.data)) // gone
+		}
+		return ch, bytes, nil
+	}
+	ch.obj = m.object(storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev, Stale: ev.Stale, Err: ev.Err}, &bytes)
+	m.last[ev.Key] = ch.obj
+	return ch, bytes, nil
+}
+
+func (m *changeMaker) object(e storage.Entry, bytes *int64) *Object {
+	if o := m.last[e.Key]; o != nil && o.Rev == e.Rev {
+		return o
+	}
+	if o, ok := m.state.tree.Get(e.Key); ok && o.Rev == e.Rev {
+		return o
+	}
+	o := m.r.decode(e)
+	*bytes += o.size()
+	return o
+}
+
+// collectPast adds the next changes from before the window, or joins the window if it begins here.
+func (w *Watcher) collectPast(ctx context.Context) error {
+	if s := w.epoch.state.Load(); w.past >= s.floor {
+		w.pos.Store(s.seqAfter(w.past))
+		w.opts.After = w.past // the window may have to come here yet, with changes that have just been sent
+		w.past = 0
+		return nil
+	}
+	st, err := w.epoch.history.after(ctx, w.past)
+	if err != nil {
+		return err
+	}
+	i := firstAfter(st.changes, w.past)
+	for ; i < len(st.changes); i++ {
+		ch := st.changes[i]
+		if len(w.buf) >= maxEvents && ch.rev > w.past { // a revision is not taken apart
+			return nil
+		}
+		if err := w.add(ch); err != nil {
+			return err
+		}
+		w.past = ch.rev
+	}
+	w.past = st.upto
+	w.upto = max(w.upto, st.upto)
+	return nil
 }

@@ -85,6 +85,7 @@ type epoch struct {
 	// prefix is where the "/" that ends the resource's prefix stands.
 	prefix  int
 	groupBy []string
+	history *history
 
 	mu struct {
 		sync.Mutex
@@ -220,6 +221,7 @@ func (r *Resource) begin(t *tree, first *state) error {
 	e := &epoch{prefix: len(r.cfg.Prefix) - 1, groupBy: r.cfg.GroupBy}
 	e.mu.groups = map[groupKey]*group{}
 	e.mu.watchers = map[*Watcher]struct{}{}
+	e.history = newHistory(r, e)
 	first.epoch, first.tree, first.first = e, t.IsoCopy(), 1
 	e.state.Store(first)
 	for {
@@ -309,6 +311,7 @@ func (r *Resource) end(err error) {
 	}
 	e.end.Store(&err)
 	e.wakeAll()
+	e.history.close()
 }
 
 // decode makes the object of an entry. A value that cannot be decoded, or that the store could not read, gives a broken

@@ -65,11 +65,7 @@ func (c *Cache) handOver() {
 	more := q.asking
 	q.mu.Unlock()
 	if more {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if !c.mu.closed { // else those who wait see the end of c.ctx
-			c.wg.Go(c.ask)
-		}
+		c.spawn(c.ask) // if the cache is closed, those who wait see the end of c.ctx
 	}
 }
 

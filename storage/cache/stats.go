@@ -27,8 +27,9 @@ type ResourceStats struct {
 	Window       int              // changes that can be watched
 	WindowFloor  storage.Revision // watches after this one are served from the window
 	WindowBytes  int64
-	Snapshots    int // past states kept for lists
-	Forms        int // other forms kept beside objects; those of objects that are gone count until they are swept
+	HistoryBytes int64 // of changes from before the window, kept for watchers that resume
+	Snapshots    int   // past states kept for lists
+	Forms        int   // other forms kept beside objects; those of objects that are gone count until they are swept
 	FormBytes    int64
 	Watchers     []WatcherStats
 }
@@ -80,6 +81,7 @@ func (r *Resource) Stats() ResourceStats {
 	s := e.state.Load()
 	st.Loaded, st.Objects, st.Last = true, s.tree.Len(), s.last
 	st.Window, st.WindowFloor, st.WindowBytes = len(s.events), s.floor, s.bytes
+	st.HistoryBytes = e.history.size()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for w := range e.mu.watchers {

@@ -66,13 +66,13 @@ type Watcher struct {
 
 	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
 	initial atomic.Pointer[initial] // the state still to be sent; taken away if that takes too long
-	past    atomic.Pointer[past]    // the store's history, until it has caught up with the window; nil then
 	cell    atomic.Pointer[cell]    // of group; nothing between pos and cell.from concerns us; nil if unknown; written by Next
 	done    atomic.Bool             // Close was called
 
 	// Owned by Next.
 
 	begin bool             // initial has not been sent to its end
+	past  storage.Revision // what comes after this is before the window; 0 once the window has been reached
 	upto  storage.Revision // everything up to here has been sent
 	buf   []Event
 
@@ -110,12 +110,11 @@ func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, erro
 	case opts.After >= s.floor:
 		w.pos.Store(s.seqAfter(opts.After))
 	default:
-		p, err := r.openPast(ctx, &opts)
-		if err != nil {
+		w.past = opts.After
+		if _, err := s.epoch.history.after(ctx, w.past); err != nil {
 			w.Close()
 			return nil, err
 		}
-		w.past.Store(p)
 	}
 	return w, nil
 }
@@ -154,9 +153,6 @@ func (w *Watcher) Close() {
 	}
 	w.epoch.leave(w)
 	w.initial.Store(nil)
-	if p := w.past.Swap(nil); p != nil {
-		p.cursor.Close()
-	}
 }
 
 // SetDeadline asks for a last bookmark shortly before t, so that the client can resume from there. It has no effect
@@ -190,14 +186,13 @@ func (w *Watcher) collect(ctx context.Context) (*cell, error) {
 	if err := w.epoch.end.Load(); err != nil {
 		return nil, *err
 	}
-	past := w.past.Load()
 	switch {
 	case w.done.Load():
 		return nil, closed("watch", w.key.prefix)
 	case w.begin:
 		return nil, w.collectInitial()
-	case past != nil:
-		return nil, w.collectPast(ctx, past)
+	case w.past != 0:
+		return nil, w.collectPast(ctx)
 	}
 	return w.collectWindow()
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"sort"
 	"sync/atomic"
 	"time"
 
@@ -159,10 +160,13 @@ func (s *state) copyEvents() {
 	s.dead = 0
 }
 
-// trim shrinks the window, the kept snapshots and the forms of a resource that may have become quiet. The array is
-// copied, so that the dropped changes are released.
+// trim shrinks what a resource that may have become quiet keeps: window, snapshots, forms and the history before the
+// window. The array of the window is copied, so that the dropped changes are released.
 func (r *Resource) trim(now time.Time) {
 	r.shelf.trim()
+	if e := r.epoch.Load(); e != nil {
+		e.history.trim(now)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dropKeptLocked(now)
@@ -183,13 +187,10 @@ func (r *Resource) trim(now time.Time) {
 
 // seqAfter returns the sequence number of the first change after rev, which must be at least floor.
 func (s *state) seqAfter(rev storage.Revision) uint64 {
-	lo, hi := 0, len(s.events)
-	for lo < hi {
-		if mid := (lo + hi) / 2; s.events[mid].rev <= rev {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return s.first + uint64(lo)
+	return s.first + uint64(firstAfter(s.events, rev))
+}
+
+// firstAfter returns the index of the first change after rev.
+func firstAfter(changes []*change, rev storage.Revision) int {
+	return sort.Search(len(changes), func(i int) bool { return changes[i].rev > rev })
 }

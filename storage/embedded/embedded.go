@@ -11,7 +11,7 @@
 // Revision is one atomic load.
 //
 // Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, server.go, watch.go, room.go, trim_linux.go, log.go.
+// Read: embedded.go, server.go, watch.go, past.go, room.go, trim_linux.go, log.go.
 package embedded
 
 import (

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 
 	"github.com/coracle-project/coracle/storage"
@@ -15,7 +14,7 @@ import (
 
 const (
 	// Bounds of what a cursor holds ready. The server holds 128 more changes; a watcher behind those is served
-	// from the database in steps of 100 ms.
+	// from the database in slow steps.
 	maxQueued      = 16384
 	maxQueuedBytes = 16 << 20
 
@@ -23,14 +22,19 @@ const (
 	progressAgain = 20 * time.Millisecond
 )
 
-// cursor is one watcher of the server. Its loop empties the server's short channel into a bounded queue, since a
-// watcher that lets the channel fill up is demoted to slow steps.
+// cursor reads what has happened from the database (see readPast) and is then a watcher of the server. Its loop empties
+// the server's short channel into a bounded queue, since a watcher that lets the channel fill up is demoted to slow steps.
 type cursor struct {
 	store *Store
 	req   storage.WatchRequest
 	ws    mvcc.WatchStream
+
+	// Owned by Next.
+
+	pos   storage.Revision // everything up to here has been yielded
+	live  bool             // the past has been read
+	until int64            // and reaches up to here, or 0; what the server sends of it is left out
 	id    mvcc.WatchID
-	pos   storage.Revision // of the last batch; owned by Next
 
 	mu struct {
 		sync.Mutex
@@ -56,25 +60,25 @@ func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Curs
 	if s.cursors.open == nil {
 		return nil, closedError(req.Prefix)
 	}
-	start := int64(req.After) + 1
+	now, start := s.kv.Rev(), int64(req.After)+1
 	if req.After == 0 {
-		req.After = storage.Revision(s.kv.Rev())
+		req.After = storage.Revision(now)
 		start = 0 // the server's own word for it; a number might be behind already, and such a watcher begins slowly
-	}
-	// A member that was never compacted says -1.
-	if first := s.kv.FirstRev(); int64(req.After)+1 < first {
-		return nil, &storage.Error{Op: "watch", Key: req.Prefix, Kind: storage.Compacted, Rev: storage.Revision(first)}
 	}
 	c := &cursor{store: s, req: req, pos: req.After, ws: s.kv.NewWatchStream(),
 		ready: make(chan struct{}, 1), space: make(chan struct{}, 1), kick: make(chan struct{}, 1),
 		closing: make(chan struct{}), done: make(chan struct{})}
-	end := rangeEnd([]byte(clientv3.GetPrefixRangeEnd(req.Prefix)))
-	id, err := c.ws.Watch(context.Background(), clientv3.AutoWatchID, []byte(req.Prefix), end, start)
+	var err error
+	// A member that was never compacted says -1.
+	if first := s.kv.FirstRev(); int64(req.After)+1 < first {
+		err = c.compacted(first)
+	} else if c.live = start == 0 || start > now; c.live {
+		err = c.watch(start)
+	}
 	if err != nil {
 		c.ws.Close()
-		return nil, &storage.Error{Op: "watch", Key: req.Prefix, Kind: storage.Unavailable, Err: err}
+		return nil, err
 	}
-	c.id = id
 	s.cursors.open[c] = struct{}{}
 	go c.run()
 	return c, nil
@@ -82,6 +86,10 @@ func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Curs
 
 func closedError(prefix string) error {
 	return &storage.Error{Op: "watch", Key: prefix, Kind: storage.Closed}
+}
+
+func (c *cursor) compacted(first int64) error {
+	return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Compacted, Rev: storage.Revision(first)}
 }
 
 // run moves responses into the queue until the stream is closed.
@@ -143,6 +151,15 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 			return storage.Batch{}, closedError(c.req.Prefix)
 		default:
 		}
+		if !c.live {
+			if batch, err := c.readPast(); err != nil || len(batch.Events) > 0 {
+				return batch, err
+			}
+			if err := ctx.Err(); err != nil {
+				return storage.Batch{}, err
+			}
+			continue
+		}
 		select {
 		case <-c.ready:
 			batch, err := c.batch(c.take())
@@ -178,23 +195,15 @@ func (c *cursor) batch(responses []mvcc.WatchResponse) (storage.Batch, error) {
 				c.push(resp)
 				break
 			}
-			return b, &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Compacted,
-				Rev: storage.Revision(resp.CompactRevision)}
+			return b, c.compacted(resp.CompactRevision)
 		}
-		for _, ev := range resp.Events {
-			if c.req.Prev && !(ev.Type == mvccpb.Event_PUT && ev.Kv.CreateRevision == ev.Kv.ModRevision) {
-				ev = &mvccpb.Event{Type: ev.Type, Kv: ev.Kv, PrevKv: c.previous(ev)}
-			}
-			e, ok := etcd.Event(ev, c.req.Prev)
-			if !ok {
-				return storage.Batch{}, &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Compacted}
-			}
-			b.Events = append(b.Events, e)
+		if err := c.add(&b, resp.Events); err != nil {
+			return storage.Batch{}, err
 		}
-		if len(resp.Events) > 0 {
-			b.Rev = b.Events[len(b.Events)-1].Rev
-		} else { // progress; a response with events may be ahead of what has been sent
+		if len(resp.Events) == 0 { // progress; a response with events may be ahead of what has been sent
 			b.Rev = max(b.Rev, storage.Revision(resp.Revision))
+		} else if n := len(b.Events); n > 0 {
+			b.Rev = b.Events[n-1].Rev
 		}
 	}
 	if b.Rev != 0 {
@@ -203,6 +212,27 @@ func (c *cursor) batch(responses []mvcc.WatchResponse) (storage.Batch, error) {
 		c.store.Saw(b.Rev)
 	}
 	return b, nil
+}
+
+// add converts the server's events, and leaves out what the past has brought.
+func (c *cursor) add(b *storage.Batch, events []*mvccpb.Event) error {
+	for _, ev := range events {
+		if c.live && ev.Kv.ModRevision <= c.until {
+			continue
+		}
+		if c.req.Prev && !(ev.Type == mvccpb.Event_PUT && ev.Kv.CreateRevision == ev.Kv.ModRevision) {
+			ev = &mvccpb.Event{Type: ev.Type, Kv: ev.Kv, PrevKv: c.previous(ev)}
+		}
+		e, ok := etcd.Event(ev, c.req.Prev)
+		if !ok && c.store.IsClosed() {
+			return closedError(c.req.Prefix)
+		}
+		if !ok {
+			return c.compacted(0)
+		}
+		b.Events = append(b.Events, e)
+	}
+	return nil
 }
 
 // previous reads the value that an event has replaced, nil if it is not there any more.

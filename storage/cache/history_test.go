@@ -1,0 +1,311 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// churn writes n changes round robin to keys objects of about size bytes, as a server did before it was restarted. It
+// returns the revision before and after.
+func churn(t testing.TB, store storage.Store, keys, n, size int) (before, after storage.Revision) {
+	t.Helper()
+	before = put(t, store, "/registry/others/begin", "v", nil)
+	const writers = 16 // share what syncing costs
+	var wg sync.WaitGroup
+	for g := range writers {
+		wg.Go(func() {
+			for i := g; i < n; i += writers {
+				key := fmt.Sprintf("%sns/%05d", things, i%keys)
+				if _, err := store.Put(t.Context(), key, body(key, strings.Repeat("x", size), nil), storage.Pre{}, 0); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	after, err := store.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return before, after
+}
+
+// resume watches one object each from a revision until each has got want events, and returns the most goroutines that
+// there were beside the watchers'.
+func resume(t testing.TB, r *cache.Resource, watchers, want int, after storage.Revision) (goroutines int) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	var most atomic.Int64
+	var wg sync.WaitGroup
+	for i := range watchers {
+		wg.Go(func() {
+			w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, Key: fmt.Sprintf("%sns/%05d", things, i), After: after})
+			if err != nil {
+				t.Errorf("Watch: %v", err)
+				return
+			}
+			defer w.Close()
+			last := after
+			for n := 0; n < want; {
+				events, err := w.Next(t.Context())
+				if err != nil {
+					t.Errorf("Next after %d of %d: %v", n, want, err)
+					return
+				}
+				for _, e := range events {
+					if e.Rev <= last || e.Type == cache.Added && n > 0 {
+						t.Errorf("event %d: got %+v after %d", n, e, last)
+					}
+					last = e.Rev
+					n++
+				}
+			}
+			if n := int64(runtime.NumGoroutine()); n > most.Load() {
+				most.Store(n)
+			}
+		})
+	}
+	wg.Wait()
+	return int(most.Load()) - before - watchers
+}
+
+// TestManyResume: watchers that resume from before the window cost no goroutine and no watch each.
+func TestManyResume(t *testing.T) {
+	const watchers, changes = 200, 4000
+	for engine, open := range engines {
+		t.Run(engine, func(t *testing.T) {
+			var watches atomic.Int64
+			u := &unruly{Store: open(t)}
+			u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+				watches.Add(1)
+				return u.Store.Watch(ctx, req)
+			}
+			r, store, _ := openOn(t, u, cache.Config{})
+			before, _ := churn(t, store, watchers, changes, 100)
+			if n := resume(t, r, watchers, changes/watchers, before); n > 20 {
+				t.Errorf("%d watchers took %d goroutines beside their own", watchers, n)
+			}
+			if n := watches.Load(); n > 5 {
+				t.Errorf("%d watchers took %d watches of the store", watchers, n)
+			}
+			if st := r.Stats(); st.HistoryBytes == 0 {
+				t.Errorf("Stats: got no bytes of history")
+			}
+		})
+	}
+}
+
+// TestHistoryInParts: a stretch that is larger than the bound is served in parts, to those who are at different places
+// as well, and nobody misses or repeats anything.
+func TestHistoryInParts(t *testing.T) {
+	const keys, changes, bound = 20, 2000, 64 << 10
+	for engine, open := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			r, store, _ := openOn(t, open(t), cache.Config{WindowBytes: bound})
+			before, after := churn(t, store, keys, changes, 400)
+			var wg sync.WaitGroup
+			for g := range 30 {
+				wg.Go(func() {
+					from := before + storage.Revision(g*changes/30)
+					w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: from})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer w.Close()
+					for next := from + 1; next <= after; {
+						events, err := w.Next(t.Context())
+						if err != nil {
+							t.Errorf("Next before %d: %v", next, err)
+							return
+						}
+						for _, e := range events {
+							if e.Rev != next {
+								t.Errorf("watch after %d: got %d, want %d", from, e.Rev, next)
+								return
+							}
+							next++
+						}
+						if n := r.Stats().HistoryBytes; n > bound {
+							t.Errorf("history: got %d bytes, want at most %d", n, bound)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// TestHistoryIdle: what was read of the history is dropped after a while, and the cursor closed.
+func TestHistoryIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var open atomic.Int64
+		u := &unruly{Store: memory.New(memory.Config{})}
+		u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+			cur, err := u.Store.Watch(ctx, req)
+			if err != nil || !req.Prev {
+				return cur, err
+			}
+			open.Add(1)
+			return &counted{cur, &open}, nil
+		}
+		r, store, _ := openOn(t, u, cache.Config{WindowBytes: 64 << 10})
+		before, _ := churn(t, store, 10, 1000, 400)
+		w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
+		if n := r.Stats().HistoryBytes; n == 0 || open.Load() != 1 {
+			t.Errorf("after the first stretch: got %d bytes and %d cursors, want some and 1", n, open.Load())
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if n := r.Stats().HistoryBytes; n != 0 || open.Load() != 0 {
+			t.Errorf("after two minutes: got %d bytes and %d cursors, want 0", n, open.Load())
+		}
+		for n := 0; n < 1000; {
+			events, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(events)
+		}
+		if open.Load() != 0 {
+			t.Errorf("after the last stretch: got %d cursors, want 0", open.Load())
+		}
+	})
+}
+
+// counted is a cursor that notes that it is open.
+type counted struct {
+	storage.Cursor
+	open *atomic.Int64
+}
+
+func (c *counted) Close() {
+	c.open.Add(-1)
+	c.Cursor.Close()
+}
+
+// stuck returns a store whose history yields nothing.
+func stuck() *unruly {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		if req.Prev {
+			return &silent{done: make(chan struct{})}, nil
+		}
+		return u.Store.Watch(ctx, req)
+	}
+	return u
+}
+
+// TestHistoryWaits: the wait for the history ends with the context, the resource or the cache.
+func TestHistoryWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(r *cache.Resource, c *cache.Cache, cancel func())
+		want error
+	}{
+		{"context", func(_ *cache.Resource, _ *cache.Cache, cancel func()) { cancel() }, context.Canceled},
+		{"resource", func(r *cache.Resource, _ *cache.Cache, _ func()) { r.Close() }, storage.Closed},
+		{"cache", func(_ *cache.Resource, c *cache.Cache, _ func()) { c.Close() }, storage.Closed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, store, c := openOn(t, stuck(), cache.Config{})
+				before, _ := churn(t, store, 1, 10, 10)
+				settle(t, r)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				result := make(chan error, 2)
+				for i := range 2 {
+					go func() {
+						_, err := r.Watch(ctx, cache.WatchOptions{Prefix: things, After: before + storage.Revision(i)})
+						result <- err
+					}()
+				}
+				synctest.Wait()
+				tt.end(r, c, cancel)
+				for range 2 {
+					if err := <-result; !errors.Is(err, tt.want) {
+						t.Errorf("Watch: got %v, want %v", err, tt.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestHistoryFails: an error of the store reaches those who wait; the next to come try again.
+func TestHistoryFails(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	var fails atomic.Bool
+	fails.Store(true)
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		if req.Prev && fails.Load() {
+			return nil, fail(storage.Unavailable)
+		}
+		return u.Store.Watch(ctx, req)
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	before, after := churn(t, store, 1, 10, 10)
+	opts := cache.WatchOptions{Prefix: things, After: before}
+	if _, err := r.Watch(t.Context(), opts); !errors.Is(err, storage.Unavailable) {
+		t.Errorf("Watch: got %v, want %v", err, storage.Unavailable)
+	}
+	fails.Store(false)
+	if events, err := watch(t, r, opts).Next(t.Context()); err != nil || len(events) != int(after-before) {
+		t.Errorf("Next: got %d events, %v, want %d", len(events), err, after-before)
+	}
+	if err := store.Compact(t.Context(), after); err != nil {
+		t.Fatal(err)
+	}
+	opts.After = before - 1
+	if _, err := r.Watch(t.Context(), opts); !errors.Is(err, storage.Compacted) {
+		t.Errorf("Watch behind the store's history: got %v, want %v", err, storage.Compacted)
+	}
+	opts.After = before // is at hand
+	if events, err := watch(t, r, opts).Next(t.Context()); err != nil || len(events) != int(after-before) {
+		t.Errorf("Next: got %d events, %v, want %d", len(events), err, after-before)
+	}
+}
+
+// BenchmarkResume is a restart: 1,000 watchers of one object each resume 10,000 changes back. It shows the time until
+// the last has all of its events, and all memory that was allocated until then.
+func BenchmarkResume(b *testing.B) {
+	const watchers, changes = 1000, 10_000
+	for engine, open := range engines {
+		b.Run(engine, func(b *testing.B) {
+			store := open(b)
+			defer store.Close()
+			before, _ := churn(b, store, watchers, changes, 900)
+			for b.Loop() {
+				b.StopTimer()
+				c := cache.New(store, cache.Config{})
+				r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+				runtime.GC()
+				var m0, m1 runtime.MemStats
+				runtime.ReadMemStats(&m0)
+				b.StartTimer()
+				resume(b, r, watchers, changes/watchers, before)
+				b.StopTimer()
+				runtime.ReadMemStats(&m1)
+				b.ReportMetric(float64(m1.TotalAlloc-m0.TotalAlloc)/(1<<20), "MiB-alloc")
+				c.Close()
+				b.StartTimer()
+			}
+		})
+	}
+}
