@@ -27,7 +27,7 @@ type update struct {
 // errEmptied ends an update of an object that is to be deleted instead of written.
 var errEmptied = errors.New("the last finalizer is gone")
 
-// Update changes an object, or creates it where the strategy allows that. See router.Updater.
+// Update changes an object, or creates it where the strategy allows that; a door creates nothing. See router.Updater.
 //
 // The change starts from the cached bytes and is made again on a fresh read if they turn out to be stale.
 func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
@@ -50,7 +50,7 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 func (u *update) run() (*cache.Object, error) {
 	s := u.s
 	opts := cache.UpdateOptions{
-		AllowCreate: s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate,
+		AllowCreate: s.subresource == "" && (s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate),
 		DryRun:      u.r.DryRun,
 	}
 	for try := 1; ; try++ {
