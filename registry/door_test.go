@@ -61,6 +61,18 @@ func TestOwnedFields(t *testing.T) {
 	}
 }
 
+// TestRefusedChangesAreNotCounted: what a door takes back has not changed, whatever a strategy makes of changes.
+func TestRefusedChangesAreNotCounted(t *testing.T) {
+	k := newKit(t, options{resource: owned})
+	w := k.create(named("a"))
+	w.Spec.Grace = 9
+	before := k.revision()
+	got, _, err := k.put(k.Store, w)
+	if err != nil || got.Generation != 1 || k.revision() != before {
+		t.Errorf("got generation %d, %v, revision %d to %d, want nothing to happen", got.Generation, err, before, k.revision())
+	}
+}
+
 // TestOwnedFieldsOfGizmos is TestOwnedFields for a kind without a Go type.
 func TestOwnedFieldsOfGizmos(t *testing.T) {
 	res := gizmos(gizmoKind(t))

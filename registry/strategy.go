@@ -44,7 +44,7 @@ type StrategyOf[T meta.Object] struct {
 	// Prepare drops what a client may not set on create, such as status, and sets what the server owns.
 	Prepare func(r *Request, obj T)
 	// PrepareUpdate keeps from old what this door may not change and Owns cannot say, and bumps ObjectMeta.Generation,
-	// which comes in as old's, when the kind counts the change.
+	// which comes in as old's, when the kind counts the change. What Owns takes back is as in old already.
 	PrepareUpdate func(r *Request, obj, old T)
 
 	Validate       func(r *Request, obj T) field.ErrorList

@@ -140,11 +140,11 @@ func (w *write) beforeUpdate() error {
 	if m.DeletionGracePeriodSeconds == nil {
 		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
 	}
-	if s.strategy.PrepareUpdate != nil {
-		s.strategy.PrepareUpdate(w.r, w.obj, w.old)
-	}
 	if s.takeBack != nil {
 		s.takeBack(w.obj, w.old)
+	}
+	if s.strategy.PrepareUpdate != nil {
+		s.strategy.PrepareUpdate(w.r, w.obj, w.old)
 	}
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)

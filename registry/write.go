@@ -21,8 +21,8 @@ import (
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again
 //	reserve    take what is counted outside of the object                                           (finish)
+//	take back  what this door may not set: whatever follows sees only changes that are allowed
 //	prepare    the strategy and the store fill in what the server owns
-//	take back  what this door may not set
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
 //	encode     once: these bytes are stored, answered, and come back through the watch
