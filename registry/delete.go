@@ -62,14 +62,14 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 		d.opts = &own
 		var err error
 		if d.old, err = s.reader.hub(d.ctx, cur); err != nil {
-			return nil, 0, s.namedError(cur, err)
+			return nil, 0, s.namedError(d.ctx, cur, err)
 		}
 		if err := d.admit(); err != nil {
 			return nil, 0, err
 		}
 		obj, err := s.reader.hub(d.ctx, cur)
 		if err != nil {
-			return nil, 0, s.namedError(cur, err)
+			return nil, 0, s.namedError(d.ctx, cur, err)
 		}
 		marked, gone, err = d.decide(obj)
 		if err != nil {

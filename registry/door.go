@@ -68,16 +68,16 @@ func (s *Store) present(ctx context.Context, obj *cache.Object) (request.Encoded
 	}
 	hub, err := s.reader.hub(ctx, obj)
 	if err != nil {
-		return nil, s.namedError(obj, err)
+		return nil, s.namedError(ctx, obj, err)
 	}
 	shown, err := s.kind.Convert(ctx, s.show(hub), s.fixed.Version)
 	if err != nil {
-		return nil, s.namedError(obj, err)
+		return nil, s.namedError(ctx, obj, err)
 	}
 	shown.GetTypeMeta().SetGroupVersionKind(s.fixed)
 	data, err := s.kind.Append(nil, shown, codec.Media{})
 	if err != nil {
-		return nil, s.namedError(obj, err)
+		return nil, s.namedError(ctx, obj, err)
 	}
 	return &made{data: data, form: s.FormOf(s.fixed.Version, codec.Media{}), rev: obj.Revision()}, nil
 }

@@ -120,7 +120,7 @@ func (sel *selector) matchMine(o *cache.Object) bool {
 	}
 	var peek codec.Peek
 	if err := sel.mine.json.Peek(data, &peek); err != nil {
-		sel.err = sel.s.namedError(o, err)
+		sel.err = sel.s.namedError(sel.ctx, o, err)
 		return true
 	}
 	fields := sel.mine.fieldPairs(&peek)

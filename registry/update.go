@@ -75,7 +75,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	if cur != nil {
 		u.attrs.Operation = admission.Update
 		if u.old, err = u.s.reader.hub(u.ctx, cur); err != nil {
-			return nil, 0, u.s.namedError(cur, err)
+			return nil, 0, u.s.namedError(u.ctx, cur, err)
 		}
 	}
 	if err := u.begin(u.ctx, cur); err != nil {
