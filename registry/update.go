@@ -94,20 +94,23 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 // remove deletes the object whose last finalizer the update took off. The answer is the state that was asked for;
 // watchers see the last one that was stored.
 func (u *update) remove() (*cache.Object, error) {
-	if err := u.reserve(u.ctx, nil, u.old); err != nil {
+	last, err := u.s.objects.Preview(u.key, u.last)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.reserve(u.ctx, nil, u.old); err != nil { // in the place of the update's own, which is not stored
 		return nil, err
 	}
 	if !u.r.DryRun {
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
-		if err != nil && !errors.Is(err, storage.NotFound) {
+		switch {
+		case errors.Is(err, storage.NotFound): // somebody else deleted it, and settles that
+			u.settle(u.ctx, false)
+		case err != nil:
 			return nil, err
 		}
 	}
-	obj, err := u.s.objects.Preview(u.key, u.last)
-	if err != nil {
-		return nil, err
-	}
-	return obj.At(u.emptied.Rev), nil
+	return last.At(u.emptied.Rev), nil
 }
 
 // mayGo reports whether nothing holds a deleted object back.
