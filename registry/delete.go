@@ -241,7 +241,7 @@ func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
 	if p == nil {
 		return nil
 	}
-	gk := d.s.kind.GroupKind()
+	gk := d.s.groupKind()
 	gr := meta.GroupResource{Group: gk.Group, Resource: gk.Kind}
 	if p.UID != nil && *p.UID != m.UID {
 		return meta.NewConflict(gr, m.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+

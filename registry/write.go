@@ -232,7 +232,7 @@ func (w *write) invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return meta.NewInvalid(w.s.reader.kind.GroupKind(), w.obj.GetObjectMeta().Name, errs)
+	return meta.NewInvalid(w.s.groupKind(), w.obj.GetObjectMeta().Name, errs)
 }
 
 // encode makes the stored bytes of obj, and its lease if the kind has a TTL.
