@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -55,6 +56,7 @@ type Actor struct {
 	subresource string
 	namespaced  bool
 	kind        kind.Kind
+	fixed       meta.GroupVersionKind // what a subresource with a kind of its own takes, whatever the version of the resource
 	forms       *forms
 	validate    func(obj meta.Object) field.ErrorList
 	run         func(ctx context.Context, a *Action) (meta.Typed, error)
@@ -86,7 +88,7 @@ func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	}
 	return &Actor{
 		cfg: s.cfg, resource: s.res.GroupResource, subresource: sub.Name, namespaced: s.res.Namespaced, kind: k,
-		forms: newForms(new(atomic.Uint32)), run: sub.Create,
+		fixed: sub.Kind, forms: newForms(new(atomic.Uint32)), run: sub.Create,
 	}, nil
 }
 
@@ -96,6 +98,14 @@ func (c *Actor) Kind() kind.Kind { return c.kind }
 // Create decodes and checks the request as the write pipeline does (see write.go), lets admission decide, and runs it.
 // See router.Creater.
 func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
+	enc, err := c.create(ctx, req)
+	if err != nil {
+		return nil, statusError(err)
+	}
+	return enc, nil
+}
+
+func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error) {
 	obj, err := req.Change(ctx, request.Current{Object: func() (meta.Object, error) { return c.kind.New(), nil }})
 	if err != nil {
 		return nil, err
@@ -110,7 +120,7 @@ func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded
 	a := &admission.Attributes{
 		Operation: admission.Create, Kind: version.GVK, Type: c.kind,
 		Resource:    meta.GroupVersionResource{Group: c.resource.Group, Version: req.Version, Resource: c.resource.Resource},
-		Subresource: c.subresource, Namespace: req.Namespace, Name: firstNonEmpty(req.Name, hub.GetObjectMeta().Name),
+		Subresource: c.subresource, Namespace: req.Namespace, Name: cmp.Or(req.Name, hub.GetObjectMeta().Name),
 		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
 	a.Listen(req.Warn, req.Annotate)
@@ -118,13 +128,13 @@ func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded
 		return nil, err
 	}
 	opts, _ := req.Options.(*meta.CreateOptions)
-	answer, err := c.run(ctx, &Action{
+	out, err := c.run(ctx, &Action{
 		Namespace: req.Namespace, Name: req.Name, Object: a.Object, Options: opts, User: req.User, DryRun: req.DryRun,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.encode(ctx, answer, version)
+	return c.answer(ctx, out, version)
 }
 
 // admit runs what stands between a decoded object and its action.
@@ -164,45 +174,52 @@ func versionOf(obj meta.Typed, k kind.Kind) *kind.Version {
 	return k.Versions()[0]
 }
 
-// encode makes the answer, in the version of the question. A Status is the same in all.
-func (c *Actor) encode(ctx context.Context, answer meta.Typed, version *kind.Version) (request.Encoded, error) {
-	gvk := version.GVK
-	if _, ok := answer.(*meta.Status); ok {
-		gvk = meta.GroupVersionKind{Version: "v1", Kind: "Status"}
-	} else {
-		var err error
-		if answer, err = c.kind.Convert(ctx, answer, gvk.Version); err != nil {
-			return nil, err
-		}
+// answer is what a client is told: an object, and its JSON.
+type answer struct {
+	made
+	obj meta.Typed
+}
+
+// answer makes the answer, in the version of the question. A Status is the same in all.
+func (c *Actor) answer(ctx context.Context, out meta.Typed, version *kind.Version) (*answer, error) {
+	var data []byte
+	var err error
+	if _, ok := out.(*meta.Status); ok {
+		out.GetTypeMeta().SetGroupVersionKind(meta.GroupVersionKind{Version: "v1", Kind: "Status"})
+		data, err = codec.AppendJSON(nil, out)
+	} else if out, err = c.kind.Convert(ctx, out, version.GVK.Version); err == nil {
+		out.GetTypeMeta().SetGroupVersionKind(version.GVK)
+		data, err = c.kind.Append(nil, out, codec.Media{})
 	}
-	answer.GetTypeMeta().SetGroupVersionKind(gvk)
-	data, err := codec.AppendJSON(nil, answer)
 	if err != nil {
 		return nil, err
 	}
-	return &made{data: data, form: c.FormOf(version.GVK.Version, codec.Media{})}, nil
+	return &answer{made{data: data, form: c.FormOf(version.GVK.Version, codec.Media{})}, out}, nil
 }
 
 // FormOf is Store.FormOf for answers.
 func (c *Actor) FormOf(version string, m codec.Media) uint32 {
 	m.Pretty, m.Stream = false, false
-	gk := c.kind.GroupKind()
-	return c.forms.of(meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}, m)
+	gvk := c.fixed
+	if gvk == (meta.GroupVersionKind{}) {
+		gk := c.kind.GroupKind()
+		gvk = meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}
+	}
+	return c.forms.of(gvk, m)
 }
 
 // Encode makes another form of an answer.
 func (c *Actor) Encode(_ context.Context, enc request.Encoded, _ string, m codec.Media) ([]byte, error) {
-	data, _ := enc.Stored()
-	if m.As != "" {
+	a := enc.(*answer)
+	switch {
+	case m.As != "":
 		return nil, meta.NewNotAcceptable("only the whole object can be sent")
+	case m.Type == codec.YAML:
+		return codec.AppendYAML(nil, a.data)
+	case m.Type == codec.Protobuf:
+		return codec.AppendProto(nil, a.obj)
 	}
-	switch m.Type {
-	case codec.YAML:
-		return codec.AppendYAML(nil, data)
-	case codec.Protobuf:
-		return c.cfg.Codecs.Transcode(nil, data, codec.Media{Type: codec.Protobuf})
-	}
-	return data, nil
+	return a.data, nil
 }
 
 // Connecter hands requests on to what a subresource with Connect leads to. All methods may be called at once.
@@ -216,6 +233,14 @@ func (s *Store) Connecter(sub *Subresource) *Connecter { return &Connecter{s, su
 
 // Connect asks admission and returns the handler. See router.Connecter.
 func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
+	h, err := c.connect(ctx, req, path)
+	if err != nil {
+		return nil, statusError(err)
+	}
+	return h, nil
+}
+
+func (c *Connecter) connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	a := c.store.attributes(req, admission.Connect)
 	a.Subresource = c.sub.Name
 	if err := c.store.cfg.Admission.Mutate(ctx, a); err != nil {
@@ -225,11 +250,4 @@ func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string
 		return nil, err
 	}
 	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User})
-}
-
-func firstNonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

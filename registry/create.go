@@ -19,7 +19,7 @@ const maxGenerateTries = 8
 func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
 	w := s.newWrite(req, admission.Create)
 	if err := w.begin(ctx, nil); err != nil {
-		return nil, err
+		return nil, s.apiError(err, req.Name)
 	}
 	m := w.obj.GetObjectMeta()
 	generated := m.Name == "" && m.GenerateName != ""

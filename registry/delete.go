@@ -31,6 +31,9 @@ type deletion struct {
 	key  string
 	// asked are the caller's options, and opts a copy for one try: strategies fill in the grace period.
 	asked, opts *meta.DeleteOptions
+	// cur is the state of the present try. It calls for a mark, which is to be stored, or for the end, or for both.
+	cur          *cache.Object
+	marked, gone bool
 }
 
 // Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
@@ -53,57 +56,56 @@ func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.Delet
 // run decides on the current state whether to mark or to delete, and does it. It fails with storage.Conflict if
 // the state changed meanwhile.
 func (d *deletion) run() (*request.DeleteResult, error) {
-	s := d.s
-	var marked, gone bool // what the current state calls for
-	var final *cache.Object
-	obj, err := s.objects.Update(d.ctx, d.key, cache.UpdateOptions{DryRun: d.r.DryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
-		marked, gone, final = false, false, cur
-		own := *d.asked // what the strategy made of another state does not count for this one
-		d.opts = &own
-		var err error
-		if d.old, err = s.reader.hub(d.ctx, cur); err != nil {
-			return nil, 0, s.namedError(cur, err)
-		}
-		if err := d.admit(); err != nil {
-			return nil, 0, err
-		}
-		obj, err := s.reader.hub(d.ctx, cur)
-		if err != nil {
-			return nil, 0, s.namedError(cur, err)
-		}
-		marked, gone, err = d.decide(obj)
-		if err != nil {
-			return nil, 0, err
-		}
-		if !marked {
-			return nil, 0, errUnchanged
-		}
-		value, err := d.encode(d.ctx, obj)
-		return value, d.lease, err
-	})
+	obj, err := d.s.objects.Update(d.ctx, d.key, cache.UpdateOptions{DryRun: d.r.DryRun}, d.apply)
 	if errors.Is(err, errUnchanged) {
-		obj, err = final, nil
+		obj, err = d.cur, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !gone {
-		return d.result(obj, false)
+	if !d.gone || d.r.DryRun {
+		return d.result(obj, d.gone)
 	}
-	if err := d.reserve(d.ctx, nil, d.old); err != nil {
-		return nil, err
-	}
-	if d.r.DryRun {
-		return d.result(obj, true)
-	}
-	deleted, err := s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
-	if errors.Is(err, storage.NotFound) && marked { // somebody else finished what we began
+	deleted, err := d.s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
+	if errors.Is(err, storage.NotFound) && d.marked { // somebody else finished what we began, and settles it
+		d.settle(d.ctx, false)
 		return d.result(obj, true)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return d.result(deleted, true)
+}
+
+// apply decides on the state cur, and makes the marked value if there is one to store.
+func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
+	d.settle(d.ctx, false) // of an earlier try: perhaps the object does not go in this state
+	d.marked, d.gone, d.cur = false, false, cur
+	own := *d.asked // what the strategy made of another state does not count for this one
+	d.opts = &own
+	if d.old, err = d.s.reader.hub(d.ctx, cur); err != nil {
+		return nil, 0, d.s.namedError(d.ctx, cur, err)
+	}
+	if err := d.admit(); err != nil {
+		return nil, 0, err
+	}
+	obj, err := d.s.reader.hub(d.ctx, cur)
+	if err != nil {
+		return nil, 0, d.s.namedError(d.ctx, cur, err)
+	}
+	if d.marked, d.gone, err = d.decide(obj); err != nil {
+		return nil, 0, err
+	}
+	if d.gone { // before the mark: whoever refuses that the object goes finds it as it was
+		if err := d.reserve(d.ctx, nil, d.old); err != nil {
+			return nil, 0, err
+		}
+	}
+	if !d.marked {
+		return nil, 0, errUnchanged
+	}
+	value, err = d.encode(d.ctx, obj)
+	return value, d.lease, err
 }
 
 // decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be deleted (after
@@ -239,7 +241,7 @@ func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
 	if p == nil {
 		return nil
 	}
-	gk := d.s.kind.GroupKind()
+	gk := d.s.groupKind()
 	gr := meta.GroupResource{Group: gk.Group, Resource: gk.Kind}
 	if p.UID != nil && *p.UID != m.UID {
 		return meta.NewConflict(gr, m.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+

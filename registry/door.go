@@ -45,8 +45,7 @@ func (s *Store) openDoors() error {
 
 // narrow lets a door change what it owns, and show the kind that it has of its own.
 func (s *Store) narrow(sub *Subresource) error {
-	s.takeBack = nil
-	if len(sub.Owns) > 0 {
+	if len(sub.Owns) > 0 { // else the door takes back what others own, as the resource itself does
 		var err error
 		if s.takeBack, err = s.reader.kind.Keeper(sub.Owns, true); err != nil {
 			return err
@@ -69,16 +68,16 @@ func (s *Store) present(ctx context.Context, obj *cache.Object) (request.Encoded
 	}
 	hub, err := s.reader.hub(ctx, obj)
 	if err != nil {
-		return nil, s.namedError(obj, err)
+		return nil, s.namedError(ctx, obj, err)
 	}
 	shown, err := s.kind.Convert(ctx, s.show(hub), s.fixed.Version)
 	if err != nil {
-		return nil, s.namedError(obj, err)
+		return nil, s.namedError(ctx, obj, err)
 	}
 	shown.GetTypeMeta().SetGroupVersionKind(s.fixed)
 	data, err := s.kind.Append(nil, shown, codec.Media{})
 	if err != nil {
-		return nil, s.namedError(obj, err)
+		return nil, s.namedError(ctx, obj, err)
 	}
 	return &made{data: data, form: s.FormOf(s.fixed.Version, codec.Media{}), rev: obj.Revision()}, nil
 }
@@ -104,9 +103,6 @@ func (w *write) project() error {
 	}
 	if len(errs) > 0 {
 		return meta.NewInvalid(w.s.kind.GroupKind(), w.req.Name, errs)
-	}
-	if w.old == nil {
-		return meta.NewNotFound(w.s.res.GroupResource, w.req.Name)
 	}
 	w.obj = scheme.Copy(w.old).(meta.Object)
 	w.s.project.Apply(w.obj, shown)

@@ -21,15 +21,9 @@ var verbs = map[string]string{"put": "write", "delete": "delete"}
 // a Status already, or belong to the context, pass unchanged.
 func (s *Store) apiError(err error, name string) error {
 	var status *meta.StatusError
-	if err == nil || errors.As(err, &status) {
-		return err
-	}
 	var e *storage.Error
-	if !errors.As(err, &e) {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-			return err
-		}
-		return meta.NewInternalError(err)
+	if err == nil || errors.As(err, &status) || !errors.As(err, &e) {
+		return statusError(err)
 	}
 	gr := s.res.GroupResource
 	switch e.Kind {
@@ -52,6 +46,15 @@ func (s *Store) apiError(err error, name string) error {
 	default:
 		return meta.NewInternalError(err)
 	}
+}
+
+// statusError makes an error that is no Status, and not the end of the context either, an internal one.
+func statusError(err error) error {
+	var status *meta.StatusError
+	if err == nil || errors.As(err, &status) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return meta.NewInternalError(err)
 }
 
 // parseRevision reads a resourceVersion. "" and "0" are 0.

@@ -69,7 +69,7 @@ func (s *Store) FormOf(version string, m codec.Media) uint32 {
 func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	data, err := s.transform(ctx, enc, version, m)
 	if err != nil {
-		return nil, s.namedError(enc, err)
+		return nil, s.namedError(ctx, enc, err)
 	}
 	return data, nil
 }
@@ -126,12 +126,16 @@ func (s *Store) object(ctx context.Context, enc request.Encoded, version string)
 	return obj, nil
 }
 
-// namedError tells which object cannot be read or shown. What has a Status of its own keeps it.
-func (s *Store) namedError(enc request.Encoded, err error) error {
+// namedError tells which object cannot be read or shown. What has a Status of its own keeps it, and that the request has
+// ended is no fault of the object.
+func (s *Store) namedError(ctx context.Context, enc request.Encoded, err error) error {
 	var status *meta.StatusError
 	obj, ok := enc.(*cache.Object)
-	if errors.As(err, &status) || !ok {
-		return err
+	switch {
+	case errors.As(err, &status) || !ok:
+		return statusError(err)
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	return meta.NewInternalError(fmt.Errorf("%s %q: %w", s.res.GroupResource, obj.Key[len(s.root):], err))
 }

@@ -61,7 +61,8 @@ var (
 	now     = time.Date(2030, 5, 6, 7, 8, 9, 0, time.UTC)
 )
 
-func newScheme(tb testing.TB) *scheme.Scheme {
+// newScheme makes a complete scheme of widgets and what more adds.
+func newScheme(tb testing.TB, more ...func(*scheme.Scheme)) *scheme.Scheme {
 	tb.Helper()
 	s := scheme.New()
 	s.AddKnownType(v1.WithKind("Widget"), &widget{})
@@ -81,6 +82,9 @@ func newScheme(tb testing.TB) *scheme.Scheme {
 		}
 		return label, value, nil
 	})
+	for _, f := range more {
+		f(s)
+	}
 	if err := s.Complete(); err != nil {
 		tb.Fatal(err)
 	}
@@ -135,6 +139,7 @@ func declaration() registry.ResourceOf[*widget] {
 // kit is a Store of widgets over a memory engine.
 type kit struct {
 	*registry.Store
+	cfg    *registry.Config
 	tb     testing.TB
 	engine *memory.Store
 	store  storage.Store // engine, or what a test has put around it
@@ -168,6 +173,8 @@ func (l *leases) Forget(id storage.LeaseID) {
 // options are what a kit can differ in.
 type options struct {
 	resource func(*registry.ResourceOf[*widget])
+	instead  *registry.Resource // of widgets
+	types    func(*scheme.Scheme)
 	config   func(*registry.Config)
 	cache    cache.Config
 	wrap     func(storage.Store) storage.Store
@@ -191,20 +198,28 @@ func newKit(tb testing.TB, o options) *kit {
 	k.cache = cache.New(k.store, o.cache)
 	tb.Cleanup(func() { k.cache.Close(); k.store.Close() })
 	k.leases = &leases{Leases: storage.NewLeases(k.store, nil)}
-	s := newScheme(tb)
+	var types []func(*scheme.Scheme)
+	if o.types != nil {
+		types = append(types, o.types)
+	}
+	s := newScheme(tb, types...)
 	codecs := codec.NewFactory(s)
-	cfg := &registry.Config{
+	k.cfg = &registry.Config{
 		Kinds: kind.NewTypes(s, codecs), Codecs: codecs, Cache: k.cache, Leases: k.leases, Admission: o.chain,
 		Now: func() time.Time { return now },
 	}
 	if o.config != nil {
-		o.config(cfg)
+		o.config(k.cfg)
 	}
-	res := declaration()
+	declared := declaration()
 	if o.resource != nil {
-		o.resource(&res)
+		o.resource(&declared)
 	}
-	store, err := registry.New(cfg, registry.Typed(res))
+	res := registry.Typed(declared)
+	if o.instead != nil {
+		res = *o.instead
+	}
+	store, err := registry.New(k.cfg, res)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -281,23 +296,27 @@ func (k *kit) put(door *registry.Store, w *widget, opts ...func(*request.Write))
 	return k.decode(enc), created, nil
 }
 
+// write is a write to a name in the namespace "ns", by a function of the present state.
+func (k *kit) write(name string, change request.ChangeFunc) *request.Write {
+	return &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: &meta.UpdateOptions{},
+		Warn: k.info.Warn, Annotate: k.info.Annotate, Change: change}
+}
+
 // change updates the present widget by a function, as a PATCH does.
 func (k *kit) change(name string, f func(*widget)) (*widget, error) {
 	k.tb.Helper()
-	enc, _, err := k.Update(k.ctx, &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: &meta.UpdateOptions{},
-		Warn: k.info.Warn,
-		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
-			if cur.Encoded == nil {
-				return nil, meta.NewNotFound(widgets, name)
-			}
-			obj, err := cur.Object()
-			if err != nil {
-				return nil, err
-			}
-			w := obj.(*widget)
-			f(w)
-			return w, nil
-		}})
+	enc, _, err := k.Update(k.ctx, k.write(name, func(_ context.Context, cur request.Current) (meta.Typed, error) {
+		if cur.Encoded == nil {
+			return nil, meta.NewNotFound(widgets, name)
+		}
+		obj, err := cur.Object()
+		if err != nil {
+			return nil, err
+		}
+		w := obj.(*widget)
+		f(w)
+		return w, nil
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	if err != nil {
 		return nil, err
 	}
-	opts, err := s.listOptions(req, sel)
+	opts, err := s.listOptions(req, &sel)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.objects.List(ctx, *opts)
 	if err == nil {
-		err = sel.err
+		err = sel.judge.failed()
 	}
 	if err != nil {
 		if req.Continue != "" && errors.Is(err, storage.Compacted) {
@@ -61,7 +61,7 @@ func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.Lis
 	if req.Limit > 0 {
 		opts.Limit = int(min(req.Limit, 1<<31-1))
 	}
-	opts.Only = sel.only(opts.Prefix, req.Namespace)
+	opts.Only = s.only(sel, opts.Prefix, req.Namespace)
 	if req.Continue != "" {
 		rev, after, err := cache.DecodeContinue(req.Continue, opts.Prefix)
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 		return nil, badRevision(req.ResourceVersion, err)
 	}
 	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: sel.match(), Field: sel.group, Bookmarks: req.Bookmarks}
-	opts.Key = sel.only(opts.Prefix, req.Namespace)
+	opts.Key = s.only(&sel, opts.Prefix, req.Namespace)
 	switch {
 	case req.SendInitialEvents != nil && *req.SendInitialEvents:
 		opts.Initial, opts.InitialEnd = true, true
@@ -153,7 +153,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if end, ok := ctx.Deadline(); ok {
 		w.SetDeadline(end)
 	}
-	return &eventCursor{w: w, s: s, sel: sel, from: rev}, nil
+	return &eventCursor{w: w, s: s, judge: sel.judge, from: rev}, nil
 }
 
 // tooOld is the 410 for a watch from a revision whose successors are no longer known.
@@ -169,7 +169,7 @@ func tooOld(rev storage.Revision, err error) error {
 type eventCursor struct {
 	w       *cache.Watcher
 	s       *Store
-	sel     *selector
+	judge   *judge
 	from    storage.Revision
 	started bool            // Next has returned events
 	buf     []request.Event // reused by every Next
@@ -184,7 +184,7 @@ var eventTypes = [...]request.EventType{
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {
-		err = c.sel.err
+		err = c.judge.failed()
 	}
 	if err != nil {
 		switch compacted := errors.Is(err, storage.Compacted); {

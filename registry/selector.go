@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +15,6 @@ import (
 
 // selector is what a list or watch selects, compiled. It belongs to one request.
 type selector struct {
-	s      *Store
 	labels meta.LabelRequirements
 	fields meta.FieldRequirements
 
@@ -23,43 +23,64 @@ type selector struct {
 	// group is a field that has one value in all that matches, and by which watchers are grouped.
 	group cache.Pair
 
-	// mine looks for the fields in the version of the request; nil if they are the same in all versions that objects are
-	// stored in. Of objects stored in one of the forms in same, the cache knows them.
-	mine *looker
-	same []uint32
-	ctx  context.Context
-	err  error // the first object that could not be looked at
+	judge *judge // of fields; nil without any
+}
+
+// judge matches the fields of objects as one version shows them. It belongs to one request.
+type judge struct {
+	ctx     context.Context
+	s       *Store
+	fields  meta.FieldRequirements
+	version *kind.Version
+	// same are the forms of stored objects in which the cache has found what the version has at the same places.
+	same   []uint32
+	looker *looker // into all others, once they are in the version; made for the first
+	err    error   // of the first object that could not be looked at
 }
 
 // selector compiles the selectors of a request.
-func (s *Store) selector(ctx context.Context, req *request.ListRequest) (*selector, error) {
-	sel := &selector{s: s, ctx: ctx, labels: req.Labels, fields: req.Fields}
+func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selector, error) {
+	sel := selector{labels: req.Labels, fields: req.Fields}
 	if sel.fields.Empty() {
 		return sel, nil
 	}
 	version := s.reader.stored
 	if req.Version != "" {
-		version = kind.In(s.kind, req.Version)
+		if version = kind.In(s.kind, req.Version); version == nil {
+			return sel, meta.NewBadRequest(fmt.Sprintf("%s has no version %q", s.kind.GroupKind(), req.Version))
+		}
 	}
 	var err error
 	if sel.fields, err = req.Fields.Transform(version.FieldLabel); err != nil {
-		return nil, meta.NewBadRequest(err.Error())
+		return sel, meta.NewBadRequest(err.Error())
 	}
 	sel.name, _ = sel.fields.RequiresExact("metadata.name")
+	sel.judge = s.judge(ctx, version, sel.fields)
+	if s.redeclared || len(sel.judge.same) < 2*len(s.reader.lookers) { // what the cache has found is not what is meant
+		return sel, nil
+	}
 	for _, label := range groupBy(s.res.Fields) {
 		if value, ok := sel.fields.RequiresExact(label); ok {
 			sel.group = cache.Pair{Key: label, Value: value}
 		}
 	}
+	return sel, nil
+}
+
+// judge makes the judge of fields that are meant in a version.
+func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.FieldRequirements) *judge {
+	if s.kind != s.reader.kind { // another group turns its labels into those of the kind that is stored
+		home := *s
+		home.kind = s.reader.kind
+		s, version = &home, s.reader.stored
+	}
+	j := &judge{ctx: ctx, s: s, fields: fields, version: version}
 	for _, l := range s.reader.lookers {
-		if s.agree(version, l, sel.fields) {
-			sel.same = append(sel.same, l.jsonForm, l.protoForm)
+		if s.agree(version, l, fields) {
+			j.same = append(j.same, l.jsonForm, l.protoForm)
 		}
 	}
-	if len(sel.same) < 2*len(s.reader.lookers) || s.redeclared {
-		sel.mine, sel.group = newLooker(version, s.res.Fields, s.forms), cache.Pair{}
-	}
-	return sel, nil
+	return j
 }
 
 // agree reports whether fields that are asked for in a version stand at the same places in another one, so that what was
@@ -86,50 +107,59 @@ func declared(fields []FieldValue, version *kind.Version, label string) FieldVal
 
 // match returns the function that the cache filters with, nil for all objects.
 func (sel *selector) match() func(*cache.Object) bool {
-	labels, fields := sel.labels, sel.fields
+	labels, j := sel.labels, sel.judge
 	switch { // pointers, because a slice in an interface would be allocated for each object
-	case labels.Empty() && fields.Empty():
+	case labels.Empty() && j == nil:
 		return nil
-	case fields.Empty():
+	case j == nil:
 		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) }
-	case sel.mine != nil:
-		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) && sel.matchMine(o) }
 	default:
-		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) && fields.Matches(&o.Fields) }
+		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) && j.matches(o) }
 	}
 }
 
-// matchMine matches the fields as the request's version shows them. An object that cannot be shown in it matches, and
-// is what the request fails with.
-func (sel *selector) matchMine(o *cache.Object) bool {
-	if sel.err != nil {
-		return true
+// failed is why the request fails whatever the cache says: an object that could not be looked at.
+func (j *judge) failed() error {
+	if j == nil {
+		return nil
 	}
+	return j.err
+}
+
+// matches reports whether an object has the fields. One that cannot be shown in the version has them, and is what the
+// request fails with.
+func (j *judge) matches(o *cache.Object) bool {
+	if _, form := o.Stored(); slices.Contains(j.same, form) {
+		return j.fields.Matches(&o.Fields)
+	}
+	return j.err != nil || j.looks(o)
+}
+
+// looks is matches for an object that the cache has read in another form, or by another declaration.
+func (j *judge) looks(o *cache.Object) bool {
 	data, stored := o.Stored()
-	if slices.Contains(sel.same, stored) {
-		return sel.fields.Matches(&o.Fields)
-	}
-	version := sel.mine.version.GVK.Version
-	if form := sel.s.FormOf(version, codec.Media{}); stored != form {
-		var err error
-		data, err = o.Form(form, func() ([]byte, error) { return sel.s.Encode(sel.ctx, o, version, codec.Media{}) })
-		if err != nil {
-			sel.err = err
+	version := j.version.GVK.Version
+	if form := j.s.FormOf(version, codec.Media{}); stored != form {
+		data, j.err = o.Form(form, func() ([]byte, error) { return j.s.Encode(j.ctx, o, version, codec.Media{}) })
+		if j.err != nil {
 			return true
 		}
 	}
+	if j.looker == nil {
+		j.looker = newLooker(j.version, j.s.res.Fields, j.s.forms)
+	}
 	var peek codec.Peek
-	if err := sel.mine.json.Peek(data, &peek); err != nil {
-		sel.err = sel.s.namedError(o, err)
+	if err := j.looker.json.Peek(data, &peek); err != nil {
+		j.err = j.s.namedError(j.ctx, o, err)
 		return true
 	}
-	fields := sel.mine.fieldPairs(&peek)
-	return sel.fields.Matches(&fields)
+	fields := j.looker.fieldPairs(&peek)
+	return j.fields.Matches(&fields)
 }
 
 // only returns the one key under prefix that can match, or "".
-func (sel *selector) only(prefix, namespace string) string {
-	if sel.name == "" || namespace == "" && sel.s.res.Namespaced || strings.Contains(sel.name, "/") {
+func (s *Store) only(sel *selector, prefix, namespace string) string {
+	if sel.name == "" || namespace == "" && s.res.Namespaced || strings.Contains(sel.name, "/") {
 		return ""
 	}
 	return prefix + sel.name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -106,14 +107,11 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 
 // newStore makes a Store without objects.
 func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	if res.Strategy.ValidateName == nil {
 		res.Strategy.ValidateName = names.DNSSubdomainName
 	}
-	gk := meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind}
-	k := res.Type
+	s := &Store{cfg: cfg, res: res, root: root, forms: f}
+	gk, k := s.groupKind(), res.Type
 	if k == nil {
 		k = cfg.Kinds.Kind(gk)
 	}
@@ -129,8 +127,7 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	if obj := k.New(); res.fits != nil && !res.fits(obj) {
 		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
 	}
-	s := &Store{cfg: cfg, res: res, root: root, kind: k, forms: f}
-	s.strategy = &s.res.Strategy
+	s.kind, s.strategy = k, &s.res.Strategy
 	s.reader = newReader(k, stored, cfg.Protobuf, res.Fields, f)
 	return s, nil
 }
@@ -154,6 +151,9 @@ func (s *Store) Under(group string) (*Store, error) {
 	if k == nil {
 		return nil, fmt.Errorf("registry: the kind %s is not registered", gk)
 	}
+	if here, there := s.kind.New(), k.New(); reflect.TypeOf(here) != reflect.TypeOf(there) {
+		return nil, fmt.Errorf("registry: %s has the hub %T in its group, and %T in the group %q", s.res.GroupResource, here, there, group)
+	}
 	u := *s
 	u.res.GroupResource.Group = group
 	u.kind = k
@@ -171,6 +171,11 @@ func (s *Store) Under(group string) (*Store, error) {
 
 // Resource returns the declaration of the store.
 func (s *Store) Resource() *Resource { return &s.res }
+
+// groupKind is what errors call the kind of the objects.
+func (s *Store) groupKind() meta.GroupKind {
+	return meta.GroupKind{Group: s.res.GroupResource.Group, Kind: s.res.Kind}
+}
 
 // Kind is what the store shows and takes.
 func (s *Store) Kind() kind.Kind { return s.kind }
@@ -248,4 +253,10 @@ func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, e
 }
 
 // now is the time that this request's writes carry.
-func (s *Store) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Second) }
+func (s *Store) now() time.Time {
+	now := time.Now
+	if s.cfg.Now != nil {
+		now = s.cfg.Now
+	}
+	return now().UTC().Truncate(time.Second)
+}

@@ -44,7 +44,7 @@ type StrategyOf[T meta.Object] struct {
 	// Prepare drops what a client may not set on create, such as status, and sets what the server owns.
 	Prepare func(r *Request, obj T)
 	// PrepareUpdate keeps from old what this door may not change and Owns cannot say, and bumps ObjectMeta.Generation,
-	// which comes in as old's, when the kind counts the change.
+	// which comes in as old's, when the kind counts the change. What Owns takes back is as in old already.
 	PrepareUpdate func(r *Request, obj, old T)
 
 	Validate       func(r *Request, obj T) field.ErrorList
@@ -91,10 +91,12 @@ const (
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
 // ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, obj is nil when
-// old goes. It is called for each try of a write, with the state that the try starts from.
+// old goes. It is called for each try of a write, with the state that the try starts from; a deletion that only begins
+// is none. An error ends the write.
 //
-// settle, if it is not nil, is called once when it is known what became of the try: with true after it was stored, with
-// false if it was not. After a dry run (r.DryRun) it is false, and a reservation that others could see must not be made.
+// settle, if it is not nil, is called once when it is known what became of the try: with true after it was stored (or
+// found to be stored already: an update that changes nothing), with false if it was not, or if somebody else did it.
+// After a dry run (r.DryRun) it is false, and a reservation that others could see must not be made.
 // If the outcome of a write cannot be found out, settle is not called: the reservation stays, and the repair that its
 // owner makes at start decides. settle must not fail; its ctx outlives the request's.
 type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle func(ctx context.Context, stored bool), err error)

@@ -27,7 +27,7 @@ type update struct {
 // errEmptied ends an update of an object that is to be deleted instead of written.
 var errEmptied = errors.New("the last finalizer is gone")
 
-// Update changes an object, or creates it where the strategy allows that. See router.Updater.
+// Update changes an object, or creates it where the strategy allows that; a door creates nothing. See router.Updater.
 //
 // The change starts from the cached bytes and is made again on a fresh read if they turn out to be stale.
 func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
@@ -50,7 +50,7 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 func (u *update) run() (*cache.Object, error) {
 	s := u.s
 	opts := cache.UpdateOptions{
-		AllowCreate: s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate,
+		AllowCreate: s.subresource == "" && (s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate),
 		DryRun:      u.r.DryRun,
 	}
 	for try := 1; ; try++ {
@@ -75,7 +75,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	if cur != nil {
 		u.attrs.Operation = admission.Update
 		if u.old, err = u.s.reader.hub(u.ctx, cur); err != nil {
-			return nil, 0, u.s.namedError(cur, err)
+			return nil, 0, u.s.namedError(u.ctx, cur, err)
 		}
 	}
 	if err := u.begin(u.ctx, cur); err != nil {
@@ -94,20 +94,23 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 // remove deletes the object whose last finalizer the update took off. The answer is the state that was asked for;
 // watchers see the last one that was stored.
 func (u *update) remove() (*cache.Object, error) {
-	if err := u.reserve(u.ctx, nil, u.old); err != nil {
+	last, err := u.s.objects.Preview(u.key, u.last)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.reserve(u.ctx, nil, u.old); err != nil { // in the place of the update's own, which is not stored
 		return nil, err
 	}
 	if !u.r.DryRun {
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
-		if err != nil && !errors.Is(err, storage.NotFound) {
+		switch {
+		case errors.Is(err, storage.NotFound): // somebody else deleted it, and settles that
+			u.settle(u.ctx, false)
+		case err != nil:
 			return nil, err
 		}
 	}
-	obj, err := u.s.objects.Preview(u.key, u.last)
-	if err != nil {
-		return nil, err
-	}
-	return obj.At(u.emptied.Rev), nil
+	return last.At(u.emptied.Rev), nil
 }
 
 // mayGo reports whether nothing holds a deleted object back.
@@ -140,11 +143,11 @@ func (w *write) beforeUpdate() error {
 	if m.DeletionGracePeriodSeconds == nil {
 		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
 	}
-	if s.strategy.PrepareUpdate != nil {
-		s.strategy.PrepareUpdate(w.r, w.obj, w.old)
-	}
 	if s.takeBack != nil {
 		s.takeBack(w.obj, w.old)
+	}
+	if s.strategy.PrepareUpdate != nil {
+		s.strategy.PrepareUpdate(w.r, w.obj, w.old)
 	}
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)

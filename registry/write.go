@@ -21,8 +21,8 @@ import (
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again
 //	reserve    take what is counted outside of the object                                           (finish)
+//	take back  what this door may not set: whatever follows sees only changes that are allowed
 //	prepare    the strategy and the store fill in what the server owns
-//	take back  what this door may not set
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
 //	encode     once: these bytes are stored, answered, and come back through the watch
@@ -232,7 +232,7 @@ func (w *write) invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return meta.NewInvalid(w.s.reader.kind.GroupKind(), w.obj.GetObjectMeta().Name, errs)
+	return meta.NewInvalid(w.s.groupKind(), w.obj.GetObjectMeta().Name, errs)
 }
 
 // encode makes the stored bytes of obj, and its lease if the kind has a TTL.

@@ -78,10 +78,10 @@ func update(r *registry.Resource, door string, obj, old meta.Object) field.Error
 			strategy = &r.Subresources[i].Strategy
 		}
 	}
+	takeBack(obj, old)
 	if strategy.PrepareUpdate != nil {
 		strategy.PrepareUpdate(req, obj, old)
 	}
-	takeBack(obj, old)
 	if strategy.ValidateUpdate == nil {
 		return nil
 	}

@@ -46,6 +46,9 @@ func (d Dynamic) New() (Kind, error) {
 		k.hub = d.Versions[0].Name
 	}
 	for i := range d.Versions {
+		if In(k, d.Versions[i].Name) != nil {
+			return nil, fmt.Errorf("the kind %s has the version %q twice", d.GroupKind, d.Versions[i].Name)
+		}
 		k.versions = append(k.versions, dynamicVersion(d.GroupKind, &d.Versions[i]))
 	}
 	if In(k, k.hub) == nil {
@@ -117,12 +120,14 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	if !ok {
 		return out, errNotObject
 	}
-	if out.GVK, err = kindOf(tree, req.Default); err != nil {
+	if req.As != (meta.GroupVersionKind{}) {
+		out.GVK = req.As
+	} else if out.GVK, err = kindOf(tree, req.Default); err != nil {
 		return out, err
 	}
 	version := In(k, out.GVK.Version)
 	if version == nil || out.GVK != version.GVK {
-		return out, &scheme.NotRegisteredError{Scheme: "coracle", GVK: out.GVK}
+		return out, k.unknown(out.GVK)
 	}
 	unknown := version.Schema().Prune(tree)
 	if req.Strict {
@@ -171,27 +176,36 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	if version == scheme.InternalVersion {
 		version = k.hub
 	}
-	to := In(k, version)
-	if to == nil {
-		return nil, &scheme.NotRegisteredError{Scheme: "coracle", GVK: meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}}
-	}
-	from := u.GroupVersionKind()
-	if from == to.GVK {
+	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
+	switch {
+	case In(k, version) == nil:
+		return nil, k.unknown(to)
+	case from == to:
 		return u, nil
+	case from.GroupKind() != k.gk || In(k, from.Version) == nil:
+		return nil, &scheme.ConversionError{From: from, To: to}
 	}
 	own := u.DeepCopy()
 	if k.convert == nil {
-		own.SetGroupVersionKind(to.GVK)
+		own.SetGroupVersionKind(to)
 		return own, nil
 	}
 	out, err := k.convert(ctx, own, version)
-	if err != nil {
-		return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GVK.GroupVersion(), err)
+	switch {
+	case err != nil:
+	case out == nil:
+		err = errors.New("the result is nothing")
+	case out.GroupVersionKind() != to:
+		err = fmt.Errorf("the result is a %s", out.GroupVersionKind())
+	default:
+		return out, nil
 	}
-	if got := out.GroupVersionKind(); got != to.GVK {
-		return nil, fmt.Errorf("conversion from %s to %s: the result is a %s", from.GroupVersion(), to.GVK.GroupVersion(), got)
-	}
-	return out, nil
+	return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GroupVersion(), err)
+}
+
+// unknown is the error for what the kind is not, or has no version of.
+func (k *dynamic) unknown(gvk meta.GroupVersionKind) error {
+	return &scheme.NotRegisteredError{Scheme: "coracle", GVK: gvk}
 }
 
 func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {

@@ -11,7 +11,8 @@
 //
 // Laws, for every kind:
 //   - What Decode returned, and Convert made of it, can be encoded in every version, or Convert says why not.
-//   - Convert to the version that an object is in returns it as it is. A converted object owns its memory.
+//   - Convert to the version that an object is in returns it as it is. A converted object owns its memory. An object of
+//     another kind does not convert.
 //   - A Kind never changes. Whoever holds on to one that has been replaced goes on with it.
 //
 // Everything here is safe for concurrent use. Not here: which resources have the kind (registry), what a client may

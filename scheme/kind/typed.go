@@ -116,10 +116,10 @@ func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error
 
 func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
 	t := k.scheme.Type(k.hub)
-	if others {
-		paths = typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion"))
-	}
 	keep, err := typeinfo.Keeper(t, paths)
+	if err == nil && others {
+		keep, err = typeinfo.Keeper(t, typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.gk, err)
 	}

@@ -69,7 +69,7 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 	}
 	st := &stretch{after: from, upto: from, bytes: stretchOverhead}
 	maker := changeMaker{r: src.r, last: map[string]*Object{}}
-	for st.bytes < limit {
+	for st.upto == from || st.bytes < limit { // however small the limit, there is progress
 		maker.state = e.state.Load()
 		if st.upto >= maker.state.floor || until != 0 && st.upto >= until {
 			src.close() // who has come here needs the store no more
@@ -96,7 +96,8 @@ func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, un
 	for i := range batch.Events {
 		ev := &batch.Events[i]
 		beyond := until != 0 && ev.Rev > until
-		if beyond || st.bytes >= limit && ev.Rev > st.upto { // a revision is not taken apart
+		full := st.upto > st.after && st.bytes >= limit
+		if beyond || full && ev.Rev > st.upto { // a revision is not taken apart
 			if beyond {
 				st.upto = until
 			}
