@@ -76,25 +76,22 @@ func (f *form) encode() ([]byte, error) {
 	return f.e.res.Encoder.Encode(f.ctx, f.cur, f.e.gv.Version, f.media)
 }
 
-// stored reports whether all objects of a list are stored in the form: nothing has to be made.
-func (f *form) stored(list *request.List) bool {
+// made makes the form of those objects of a list that are not stored in it, in their places; nil if all are. The error is
+// that of the first that does not have it: an object that cannot be shown fails the list as a whole.
+func (f *form) made(list *request.List) ([][]byte, error) {
+	var out [][]byte
+	i := 0
 	for enc := range list.Items {
 		if _, form := enc.Stored(); form != f.id {
-			return false
+			if out == nil {
+				out = make([][]byte, list.Len)
+			}
+			var err error
+			if out[i], err = f.of(enc); err != nil {
+				return nil, err
+			}
 		}
-	}
-	return true
-}
-
-// all returns the form of every object of a list. The error is that of the first that does not have it.
-func (f *form) all(list *request.List) ([][]byte, error) {
-	out := make([][]byte, 0, list.Len)
-	for enc := range list.Items {
-		data, err := f.of(enc)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, data)
+		i++
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"strconv"
 
@@ -42,7 +41,7 @@ func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *reque
 	case media.Type == codec.YAML || media.Pretty:
 		return e.writeListWhole(w, r, list, lm, media)
 	}
-	items, err := e.items(r.Context(), list, media)
+	made, err := e.items(r.Context(), list, media)
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *reque
 	w.WriteHeader(http.StatusOK)
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
-	err = e.appendList(buf, items, lm, media, func(b []byte) ([]byte, error) {
+	err = e.appendList(buf, list, made, lm, media, func(b []byte) ([]byte, error) {
 		_, err := w.Write(b)
 		return b[:0], err
 	})
@@ -70,46 +69,14 @@ func abort(err error) error {
 	return nil
 }
 
-// item is an object in a list: its JSON, and how much of it stands before what a list of built-in kinds shows.
-type item struct {
-	data []byte
-	head int
+// items makes the JSON of the objects of a list that are not stored in the form that was asked for; see form.made.
+func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) ([][]byte, error) {
+	return e.form(ctx, codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version}).made(list)
 }
 
-// items yields the objects of a list as JSON. What is not stored in the form that was asked for is made first, all of it:
-// an object that cannot be converted fails the list as a whole.
-func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) (iter.Seq[item], error) {
-	f := e.form(ctx, codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version})
-	if f.stored(list) {
-		return func(yield func(item) bool) {
-			for enc := range list.Items {
-				data, _ := enc.Stored()
-				if !yield(item{data, enc.Head()}) {
-					return
-				}
-			}
-		}, nil
-	}
-	made, err := f.all(list)
-	if err != nil {
-		return nil, err
-	}
-	i := 0
-	return func(yield func(item) bool) {
-		for enc := range list.Items {
-			it := item{made[i], len(e.itemDoc)}
-			if _, form := enc.Stored(); form == f.id {
-				it.head = enc.Head()
-			}
-			if i++; !yield(it) {
-				return
-			}
-		}
-	}, nil
-}
-
-// appendList appends the list's JSON to *buf, calling flush when it has grown large.
-func (e *endpoint) appendList(buf *[]byte, items iter.Seq[item], lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
+// appendList appends the list's JSON to *buf, calling flush when it has grown large. made are the items that are not as
+// they are stored.
+func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
 	kind := e.res.Kind.GroupVersion().WithKind(e.listKind)
 	cut := !e.res.KeepItemKind
 	if media.As == codec.AsPartialList {
@@ -117,16 +84,21 @@ func (e *endpoint) appendList(buf *[]byte, items iter.Seq[item], lm meta.ListMet
 		cut = false
 	}
 	*buf = appendListHead((*buf)[:0], kind, lm, e.res.KeepItemKind)
-	first := true
-	for it := range items {
-		if !first {
+	i := 0
+	for enc := range list.Items {
+		if i > 0 {
 			*buf = append(*buf, ',')
 		}
-		first = false
+		data, _ := enc.Stored()
+		head := enc.Head()
+		if made != nil && made[i] != nil {
+			data, head = made[i], len(e.itemDoc)
+		}
+		i++
 		if cut {
-			*buf = append(append(*buf, '{'), it.data[it.head:]...)
+			*buf = append(append(*buf, '{'), data[head:]...)
 		} else {
-			*buf = append(*buf, it.data...)
+			*buf = append(*buf, data...)
 		}
 		if len(*buf) >= flushAt {
 			var err error
@@ -176,12 +148,12 @@ func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, cust
 
 // writeListWhole writes forms that need the entire list at once: YAML and indented JSON.
 func (e *endpoint) writeListWhole(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
-	items, err := e.items(r.Context(), list, media)
+	made, err := e.items(r.Context(), list, media)
 	if err != nil {
 		return err
 	}
 	var body []byte
-	if err := e.appendList(&body, items, lm, media, func(b []byte) ([]byte, error) { return b, nil }); err != nil {
+	if err := e.appendList(&body, list, made, lm, media, func(b []byte) ([]byte, error) { return b, nil }); err != nil {
 		return err
 	}
 	var out []byte
@@ -204,7 +176,7 @@ func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *
 		kind = meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}
 	}
 	form := e.form(r.Context(), codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
-	messages, err := form.all(list)
+	messages, err := form.made(list)
 	if err != nil {
 		return err
 	}
