@@ -105,7 +105,7 @@ func startNamespaceController(_ context.Context, s *Server) error {
 // first: what they leave behind is deleted after them.
 func (s *Server) contents() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
-	for e := range s.table.now.Load().resources {
+	for e := range s.table.now.Load().stored {
 		res := e.store.Resource()
 		if res.Namespaced && (res.Verbs == nil || slices.Contains(res.Verbs, "deletecollection")) {
 			list = append(list, e.store.Kind().Versions()[0].GVK.GroupVersion().WithResource(res.GroupResource.Resource))

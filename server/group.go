@@ -19,6 +19,8 @@ type Group struct {
 	// AddToScheme registers the group's types, defaults and conversions. New calls it.
 	AddToScheme func(*scheme.Scheme)
 	Resources   []registry.Resource
+	// Actions are resources without a store, which are only created: reviews.
+	Actions []registry.Actions
 	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
 	// and kind: the same objects in one store.
 	Shared []meta.GroupResource
@@ -81,6 +83,14 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		out = append(out, sub)
 	}
 	return out, nil
+}
+
+// route offers a resource without a store.
+func (a *acting) route(gvk meta.GroupVersionKind) router.Resource {
+	return router.Resource{
+		Name: a.declared.GroupResource.Resource, Singular: a.declared.Singular, Namespaced: a.declared.Namespaced,
+		Kind: gvk, Type: a.actor.Kind(), Creater: a.actor, Encoder: a.actor,
+	}
 }
 
 // subresource offers a door of a resource, or an action.

@@ -106,7 +106,7 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	gauge(seenDesc, float64(c.s.main.cache.Seen()))
-	for e := range c.s.table.now.Load().resources { // one of a name; while one is replaced, the cache has two
+	for e := range c.s.table.now.Load().stored {
 		r := e.store.Objects().Stats()
 		if !r.Loaded {
 			continue

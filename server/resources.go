@@ -9,6 +9,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) Replace(res registry.Resource) error {
 	}
 	now := s.table.now.Load()
 	old := now.offers[res.GroupResource]
-	if old == nil || old.entry.name != res.GroupResource {
+	if old == nil || old.store == nil || old.entry.name != res.GroupResource {
 		return fmt.Errorf("server: there is no resource %s to replace", res.GroupResource)
 	}
 	store, err := old.store.Redeclare(res)
@@ -150,7 +151,7 @@ func (s *Server) retire(offers []*offer, routes router.Retired) <-chan struct{} 
 // is another resource of that name by now.
 func (s *Server) forget(offers []*offer) {
 	for _, o := range offers {
-		if o.name == o.entry.name {
+		if o.name == o.entry.name && o.store != nil {
 			o.store.Objects().Close()
 		}
 	}
@@ -158,7 +159,7 @@ func (s *Server) forget(offers []*offer) {
 	defer s.table.change.Unlock()
 	next := s.table.now.Load().clone()
 	for _, o := range offers {
-		first := o.name == o.entry.name
+		first := o.name == o.entry.name && o.store != nil
 		if first && next.entries[o.prefix] == o.entry {
 			delete(next.entries, o.prefix)
 		}
@@ -199,9 +200,21 @@ func (s *Server) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 			return nil, err
 		}
 	}
+	for _, a := range g.Actions {
+		if a.GroupResource.Group != g.Name {
+			return nil, fmt.Errorf("server: resource %s is not of group %q", a.GroupResource, g.Name)
+		}
+		actor, err := registry.NewActor(s.main.registry, a)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(&entry{name: a.GroupResource, acts: &acting{a, actor}}, a.GroupResource); err != nil {
+			return nil, err
+		}
+	}
 	for _, other := range g.Shared {
 		o := now.offers[other]
-		if o == nil {
+		if o == nil || o.store == nil {
 			return nil, fmt.Errorf("server: group %q shares %s, which does not exist", g.Name, other)
 		}
 		if err := add(o.entry, meta.GroupResource{Group: g.Name, Resource: other.Resource}); err != nil {
@@ -233,16 +246,33 @@ func (s *Server) newOffer(e *entry, name meta.GroupResource, on *GenericServer, 
 			return nil, err
 		}
 	}
-	versions := o.view.Kind().Versions()
-	for i, v := range versions {
-		resources, err := routes(o.view, v.GVK)
+	k := o.served()
+	o.kind = k.GroupKind()
+	for i, v := range k.Versions() {
+		resources, err := o.routes(v.GVK)
 		if err != nil {
 			return nil, err
 		}
 		o.versions = append(o.versions, router.GroupVersion{
 			GroupVersion: v.GVK.GroupVersion(), Resources: resources,
-			GroupPriority: priority, VersionPriority: versionPriority(versions, i),
+			GroupPriority: priority, VersionPriority: versionPriority(k.Versions(), i),
 		})
 	}
 	return o, nil
+}
+
+// served is the kind of the resource under this name.
+func (o *offer) served() kind.Kind {
+	if o.acts != nil {
+		return o.acts.actor.Kind()
+	}
+	return o.view.Kind()
+}
+
+// routes is what the router serves of the resource in one version.
+func (o *offer) routes(gvk meta.GroupVersionKind) ([]router.Resource, error) {
+	if o.acts != nil {
+		return []router.Resource{o.acts.route(gvk)}, nil
+	}
+	return routes(o.view, gvk)
 }

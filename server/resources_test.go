@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -267,4 +268,41 @@ func TestRemoveWhileWriting(t *testing.T) {
 	if err != nil || len(res.Entries) != 1 || !strings.HasPrefix(string(res.Entries[0].Value), "k8s:enc:secretbox:") {
 		t.Errorf("stored: %v, %v, want one encrypted value", res.Entries, err)
 	}
+}
+
+// TestActions serves a resource without a store: it is created, answered, and nowhere else.
+func TestActions(t *testing.T) {
+	p := newInProcess(t, withKinds(1))
+	name := meta.GroupResource{Group: "test0.io", Resource: "questions"}
+	ask := server.Group{Name: "test0.io", Actions: []registry.Actions{{
+		GroupResource: name, Kind: "ConfigMap", Singular: "question", Namespaced: true,
+		Create: func(_ context.Context, a *registry.Action) (meta.Typed, error) {
+			asked := a.Object.(*corev1.ConfigMap)
+			if asked.Data["q"] == "" {
+				return nil, meta.NewBadRequest("no question")
+			}
+			asked.Data["a"] = "to " + asked.Data["q"] + " in " + a.Namespace
+			return asked, nil
+		},
+	}}}
+	if err := p.Install(p.Core, ask); err != nil {
+		t.Fatal(err)
+	}
+	const questions = "/apis/test0.io/v1/namespaces/ns/questions"
+	if code, body := p.do("POST", questions, `{"data":{"q":"x"}}`); code != 201 || !strings.Contains(body, `"a":"to x in ns"`) {
+		t.Errorf("POST: got %d %s", code, body)
+	}
+	if code, body := p.do("POST", questions, `{}`); code != 400 || !strings.Contains(body, "no question") {
+		t.Errorf("POST of nothing: got %d %s", code, body)
+	}
+	p.check(questions, 405, "")
+	p.check("/apis/test0.io/v1", 200, `"name":"questions","singularName":"question","namespaced":true,"kind":"ConfigMap","verbs":["create"]`)
+	if p.Store(name) != nil {
+		t.Error("there is a store")
+	}
+	if gr, ok := p.ResourceOf(meta.GroupKind{Group: "test0.io", Kind: "ConfigMap"}); !ok || gr != name {
+		t.Errorf("ResourceOf: got %v, %v", gr, ok)
+	}
+	p.remove(name)
+	p.check("/apis/test0.io/v1", 404, "")
 }

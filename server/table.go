@@ -37,14 +37,21 @@ type tableState struct {
 	entries map[string]*entry
 }
 
-// entry is a resource, by whatever names.
+// entry is a resource, by whatever names. One without a store acts, and has nothing of the rest.
 type entry struct {
 	name    meta.GroupResource // the first of its names, by which it is encrypted and measured
-	backend *backend           // where it lives
+	acts    *acting
+	backend *backend // where it lives
 	store   *registry.Store
 	prefix  string           // of its keys, ends in "/"
 	chain   encryption.Chain // empty: stored as plain text
 	metrics *series
+}
+
+// acting is what is behind a resource without a store.
+type acting struct {
+	declared registry.Actions
+	actor    *registry.Actor
 }
 
 // offer is a resource under one of its names: the same objects may be served in several groups, as events are. All
@@ -52,6 +59,7 @@ type entry struct {
 type offer struct {
 	*entry
 	name     meta.GroupResource
+	kind     meta.GroupKind
 	view     *registry.Store // the store as this name shows it
 	on       *GenericServer
 	priority int                   // of the group in discovery
@@ -101,10 +109,10 @@ func (t *table) chainOf(key string) encryption.Chain {
 	return nil
 }
 
-// resources yields every resource once, by its first name.
-func (s *tableState) resources(yield func(*entry) bool) {
+// stored yields every resource with a store once, by its first name.
+func (s *tableState) stored(yield func(*entry) bool) {
 	for name, o := range s.offers {
-		if name == o.entry.name && !yield(o.entry) {
+		if name == o.entry.name && o.store != nil && !yield(o.entry) {
 			return
 		}
 	}
@@ -134,21 +142,24 @@ func (s *tableState) clone() *tableState {
 func (s *tableState) with(offers []*offer) (*tableState, error) {
 	next := s.clone()
 	for _, o := range offers {
-		kind := o.kind()
 		if old := next.offers[o.name]; old != nil {
-			first := next.kinds[kind] == old
+			first := next.kinds[o.kind] == old
 			next.drop(old)
 			if first { // not another resource of the kind
-				next.kinds[kind] = o
+				next.kinds[o.kind] = o
 			}
+		}
+		next.offers[o.name] = o
+		if next.kinds[o.kind] == nil {
+			next.kinds[o.kind] = o
+		}
+		if o.store == nil {
+			continue
 		}
 		if other := next.overlapping(o.entry); other != nil {
 			return nil, fmt.Errorf("server: the keys of %s, %q, overlap with those of %s, %q", o.name, o.prefix, other.name, other.prefix)
 		}
-		next.offers[o.name], next.entries[o.prefix] = o, o.entry
-		if next.kinds[kind] == nil {
-			next.kinds[kind] = o
-		}
+		next.entries[o.prefix] = o.entry
 	}
 	return next, nil
 }
@@ -165,14 +176,13 @@ func (s *tableState) without(offers []*offer) *tableState {
 // drop takes an offer out of a state that is being made.
 func (s *tableState) drop(o *offer) {
 	delete(s.offers, o.name)
-	kind := o.kind()
-	if s.kinds[kind] != o {
+	if s.kinds[o.kind] != o {
 		return
 	}
-	delete(s.kinds, kind)
+	delete(s.kinds, o.kind)
 	for _, other := range s.offers {
-		if other.kind() == kind {
-			s.kinds[kind] = other
+		if other.kind == o.kind {
+			s.kinds[o.kind] = other
 			return
 		}
 	}
@@ -189,8 +199,4 @@ func (s *tableState) overlapping(e *entry) *entry {
 		}
 	}
 	return nil
-}
-
-func (o *offer) kind() meta.GroupKind {
-	return meta.GroupKind{Group: o.name.Group, Kind: o.store.Resource().Kind}
 }
