@@ -122,20 +122,23 @@ func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
 
 func (r *reader) lookProto(value []byte) (cache.Decoded, error) {
 	var peek codec.Peek
-	l := r.lookers[0]
-	if l.proto == nil {
+	i := slices.IndexFunc(r.lookers, func(l *looker) bool { return l.proto != nil })
+	if i < 0 {
 		return cache.Decoded{}, errNoProtobuf
 	}
-	if err := l.proto.Peek(value, &peek); err != nil {
-		return cache.Decoded{}, err
-	}
-	if peek.APIVersion != l.apiVersion {
+	l := r.lookers[i]
+	err := l.proto.Peek(value, &peek)
+	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" { // its fields are not those of the message that was read
 		if l = r.looker(peek.APIVersion); l == nil || l.proto == nil {
 			return cache.Decoded{}, unknownVersion(peek.APIVersion)
 		}
-		if err := l.proto.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, err
-		}
+		err = l.proto.Peek(value, &peek)
+	}
+	switch {
+	case err != nil:
+		return cache.Decoded{}, err
+	case peek.APIVersion == "":
+		return cache.Decoded{}, unknownVersion("")
 	}
 	d := l.decoded(value, &peek)
 	d.Form = l.protoForm

@@ -86,8 +86,9 @@ func TestUnreadable(t *testing.T) {
 		entry("broken", `{"kind":"Widget",`),
 		entry("stranger", `{"kind":"Gadget","apiVersion":"else/v1","metadata":{"name":"stranger"}}`),
 		entry("garbage", "k8s\x00\xff\xff\xff"),
+		entry("nameless", "k8s\x00\n\x00\x12\x00"),
 	}})
-	for _, name := range []string{"broken", "stranger", "garbage"} {
+	for _, name := range []string{"broken", "stranger", "garbage", "nameless"} {
 		if _, err := k.Get(k.ctx, "ns", name, ""); !meta.IsInternalError(err) {
 			t.Errorf("Get(%s): got %v, want an internal error", name, err)
 		}
