@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
@@ -69,6 +70,9 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 // beforeCreate fills in what the server owns and validates the object.
 func (w *write) beforeCreate() error {
 	s, m := w.s, w.obj.GetObjectMeta()
+	if err := w.stay(m); err != nil {
+		return err
+	}
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
 	if s.strategy.Prepare != nil {
 		s.strategy.Prepare(w.r, w.obj)
@@ -96,6 +100,14 @@ func (w *write) beforeCreate() error {
 		s.strategy.Canonicalize(w.obj)
 	}
 	return nil
+}
+
+// stay refuses what admission has moved away from the place that the client may write to.
+func (w *write) stay(m *meta.ObjectMeta) error {
+	if w.byUpdate && m.Name != w.req.Name {
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.Name, w.req.Name))
+	}
+	return w.s.fixNamespace(w.r.Namespace, m)
 }
 
 // dryCreate answers as Create would, without writing.

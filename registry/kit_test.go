@@ -253,7 +253,7 @@ func (k *kit) create(w *widget) *widget {
 // creation is a create in the namespace "ns".
 func (k *kit) creation(obj meta.Typed, opts *meta.CreateOptions) *request.Write {
 	return &request.Write{
-		Namespace: "ns", Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn,
+		Namespace: "ns", Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn, Annotate: k.info.Annotate,
 		Change: func(context.Context, request.Current) (meta.Typed, error) { return obj, nil },
 	}
 }
@@ -284,7 +284,7 @@ func (k *kit) get(name string) *widget {
 func (k *kit) put(door *registry.Store, w *widget, opts ...func(*request.Write)) (*widget, bool, error) {
 	k.tb.Helper()
 	req := &request.Write{Namespace: "ns", Name: w.Name, Version: "v1", User: k.info.User, UID: w.UID, Options: &meta.UpdateOptions{},
-		Warn:   k.info.Warn,
+		Warn: k.info.Warn, Annotate: k.info.Annotate,
 		Change: func(context.Context, request.Current) (meta.Typed, error) { return scheme.DeepCopy(w), nil }}
 	for _, o := range opts {
 		o(req)
@@ -335,7 +335,7 @@ func (k *kit) deleteCollection(ctx context.Context, list *request.ListRequest, o
 
 // deletion is a delete in the namespace "ns".
 func (k *kit) deletion(name string, opts *meta.DeleteOptions) *request.Write {
-	return &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn}
+	return &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn, Annotate: k.info.Annotate}
 }
 
 // revision is the store's.

@@ -19,6 +19,7 @@ import (
 // the colors, and "1 stored" or "1 returned" when that is settled.
 type ledger struct {
 	tb    testing.TB
+	k     *kit
 	mu    sync.Mutex
 	lines []string
 	n     int
@@ -67,6 +68,7 @@ func (l *ledger) reserve(_ context.Context, r *registry.Request, w, old *widget)
 // want compares what was written down since the last time.
 func (l *ledger) want(what, want string) {
 	l.tb.Helper()
+	l.k.settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if got := strings.Join(l.lines, "; "); got != want {
@@ -80,7 +82,13 @@ func reserving(t *testing.T, o options) (*kit, *ledger) {
 	t.Helper()
 	l := &ledger{tb: t}
 	o.resource = func(r *registry.ResourceOf[*widget]) { r.Reserve = l.reserve }
-	return newKit(t, o), l
+	l.k = newKit(t, o)
+	return l.k, l
+}
+
+// settle returns when the cache has seen all writes. Before that, an update may try with an older state first.
+func (k *kit) settle() {
+	_, _ = k.List(k.ctx, &request.ListRequest{}) // it may fail: what is tested may be that the store does
 }
 
 func TestReserveForCreate(t *testing.T) {
@@ -281,6 +289,7 @@ func TestReserveForDelete(t *testing.T) {
 
 	made("gone", finalized(finalizer))
 	remove("gone", meta.DeleteOptions{})
+	k.settle()
 	store.before = func() { store.remove(t, "gone") }
 	if _, err := k.change("gone", finalized()); err != nil {
 		t.Fatal(err)
@@ -351,6 +360,7 @@ func TestReserveInDoubt(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				k.settle()
 				l.lines, l.n = nil, 0
 				writes := 0
 				faulty.Plan(func(_ int, what string) storagetest.Fault {
