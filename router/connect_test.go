@@ -100,7 +100,7 @@ func TestConnectKnowsWho(t *testing.T) {
 
 func TestConnectVerbsInDiscovery(t *testing.T) {
 	d := NewDiscovery(testConfig(t).Codecs)
-	d.Install(connected(&line{}), 100)
+	d.Install(connected(&line{}))
 	for path, accept := range map[string]string{"/api/v1": "", "/api": aggregatedJSON} {
 		_, body, _ := d.get(t, "GET", path, "Accept", accept)
 		for _, want := range []string{`"verbs":["get"]`, `"verbs":["create","delete","get","patch","update"]`} {
