@@ -37,7 +37,6 @@ type Kinds interface {
 // Factory decodes and encodes the objects of one Scheme.
 type Factory struct {
 	kinds Kinds
-	forms forms
 }
 
 // NewFactory returns a Factory for the kinds of a Scheme, which must be complete.
@@ -133,12 +132,6 @@ func trimNewline(data []byte) []byte {
 		return data[:n-1]
 	}
 	return data
-}
-
-// FormOf returns the small number for request.Encoded.Form that stands for an encoding of objects in version gv. The
-// same arguments give the same number for the life of the Factory; numbers start at 1. It allocates only the first time.
-func (f *Factory) FormOf(m Media, gv meta.GroupVersion) uint32 {
-	return f.forms.of(formKey{m, gv})
 }
 
 // BodyError returns the 400 that kube-apiserver answers when a body does not decode. gvk is Decoded.GVK, want the

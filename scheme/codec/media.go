@@ -1,11 +1,6 @@
 package codec
 
-import (
-	"sync"
-	"sync/atomic"
-
-	"github.com/coracle-project/coracle/scheme/meta"
-)
+import "github.com/coracle-project/coracle/scheme/meta"
 
 // Type is an encoding of objects.
 type Type uint8
@@ -64,39 +59,4 @@ func (m Media) StreamType() string {
 // GVK returns the kind that As asks for; ok is false if it asks for none.
 func (m Media) GVK() (gvk meta.GroupVersionKind, ok bool) {
 	return meta.GroupVersionKind{Group: m.Group, Version: m.Version, Kind: m.As}, m.As != ""
-}
-
-// forms hands out the numbers of FormOf. Reading takes no lock: the map is copied when a form is new, which ends
-// soon, as there are few combinations of group version and media.
-type forms struct {
-	mu    sync.Mutex
-	known atomic.Pointer[map[formKey]uint32]
-}
-
-type formKey struct {
-	media Media
-	gv    meta.GroupVersion
-}
-
-func (f *forms) of(key formKey) uint32 {
-	if known := f.known.Load(); known != nil {
-		if n, ok := (*known)[key]; ok {
-			return n
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	next := map[formKey]uint32{}
-	if known := f.known.Load(); known != nil {
-		for k, n := range *known {
-			next[k] = n
-		}
-	}
-	if n, ok := next[key]; ok {
-		return n
-	}
-	n := uint32(len(next) + 1)
-	next[key] = n
-	f.known.Store(&next)
-	return n
 }

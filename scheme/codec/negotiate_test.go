@@ -71,25 +71,6 @@ func TestNegotiateAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { Negotiate(accept, OfferTable) }); n > 0 {
 		t.Errorf("Negotiate: got %v allocs, want 0", n)
 	}
-	f := NewFactory(testKinds{})
-	m := Media{Type: YAML}
-	if n := testing.AllocsPerRun(100, func() { f.FormOf(m, v1) }); n > 0 {
-		t.Errorf("FormOf: got %v allocs, want 0", n)
-	}
-}
-
-func TestFormOf(t *testing.T) {
-	f := NewFactory(testKinds{})
-	seen := map[uint32]bool{}
-	for _, gv := range []meta.GroupVersion{v1, {Group: "apps", Version: "v1"}} {
-		for _, m := range []Media{{}, {Type: YAML}, {Pretty: true}, {As: AsPartial}} {
-			n := f.FormOf(m, gv)
-			if n == 0 || seen[n] || f.FormOf(m, gv) != n {
-				t.Errorf("FormOf(%v, %v): got %d", m, gv, n)
-			}
-			seen[n] = true
-		}
-	}
 }
 
 func TestBodyType(t *testing.T) {
