@@ -13,6 +13,9 @@ func (e *endpoint) connect(w http.ResponseWriter, r *http.Request, info *request
 	path := ""
 	if len(info.Parts) > 3 {
 		path = strings.Join(info.Parts[3:], "/")
+		if strings.HasSuffix(info.Path, "/") { // the other end may tell one from the other
+			path += "/"
+		}
 	}
 	h, err := e.res.Connecter.Connect(r.Context(), e.write(r, info, &meta.CreateOptions{}), path)
 	if err != nil {

@@ -143,7 +143,9 @@ func (o *object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	}
 	o.built++
 	f, err := build()
-	o.forms[id] = f
+	if err == nil {
+		o.forms[id] = f
+	}
 	return f, err
 }
 

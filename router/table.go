@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"iter"
 	"net/http"
 
@@ -12,7 +13,7 @@ import (
 
 // writeTable answers with objects as the rows of a Table.
 func (e *endpoint) writeTable(w http.ResponseWriter, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
-	table, err := e.table(r, objects, lm, media)
+	table, err := e.table(r.Context(), r, objects, lm, media)
 	if err != nil {
 		return err
 	}
@@ -21,14 +22,13 @@ func (e *endpoint) writeTable(w http.ResponseWriter, r *http.Request, code int, 
 }
 
 // table prints objects. How much of each object a row carries is the client's choice: includeObject.
-func (e *endpoint) table(r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) (*meta.Table, error) {
+func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) (*meta.Table, error) {
 	include, err := includeObject(r)
 	if err != nil {
 		return nil, err
 	}
 	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
 	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
-	ctx := r.Context()
 	whole, partial := e.form(ctx, codec.Media{}), e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
 	now := e.cfg.Now()
 	for enc := range objects {

@@ -17,6 +17,7 @@ import (
 type watcher struct {
 	e      *endpoint
 	r      *http.Request
+	ctx    context.Context // of the watch, which ends before that of r
 	media  codec.Media
 	item   *form // how objects in events are encoded
 	events int   // sent so far
@@ -44,7 +45,7 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 		return e.watchError(w, r, media, err)
 	}
 	defer cursor.Close()
-	return e.stream(ctx, w, &watcher{e: e, r: r, media: media, item: e.form(r.Context(), itemMedia(media))}, cursor)
+	return e.stream(w, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
 }
 
 // watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
@@ -72,7 +73,7 @@ func (e *endpoint) watchError(w http.ResponseWriter, r *http.Request, media code
 	if !meta.IsResourceExpired(err) {
 		return err
 	}
-	wt := &watcher{e: e, r: r, media: media, item: e.form(r.Context(), itemMedia(media))}
+	wt := &watcher{media: media}
 	wt.header(w)
 	b, err := wt.appendError(nil, err)
 	if err == nil {
@@ -89,9 +90,9 @@ func (wt *watcher) header(w http.ResponseWriter) {
 }
 
 // stream sends events as they come. Whatever has come by the time of a flush goes out with it.
-func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
+func (e *endpoint) stream(w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
 	wt.header(w)
-	out := newSender(ctx, w)
+	out := newSender(wt.ctx, w)
 	defer out.close()
 	if err := out.send(nil); err != nil {
 		return nil
@@ -106,8 +107,8 @@ func (e *endpoint) stream(ctx context.Context, w http.ResponseWriter, wt *watche
 		if pause := e.cfg.pace.pause(flushed); pause > 0 {
 			time.Sleep(pause)
 		}
-		events, err := cursor.Next(ctx)
-		if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		events, err := cursor.Next(wt.ctx)
+		if wt.ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return nil
 		}
 		ended, err := wt.sendBatch(out, events, err)
@@ -137,7 +138,7 @@ func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) 
 			*buf = (*buf)[:0]
 		}
 	}
-	if failed != nil {
+	if failed != nil && wt.ctx.Err() == nil { // else the time was up while an object was being converted
 		if *buf, err = wt.appendError(*buf, failed); err != nil {
 			return true, err
 		}
@@ -178,14 +179,14 @@ func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
 		part.SetGroupVersionKind(meta.GroupVersionKind{Group: wt.media.Group, Version: wt.media.Version, Kind: codec.AsPartial})
 		return wt.loose(part, wt.e.cfg.Codecs.Append)
 	}
-	k, gvk := wt.e.res.Type, wt.e.res.Kind
-	obj, err := k.Convert(wt.r.Context(), k.New(), gvk.Version)
+	k := wt.e.res.Type
+	// An empty object of the version, as a client would send it: nothing is there to be converted.
+	empty, err := k.Decode(codec.DecodeRequest{Data: []byte("{}"), Default: wt.e.res.Kind})
 	if err != nil {
 		return nil, err
 	}
-	*metaOf(obj) = m
-	obj.GetTypeMeta().SetGroupVersionKind(gvk)
-	return wt.loose(obj, k.Append)
+	*metaOf(empty.Object) = m
+	return wt.loose(empty.Object, k.Append)
 }
 
 // loose encodes an object that is not in the cache.
@@ -202,7 +203,7 @@ func (wt *watcher) table(enc request.Encoded) ([]byte, error) {
 }
 
 func (wt *watcher) tableOf(objects func(yield func(request.Encoded) bool), rv string) ([]byte, error) {
-	table, err := wt.e.table(wt.r, objects, meta.ListMeta{ResourceVersion: rv}, wt.media)
+	table, err := wt.e.table(wt.ctx, wt.r, objects, meta.ListMeta{ResourceVersion: rv}, wt.media)
 	if err != nil {
 		return nil, err
 	}

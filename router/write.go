@@ -3,6 +3,8 @@ package router
 import (
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -20,11 +22,21 @@ func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed
 const maxManager = 128
 
 // managerOf is who owns the fields that a client sets without saying a fieldManager: its program, which the user agent
-// begins with.
+// begins with. What cannot be printed is left out, and what is too long cut off.
 func managerOf(r *http.Request) string {
 	name, _, _ := strings.Cut(r.UserAgent(), "/")
-	if len(name) > maxManager {
-		name = name[:maxManager]
+	name = strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, name)
+	if len(name) <= maxManager {
+		return name
 	}
-	return name
+	n := maxManager
+	for !utf8.RuneStart(name[n]) {
+		n--
+	}
+	return name[:n]
 }

@@ -1,0 +1,112 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// line connects requests to a handler that says what it was asked for.
+type line struct {
+	err error
+	req *request.Write
+}
+
+func (l *line) Connect(_ context.Context, req *request.Write, path string) (http.Handler, error) {
+	l.req = req
+	if l.err != nil {
+		return nil, l.err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s/%s %q ?%s", r.Method, req.Namespace, req.Name, path, r.URL.RawQuery)
+	}), nil
+}
+
+// connected are things with a log, that is read, and a proxy, that takes all methods.
+func connected(l *line) GroupVersion {
+	v1 := meta.GroupVersion{Version: "v1"}
+	log := Resource{Name: "things/log", Kind: v1.WithKind("ConfigMap"), Type: configMaps(), Namespaced: true, Encoder: encoder{},
+		Connecter: l, ConnectVerbs: []string{"get"}}
+	proxy := log
+	proxy.Name, proxy.ConnectVerbs = "things/proxy", []string{"update", "get", "create", "delete", "patch"}
+	return GroupVersion{GroupVersion: v1, Resources: []Resource{all("things", true, &fake{}), log, proxy}}
+}
+
+func TestConnect(t *testing.T) {
+	const a = "/api/v1/namespaces/ns/things/a"
+	l := &line{}
+	rr := NewRESTRouter(testConfig(t))
+	rr.Install(connected(l))
+	for _, tt := range []struct {
+		method, path string
+		want         string // a number for an error
+	}{
+		{"GET", a + "/log", `GET ns/a "" ?`},
+		{"GET", a + "/log?follow=true&tailLines=5", `GET ns/a "" ?follow=true&tailLines=5`},
+		{"POST", a + "/log", "405"},
+		{"HEAD", a + "/log", "405"},
+		{"GET", a + "/proxy/", `GET ns/a "" ?`},
+		{"GET", a + "/proxy/index.html", `GET ns/a "index.html" ?`},
+		{"GET", a + "/proxy/dir/", `GET ns/a "dir/" ?`},
+		{"GET", a + "/proxy/dir//file", `GET ns/a "dir//file" ?`},
+		{"GET", a + "/proxy/a/b/c/d/e/f/g/h", `GET ns/a "a/b/c/d/e/f/g/h" ?`},
+		{"POST", a + "/proxy/x", `POST ns/a "x" ?`},
+		{"PUT", a + "/proxy/x", `PUT ns/a "x" ?`},
+		{"PATCH", a + "/proxy/x", `PATCH ns/a "x" ?`},
+		{"DELETE", a + "/proxy/x", `DELETE ns/a "x" ?`},
+		{"GET", "/api/v1/things/a/log", "404"},
+		{"GET", a + "/other/x", "404"},
+		{"GET", "/api/v1/namespaces/ns/things/log", `{"kind":"ConfigMap"`}, // a thing of that name
+	} {
+		if w := serve(t, rrWith(t, l), tt.method, tt.path, ""); !strings.HasPrefix(w.Body.String(), tt.want) && fmt.Sprint(w.Code) != tt.want {
+			t.Errorf("%s %s: got %d %s, want %s", tt.method, tt.path, w.Code, w.Body, tt.want)
+		}
+	}
+	l.err = meta.NewForbidden(meta.GroupResource{Resource: "things"}, "a", fmt.Errorf("no"))
+	if w := serve(t, rr, "GET", a+"/log", "", "Accept", "application/yaml"); w.Code != 403 || w.Header().Get("Content-Type") != "application/yaml" {
+		t.Errorf("a connection that is refused: got %d %v", w.Code, w.Header())
+	}
+}
+
+// rrWith serves things whose log and proxy are l.
+func rrWith(t *testing.T, l *line) *RESTRouter {
+	rr := NewRESTRouter(testConfig(t))
+	gv := connected(l)
+	gv.Resources[0] = all("things", true, &fake{objects: []request.Encoded{configMap("log", "v")}})
+	rr.Install(gv)
+	return rr
+}
+
+// TestConnectKnowsWho: the registry is told who connects, and hears what admission has to say.
+func TestConnectKnowsWho(t *testing.T) {
+	l := &line{}
+	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "", "User-Agent", "kubectl/v1")
+	info.User = &request.User{Name: "u"}
+	rrWith(t, l).ServeHTTP(&broken{left: 1 << 20, ResponseRecorder: newRecorder()}, r)
+	if l.req == nil || l.req.User.Name != "u" || l.req.Version != "v1" || l.req.Manager != "kubectl" || l.req.Options == nil {
+		t.Fatalf("got %+v", l.req)
+	}
+	l.req.Warn("careful")
+	l.req.Annotate("p/a", "b")
+	if fmt.Sprint(info.Warnings, info.Annotations) != "[careful] map[p/a:b]" {
+		t.Errorf("got %v %v", info.Warnings, info.Annotations)
+	}
+}
+
+func TestConnectVerbsInDiscovery(t *testing.T) {
+	d := NewDiscovery(testConfig(t).Codecs)
+	d.Install(connected(&line{}))
+	for path, accept := range map[string]string{"/api/v1": "", "/api": aggregatedJSON} {
+		_, body, _ := d.get(t, "GET", path, "Accept", accept)
+		for _, want := range []string{`"verbs":["get"]`, `"verbs":["create","delete","get","patch","update"]`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("GET %s: got %s, want %s", path, body, want)
+			}
+		}
+	}
+}
