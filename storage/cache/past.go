@@ -67,9 +67,9 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 	if err := src.seek(ctx, from); err != nil {
 		return nil, err
 	}
-	st := &stretch{after: from, upto: from, bytes: stretchOverhead}
+	st := &stretch{after: from, upto: from}
 	maker := changeMaker{r: src.r, last: map[string]*Object{}}
-	for st.bytes < limit {
+	for st.bytes < limit { // which is at least 1
 		maker.state = e.state.Load()
 		if st.upto >= maker.state.floor || until != 0 && st.upto >= until {
 			src.close() // who has come here needs the store no more
@@ -87,6 +87,7 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 			return nil, err
 		}
 	}
+	st.bytes += stretchOverhead
 	return st, nil
 }
 
