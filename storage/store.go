@@ -56,6 +56,8 @@ type RangeRequest struct {
 	Limit  int      // at most so many entries; 0 means all
 	// CountOnly leaves Entries empty and fills Count.
 	CountOnly bool
+	// NoCount says that Count is not looked at: with a Limit, counting costs engines a walk over all entries.
+	NoCount bool
 }
 
 // RangeResult is one answer to a RangeRequest.
@@ -63,7 +65,7 @@ type RangeResult struct {
 	Rev     Revision // the revision that was read
 	Entries []Entry
 	More    bool  // there are entries behind the last one
-	Count   int64 // entries from After on, those beyond Limit included
+	Count   int64 // entries from After on, those beyond Limit included; undefined with NoCount
 }
 
 // Event is one change of one key.

@@ -8,6 +8,12 @@
 // All resources are fed by one watch on the store. "Seen" is the revision up to which it has been applied; it is one
 // number for all resources.
 //
+// Entries are kept as they are stored, in whatever form and version. What else readers want is made by the first of them
+// and kept beside the entry: ingest converts nothing, so the stream waits for nothing but the store.
+//
+// A resource is loaded when it is first used. Until then the store answers what needs little of it: reads of one object,
+// pages, writes.
+//
 // Laws, tests in laws_test.go:
 //   - A consistent read sees every write acknowledged before it began; Any sees a state the store has had;
 //     NotOlderThan waits for its revision; Exact sees exactly its revision or fails with Compacted.
@@ -17,13 +23,14 @@
 //   - The cache equals the store at its revision (Resource.Verify).
 //   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
 //
-// Goroutines: one that reads the watch, one that trims idle windows, one for each load under way and each resource whose
-// history is being read. Close waits for all.
-// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then one of shelf.mu and history.mu. None is held across I/O, decoding or a callback.
+// Goroutines: one that reads the watch, one that trims idle windows, one or two for each load under way, one for each
+// resource whose history is being read. Close waits for all.
+// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then one of shelf.mu and history.mu. None is held across I/O,
+// decoding or a callback.
 //
 // Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
-// Read: cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, watch.go,
-// history.go, past.go, write.go, own.go.
+// Read: config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, cold.go,
+// watch.go, history.go, past.go, write.go, own.go.
 package cache
 
 import (
@@ -38,78 +45,6 @@ import (
 
 	"github.com/coracle-project/coracle/storage"
 )
-
-// Config sets the bounds of a Cache. The zero value is ready to use.
-type Config struct {
-	// Prefix is watched for all resources, default "/registry/". It ends in "/".
-	Prefix string
-	// WindowEvents is how many changes a resource remembers at most, default 10,000.
-	WindowEvents int
-	// WindowBytes bounds the objects that only the window of a resource holds, default 16 MiB; and as much again those of
-	// the history before it, while watchers read that.
-	WindowBytes int64
-	// WindowAge is how long changes are remembered beyond the last 100, default 75 s.
-	WindowAge time.Duration
-	// Snapshots is how many past states of a resource are kept for lists that go on, default 16; SnapshotAge is how
-	// long, default 5 min; SnapshotBytes bounds the objects that only they hold, default 16 MiB.
-	Snapshots     int
-	SnapshotAge   time.Duration
-	SnapshotBytes int64
-	// FormBytes bounds the other forms that are kept beside the objects of a resource, default 16 MiB. If the objects
-	// themselves are larger than that in total, the forms may be as large as they.
-	FormBytes int64
-	// BookmarkInterval is how long a watcher hears nothing before it gets a bookmark, default 1 min.
-	BookmarkInterval time.Duration
-	// MaxWait is how long a read waits for its revision, default 3 s.
-	MaxWait time.Duration
-	// Hooks are told what happens.
-	Hooks Hooks
-}
-
-// Hooks are functions called on events, each nil or safe for concurrent use. They must return soon.
-type Hooks struct {
-	// Loaded: a resource has been read from the store.
-	Loaded func(resource string, objects int, took time.Duration)
-	// LoadFailed: it could not be; the next use tries again.
-	LoadFailed func(resource string, err error)
-	// WatchFailed: the watch on the store ended and is made anew. With Compacted all resources are loaded again.
-	WatchFailed func(err error)
-	// DecodeFailed: a stored object cannot be read. Reading it fails until it is overwritten or deleted.
-	DecodeFailed func(resource, key string, err error)
-	// Evicted: a watcher fell behind the window.
-	Evicted func(resource string)
-	// Fallback: a read was answered by the store because the cache could not.
-	Fallback func(resource string)
-}
-
-func (c *Config) fill() {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	bytes := func(n *int64) {
-		if *n <= 0 {
-			*n = 16 << 20
-		}
-	}
-	if c.Prefix == "" {
-		c.Prefix = "/registry/"
-	}
-	if c.WindowEvents <= 0 {
-		c.WindowEvents = 10_000
-	}
-	if c.Snapshots <= 0 {
-		c.Snapshots = 16
-	}
-	bytes(&c.WindowBytes)
-	bytes(&c.SnapshotBytes)
-	bytes(&c.FormBytes)
-	def(&c.WindowAge, 75*time.Second)
-	def(&c.SnapshotAge, 5*time.Minute)
-	def(&c.BookmarkInterval, time.Minute)
-	def(&c.MaxWait, 3*time.Second)
-}
 
 // Cache is one watch on a store's prefix and the per-resource caches fed by it.
 type Cache struct {

@@ -43,9 +43,7 @@ func TestInDoubt(t *testing.T) {
 				r, _, _ := openOn(t, u, cache.Config{})
 				key := things + "ns/a"
 				if loaded {
-					if _, err := r.Exists(t.Context(), key); err != nil {
-						t.Fatal(err)
-					}
+					settle(t, r)
 				}
 				o, err := r.Create(t.Context(), key, body(key, "", nil), 0)
 				if err != nil || o == nil || value(o) != "" {
@@ -80,9 +78,7 @@ func TestInDoubtOverwritten(t *testing.T) {
 	key := things + "ns/a"
 	r, store, _ := openOn(t, u, cache.Config{})
 	base := put(t, store, key, "0", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, r)
 	u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
 		if _, err := u.Store.Put(ctx, key, value, pre, 0); err != nil {
 			t.Errorf("Put: %v", err)
@@ -105,9 +101,7 @@ func TestInDoubtSame(t *testing.T) {
 	r, store, hold := lagging(t)
 	key := things + "ns/a"
 	put(t, store, key, "x", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, r)
 	hold() // r's guess stays at x
 	grow := func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
 		return body(key, value(cur)+"x", nil), 0, nil
@@ -149,9 +143,7 @@ func TestCreateInDoubt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			u := &unruly{Store: memory.New(memory.Config{})}
 			r, _, _ := openOn(t, u, cache.Config{})
-			if _, err := r.Exists(t.Context(), key); err != nil {
-				t.Fatal(err)
-			}
+			settle(t, r)
 			u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
 				u.put = nil
 				tt.first(t, u.Store, func() { u.Store.Put(ctx, key, value, pre, 0) })
@@ -173,9 +165,7 @@ func TestDeleteInDoubt(t *testing.T) {
 			u := &unruly{Store: memory.New(memory.Config{})}
 			r, store, _ := openOn(t, u, cache.Config{})
 			put(t, store, key, "1", nil)
-			if _, err := r.Exists(t.Context(), key); err != nil {
-				t.Fatal(err)
-			}
+			settle(t, r)
 			u.del = func(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 				u.del = nil
 				if recreated {

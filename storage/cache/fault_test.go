@@ -166,6 +166,7 @@ func TestWatchCompacted(t *testing.T) {
 	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o.Rev != rev {
 		t.Errorf("Get afterwards: got %+v, %v, want revision %d", o, err, rev)
 	}
+	settle(t, r)
 	if n := loads.Load(); n != 2 {
 		t.Errorf("got %d loads, want 2", n)
 	}
@@ -268,9 +269,9 @@ func TestLoadFails(t *testing.T) {
 	r, store, _ := openOn(t, u, cache.Config{})
 	put(t, store, things+"ns/a", "1", nil)
 	for i := range 3 {
-		_, err := r.Get(t.Context(), things+"ns/a", cache.Want{})
+		_, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
 		if i < 2 && !errors.Is(err, storage.Unavailable) || i == 2 && err != nil {
-			t.Errorf("Get %d: got %v", i, err)
+			t.Errorf("List %d: got %v", i, err)
 		}
 	}
 }
@@ -340,9 +341,7 @@ func TestWatchFailsAlways(t *testing.T) {
 	}
 	r, store, _ := openOn(t, u, cache.Config{MaxWait: 50 * time.Millisecond,
 		Hooks: cache.Hooks{WatchFailed: func(error) { fails.Add(1) }}})
-	if _, err := r.Exists(t.Context(), things+"ns/a"); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, r)
 	rev := put(t, store, things+"ns/a", "1", nil)
 	time.Sleep(200 * time.Millisecond)
 	if n := fails.Load(); n < 2 || n > 12 {
@@ -419,9 +418,7 @@ func TestFallback(t *testing.T) {
 	}
 	r, store, _ := openOn(t, u, cache.Config{MaxWait: 10 * time.Millisecond})
 	put(t, store, things+"ns/a", "1", nil)
-	if _, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, r)
 	rev := put(t, store, things+"ns/a", "2", nil)
 	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o.Rev != rev {
 		t.Errorf("Get: got %+v, %v, want revision %d", o, err, rev)
@@ -481,7 +478,7 @@ func session(t *testing.T, store storage.Store, name string, came func() bool) b
 		_, err := r.Create(t.Context(), key, body(key, "", nil), 0)
 		return err
 	})
-	try("load", func() error { _, err := r.Exists(t.Context(), key); return err })
+	try("load", func() error { _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); return err })
 	for i := range 3 {
 		try("update", func() error {
 			o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {

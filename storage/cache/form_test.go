@@ -19,6 +19,11 @@ import (
 func object(t testing.TB, r *cache.Resource, store storage.Store, key string, size int) *cache.Object {
 	t.Helper()
 	put(t, store, key, strings.Repeat("x", size), nil)
+	if !r.Stats().Loaded { // until it is, objects are read from the store, and not kept
+		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	o, err := r.Get(t.Context(), key, cache.Want{})
 	if err != nil {
 		t.Fatal(err)

@@ -95,6 +95,11 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 		}
 		return list.Objects[0], nil
 	}
+	if cold, err := r.cold(ctx, want); err != nil {
+		return nil, err
+	} else if cold {
+		return r.fetch(ctx, key)
+	}
 	s, rev, err := r.at(ctx, want)
 	if err == errBehind {
 		r.fellBack()
@@ -115,14 +120,15 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 
 // Exists returns the revision of the object at key, 0 if there is none. The read is consistent.
 func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, error) {
+	if cold, err := r.cold(ctx, Want{}); err != nil {
+		return 0, err
+	} else if cold {
+		return r.exists(ctx, key)
+	}
 	s, _, err := r.at(ctx, Want{})
 	if err == errBehind {
 		r.fellBack()
-		entry, err := r.c.store.Get(ctx, key)
-		if errors.Is(err, storage.NotFound) {
-			return 0, nil
-		}
-		return entry.Rev, err
+		return r.exists(ctx, key)
 	}
 	if err != nil {
 		return 0, err
@@ -131,6 +137,15 @@ func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, er
 		return o.Rev, nil
 	}
 	return 0, nil
+}
+
+// exists is Exists, answered by the store.
+func (r *Resource) exists(ctx context.Context, key string) (storage.Revision, error) {
+	entry, err := r.c.store.Get(ctx, key)
+	if errors.Is(err, storage.NotFound) {
+		return 0, nil
+	}
+	return entry.Rev, err
 }
 
 // Preview returns the object that value would give, without a revision. Nothing is stored.

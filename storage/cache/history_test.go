@@ -151,6 +151,25 @@ func TestHistoryInParts(t *testing.T) {
 	}
 }
 
+// TestHistoryWithoutRoom: what fits nowhere is handed over one revision at a time.
+func TestHistoryWithoutRoom(t *testing.T) {
+	r, store, _ := open(t, cache.Config{WindowBytes: 1})
+	before, after := churn(t, store, 5, 50, 100)
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
+	for next := before + 1; next <= after; {
+		events, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Rev != next {
+				t.Fatalf("got %d, want %d", e.Rev, next)
+			}
+			next++
+		}
+	}
+}
+
 // TestHistoryIdle: what was read of the history is dropped after a while, and the cursor closed.
 func TestHistoryIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

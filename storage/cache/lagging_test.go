@@ -63,7 +63,7 @@ func TestLaggingStream(t *testing.T) {
 	_, store, c := openOn(t, u, cache.Config{})
 	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
 	begin := put(t, store, "/registry/others/x", "v", nil)
-	if _, err := other.Get(t.Context(), "/registry/others/x", cache.Want{}); err != nil { // opens the watch
+	if _, err := other.List(t.Context(), cache.ListOptions{Prefix: "/registry/others/"}); err != nil { // opens the watch
 		t.Fatal(err)
 	}
 	const writes = 40
@@ -200,7 +200,7 @@ func TestCompactedWhileLoading(t *testing.T) {
 	}
 	r, store, _ := openOn(t, u, cache.Config{})
 	put(t, store, key, "1", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{Match: cache.Any}); err != nil {
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Any}}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(5 * time.Millisecond)

@@ -87,9 +87,7 @@ func lawConsistent(t *testing.T, r *cache.Resource, store storage.Store) {
 func lawNotOlderThan(t *testing.T, r *cache.Resource, store storage.Store) {
 	key := things + "ns/a"
 	rev := put(t, store, key, "1", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{Match: cache.Any}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, r)
 	result := make(chan error)
 	go func() {
 		o, err := r.Get(t.Context(), key, cache.Want{Match: cache.NotOlderThan, Rev: rev + 1})

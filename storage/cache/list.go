@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"sort"
 	"strings"
 	"time"
@@ -32,13 +31,17 @@ type List struct {
 
 // List returns the objects that opts selects, from one snapshot. Errors: Future and Compacted (for Want.Rev), Corrupt.
 func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
+	if opts.Limit > 0 || opts.Only != "" {
+		if cold, err := r.cold(ctx, opts.Want); err != nil {
+			return List{}, err
+		} else if cold {
+			return r.listStore(ctx, opts, true)
+		}
+	}
 	s, rev, err := r.at(ctx, opts.Want)
 	if err == errBehind {
 		r.fellBack()
-		if opts.Want.Match != Exact {
-			opts.Want.Rev = 0
-		}
-		return r.listStore(ctx, opts)
+		return r.listStore(ctx, opts, false)
 	}
 	if err != nil {
 		return List{}, err
@@ -47,7 +50,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if opts.Want.Match == Exact && opts.Want.Rev < s.last {
 		var ok bool
 		if snap, ok = r.past(s, opts.Want.Rev); !ok {
-			return r.listStore(ctx, opts)
+			return r.listStore(ctx, opts, false)
 		}
 	} else if opts.Want.Match == Exact {
 		snap.rev = opts.Want.Rev
@@ -266,77 +269,4 @@ func (r *Resource) past(s *state, rev storage.Revision) (snapshot, bool) {
 		}
 	}
 	return snap, true
-}
-
-// listStore answers a list from the store, in chunks. Objects that the cache has are not decoded again.
-func (r *Resource) listStore(ctx context.Context, opts ListOptions) (List, error) {
-	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
-	if opts.Want.Match == Exact {
-		req.Rev = opts.Want.Rev
-	}
-	if opts.Only != "" {
-		// Begin a little before the key: ranges begin after a key.
-		n := len(opts.Only) - 1
-		req.After = max(req.After, opts.Only[:n]+string([]byte{opts.Only[n] - 1, 0xff}))
-		req.Limit, opts.Limit = 1, 1
-	} else if opts.Limit > 0 && opts.Match == nil {
-		req.Limit = min(opts.Limit, loadChunk)
-	}
-	var list List
-	for {
-		res, err := r.c.readRange(ctx, req)
-		if err != nil {
-			return List{}, err
-		}
-		list.Rev, req.Rev = res.Rev, res.Rev
-		for i := range res.Entries {
-			entry := &res.Entries[i]
-			if opts.Only != "" && entry.Key != opts.Only {
-				if entry.Key > opts.Only {
-					return list, nil
-				}
-				continue
-			}
-			o := r.guess(entry.Key)
-			if o == nil || o.Rev != entry.Rev {
-				o = r.decode(*entry)
-			}
-			if err := o.check(); err != nil {
-				return List{}, err
-			}
-			if opts.Match != nil && !opts.Match(o) {
-				continue
-			}
-			list.Objects = append(list.Objects, o)
-			if opts.Limit > 0 && len(list.Objects) == opts.Limit {
-				rest := res.Count - int64(i) - 1
-				if list.More = rest > 0 && opts.Only == ""; list.More {
-					if list.Remaining = rest; opts.Match != nil {
-						list.Remaining = -1
-					}
-				}
-				return list, nil
-			}
-		}
-		if !res.More || len(res.Entries) == 0 {
-			return list, nil
-		}
-		req.After = res.Entries[len(res.Entries)-1].Key
-	}
-}
-
-// readRange is Store.Range at revisions that are known to exist. A replica may not have reached them, and etcd tells
-// watchers of a change shortly before it shows it to readers: that is waited for.
-func (c *Cache) readRange(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
-	for wait := 50 * time.Microsecond; ; wait *= 2 {
-		res, err := c.store.Range(ctx, req)
-		if !errors.Is(err, storage.Future) || wait > c.cfg.MaxWait {
-			return res, err
-		}
-		select {
-		case <-ctx.Done():
-			return res, ctx.Err()
-		case <-time.After(wait):
-		}
-	}
 }

@@ -67,9 +67,9 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 	if err := src.seek(ctx, from); err != nil {
 		return nil, err
 	}
-	st := &stretch{after: from, upto: from, bytes: stretchOverhead}
+	st := &stretch{after: from, upto: from}
 	maker := changeMaker{r: src.r, last: map[string]*Object{}}
-	for st.upto == from || st.bytes < limit { // however small the limit, there is progress
+	for st.bytes < limit { // which is at least 1
 		maker.state = e.state.Load()
 		if st.upto >= maker.state.floor || until != 0 && st.upto >= until {
 			src.close() // who has come here needs the store no more
@@ -87,6 +87,7 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 			return nil, err
 		}
 	}
+	st.bytes += stretchOverhead
 	return st, nil
 }
 
@@ -96,8 +97,7 @@ func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, un
 	for i := range batch.Events {
 		ev := &batch.Events[i]
 		beyond := until != 0 && ev.Rev > until
-		full := st.upto > st.after && st.bytes >= limit
-		if beyond || full && ev.Rev > st.upto { // a revision is not taken apart
+		if beyond || st.bytes >= limit && ev.Rev > st.upto { // a revision is not taken apart
 			if beyond {
 				st.upto = until
 			}

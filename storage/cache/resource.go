@@ -45,6 +45,9 @@ type Resource struct {
 	writes  writes
 	shelf   *shelf
 
+	warming   atomic.Bool   // a goroutine has the objects loaded
+	coldReads atomic.Uint64 // reads that the store answered meanwhile
+
 	mu struct {
 		sync.Mutex
 		phase   phase
@@ -72,11 +75,8 @@ type tree = btree.Map[string, *Object]
 // treeDegree trades the depth of the tree against the bytes copied for each change (BenchmarkIngest).
 const treeDegree = 16
 
-// Load is done in chunks of this many entries. What arrives meanwhile is put aside up to maxPending (bytes).
-const (
-	loadChunk  = 1000
-	maxPending = 64 << 20
-)
+// maxPending bounds what arrives during a load and is put aside, in bytes.
+const maxPending = 64 << 20
 
 // epoch is the time from one load to the end of its stream.
 type epoch struct {
@@ -191,7 +191,7 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 		return 0, closed("load", r.cfg.Prefix)
 	}
 	t := btree.NewMap[string, *Object](treeDegree)
-	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Limit: loadChunk}
+	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Limit: firstChunk, NoCount: true}
 	first := &state{}
 	for {
 		res, err := r.c.readRange(ctx, req)
@@ -213,6 +213,7 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 			return t.Len(), r.begin(t, first)
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
+		req.Limit = nextChunk(req.Limit, res.Entries)
 	}
 }
 

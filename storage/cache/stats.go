@@ -29,8 +29,9 @@ type ResourceStats struct {
 	WindowBytes  int64
 	HistoryBytes int64 // of changes from before the window, kept for watchers that resume
 	Snapshots    int   // past states kept for lists
-	Forms        int   // other forms kept beside objects; those of objects that are gone count until they are swept
+	Forms        int   // other forms kept; those of objects that are gone count until they are swept
 	FormBytes    int64
+	ColdReads    uint64 // that the store answered because the objects were not loaded
 	Watchers     []WatcherStats
 }
 
@@ -69,7 +70,7 @@ func (c *Cache) Stats() Stats {
 
 // Stats returns what the resource holds. It loads nothing.
 func (r *Resource) Stats() ResourceStats {
-	st := ResourceStats{Name: r.cfg.Name, Prefix: r.cfg.Prefix}
+	st := ResourceStats{Name: r.cfg.Name, Prefix: r.cfg.Prefix, ColdReads: r.coldReads.Load()}
 	r.mu.Lock()
 	st.Snapshots = len(r.mu.kept)
 	r.mu.Unlock()
@@ -129,7 +130,7 @@ func (r *Resource) Verify(ctx context.Context) error {
 		return err
 	}
 	objects := s.tree.Values()
-	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Rev: rev, Limit: loadChunk}
+	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Rev: rev, Limit: loadChunk, NoCount: true}
 	for i := 0; ; {
 		res, err := r.c.readRange(ctx, req)
 		if err != nil {

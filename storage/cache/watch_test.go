@@ -26,10 +26,10 @@ func watch(t testing.TB, r *cache.Resource, opts cache.WatchOptions) *cache.Watc
 	return w
 }
 
-// settle waits until the cache has seen everything.
+// settle waits until the cache is loaded and has seen everything.
 func settle(t testing.TB, r *cache.Resource) {
 	t.Helper()
-	if _, err := r.Exists(t.Context(), things+"none/none"); err != nil {
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things + "none/"}); err != nil {
 		t.Fatal(err)
 	}
 }

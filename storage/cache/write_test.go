@@ -65,9 +65,7 @@ func TestUpdateStaleGuess(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, store, hold := lagging(t)
 			put(t, store, key, "old", nil)
-			if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
-				t.Fatal(err)
-			}
+			settle(t, r)
 			hold()
 			rev := put(t, store, key, "new", nil)
 			var calls []string
@@ -159,9 +157,7 @@ func TestForeignEvent(t *testing.T) {
 	r, store, c := openOn(t, u, cache.Config{})
 	key := things + "ns/a"
 	put(t, store, key, "0", nil)
-	if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, r)
 	u.put = func(ctx context.Context, key string, data []byte, pre storage.Pre) (storage.Entry, error) {
 		u.put = nil
 		rev := put(t, store, key, "theirs", nil)
@@ -230,9 +226,7 @@ func TestDelete(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, store, hold := lagging(t)
 			old := put(t, store, key, "old", nil)
-			if _, err := r.Get(t.Context(), key, cache.Want{}); err != nil {
-				t.Fatal(err)
-			}
+			settle(t, r)
 			hold()
 			now := put(t, store, key, "new", nil)
 			var opts cache.DeleteOptions

@@ -150,8 +150,8 @@ func elect(ctx context.Context, server *etcdserver.EtcdServer) {
 // local answers etcd's requests by calling the server.
 type local struct{ *Store }
 
-// Range reads the member's own store, which is as new as the last acknowledgement.
-func (l local) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+// Range reads the member's own store, which is as new as the last acknowledgement. Counting visits all keys of the range.
+func (l local) Range(ctx context.Context, r *pb.RangeRequest, count bool) (*pb.RangeResponse, error) {
 	l.life.RLock()
 	defer l.life.RUnlock()
 	if l.IsClosed() {
@@ -162,7 +162,7 @@ func (l local) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse
 		limit++ // one more tells whether there are more
 	}
 	res, err := l.kv.Range(ctx, r.Key, rangeEnd(r.RangeEnd), mvcc.RangeOptions{
-		Limit: limit, Rev: r.Revision, CountOnly: r.CountOnly, WithTotalCount: true})
+		Limit: limit, Rev: r.Revision, CountOnly: r.CountOnly, WithTotalCount: count})
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -27,7 +27,8 @@ import (
 
 // Server answers etcd's requests: a client connection, or a server in the process.
 type Server interface {
-	Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error)
+	// Range fills RangeResponse.Count if count is set; else it may.
+	Range(ctx context.Context, req *pb.RangeRequest, count bool) (*pb.RangeResponse, error)
 	Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error)
 	Compact(context.Context, *pb.CompactionRequest) (*pb.CompactionResponse, error)
 	LeaseGrant(context.Context, *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error)
@@ -67,7 +68,7 @@ func (c *Core) Get(ctx context.Context, key string) (storage.Entry, error) {
 	if c.closed.Load() {
 		return storage.Entry{}, closedError("get", key)
 	}
-	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte(key)})
+	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte(key)}, false)
 	if err != nil {
 		return storage.Entry{}, c.readError(ctx, "get", key, err)
 	}
@@ -102,7 +103,7 @@ func (c *Core) Range(ctx context.Context, req storage.RangeRequest) (storage.Ran
 		if c.Page > 0 && !req.CountOnly && (r.Limit == 0 || r.Limit > c.Page) {
 			r.Limit = c.Page
 		}
-		resp, err := c.Server.Range(ctx, r)
+		resp, err := c.Server.Range(ctx, r, first && !req.NoCount)
 		if err != nil {
 			return storage.RangeResult{}, c.readError(ctx, "range", req.Prefix, err)
 		}
@@ -113,7 +114,10 @@ func (c *Core) Range(ctx context.Context, req storage.RangeRequest) (storage.Ran
 				res.Rev = storage.Revision(resp.Header.Revision)
 				r.Revision = resp.Header.Revision
 			}
-			if n := min(resp.Count, int64(max(req.Limit, len(resp.Kvs)))); !req.CountOnly {
+			if n := len(resp.Kvs); n > 0 {
+				if !req.NoCount {
+					n = int(min(resp.Count, int64(max(req.Limit, n))))
+				}
 				res.Entries = make([]storage.Entry, 0, n)
 			}
 		}
@@ -225,7 +229,7 @@ func (c *Core) Current(ctx context.Context) (storage.Revision, error) {
 	if c.closed.Load() {
 		return 0, closedError("revision", "")
 	}
-	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true})
+	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, false)
 	if err != nil {
 		return 0, c.readError(ctx, "revision", "", err)
 	}

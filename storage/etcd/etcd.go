@@ -185,7 +185,7 @@ type remote struct {
 
 var callOptions = []grpc.CallOption{grpc.MaxCallSendMsgSize(math.MaxInt32), grpc.MaxCallRecvMsgSize(math.MaxInt32)}
 
-func (r remote) Range(ctx context.Context, req *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (r remote) Range(ctx context.Context, req *pb.RangeRequest, _ bool) (*pb.RangeResponse, error) {
 	return r.kv.Range(ctx, req, callOptions...)
 }
 

@@ -23,7 +23,7 @@ func (s *Store) Get(_ context.Context, key string) (storage.Entry, error) {
 	return storage.Entry{Key: v.key, Value: v.value, Rev: v.rev}, nil
 }
 
-// Range implements storage.Store. Counting what is behind Limit costs a walk over it.
+// Range implements storage.Store. Counting what is behind Limit costs a walk over it (see NoCount).
 func (s *Store) Range(_ context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	tree, cur, err := s.snapshot()
 	if err != nil {
@@ -55,6 +55,7 @@ func (s *Store) Range(_ context.Context, req storage.RangeRequest) (storage.Rang
 		case req.CountOnly:
 		case req.Limit > 0 && len(res.Entries) >= req.Limit:
 			res.More = true
+			return !req.NoCount
 		default:
 			res.Entries = append(res.Entries, storage.Entry{Key: v.key, Value: v.value, Rev: v.rev})
 		}

@@ -1,0 +1,138 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// loadChunk is how many entries a list reads at once from the store.
+const loadChunk = 1000
+
+// listStore answers a list from the store, in chunks. Objects that the cache has are not decoded again. A cold list is
+// answered because the cache is being loaded; others because it cannot answer.
+func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
+	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
+	if opts.Want.Match == Exact {
+		req.Rev = opts.Want.Rev
+	}
+	switch {
+	case opts.Only != "":
+		return r.listOne(ctx, req, opts)
+	case opts.Limit > 0 && opts.Match == nil:
+		req.Limit = min(opts.Limit, loadChunk)
+	}
+	var list List
+	var count, looked int64 // entries from opts.After on; of those, the ones looked at
+	for {
+		req.NoCount = looked > 0 || opts.Limit <= 0 || opts.Match != nil
+		res, err := r.c.readRange(ctx, req)
+		if err != nil {
+			return List{}, err
+		}
+		list.Rev, req.Rev = res.Rev, res.Rev
+		if looked == 0 {
+			count = res.Count
+		}
+		for i := range res.Entries {
+			o, err := r.stored(&res.Entries[i])
+			if err != nil {
+				return List{}, err
+			}
+			looked++
+			if opts.Match != nil && !opts.Match(o) {
+				continue
+			}
+			list.Objects = append(list.Objects, o)
+			if len(list.Objects) != opts.Limit { // which may be 0 for none
+				continue
+			}
+			if list.More = res.More || i+1 < len(res.Entries); list.More {
+				if list.Remaining = count - looked; opts.Match != nil {
+					list.Remaining = -1
+				}
+			}
+			return list, nil
+		}
+		if !res.More || len(res.Entries) == 0 {
+			return list, nil
+		}
+		req.After = res.Entries[len(res.Entries)-1].Key
+		if cold && opts.Match != nil && looked >= maxColdMatch {
+			return r.listRest(ctx, opts, list, req.After)
+		}
+	}
+}
+
+// listRest waits for the load and adds the rest of a list that was begun in the store.
+func (r *Resource) listRest(ctx context.Context, opts ListOptions, begun List, after string) (List, error) {
+	if _, err := r.ready(ctx); err != nil {
+		return List{}, err
+	}
+	opts.After, opts.Want = after, Want{Match: Exact, Rev: begun.Rev}
+	opts.Limit -= len(begun.Objects)
+	list, err := r.List(ctx, opts)
+	if err != nil {
+		return List{}, err
+	}
+	list.Objects = append(begun.Objects, list.Objects...)
+	return list, nil
+}
+
+// listOne is a list of opts.Only.
+func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts ListOptions) (List, error) {
+	// Begin a little before the key: ranges begin after a key.
+	n := len(opts.Only) - 1
+	req.After = opts.Only[:n] + string([]byte{opts.Only[n] - 1, 0xff})
+	req.NoCount = true
+	for {
+		req.Limit = 1
+		res, err := r.c.readRange(ctx, req)
+		if err != nil {
+			return List{}, err
+		}
+		list := List{Rev: res.Rev}
+		if len(res.Entries) == 0 || res.Entries[0].Key > opts.Only {
+			return list, nil
+		}
+		if res.Entries[0].Key < opts.Only {
+			req.After, req.Rev = res.Entries[0].Key, res.Rev
+			continue
+		}
+		o, err := r.stored(&res.Entries[0])
+		if err != nil {
+			return List{}, err
+		}
+		if opts.After < opts.Only && (opts.Match == nil || opts.Match(o)) {
+			list.Objects = []*Object{o}
+		}
+		return list, nil
+	}
+}
+
+// stored returns the object of an entry, the cache's if it has it.
+func (r *Resource) stored(entry *storage.Entry) (*Object, error) {
+	o := r.guess(entry.Key)
+	if o == nil || o.Rev != entry.Rev {
+		o = r.decode(*entry)
+	}
+	return o, o.check()
+}
+
+// readRange is Store.Range at revisions that are known to exist. A replica may not have reached them, and etcd tells
+// watchers of a change shortly before it shows it to readers: that is waited for.
+func (c *Cache) readRange(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	for wait := 50 * time.Microsecond; ; wait *= 2 {
+		res, err := c.store.Range(ctx, req)
+		if !errors.Is(err, storage.Future) || wait > c.cfg.MaxWait {
+			return res, err
+		}
+		select {
+		case <-ctx.Done():
+			return res, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
