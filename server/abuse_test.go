@@ -230,6 +230,7 @@ func TestManyWatches(t *testing.T) {
 	const n = 2000
 	p := newInProcess(t)
 	p.mustDo("POST", maps, configMap("c", "v"))
+	p.mustDo("GET", maps, "") // the cache is loaded
 	before := runtime.NumGoroutine()
 	heap := func() int64 {
 		var m runtime.MemStats

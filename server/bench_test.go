@@ -139,6 +139,9 @@ func filled(tb testing.TB) *inProcess {
 	for i := range 500 {
 		p.mustDo("POST", "/api/v1/namespaces/full/pods", fmt.Sprintf(podBody, fmt.Sprintf("p%d", i)))
 	}
+	for _, path := range []string{maps, "/api/v1/pods"} { // waits until they are loaded
+		p.mustDo("GET", path, "")
+	}
 	return p
 }
 
