@@ -139,8 +139,8 @@ func filled(tb testing.TB) *inProcess {
 	for i := range 500 {
 		p.mustDo("POST", "/api/v1/namespaces/full/pods", fmt.Sprintf(podBody, fmt.Sprintf("p%d", i)))
 	}
-	for _, all := range []string{maps, "/api/v1/pods"} { // a list waits until the resource is loaded
-		p.mustDo("GET", all, "")
+	for _, path := range []string{maps, "/api/v1/pods"} { // waits until they are loaded
+		p.mustDo("GET", path, "")
 	}
 	return p
 }

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -209,5 +210,46 @@ func TestCompactedWhileLoading(t *testing.T) {
 	}
 	if err := r.Verify(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCompactedAtTheEndOfLoad loses the stream while a load applies what came meanwhile.
+func TestCompactedAtTheEndOfLoad(t *testing.T) {
+	u, broken := breakable()
+	c := cache.New(u, cache.Config{})
+	defer u.Close()
+	defer c.Close()
+	key := things + "ns/a"
+	put(t, u, key, "before", nil)
+	watches, open := make(chan struct{}, 10), u.watch
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		watches <- struct{}{}
+		return open(ctx, req)
+	}
+	var during sync.Once
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		res, err := u.Store.Range(ctx, req)
+		during.Do(func() {
+			for rev := put(t, u, key, "during", nil); c.Seen() < rev; {
+				time.Sleep(time.Millisecond)
+			}
+		})
+		return res, err
+	}
+	var lose sync.Once
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+		if strings.Contains(string(value), "during") {
+			lose.Do(func() {
+				<-watches
+				broken <- fail(storage.Compacted)
+				<-watches
+				time.Sleep(5 * time.Millisecond) // until the resource has been told
+			})
+		}
+		return decode(key, value)
+	}})
+	list, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
+	if err != nil || len(list.Objects) != 1 || value(list.Objects[0]) != "during" {
+		t.Errorf("List: got %s, %v, want the object as it became during the load", show(list.Objects), err)
 	}
 }

@@ -246,7 +246,9 @@ func (r *Resource) begin(t *tree, first *state) error {
 		r.mu.Unlock()
 		changes := r.decodeAll(events) // without the lock; more may come meanwhile
 		r.mu.Lock()
-		r.publishLocked(e, changes)
+		if !r.mu.torn && r.mu.phase == loading { // else the tree has been taken away
+			r.publishLocked(e, changes)
+		}
 		r.mu.Unlock()
 	}
 }
