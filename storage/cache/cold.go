@@ -12,9 +12,13 @@ import (
 // cold reports whether a read is to be answered by the store, because the objects are not loaded. Then it has them
 // loaded. A read of a revision that the store has not reached is not: it waits for it as always.
 func (r *Resource) cold(ctx context.Context, want Want) (bool, error) {
-	if r.epoch.Load() != nil {
-		return false, nil
+	if r.epoch.Load() == nil { // small, so that reads pay next to nothing for it
+		return r.isCold(ctx, want)
 	}
+	return false, nil
+}
+
+func (r *Resource) isCold(ctx context.Context, want Want) (bool, error) {
 	if want.Match == NotOlderThan || want.Match == Exact {
 		now, err := r.c.Revision(ctx)
 		if err != nil || now < want.Rev {

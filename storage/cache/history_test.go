@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,6 +149,66 @@ func TestHistoryInParts(t *testing.T) {
 				})
 			}
 			wg.Wait()
+		})
+	}
+}
+
+// TestHistoryLikeWindow: watchers see the same of the history as those who were there.
+func TestHistoryLikeWindow(t *testing.T) {
+	red := func(o *cache.Object) bool { c, _ := o.Labels.Get("color"); return c == "red" }
+	for engine, open := range engines {
+		t.Run(engine, func(t *testing.T) {
+			r, store, _ := openOn(t, open(t), cache.Config{})
+			settle(t, r)
+			begin := put(t, store, things+"ns/0", "begin", color("red"))
+			rnd := rand.New(rand.NewPCG(1, 2))
+			have := map[string]bool{things + "ns/0": true}
+			for i := range 600 {
+				key := fmt.Sprintf("%sns%s/%d", things, []string{"", "2"}[rnd.IntN(2)], rnd.IntN(8))
+				if have[key] && rnd.IntN(4) == 0 {
+					remove(t, store, key)
+					delete(have, key)
+					continue
+				}
+				put(t, store, key, fmt.Sprint(i), color(colors[rnd.IntN(3)]))
+				have[key] = true
+			}
+			key := things + "ns/5"
+			if have[key] {
+				remove(t, store, key)
+			}
+			end := put(t, store, key, "end", color("red"))
+			see := func(r *cache.Resource, opts cache.WatchOptions) (events []string) {
+				opts.After = begin
+				for w := watch(t, r, opts); ; {
+					batch, err := w.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, e := range batch {
+						events = append(events, fmt.Sprint(e.Type, e.Rev, " ", string(e.Object.JSON())))
+						if e.Rev == end {
+							return events
+						}
+					}
+				}
+			}
+			small := cache.New(store, cache.Config{WindowBytes: 8 << 10})
+			defer small.Close()
+			late := cache.New(store, cache.Config{})
+			defer late.Close()
+			for _, opts := range []cache.WatchOptions{
+				{Prefix: things}, {Prefix: things + "ns/"}, {Prefix: things, Key: key}, {Prefix: things, Match: red},
+				{Prefix: things + "ns/", Match: red, Field: cache.Pair{Key: "color", Value: "red"}},
+			} {
+				want := see(r, opts)
+				for _, c := range []*cache.Cache{late, small} {
+					r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode, GroupBy: []string{"color"}})
+					if got := see(r, opts); !slices.Equal(got, want) {
+						t.Errorf("watch of %+v: got %d events, want %d:\n%s\n%s", opts, len(got), len(want), got, want)
+					}
+				}
+			}
 		})
 	}
 }
