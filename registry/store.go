@@ -93,6 +93,9 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
 	}
+	if len(groupBy(s.res.Fields)) > 1 {
+		return nil, fmt.Errorf("registry: %s cannot be declared anew: a field groups its watchers", s.res.GroupResource)
+	}
 	next, err := newStore(s.cfg, res, s.root, newForms(s.forms.last))
 	if err != nil {
 		return nil, err
