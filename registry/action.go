@@ -243,10 +243,10 @@ func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string
 func (c *Connecter) connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	a := c.store.attributes(req, admission.Connect)
 	a.Subresource = c.sub.Name
-	if err := c.store.cfg.Admission.Mutate(ctx, a); err != nil {
+	if err := c.store.cfg.Admission.Mutate(ctx, &a); err != nil {
 		return nil, err
 	}
-	if err := c.store.cfg.Admission.Validate(ctx, a); err != nil {
+	if err := c.store.cfg.Admission.Validate(ctx, &a); err != nil {
 		return nil, err
 	}
 	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User})
