@@ -350,6 +350,7 @@ func TestStoredObjectThatCannotBeConverted(t *testing.T) {
 	k.wantShown("as it was written", enc, "v1beta1", `{"apiVersion":"run.example.com/v1beta1","colour":"red","kind":"Gizmo","metadata":{"name":"bad"}}`)
 	for what, try := range map[string]func() error{
 		"in the hub": func() error { return second(k.Encode(k.ctx, enc, "v1", codec.Media{})) },
+		"decoded":    func() error { return second(k.Decode(k.ctx, enc)) },
 		"as a row":   func() error { _, _, err := k.Row(k.ctx, enc, now); return err },
 		"update":     func() error { return second(k.replace(k.Store, `{"metadata":{"name":"bad"}}`)) },
 		"delete":     func() error { return second(k.delete("bad", meta.DeleteOptions{})) },
