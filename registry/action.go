@@ -82,8 +82,9 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	k := s.kind
 	if sub.Kind != (meta.GroupVersionKind{}) {
-		if k = s.cfg.Kinds.Kind(sub.Kind.GroupKind()); k == nil {
-			return nil, fmt.Errorf("registry: %s/%s: the kind %s is not registered", s.res.GroupResource, sub.Name, sub.Kind)
+		var err error
+		if k, err = s.cfg.kindOf(sub.Kind); err != nil {
+			return nil, fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
 	}
 	return &Actor{

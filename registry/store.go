@@ -83,7 +83,10 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
 		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: groupBy(res.Fields),
 	})
-	return s, s.openDoors()
+	if err := s.openDoors(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Redeclare makes a Store of the same objects by another declaration: a kind with other versions, another schema, another

@@ -17,7 +17,7 @@ import (
 //
 //	decode     what the client sent, or the current object patched, in the version that it speaks   (begin)
 //	default    what it leaves out
-//	own        note which fields the client owns, in the same version
+//	own        note which fields the client owns, in the same version (not yet: see disown)
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again
 //	reserve    take what is counted outside of the object                                           (finish)
