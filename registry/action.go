@@ -82,8 +82,9 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	k := s.kind
 	if sub.Kind != (meta.GroupVersionKind{}) {
-		if k = s.cfg.Kinds.Kind(sub.Kind.GroupKind()); k == nil {
-			return nil, fmt.Errorf("registry: %s/%s: the kind %s is not registered", s.res.GroupResource, sub.Name, sub.Kind)
+		var err error
+		if k, err = s.cfg.kindOf(sub.Kind); err != nil {
+			return nil, fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
 	}
 	return &Actor{
@@ -243,10 +244,10 @@ func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string
 func (c *Connecter) connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	a := c.store.attributes(req, admission.Connect)
 	a.Subresource = c.sub.Name
-	if err := c.store.cfg.Admission.Mutate(ctx, a); err != nil {
+	if err := c.store.cfg.Admission.Mutate(ctx, &a); err != nil {
 		return nil, err
 	}
-	if err := c.store.cfg.Admission.Validate(ctx, a); err != nil {
+	if err := c.store.cfg.Admission.Validate(ctx, &a); err != nil {
 		return nil, err
 	}
 	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User})

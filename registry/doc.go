@@ -1,18 +1,27 @@
 // Package registry is the generic store of API objects: what every resource has in common.
 //
-// A Resource declares a kind's resource: names, strategy, selectable fields, columns. A Store made from it serves the
-// verbs (get, list, watch, create, update, delete, deletecollection) over a cache.Resource. It satisfies the verb
-// interfaces of package router without knowing them.
+// A Resource declares a resource of a kind: names, strategy, selectable fields, columns, subresources. A Store made from it
+// serves the verbs (get, list, watch, create, update, delete, deletecollection) over a cache.Resource. It satisfies the verb
+// interfaces of package router without knowing them, as do an Actor, which serves creates of what is not stored, and a
+// Connecter.
+//
+// Words. The hub is the version of a kind that strategies see. A door is a Store through which a part of the object can be
+// changed, or the object is shown as another kind; each field belongs to one door. A form is an encoding of an object in a
+// version. A reservation is what a write takes outside of its object, and gives back if nothing comes of it.
 //
 // Guarantees:
-//   - Every write path goes through the same admission with the true old object.
-//   - Update rules are pure functions of (request, new, old); the Store does the I/O around them.
-//   - Reads move encoded bytes. A write decodes once and encodes once.
-//   - Every error is a *meta.StatusError with the words of kube-apiserver.
+//   - Every write takes the same steps, in the order that write.go states, with the true old object; what is made from a
+//     state that was overtaken is made again.
+//   - What strategies decide are pure functions of (request, new, old); the Store does the I/O around them, and a Reserve its
+//     own.
+//   - Reads of the version stored move encoded bytes. Objects are kept as they were written; another form is made for who
+//     asks first, and its failure is theirs alone. A write encodes once.
+//   - A resource can be declared anew while it is used: nobody is shown what the other declaration has made.
+//   - Every error is a *meta.StatusError with the words of kube-apiserver, or that of the context.
 //
 // All methods of Store may be called at once. Not here: media types and HTTP (router), who may do it (filters), the
 // rules of single kinds (core/, coordination/).
 //
-// Read: strategy.go, typed.go, store.go, keys.go, reader.go, create.go, update.go, delete.go, list.go, errors.go; then
-// admission/ and core/.
+// Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go, update.go, delete.go, door.go;
+// list.go and selector.go; action.go, errors.go; then admission/ and core/.
 package registry

@@ -2,11 +2,13 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -51,14 +53,24 @@ func (s *Store) narrow(sub *Subresource) error {
 			return err
 		}
 	}
-	if sub.Kind == (meta.GroupVersionKind{}) {
+	if none := sub.Kind == (meta.GroupVersionKind{}); none != (sub.Project == nil) {
+		return errors.New("a door has a kind of its own and a projection, or neither")
+	} else if none {
 		return nil
 	}
-	if s.kind = s.cfg.Kinds.Kind(sub.Kind.GroupKind()); s.kind == nil {
-		return fmt.Errorf("the kind %s is not registered", sub.Kind)
-	}
+	var err error
+	s.kind, err = s.cfg.kindOf(sub.Kind)
 	s.fixed = sub.Kind
-	return nil
+	return err
+}
+
+// kindOf returns a kind that has a version.
+func (c *Config) kindOf(gvk meta.GroupVersionKind) (kind.Kind, error) {
+	k := c.Kinds.Kind(gvk.GroupKind())
+	if k == nil || kind.In(k, gvk.Version) == nil {
+		return nil, fmt.Errorf("the kind %s is not registered", gvk)
+	}
+	return k, nil
 }
 
 // present is an object as the door shows it.

@@ -377,11 +377,23 @@ func TestAdmissionSeesProjection(t *testing.T) {
 	}
 }
 
-func TestProjectionOfUnknownKind(t *testing.T) {
-	k := newKit(t, options{})
-	res := declaration()
-	metered(&res)
-	if _, err := registry.New(k.cfg, registry.Typed(res)); err == nil || !strings.Contains(err.Error(), "Meter") {
-		t.Errorf("New: got %v, want an error that names the kind of the door", err)
+func TestProjectionRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		types  func(*scheme.Scheme)
+		change func(sub *registry.SubresourceOf[*widget])
+		says   string
+	}{
+		"an unknown kind":    {nil, func(*registry.SubresourceOf[*widget]) {}, "Meter"},
+		"an unknown version": {addMeters, func(sub *registry.SubresourceOf[*widget]) { sub.Kind.Version = "v9" }, "v9"},
+		"no kind":            {addMeters, func(sub *registry.SubresourceOf[*widget]) { sub.Kind = meta.GroupVersionKind{} }, "meter"},
+		"no projection":      {addMeters, func(sub *registry.SubresourceOf[*widget]) { sub.Project = nil }, "meter"},
+	} {
+		k := newKit(t, options{types: tt.types})
+		res := declaration()
+		metered(&res)
+		tt.change(&res.Subresources[len(res.Subresources)-1])
+		if s, err := registry.New(k.cfg, registry.Typed(res)); err == nil || s != nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: got %v, want an error that says %s", name, err, tt.says)
+		}
 	}
 }

@@ -34,7 +34,9 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 		}
 		return nil, s.readError(err, "", opts.Want.Rev)
 	}
-	out := &request.List{ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects)}
+	out := &request.List{
+		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects), Form: formOf(list.Objects),
+	}
 	if list.More && len(list.Objects) > 0 {
 		last := list.Objects[len(list.Objects)-1].Key
 		out.Continue = cache.EncodeContinue(list.Rev, last[len(opts.Prefix):])
@@ -54,6 +56,19 @@ func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 			}
 		}
 	}
+}
+
+// formOf returns the form in which all objects are stored, 0 if there is no such form.
+func formOf(objects []*cache.Object) uint32 {
+	var all uint32
+	for i, o := range objects {
+		if _, form := o.Stored(); i == 0 {
+			all = form
+		} else if form != all {
+			return 0
+		}
+	}
+	return all
 }
 
 func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {

@@ -254,6 +254,10 @@ func TestRedeclareRefuses(t *testing.T) {
 			t.Errorf("%s: got no error", name)
 		}
 	}
+	grouped := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Fields[0].Groups = true }})
+	if _, err := grouped.Redeclare(registry.Typed(declaration())); err == nil {
+		t.Error("a resource whose watchers are grouped by a field: got no error")
+	}
 	// The refused declarations have changed nothing.
 	k.create(named("a", colored("red")))
 	wantNames(t, "selected", k.names(selectors(t, "ns", "", "spec.color=red")), "a")

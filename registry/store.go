@@ -83,7 +83,10 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
 		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: groupBy(res.Fields),
 	})
-	return s, s.openDoors()
+	if err := s.openDoors(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Redeclare makes a Store of the same objects by another declaration: a kind with other versions, another schema, another
@@ -92,6 +95,9 @@ func New(cfg *Config, res Resource) (*Store, error) {
 func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
+	}
+	if len(groupBy(s.res.Fields)) > 1 {
+		return nil, fmt.Errorf("registry: %s cannot be declared anew: a field groups its watchers", s.res.GroupResource)
 	}
 	next, err := newStore(s.cfg, res, s.root, newForms(s.forms.last))
 	if err != nil {
@@ -239,8 +245,16 @@ func (s *Store) readError(err error, name string, want storage.Revision) error {
 }
 
 // Decode returns the object behind enc, which the Store has given, in the hub of the kind that it shows. The caller owns
-// it.
+// it. The error names the object.
 func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	obj, err := s.decode(ctx, enc)
+	if err != nil {
+		return nil, s.namedError(ctx, enc, err)
+	}
+	return obj, nil
+}
+
+func (s *Store) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	if s.project == nil {
 		return s.reader.hub(ctx, enc)
 	}

@@ -20,7 +20,7 @@ func (s *Store) Columns() []meta.TableColumnDefinition {
 func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
 	obj, err := s.Decode(ctx, enc)
 	if err != nil {
-		return nil, nil, s.namedError(ctx, enc, err)
+		return nil, nil, err
 	}
 	if s.res.Table == nil || s.project != nil {
 		m := obj.GetObjectMeta()

@@ -17,7 +17,7 @@ import (
 //
 //	decode     what the client sent, or the current object patched, in the version that it speaks   (begin)
 //	default    what it leaves out
-//	own        note which fields the client owns, in the same version
+//	own        note which fields the client owns, in the same version (not yet: see disown)
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again
 //	reserve    take what is counted outside of the object                                           (finish)
@@ -45,21 +45,25 @@ type write struct {
 }
 
 func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
-	return &write{
-		s: s, req: req,
-		r:     &Request{Now: s.now(), User: req.User, Namespace: req.Namespace, DryRun: req.DryRun},
-		attrs: s.attributes(req, op),
+	var own struct { // made as one
+		write
+		request Request
+		attrs   admission.Attributes
 	}
+	own.request = Request{Now: s.now(), User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
+	own.attrs = s.attributes(req, op)
+	own.write = write{s: s, req: req, r: &own.request, attrs: &own.attrs}
+	return &own.write
 }
 
 // attributes describes a write to the admission plugins.
-func (s *Store) attributes(req *request.Write, op admission.Operation) *admission.Attributes {
+func (s *Store) attributes(req *request.Write, op admission.Operation) admission.Attributes {
 	version := req.Version
 	if version == "" {
 		version = s.reader.stored.GVK.Version
 	}
 	gr := s.res.GroupResource
-	a := &admission.Attributes{
+	a := admission.Attributes{
 		Operation: op, Kind: s.shown(version), Type: s.kind,
 		Resource:    meta.GroupVersionResource{Group: gr.Group, Version: version, Resource: gr.Resource},
 		Subresource: s.subresource,

@@ -30,17 +30,28 @@ func putBuffer(b *[]byte) {
 
 // encoded returns an object in the given form, without a final newline if it is JSON. The bytes are shared.
 func (e *endpoint) encoded(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
-	if media.Type == codec.JSON && media.As == "" {
-		if data, form := enc.Stored(); form == e.plain {
-			return data, nil
-		}
+	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version}
+	id := e.formOf(wanted)
+	if data, form := enc.Stored(); form == id {
+		return data, nil
 	}
-	f := e.form(ctx, media)
-	return f.of(enc)
+	build := func() ([]byte, error) { return e.res.Encoder.Encode(ctx, enc, e.gv.Version, wanted) }
+	if wanted.Type == codec.YAML { // not kept: whoever wants it reads slowly
+		return build()
+	}
+	return enc.Form(id, build)
 }
 
-// form is an encoding of many objects, one after the other. It saves what encoded does anew for each: finding the
-// number of the form, and a closure.
+// formOf is the number of a form of the endpoint's objects.
+func (e *endpoint) formOf(media codec.Media) uint32 {
+	if media.Type == codec.JSON && media.As == "" {
+		return e.plain
+	}
+	return e.res.Encoder.FormOf(e.gv.Version, media)
+}
+
+// form is encoded for many objects, one after the other. It saves what that does anew for each: finding the number of
+// the form, and a closure.
 type form struct {
 	e     *endpoint
 	ctx   context.Context
@@ -52,15 +63,10 @@ type form struct {
 
 func (e *endpoint) form(ctx context.Context, media codec.Media) *form {
 	media.Pretty, media.Stream = false, false
-	f := &form{e: e, ctx: ctx, media: media, id: e.plain}
-	if media.Type != codec.JSON || media.As != "" {
-		f.id = e.res.Encoder.FormOf(e.gv.Version, media)
-	}
-	f.build = f.encode
-	return f
+	return &form{e: e, ctx: ctx, media: media, id: e.formOf(media)}
 }
 
-// of is encoded. YAML is not kept: whoever wants it reads slowly.
+// of is encoded.
 func (f *form) of(enc request.Encoded) ([]byte, error) {
 	if data, form := enc.Stored(); form == f.id {
 		return data, nil
@@ -68,6 +74,9 @@ func (f *form) of(enc request.Encoded) ([]byte, error) {
 	f.cur = enc
 	if f.media.Type == codec.YAML {
 		return f.encode()
+	}
+	if f.build == nil {
+		f.build = f.encode
 	}
 	return enc.Form(f.id, f.build)
 }

@@ -317,11 +317,11 @@ func (h *harbor) objects() {
 
 // conversion lets a converter hang and fail: only who needs its result notices.
 func (h *harbor) conversion(b *boats) {
+	gate := make(chan struct{})
+	b.hang.Store(&gate) // before there is a boat that hangs: a watch that is about to end may still convert it
 	for _, name := range []string{"fine", "stuck"} {
 		h.want(201, "POST", boatsV1, fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"length":3}}`, name), nil)
 	}
-	gate := make(chan struct{})
-	b.hang.Store(&gate)
 	hanging := make(chan int, 1)
 	go func() {
 		code, _ := h.raw("GET", boatsAlpha+"/stuck", "")
@@ -337,7 +337,7 @@ func (h *harbor) conversion(b *boats) {
 	}
 	select {
 	case code := <-hanging:
-		h.t.Errorf("the reader who needs the converter was answered %d", code)
+		h.t.Fatalf("the reader who needs the converter was answered %d", code)
 	default:
 	}
 	if took := time.Since(began); took > 4*time.Second {

@@ -45,7 +45,8 @@ type List struct {
 	Continue        string
 	Remaining       *int64
 	Items           iter.Seq[Encoded]
-	Len             int // of Items
+	Len             int    // of Items
+	Form            uint32 // in which all Items are stored; 0 if that is not the same for all
 }
 
 // EventType is the type of a watch event as the wire spells it.
