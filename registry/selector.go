@@ -59,7 +59,7 @@ func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selecto
 	if s.redeclared || len(sel.judge.same) < 2*len(s.reader.lookers) { // what the cache has found is not what is meant
 		return sel, nil
 	}
-	for _, label := range groupBy(s.res.Fields) {
+	for _, label := range s.groupBy {
 		if value, ok := sel.fields.RequiresExact(label); ok {
 			sel.group = cache.Pair{Key: label, Value: value}
 		}

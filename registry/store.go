@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,7 @@ type Store struct {
 	reader  *reader
 	forms   *forms
 	doors   map[string]*Store
+	groupBy []string // labels of the selectable fields by which watchers are grouped
 	// redeclared: there may be objects in the cache that were read by another declaration.
 	redeclared bool
 
@@ -81,7 +83,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		return nil, err
 	}
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: groupBy(res.Fields),
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: s.groupBy,
 	})
 	if err := s.openDoors(); err != nil {
 		return nil, err
@@ -96,8 +98,8 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
 	}
-	if len(groupBy(s.res.Fields)) > 1 {
-		return nil, fmt.Errorf("registry: %s cannot be declared anew: a field groups its watchers", s.res.GroupResource)
+	if !slices.Equal(groups(s.res.Fields), groups(res.Fields)) {
+		return nil, fmt.Errorf("registry: %s cannot change the fields that group its watchers", s.res.GroupResource)
 	}
 	next, err := newStore(s.cfg, res, s.root, newForms(s.forms.last))
 	if err != nil {
@@ -138,15 +140,9 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	return s, nil
 }
 
-// groupBy lists the selectable fields by which watchers are grouped.
-func groupBy(fields []FieldValue) []string {
-	labels := []string{"metadata.name"}
-	for _, f := range fields {
-		if f.Groups {
-			labels = append(labels, f.Label)
-		}
-	}
-	return labels
+// groups are the declared fields by which watchers are grouped, beside metadata.name.
+func groups(fields []FieldValue) []FieldValue {
+	return slices.DeleteFunc(slices.Clone(fields), func(f FieldValue) bool { return !f.Groups })
 }
 
 // Under returns the Store as another group offers it: the same objects, shown as the kind of the same name there, which

@@ -114,8 +114,8 @@ type FieldValue struct {
 	// Version is the one in which the field is declared; "" for all.
 	Version string
 	// Groups says that many clients watch the objects with one value of the field each (the pods of a node): a change
-	// wakes only those whose value the object has or had. They go by what the declaration finds in objects: a resource with
-	// such a field cannot be declared anew.
+	// wakes only those whose value the object has or had. They go by what the declaration finds in objects, so a resource
+	// that is declared anew must have the same such fields.
 	Groups bool
 }
 
