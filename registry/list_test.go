@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
@@ -451,5 +452,29 @@ func testBookmarkBeforeTheEnd(t *testing.T) {
 	}
 	if end, _ := ctx.Deadline(); time.Until(end) != 2*time.Second {
 		t.Errorf("the bookmark came %v before the end, want 2s", time.Until(end))
+	}
+}
+
+// TestWatchersAreGrouped: by name, and by a field that the declaration says so of, if that has one value and is the same
+// in all versions that objects are stored in.
+func TestWatchersAreGrouped(t *testing.T) {
+	for _, tt := range []struct{ version, fields, want string }{
+		{"", "spec.color=red", "spec.color=red"},
+		{"", "metadata.name=a", "metadata.name=a"},
+		{"", "spec.color!=red", ""},
+		{"v1", "spec.color=red", ""},
+	} {
+		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+			r.Fields[0].Groups, r.Fields[0].Version = true, tt.version
+		}})
+		req := selectors(t, "", "", tt.fields)
+		c, err := k.Watch(k.ctx, &req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := k.Objects().Stats().Watchers[0].Field; got != tt.want {
+			t.Errorf("%s, declared in %q: got the group %q, want %q", tt.fields, tt.version, got, tt.want)
+		}
+		c.Close()
 	}
 }

@@ -254,9 +254,15 @@ func TestRedeclareRefuses(t *testing.T) {
 			t.Errorf("%s: got no error", name)
 		}
 	}
-	grouped := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Fields[0].Groups = true }})
-	if _, err := grouped.Redeclare(registry.Typed(declaration())); err == nil {
-		t.Error("a resource whose watchers are grouped by a field: got no error")
+	grouped := func(r *registry.ResourceOf[*widget]) { r.Fields[0].Groups = true }
+	g := newKit(t, options{resource: grouped})
+	if _, err := g.Redeclare(registry.Typed(declaration())); err == nil {
+		t.Error("a resource whose watchers are grouped by a field, without it: got no error")
+	}
+	same := declaration()
+	grouped(&same)
+	if _, err := g.Redeclare(registry.Typed(same)); err != nil {
+		t.Errorf("the same declaration: %v", err)
 	}
 	// The refused declarations have changed nothing.
 	k.create(named("a", colored("red")))

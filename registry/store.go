@@ -118,7 +118,10 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	if res.Strategy.ValidateName == nil {
 		res.Strategy.ValidateName = names.DNSSubdomainName
 	}
-	s := &Store{cfg: cfg, res: res, root: root, forms: f}
+	s := &Store{cfg: cfg, res: res, root: root, forms: f, groupBy: []string{"metadata.name"}}
+	for _, f := range groups(res.Fields) {
+		s.groupBy = append(s.groupBy, f.Label)
+	}
 	gk, k := s.groupKind(), res.Type
 	if k == nil {
 		k = cfg.Kinds.Kind(gk)

@@ -38,6 +38,7 @@ type ResourceStats struct {
 // WatcherStats is a snapshot of a Watcher.
 type WatcherStats struct {
 	Prefix string // or key
+	Field  string // "label=value" of what it is grouped by; "" for nothing beside Prefix
 	Lag    int    // changes of the resource since the first that it has not sent
 	Past   bool   // it is still sending the initial state
 }
@@ -87,6 +88,9 @@ func (r *Resource) Stats() ResourceStats {
 	defer e.mu.Unlock()
 	for w := range e.mu.watchers {
 		ws := WatcherStats{Prefix: w.key.prefix, Past: w.initial.Load() != nil}
+		if w.key.field != "" {
+			ws.Field = w.key.field + "=" + w.key.value
+		}
 		ws.Lag = w.lag(s)
 		st.Watchers = append(st.Watchers, ws)
 	}
