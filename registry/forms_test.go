@@ -118,6 +118,29 @@ func TestEntriesAsWritten(t *testing.T) {
 	}
 }
 
+// TestFormOfList: a list knows whether there is one form in which all its objects are stored.
+func TestFormOfList(t *testing.T) {
+	var entries []storage.Entry
+	for name, value := range written(t) {
+		entries = append(entries, entry(name, value))
+	}
+	k := newKit(t, options{entries: entries})
+	for fields, version := range map[string]string{"": "", "metadata.name=v1-json": "v1", "metadata.name=v1beta1-json": "v1beta1", "metadata.name=none": ""} {
+		req := selectors(t, "ns", "", fields)
+		list, err := k.List(k.ctx, &req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want uint32
+		if version != "" {
+			want = k.FormOf(version, codec.Media{})
+		}
+		if got := list.Form(); got != want {
+			t.Errorf("%q: got form %d of %d objects, want %d", fields, got, list.Len, want)
+		}
+	}
+}
+
 // TestStaleEntriesAreRewritten: an update brings an entry into the form that is configured, even if it changes nothing,
 // and one that is in it already stays.
 func TestStaleEntriesAreRewritten(t *testing.T) {

@@ -58,17 +58,18 @@ func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 	}
 }
 
-// formOf returns the form in which all objects are stored, 0 if there is no such form.
-func formOf(objects []*cache.Object) uint32 {
-	var all uint32
-	for i, o := range objects {
-		if _, form := o.Stored(); i == 0 {
-			all = form
-		} else if form != all {
-			return 0
+// formOf finds the form in which all objects are stored, without the calls that the router would make for each.
+func formOf(objects []*cache.Object) func() uint32 {
+	return func() (all uint32) {
+		for i, o := range objects {
+			if _, form := o.Stored(); i == 0 {
+				all = form
+			} else if form != all {
+				return 0
+			}
 		}
+		return all
 	}
-	return all
 }
 
 func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {

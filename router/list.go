@@ -71,7 +71,7 @@ func abort(err error) error {
 
 // items makes the JSON of the objects of a list that are not stored in the form that was asked for; see form.made.
 func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) ([][]byte, error) {
-	if media.As == "" && list.Form == e.plain {
+	if media.As == "" && list.Form != nil && list.Form() == e.plain {
 		return nil, nil
 	}
 	return e.form(ctx, codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version}).made(list)

@@ -45,8 +45,10 @@ type List struct {
 	Continue        string
 	Remaining       *int64
 	Items           iter.Seq[Encoded]
-	Len             int    // of Items
-	Form            uint32 // in which all Items are stored; 0 if that is not the same for all
+	Len             int // of Items
+	// Form looks at all Items, and returns the form in which they are stored, 0 if that is not the same for all. nil if
+	// nobody knows better than who asks.
+	Form func() uint32
 }
 
 // EventType is the type of a watch event as the wire spells it.
