@@ -157,7 +157,7 @@ type ResourceOf[T meta.Object] struct {
 	// ReturnsDeleted makes a deletion answer with the object instead of a Status.
 	ReturnsDeleted bool
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
-	// patch, update, watch.
+	// patch, update, watch. There is no patch without update.
 	Verbs []string
 	// KeepItemKind lets items of lists carry apiVersion and kind, as those of custom resources do.
 	KeepItemKind bool

@@ -65,8 +65,8 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	if serves("create") {
 		main.Creater = store
 	}
-	if serves("update") || serves("patch") {
-		main.Updater = store
+	if serves("update") {
+		main.Updater, main.NoPatch = store, !serves("patch")
 	}
 	if serves("delete") {
 		main.Deleter = store
@@ -113,11 +113,14 @@ func subresource(main *router.Resource, store *registry.Store, sub *registry.Sub
 		}
 	default:
 		door := store.Subresource(sub.Name)
-		r.Type, r.Encoder, r.Tabler, r.Updater = door.Kind(), door, door, door
-		if sub.Verbs == nil || slices.Contains(sub.Verbs, "get") {
+		serves := func(verb string) bool { return sub.Verbs == nil || slices.Contains(sub.Verbs, verb) }
+		r.Type, r.Encoder, r.Tabler = door.Kind(), door, door
+		if serves("get") {
 			r.Getter = door
 		}
-		r.NoPatch = sub.Verbs != nil && !slices.Contains(sub.Verbs, "patch")
+		if serves("update") {
+			r.Updater, r.NoPatch = door, !serves("patch")
+		}
 	}
 	return r, nil
 }
