@@ -14,3 +14,6 @@ func (r *Resource) Store() storage.Store { return r.c.store }
 
 // Twin returns another cache of the same resource.
 func (r *Resource) Twin() *Resource { return r.c.Resource(r.cfg) }
+
+// SetStored makes the bytes of the present objects, which bound those of the forms, seem to be n.
+func (r *Resource) SetStored(n int64) { r.shelf.stored.Store(n) }
