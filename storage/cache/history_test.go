@@ -390,3 +390,44 @@ func BenchmarkResume(b *testing.B) {
 		})
 	}
 }
+
+// scripted is a cursor that yields one batch and then nothing.
+type scripted struct {
+	silent
+	batch storage.Batch
+}
+
+func (s *scripted) Next(ctx context.Context) (storage.Batch, error) {
+	if batch := s.batch; batch.Rev != 0 {
+		s.batch = storage.Batch{}
+		return batch, nil
+	}
+	return s.silent.Next(ctx)
+}
+
+// TestHistoryTorn: of changes at one revision, some of which cannot be read, none is shown. Else a watch that goes on
+// after it would miss the others.
+func TestHistoryTorn(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	event := func(name string, rev storage.Revision, prev []byte) storage.Event {
+		return storage.Event{Key: things + "ns/" + name, Rev: rev, Deleted: true, Prev: prev, PrevRev: 2}
+	}
+	old := body("a", "old", nil)
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		if !req.Prev {
+			return u.Store.Watch(ctx, req)
+		}
+		all := []storage.Event{event("a", 10, old), event("b", 11, old), event("c", 11, nil), event("d", 12, old)}
+		i := slices.IndexFunc(all, func(e storage.Event) bool { return e.Rev > req.After })
+		return &scripted{silent{done: make(chan struct{})}, storage.Batch{Events: all[i:], Rev: 20}}, nil
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	churn(t, store, 1, 20, 10)
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: 9})
+	if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Rev != 10 {
+		t.Fatalf("Next: got %+v, %v, want the change at 10", events, err)
+	}
+	if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
+		t.Errorf("Next: got %+v, %v, want %v", events, err, storage.Compacted)
+	}
+}
