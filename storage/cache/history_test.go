@@ -280,6 +280,46 @@ func (c *counted) Close() {
 	c.Cursor.Close()
 }
 
+// TestHistoryClosed: a resource that is closed while its history is read leaves no cursor.
+func TestHistoryClosed(t *testing.T) {
+	var open atomic.Int64
+	u := &unruly{Store: memory.New(memory.Config{})}
+	defer u.Close()
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		if err != nil || !req.Prev {
+			return cur, err
+		}
+		open.Add(1)
+		return &counted{cur, &open}, nil
+	}
+	before, _ := churn(t, u, 1, 50, 100)
+	for i := range 3000 {
+		c := cache.New(u, cache.Config{WindowBytes: 1 << 10})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+		settle(t, r)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range 5 {
+				if w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: before}); err == nil {
+					w.Close()
+				}
+			}
+		})
+		wg.Go(func() {
+			for range i % 100 * 50 {
+				open.Load()
+			}
+			r.Close() // perhaps as the reader stops
+		})
+		wg.Wait()
+		c.Close()
+		if n := open.Load(); n != 0 {
+			t.Fatalf("after %d: got %d open cursors", i, n)
+		}
+	}
+}
+
 // stuck returns a store whose history yields nothing.
 func stuck() *unruly {
 	u := &unruly{Store: memory.New(memory.Config{})}
