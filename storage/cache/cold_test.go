@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,6 +141,48 @@ func TestColdFuture(t *testing.T) {
 	release()
 	if err := <-result; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestColdNotOlder: a store shows a change to readers a little after it has told watchers of it. A read that wants a
+// revision is not answered with what was before.
+func TestColdNotOlder(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	key := things + "ns/a"
+	old := put(t, u, key, "old", nil)
+	put(t, u, key, "new", nil)
+	now := put(t, u, things+"ns/b", "new", nil)
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		if req.Rev == 0 {
+			req.Rev = old
+		}
+		return u.Store.Range(ctx, req)
+	}
+	u.get = func(ctx context.Context, key string) (storage.Entry, error) {
+		res, err := u.Range(ctx, storage.RangeRequest{Prefix: things})
+		for _, e := range res.Entries {
+			if e.Key == key {
+				return e, nil
+			}
+		}
+		return storage.Entry{}, cmp.Or(err, error(&storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: res.Rev}))
+	}
+	r, _, _ := unloaded(t, u)
+	want := cache.Want{Match: cache.NotOlderThan, Rev: now}
+	for _, key := range []string{key, things + "ns/b"} {
+		if o, err := r.Get(t.Context(), key, want); err != nil || value(o) != "new" {
+			t.Errorf("Get(%s): got %v, %v, want new", key, o, err)
+		}
+	}
+	var e *storage.Error
+	if _, err := r.Get(t.Context(), things+"ns/c", want); !errors.As(err, &e) || e.Kind != storage.NotFound || e.Rev < now {
+		t.Errorf("Get of nothing: got %v, want %v at %d", err, storage.NotFound, now)
+	}
+	for _, opts := range []cache.ListOptions{{Prefix: things, Limit: 2, Want: want}, {Prefix: things, Only: key, Want: want}} {
+		list, err := r.List(t.Context(), opts)
+		if err != nil || list.Rev < now || len(list.Objects) == 0 || value(list.Objects[0]) != "new" {
+			t.Errorf("List(%+v): got %s at %d, %v, want new at %d", opts, show(list.Objects), list.Rev, err, now)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 	var count, looked int64 // entries from opts.After on; of those, the ones looked at
 	for {
 		req.NoCount = looked > 0 || opts.Limit <= 0 || opts.Match != nil
-		res, err := r.c.readRange(ctx, req)
+		res, err := r.c.readSince(ctx, req, opts.Want.least())
 		if err != nil {
 			return List{}, err
 		}
@@ -89,7 +89,7 @@ func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts L
 	req.NoCount = true
 	for {
 		req.Limit = 1
-		res, err := r.c.readRange(ctx, req)
+		res, err := r.c.readSince(ctx, req, opts.Want.least())
 		if err != nil {
 			return List{}, err
 		}
@@ -119,6 +119,16 @@ func (r *Resource) stored(entry *storage.Entry) (*Object, error) {
 		o = r.decode(*entry)
 	}
 	return o, o.check()
+}
+
+// readSince is readRange that shows no state before a revision.
+func (c *Cache) readSince(ctx context.Context, req storage.RangeRequest, least storage.Revision) (storage.RangeResult, error) {
+	res, err := c.readRange(ctx, req)
+	if err == nil && res.Rev < least {
+		req.Rev = least
+		return c.readRange(ctx, req)
+	}
+	return res, err
 }
 
 // readRange is Store.Range at revisions that are known to exist. A replica may not have reached them, and etcd tells
