@@ -61,24 +61,13 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
 		if cold && opts.Match != nil && looked >= maxColdMatch {
-			return r.listRest(ctx, opts, list, req.After)
+			// Begin again: the cache may not have this revision.
+			if _, err := r.ready(ctx); err != nil {
+				return List{}, err
+			}
+			return r.List(ctx, opts)
 		}
 	}
-}
-
-// listRest waits for the load and adds the rest of a list that was begun in the store.
-func (r *Resource) listRest(ctx context.Context, opts ListOptions, begun List, after string) (List, error) {
-	if _, err := r.ready(ctx); err != nil {
-		return List{}, err
-	}
-	opts.After, opts.Want = after, Want{Match: Exact, Rev: begun.Rev}
-	opts.Limit -= len(begun.Objects)
-	list, err := r.List(ctx, opts)
-	if err != nil {
-		return List{}, err
-	}
-	list.Objects = append(begun.Objects, list.Objects...)
-	return list, nil
 }
 
 // listOne is a list of opts.Only.
