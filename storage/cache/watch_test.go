@@ -191,6 +191,22 @@ func TestBookmarks(t *testing.T) {
 	})
 }
 
+// TestBookmarkWhilePublishing: what has been sent is not known while a change is being published, so nothing is said.
+func TestBookmarkWhilePublishing(t *testing.T) {
+	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+		put(t, store, things+"ns/a", "1", nil)
+		w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
+		w.Announce()
+		go func() {
+			time.Sleep(2 * time.Minute)
+			put(t, store, things+"ns/a", "2", nil)
+		}()
+		if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Type != cache.Modified {
+			t.Errorf("Next: got %+v, %v, want the change", events, err)
+		}
+	})
+}
+
 func TestBookmarkBeforeDeadline(t *testing.T) {
 	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
 		w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
