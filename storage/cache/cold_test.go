@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,48 @@ func TestColdFuture(t *testing.T) {
 	}
 }
 
+// TestColdNotOlder: a store shows a change to readers a little after it has told watchers of it. A read that wants a
+// revision is not answered with what was before.
+func TestColdNotOlder(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	key := things + "ns/a"
+	old := put(t, u, key, "old", nil)
+	put(t, u, key, "new", nil)
+	now := put(t, u, things+"ns/b", "new", nil)
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		if req.Rev == 0 {
+			req.Rev = old
+		}
+		return u.Store.Range(ctx, req)
+	}
+	u.get = func(ctx context.Context, key string) (storage.Entry, error) {
+		res, err := u.Range(ctx, storage.RangeRequest{Prefix: things})
+		for _, e := range res.Entries {
+			if e.Key == key {
+				return e, nil
+			}
+		}
+		return storage.Entry{}, cmp.Or(err, error(&storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: res.Rev}))
+	}
+	r, _, _ := unloaded(t, u)
+	want := cache.Want{Match: cache.NotOlderThan, Rev: now}
+	for _, key := range []string{key, things + "ns/b"} {
+		if o, err := r.Get(t.Context(), key, want); err != nil || value(o) != "new" {
+			t.Errorf("Get(%s): got %v, %v, want new", key, o, err)
+		}
+	}
+	var e *storage.Error
+	if _, err := r.Get(t.Context(), things+"ns/c", want); !errors.As(err, &e) || e.Kind != storage.NotFound || e.Rev < now {
+		t.Errorf("Get of nothing: got %v, want %v at %d", err, storage.NotFound, now)
+	}
+	for _, opts := range []cache.ListOptions{{Prefix: things, Limit: 2, Want: want}, {Prefix: things, Only: key, Want: want}} {
+		list, err := r.List(t.Context(), opts)
+		if err != nil || list.Rev < now || len(list.Objects) == 0 || value(list.Objects[0]) != "new" {
+			t.Errorf("List(%+v): got %s at %d, %v, want new at %d", opts, show(list.Objects), list.Rev, err, now)
+		}
+	}
+}
+
 // TestPagesAcrossLoad: a list that begins in the store goes on in the cache at the same revision, and a watch from there
 // misses nothing.
 func TestPagesAcrossLoad(t *testing.T) {
@@ -227,7 +270,20 @@ func TestColdMatch(t *testing.T) {
 		looked[o.Key] = true
 		return strings.HasSuffix(o.Key, "999")
 	}
-	r, _, release := unloaded(t, memory.New(memory.Config{Entries: entries}))
+	u := &unruly{Store: memory.New(memory.Config{Entries: entries})}
+	loaded := make(chan struct{})
+	release := sync.OnceFunc(func() { close(loaded) })
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		if req.After == "" && req.Limit < 1000 { // the load, which begins with little
+			select {
+			case <-loaded:
+			case <-ctx.Done():
+				return storage.RangeResult{}, ctx.Err()
+			}
+		}
+		return u.Store.Range(ctx, req)
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
 	result := make(chan string)
 	go func() {
 		list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 4, Match: match})
@@ -250,6 +306,10 @@ func TestColdMatch(t *testing.T) {
 		t.Errorf("looked at %d objects in the store", len(looked))
 	}
 	mu.Unlock()
+	// The revision that the list began with is no obligation.
+	if err := store.Compact(t.Context(), put(t, store, "/registry/others/a", "v", nil)); err != nil {
+		t.Fatal(err)
+	}
 	release()
 	if got, want := <-result, "ns/00999=v@1001 ns/01999=v@2001 ns/02999=v@3001 ns/03999=v@4001 true <nil>"; got != want {
 		t.Errorf("List: got %s, want %s", got, want)

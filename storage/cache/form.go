@@ -89,7 +89,7 @@ func (s *shelf) keep(o *Object, id uint32, data []byte) []byte {
 	if f := o.findForm(id); f != nil {
 		return f.data
 	}
-	if size > s.limit() || !s.sweepLocked(size) {
+	if limit := s.limit(); size > limit || !s.sweepLocked(size, limit) {
 		return data
 	}
 	f := &form{id: id, data: data}
@@ -100,14 +100,14 @@ func (s *shelf) keep(o *Object, id uint32, data []byte) []byte {
 	return data
 }
 
-// limit is what all forms may take, in bytes.
+// limit is what all forms may take, in bytes. It changes at any moment.
 func (s *shelf) limit() int64 { return max(s.least, s.stored.Load()) }
 
-// sweepLocked drops forms until there is room for size bytes, which are within the limit, and reports whether there is.
-// It gives up after maxSweep places.
-func (s *shelf) sweepLocked(size int64) bool {
+// sweepLocked drops forms until there is room for size bytes, which are within limit, and reports whether there is. It
+// gives up after maxSweep places.
+func (s *shelf) sweepLocked(size, limit int64) bool {
 	for range maxSweep {
-		if s.mu.bytes+size <= s.limit() {
+		if s.mu.bytes+size <= limit {
 			return true
 		}
 		p := s.mu.queue[s.mu.front]
@@ -125,7 +125,7 @@ func (s *shelf) sweepLocked(size int64) bool {
 		}
 		s.mu.bytes -= int64(p.size)
 	}
-	return s.mu.bytes+size <= s.limit()
+	return s.mu.bytes+size <= limit
 }
 
 // compactLocked moves the queue to the beginning of an array that is not much larger than it.
@@ -143,7 +143,7 @@ func (s *shelf) compactLocked() {
 func (s *shelf) trim() {
 	for done := false; !done; {
 		s.mu.Lock()
-		done = s.sweepLocked(0)
+		done = s.sweepLocked(0, s.limit())
 		s.mu.Unlock()
 	}
 }

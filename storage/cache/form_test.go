@@ -134,6 +134,32 @@ func TestFormBoundFollowsObjects(t *testing.T) {
 	}
 }
 
+// TestFormBoundShrinks: objects may go at any moment while a form is added.
+func TestFormBoundShrinks(t *testing.T) {
+	r, store, _ := open(t, cache.Config{FormBytes: 1})
+	o := object(t, r, store, things+"ns/a", 10)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				r.SetStored(1 << 20)
+				r.SetStored(0)
+			}
+		}
+	})
+	for id := range uint32(20_000) {
+		if _, err := o.Form(id, func() ([]byte, error) { return make([]byte, 100), nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	wg.Wait()
+}
+
 // TestFormsInUseStay: what is found now and then outlives what is asked for once.
 func TestFormsInUseStay(t *testing.T) {
 	r, store, _ := open(t, cache.Config{FormBytes: 64 << 10})

@@ -25,6 +25,14 @@ type Want struct {
 	Match Match
 }
 
+// least is the revision that a state must not be older than, 0 if it is for the store to know.
+func (w Want) least() storage.Revision {
+	if w.Match == NotOlderThan || w.Match == Exact {
+		return w.Rev
+	}
+	return 0
+}
+
 // errBehind says that the cache did not reach a revision in time that the store has.
 var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable, Err: errors.New("the cache is behind the store")}
 
@@ -87,23 +95,17 @@ func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) er
 func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, error) {
 	if want.Match == Exact {
 		list, err := r.List(ctx, ListOptions{Prefix: r.cfg.Prefix, Only: key, Want: want})
-		if err == nil && len(list.Objects) == 0 {
-			err = notFound(key, list.Rev)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return list.Objects[0], nil
+		return list.one(key, err)
 	}
 	if cold, err := r.cold(ctx, want); err != nil {
 		return nil, err
 	} else if cold {
-		return r.fetch(ctx, key)
+		return r.getStore(ctx, key, want)
 	}
 	s, rev, err := r.at(ctx, want)
 	if err == errBehind {
 		r.fellBack()
-		return r.fetch(ctx, key)
+		return r.getStore(ctx, key, want)
 	}
 	if err != nil {
 		return nil, err
@@ -116,6 +118,26 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 		return nil, o.check()
 	}
 	return o, nil
+}
+
+// getStore is Get, answered by the store. Only a range can tell of which revision it is.
+func (r *Resource) getStore(ctx context.Context, key string, want Want) (*Object, error) {
+	if want.least() == 0 {
+		return r.fetch(ctx, key)
+	}
+	list, err := r.listStore(ctx, ListOptions{Prefix: r.cfg.Prefix, Only: key, Want: want}, false)
+	return list.one(key, err)
+}
+
+// one returns the object of a list of key alone, or why there is none.
+func (l List) one(key string, err error) (*Object, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(l.Objects) == 0:
+		return nil, notFound(key, l.Rev)
+	}
+	return l.Objects[0], nil
 }
 
 // Exists returns the revision of the object at key, 0 if there is none. The read is consistent.

@@ -125,11 +125,9 @@ func (h *history) ask(rev storage.Revision) (*wish, *stretch, error) {
 
 // serve reads what is asked for until there is nothing more.
 func (h *history) serve(ctx context.Context) {
+	defer h.closeSource()
 	limit := max(h.r.c.cfg.WindowBytes/stretchParts, 1)
 	for {
-		if ctx.Err() != nil {
-			h.source.close()
-		}
 		from, until, ok := h.choose()
 		if !ok {
 			return
@@ -264,10 +262,18 @@ func (h *history) close() {
 	h.mu.Lock()
 	h.mu.ended = true
 	h.mu.kept, h.mu.bytes = nil, 0
-	var cursor storage.Cursor
 	if h.mu.reading {
 		h.mu.cancel()
-	} else {
+	}
+	h.mu.Unlock()
+	h.closeSource()
+}
+
+// closeSource closes the cursor if nobody will read any more: whoever is the last of close and the reader does it.
+func (h *history) closeSource() {
+	h.mu.Lock()
+	var cursor storage.Cursor
+	if h.mu.ended && !h.mu.reading {
 		cursor = h.source.release()
 	}
 	h.mu.Unlock()

@@ -280,6 +280,46 @@ func (c *counted) Close() {
 	c.Cursor.Close()
 }
 
+// TestHistoryClosed: a resource that is closed while its history is read leaves no cursor.
+func TestHistoryClosed(t *testing.T) {
+	var open atomic.Int64
+	u := &unruly{Store: memory.New(memory.Config{})}
+	defer u.Close()
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		if err != nil || !req.Prev {
+			return cur, err
+		}
+		open.Add(1)
+		return &counted{cur, &open}, nil
+	}
+	before, _ := churn(t, u, 1, 50, 100)
+	for i := range 3000 {
+		c := cache.New(u, cache.Config{WindowBytes: 1 << 10})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+		settle(t, r)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range 5 {
+				if w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: before}); err == nil {
+					w.Close()
+				}
+			}
+		})
+		wg.Go(func() {
+			for range i % 100 * 50 {
+				open.Load()
+			}
+			r.Close() // perhaps as the reader stops
+		})
+		wg.Wait()
+		c.Close()
+		if n := open.Load(); n != 0 {
+			t.Fatalf("after %d: got %d open cursors", i, n)
+		}
+	}
+}
+
 // stuck returns a store whose history yields nothing.
 func stuck() *unruly {
 	u := &unruly{Store: memory.New(memory.Config{})}
@@ -388,5 +428,46 @@ func BenchmarkResume(b *testing.B) {
 				b.StartTimer()
 			}
 		})
+	}
+}
+
+// scripted is a cursor that yields one batch and then nothing.
+type scripted struct {
+	silent
+	batch storage.Batch
+}
+
+func (s *scripted) Next(ctx context.Context) (storage.Batch, error) {
+	if batch := s.batch; batch.Rev != 0 {
+		s.batch = storage.Batch{}
+		return batch, nil
+	}
+	return s.silent.Next(ctx)
+}
+
+// TestHistoryTorn: of changes at one revision, some of which cannot be read, none is shown. Else a watch that goes on
+// after it would miss the others.
+func TestHistoryTorn(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	event := func(name string, rev storage.Revision, prev []byte) storage.Event {
+		return storage.Event{Key: things + "ns/" + name, Rev: rev, Deleted: true, Prev: prev, PrevRev: 2}
+	}
+	old := body("a", "old", nil)
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		if !req.Prev {
+			return u.Store.Watch(ctx, req)
+		}
+		all := []storage.Event{event("a", 10, old), event("b", 11, old), event("c", 11, nil), event("d", 12, old)}
+		i := slices.IndexFunc(all, func(e storage.Event) bool { return e.Rev > req.After })
+		return &scripted{silent{done: make(chan struct{})}, storage.Batch{Events: all[i:], Rev: 20}}, nil
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	churn(t, store, 1, 20, 10)
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: 9})
+	if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Rev != 10 {
+		t.Fatalf("Next: got %+v, %v, want the change at 10", events, err)
+	}
+	if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
+		t.Errorf("Next: got %+v, %v, want %v", events, err, storage.Compacted)
 	}
 }

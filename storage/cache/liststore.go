@@ -28,7 +28,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 	var count, looked int64 // entries from opts.After on; of those, the ones looked at
 	for {
 		req.NoCount = looked > 0 || opts.Limit <= 0 || opts.Match != nil
-		res, err := r.c.readRange(ctx, req)
+		res, err := r.c.readSince(ctx, req, opts.Want.least())
 		if err != nil {
 			return List{}, err
 		}
@@ -61,24 +61,13 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
 		if cold && opts.Match != nil && looked >= maxColdMatch {
-			return r.listRest(ctx, opts, list, req.After)
+			// Begin again: the cache may not have this revision.
+			if _, err := r.ready(ctx); err != nil {
+				return List{}, err
+			}
+			return r.List(ctx, opts)
 		}
 	}
-}
-
-// listRest waits for the load and adds the rest of a list that was begun in the store.
-func (r *Resource) listRest(ctx context.Context, opts ListOptions, begun List, after string) (List, error) {
-	if _, err := r.ready(ctx); err != nil {
-		return List{}, err
-	}
-	opts.After, opts.Want = after, Want{Match: Exact, Rev: begun.Rev}
-	opts.Limit -= len(begun.Objects)
-	list, err := r.List(ctx, opts)
-	if err != nil {
-		return List{}, err
-	}
-	list.Objects = append(begun.Objects, list.Objects...)
-	return list, nil
 }
 
 // listOne is a list of opts.Only.
@@ -89,7 +78,7 @@ func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts L
 	req.NoCount = true
 	for {
 		req.Limit = 1
-		res, err := r.c.readRange(ctx, req)
+		res, err := r.c.readSince(ctx, req, opts.Want.least())
 		if err != nil {
 			return List{}, err
 		}
@@ -119,6 +108,16 @@ func (r *Resource) stored(entry *storage.Entry) (*Object, error) {
 		o = r.decode(*entry)
 	}
 	return o, o.check()
+}
+
+// readSince is readRange that shows no state before a revision.
+func (c *Cache) readSince(ctx context.Context, req storage.RangeRequest, least storage.Revision) (storage.RangeResult, error) {
+	res, err := c.readRange(ctx, req)
+	if err == nil && res.Rev < least {
+		req.Rev = least
+		return c.readRange(ctx, req)
+	}
+	return res, err
 }
 
 // readRange is Store.Range at revisions that are known to exist. A replica may not have reached them, and etcd tells

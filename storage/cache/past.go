@@ -106,6 +106,7 @@ func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, un
 		}
 		ch, bytes, err := maker.make(ev)
 		if err != nil {
+			st.cut(ev.Rev)
 			return err
 		}
 		st.changes = append(st.changes, ch)
@@ -117,6 +118,12 @@ func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, un
 	}
 	src.pos = st.upto
 	return nil
+}
+
+// cut takes the changes at rev away, which are the last and not complete.
+func (st *stretch) cut(rev storage.Revision) {
+	st.changes = st.changes[:firstAfter(st.changes, rev-1)]
+	st.upto = min(st.upto, rev-1)
 }
 
 // changeMaker makes changes of store events that bring their previous values. Objects that are known are used again.

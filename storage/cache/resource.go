@@ -194,13 +194,9 @@ func (r *Resource) tryLoad(ctx context.Context) (int, error) {
 	req := storage.RangeRequest{Prefix: r.cfg.Prefix, Limit: firstChunk, NoCount: true}
 	first := &state{}
 	for {
-		res, err := r.c.readRange(ctx, req)
+		res, err := r.c.readSince(ctx, req, after) // a replica may lag behind the watch
 		if err != nil {
 			return 0, err
-		}
-		if res.Rev < after { // a replica that lags behind the watch
-			req.Rev = after
-			continue
 		}
 		for i := range res.Entries {
 			o := r.decode(res.Entries[i])

@@ -38,7 +38,7 @@ type ResourceStats struct {
 // WatcherStats is a snapshot of a Watcher.
 type WatcherStats struct {
 	Prefix string // or key
-	Field  string // "label=value" of what it is grouped by; "" for nothing beside Prefix
+	Field  string // "field=value" by which it is grouped; "" for nothing beside Prefix
 	Lag    int    // changes of the resource since the first that it has not sent
 	Past   bool   // it is still sending the initial state
 }

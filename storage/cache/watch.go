@@ -331,19 +331,27 @@ func (w *Watcher) wait(ctx context.Context, c *cell) error {
 	if w.opts.Bookmarks {
 		due = w.marks.due()
 	}
-	select {
-	case <-c.woken:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-due:
+	for {
+		select {
+		case <-c.woken:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-due:
+		}
 		// The revision is that of now, not that of when the wait began.
-		if again, err := w.collectWindow(); err != nil || again == nil || len(w.buf) > 0 {
+		again, err := w.collectWindow()
+		if err != nil || again == nil || len(w.buf) > 0 {
 			return err
 		}
-		if w.upto >= w.opts.After {
-			w.buf = append(w.buf, Event{Type: Bookmark, Rev: w.upto})
+		if c = again; c.from.Load() == 0 {
+			break
 		}
-		w.marks.sent(true)
+		due = nil // a change is about to be published, and upto may be from long ago
 	}
+	if w.upto >= w.opts.After {
+		w.buf = append(w.buf, Event{Type: Bookmark, Rev: w.upto})
+	}
+	w.marks.sent(true)
 	return nil
 }

@@ -191,6 +191,22 @@ func TestBookmarks(t *testing.T) {
 	})
 }
 
+// TestBookmarkWhilePublishing: what has been sent is not known while a change is being published, so nothing is said.
+func TestBookmarkWhilePublishing(t *testing.T) {
+	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+		put(t, store, things+"ns/a", "1", nil)
+		w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
+		w.Announce()
+		go func() {
+			time.Sleep(2 * time.Minute)
+			put(t, store, things+"ns/a", "2", nil)
+		}()
+		if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Type != cache.Modified {
+			t.Errorf("Next: got %+v, %v, want the change", events, err)
+		}
+	})
+}
+
 func TestBookmarkBeforeDeadline(t *testing.T) {
 	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
 		w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
@@ -215,34 +231,36 @@ func TestBookmarkBeforeDeadline(t *testing.T) {
 	})
 }
 
-// TestWindowShrinks: a quiet resource remembers little.
+// TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of the window.
 func TestWindowShrinks(t *testing.T) {
-	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
-		w := watch(t, r, cache.WatchOptions{Prefix: things})
-		for i := range 1000 {
-			put(t, store, things+"ns/a", fmt.Sprint(i), nil)
-		}
-		settle(t, r)
-		if n := r.Stats().Window; n != 1000 {
-			t.Errorf("window: got %d changes, want 1000", n)
-		}
-		for n := 0; n < 1000; {
-			events, err := w.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
+	for _, bytes := range []int64{16 << 20, 700 << 10} {
+		bubble(t, cache.Config{WindowBytes: bytes}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+			w := watch(t, r, cache.WatchOptions{Prefix: things})
+			for i := range 1000 {
+				put(t, store, things+"ns/a", fmt.Sprint(i), nil)
 			}
-			n += len(events)
-		}
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		if n := r.Stats().Window; n != 100 {
-			t.Errorf("window after 10 minutes: got %d changes, want 100", n)
-		}
-		rev := put(t, store, things+"ns/a", "last", nil)
-		if events, err := w.Next(t.Context()); err != nil || events[0].Rev != rev {
-			t.Errorf("Next: got %v, %v", events, err)
-		}
-	})
+			settle(t, r)
+			if n := r.Stats().Window; n != 1000 {
+				t.Errorf("window: got %d changes, want 1000", n)
+			}
+			for n := 0; n < 1000; {
+				events, err := w.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += len(events)
+			}
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if n := r.Stats().Window; n != 100 {
+				t.Errorf("window after 10 minutes: got %d changes, want 100", n)
+			}
+			rev := put(t, store, things+"ns/a", "last", nil)
+			if events, err := w.Next(t.Context()); err != nil || events[0].Rev != rev {
+				t.Errorf("Next: got %v, %v", events, err)
+			}
+		})
+	}
 }
 
 func TestWindowBytes(t *testing.T) {

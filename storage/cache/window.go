@@ -179,6 +179,8 @@ func (r *Resource) trim(now time.Time) {
 	next.shrink(&r.c.cfg, now)
 	if next.dead > 0 {
 		next.copyEvents()
+	}
+	if next.first != old.first || old.dead > 0 {
 		next.all.Store(old.all.Load())
 		e.publish(next, next.end())
 	}
