@@ -97,6 +97,7 @@ func (s *Server) Replace(res registry.Resource) error {
 	if err != nil {
 		return err
 	}
+	store.Adopt() // nothing can fail any more
 	s.table.now.Store(next)
 	for i, o := range before {
 		o.on.Replace(o.versions, after[i].versions)

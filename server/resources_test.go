@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/storage"
@@ -194,6 +195,29 @@ func TestSharedResource(t *testing.T) {
 	p.remove(widgetsName) // under all names
 	p.check(others+"/a", 404, "")
 	p.check("/apis/test1.io/v1", 404, "")
+}
+
+// TestReplaceFails refuses a declaration that does not fit one of the names: the old one goes on in every respect.
+func TestReplaceFails(t *testing.T) {
+	p := newInProcess(t, withKinds(2))
+	p.install(widgets("test0.io", "widgets"))
+	if err := p.Install(p.Core, server.Group{Name: "test1.io", Shared: []meta.GroupResource{widgetsName}}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := kind.Dynamic{
+		GroupKind: meta.GroupKind{Group: "test0.io", Kind: "ConfigMap"}, Versions: []kind.DynamicVersion{{Name: "v3"}},
+	}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Replace(registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
+		GroupResource: widgetsName, Kind: "ConfigMap", Namespaced: true, Type: k,
+	}))
+	if err == nil || !strings.Contains(err.Error(), "has the hub") {
+		t.Fatalf("got %v, want that the hub is another", err)
+	}
+	p.mustDo("POST", v1Widgets, `{"metadata":{"name":"a"}}`)
+	p.check("/apis/test1.io/v1/namespaces/ns/widgets/a", 200, `"name":"a"`)
 }
 
 // TestReplaceWatch keeps a watch through a change of the declaration, and ends it with the resource as if its time were
