@@ -100,7 +100,7 @@ func (s *Server) Replace(res registry.Resource) error {
 	store.Adopt() // nothing can fail any more
 	s.table.now.Store(next)
 	for i, o := range before {
-		o.on.Replace(o.versions, after[i].versions)
+		after[i].earlier = append(o.earlier.Inside(), o.on.Replace(o.versions, after[i].versions)...)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (s *Server) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error)
 	}
 	var retired router.Retired
 	for _, o := range offers {
-		retired = append(retired, o.on.Remove(o.versions...)...)
+		retired = append(append(retired, o.earlier...), o.on.Remove(o.versions...)...)
 	}
 	s.table.now.Store(now.without(offers))
 	return s.retire(offers, retired), nil

@@ -294,6 +294,40 @@ func TestRemoveWhileWriting(t *testing.T) {
 	}
 }
 
+// TestRemoveAfterReplace removes a resource under a write that began before it was declared anew, twice.
+func TestRemoveAfterReplace(t *testing.T) {
+	p := newInProcess(t, withKinds(1))
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	p.install(widgets("test0.io", "widgets", func(r *registry.ResourceOf[*corev1.ConfigMap]) {
+		r.Strategy.Prepare = func(*registry.Request, *corev1.ConfigMap) { close(inside); <-goOn }
+	}))
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		if code, body := p.do("POST", v1Widgets, `{"metadata":{"name":"a"}}`); code != 201 {
+			t.Errorf("a write that had begun: got %d %s, want 201", code, body)
+		}
+	})
+	<-inside
+	for range 2 {
+		if err := p.Replace(widgets("test0.io", "widgets")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := p.Remove(widgetsName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.check("/metrics", 200, "") // by now it would be gone
+	select {
+	case <-gone:
+		t.Error("it is gone while somebody writes")
+	default:
+	}
+	close(goOn)
+	writing.Wait()
+	<-gone
+}
+
 // TestActions serves a resource without a store: it is created, answered, and nowhere else.
 func TestActions(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
