@@ -85,7 +85,8 @@ type GroupVersion struct {
 	meta.GroupVersion
 	Resources []Resource
 	// GroupPriority orders groups in discovery, VersionPriority the versions of a group: highest first. Equal groups are
-	// listed by name, equal versions as scheme.CompareVersions has them. Where several are stated, the highest counts.
+	// listed by name, equal versions as scheme.CompareVersions has them. Of what is stated with the resources that are there, the
+	// highest counts.
 	GroupPriority, VersionPriority int
 }
 
