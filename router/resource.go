@@ -18,7 +18,7 @@ type Resource struct {
 	Name     string
 	Singular string // of resources only
 	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
-	// kind as a value.
+	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options.
 	Kind       meta.GroupVersionKind
 	Type       kind.Kind
 	Namespaced bool
