@@ -158,9 +158,7 @@ func TestOpenAPIConnect(t *testing.T) {
 	d.Install(gv)
 	o := NewOpenAPI(openapi.Info{Title: "T", Version: "v0"}, d.codecs, d)
 	var doc struct {
-		Paths map[string]map[string]struct {
-			OperationID string `json:"operationId"`
-		}
+		Paths map[string]map[string]json.RawMessage
 	}
 	w := serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3/api/v1", "")
 	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || w.Code != 200 {
@@ -175,8 +173,8 @@ func TestOpenAPIConnect(t *testing.T) {
 			if method == "parameters" {
 				continue
 			}
-			if got = append(got, method); !strings.HasPrefix(op.OperationID, "connect") {
-				t.Errorf("%s %s: got the operation %q", method, path, op.OperationID)
+			if got = append(got, method); !strings.Contains(string(op), `"operationId":"connect`) {
+				t.Errorf("%s %s: got %s", method, path, op)
 			}
 		}
 		if slices.Sort(got); strings.Join(got, " ") != methods {
