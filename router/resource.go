@@ -26,7 +26,8 @@ type Resource struct {
 	Categories []string
 	// StorageVersion is the version that most objects are stored in; of resources only.
 	StorageVersion meta.GroupVersionKind
-	// KeepItemKind is set for custom resources: items of their lists carry apiVersion and kind.
+	// KeepItemKind is set for kinds without a Go type, at least, whose fields stand in the order of their names: items of
+	// their lists carry apiVersion and kind.
 	KeepItemKind bool
 
 	Getter            Getter

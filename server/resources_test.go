@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -326,6 +327,28 @@ func TestRemoveAfterReplace(t *testing.T) {
 	close(goOn)
 	writing.Wait()
 	<-gone
+}
+
+// TestDynamicLists lists objects without a Go type, as they are stored and converted, whatever their fields are called.
+func TestDynamicLists(t *testing.T) {
+	p := newInProcess(t)
+	k, err := kind.Dynamic{
+		GroupKind: meta.GroupKind{Group: "x.io", Kind: "X"}, Versions: []kind.DynamicVersion{{Name: "v1"}, {Name: "v2"}},
+	}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.install(registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
+		GroupResource: meta.GroupResource{Group: "x.io", Resource: "xs"}, Kind: "X", Type: k,
+	}))
+	p.mustDo("POST", "/apis/x.io/v1/xs", `{"metadata":{"name":"n"},"a":1,"data":{"x":"y"}}`)
+	for _, version := range []string{"v1", "v2"} {
+		_, body := p.do("GET", "/apis/x.io/"+version+"/xs", "")
+		var list struct{ Items []map[string]any }
+		if err := json.Unmarshal([]byte(body), &list); err != nil || len(list.Items) != 1 || list.Items[0]["a"] != 1.0 || list.Items[0]["apiVersion"] != "x.io/"+version {
+			t.Errorf("%s: got %s, %v", version, body, err)
+		}
+	}
 }
 
 // TestActions serves a resource without a store: it is created, answered, and nowhere else.
