@@ -160,15 +160,19 @@ func kindOf(tree map[string]any, def meta.GroupVersionKind) (meta.GroupVersionKi
 	return gvk, nil
 }
 
-// Default leaves an object that would become too large without part of its defaults; validation finds what is missing.
-func (k *dynamic) Default(obj meta.Typed) {
+func (k *dynamic) Default(obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
-	if version := In(k, u.GroupVersionKind().Version); version != nil {
-		if u.Content == nil {
-			u.Content = map[string]any{}
-		}
-		_ = version.Schema().SetDefaults(u.Content)
+	version := In(k, u.GroupVersionKind().Version)
+	if version == nil {
+		return nil
 	}
+	if u.Content == nil {
+		u.Content = map[string]any{}
+	}
+	if err := version.Schema().SetDefaults(u.Content); err != nil {
+		return meta.NewRequestEntityTooLarge(err.Error())
+	}
+	return nil
 }
 
 func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
