@@ -117,6 +117,10 @@ func TestResourcesComeAndGo(t *testing.T) {
 	if _, err := store.Get(t.Context(), "ns", "a", ""); err == nil || p.Store(widgetsName) != nil {
 		t.Errorf("a store that was kept: got %v, want an error", err)
 	}
+	if _, err := store.Objects().Create(t.Context(), "/registry/test0.io/widgets/ns/b",
+		[]byte(`{"kind":"ConfigMap","apiVersion":"test0.io/v2","metadata":{"name":"b","namespace":"ns"}}`), 0); err == nil {
+		t.Error("a store that was kept writes, and nobody knows how to encrypt that")
+	}
 
 	p.install(widgets("test0.io", "widgets"))
 	p.check(v1Widgets+"/a", 200, `"k":"v"`) // objects stay
