@@ -111,7 +111,9 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	c.kind.Default(obj)
+	if err := c.kind.Default(obj); err != nil {
+		return nil, err
+	}
 	disown(obj)
 	hub, err := kind.ToHub(ctx, c.kind, obj)
 	if err != nil {

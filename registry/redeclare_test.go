@@ -85,6 +85,7 @@ func TestRedeclare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Adopt()
 	if s.StorageVersion().Version != "v1beta1" || k.StorageVersion().Version != "v1" {
 		t.Errorf("storage versions: got %v, and of the old store %v", s.StorageVersion(), k.StorageVersion())
 	}
@@ -176,6 +177,7 @@ func TestRedeclareTyped(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = next
+		s.Adopt()
 		req := selectors(t, "ns", "", "spec.color=red")
 		req.Version = "v1"
 		list, err := s.List(k.ctx, &req)
@@ -226,6 +228,10 @@ func TestRedeclareFindsWhatWasUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := k.Get(k.ctx, "ns", "old", ""); !meta.IsInternalError(err) {
+		t.Errorf("before Adopt: got %v, want an internal error", err)
+	}
+	s.Adopt()
 	if _, _, err := s.Update(k.ctx, k.write("old", func(_ context.Context, cur request.Current) (meta.Typed, error) { return cur.Object() })); err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,8 @@ func New(cfg *Config, res Resource) (*Store, error) {
 }
 
 // Redeclare makes a Store of the same objects by another declaration: a kind with other versions, another schema, another
-// storage version. Objects are read by it from now on. Whoever still uses s goes on with what s was declared as; watches do
-// not end.
+// storage version. Nothing changes before Adopt is called on it. Whoever still uses s goes on with what s was declared as;
+// watches do not end.
 func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
@@ -109,9 +109,12 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if err := next.openDoors(); err != nil {
 		return nil, err
 	}
-	s.objects.SetDecode(next.reader.look)
 	return next, nil
 }
+
+// Adopt has the objects read as s declares them from now on. It is called once, on what Redeclare has made, before that is
+// used, and not if it is not going to be.
+func (s *Store) Adopt() { s.objects.SetDecode(s.reader.look) }
 
 // newStore makes a Store without objects.
 func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) {

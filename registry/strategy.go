@@ -159,7 +159,7 @@ type ResourceOf[T meta.Object] struct {
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
 	// patch, update, watch. There is no patch without update.
 	Verbs []string
-	// KeepItemKind lets items of lists carry apiVersion and kind, as those of custom resources do.
+	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
 	KeepItemKind bool
 
 	// fits reports whether the functions can take an object; nil: any.

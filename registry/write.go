@@ -82,7 +82,9 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 		return err
 	}
 	k := w.s.kind
-	k.Default(obj)
+	if err := k.Default(obj); err != nil {
+		return err
+	}
 	disown(obj)
 	hub, err := kind.ToHub(ctx, k, obj)
 	if err != nil {

@@ -201,7 +201,7 @@ func TestDiscoveryOrder(t *testing.T) {
 		{"stated order of versions", []gv{{"g", "v2", 0, 1}, {"g", "v1", 0, 2}, {"g", "v3", 0, 0}}, "g: v1 v2 v3"},
 		{"groups by priority, then by name", []gv{{"b", "v1", 1, 0}, {"c", "v1", 2, 0}, {"a", "v1", 1, 0}}, "c: v1, a: v1, b: v1"},
 		{"the highest priority of a group's versions", []gv{{"a", "v1", 1, 0}, {"b", "v1", 0, 0}, {"b", "v2", 2, 0}}, "b: v2 v1, a: v1"},
-		{"a second part of a version", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "g: v2 v3, f: v1"},
+		{"a resource that comes again with another order", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "f: v1, g: v3 v2"},
 	} {
 		d := NewDiscovery(testConfig(t).Codecs)
 		for _, in := range tt.in {
@@ -210,6 +210,23 @@ func TestDiscoveryOrder(t *testing.T) {
 		if got := d.summary(t); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestDiscoveryOrderOfParts lets one part of a version state the order, as long as it is there.
+func TestDiscoveryOrderOfParts(t *testing.T) {
+	d := NewDiscovery(testConfig(t).Codecs)
+	first := things("g", "v2", 2, 2)
+	first.Resources[0].Name = "firsts"
+	for _, gv := range []GroupVersion{first, things("g", "v3", 0, 0), things("g", "v2", 0, 0), things("f", "v1", 1, 0)} {
+		d.Install(gv)
+	}
+	if got, want := d.summary(t), "g: v2 v3, f: v1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	d.Remove(first)
+	if got, want := d.summary(t), "f: v1, g: v3 v2"; got != want {
+		t.Errorf("without the first part: got %q, want %q", got, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -34,10 +35,11 @@ type fixedSchema struct {
 	schema schemaSlot
 }
 
-// schemaSlot is the place of a document, which is made once, by the first who asks for it. Others wait for him.
+// schemaSlot is the place of a document, which is made once, by the first who asks for it. Others wait for him. If he
+// panics, the next one tries.
 type schemaSlot struct {
-	once sync.Once
-	doc  schemaDoc
+	making sync.Mutex
+	doc    atomic.Pointer[schemaDoc]
 }
 
 // schemaDoc is a finished document.
@@ -65,11 +67,18 @@ func NewOpenAPI(info openapi.Info, codecs *codec.Factory, d *Discovery, extra ..
 
 // get returns the document in a slot, which make makes if there is none.
 func (s *schemaSlot) get(make func() []byte) *schemaDoc {
-	s.once.Do(func() {
-		body := make()
-		s.doc = schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
-	})
-	return &s.doc
+	if doc := s.doc.Load(); doc != nil {
+		return doc
+	}
+	s.making.Lock()
+	defer s.making.Unlock()
+	if doc := s.doc.Load(); doc != nil {
+		return doc
+	}
+	body := make()
+	doc := &schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
+	s.doc.Store(doc)
+	return doc
 }
 
 // described is something that has a document of version 3.
@@ -152,6 +161,9 @@ func (v *version) describe(o *OpenAPI) openapi.Document {
 }
 
 func (o *OpenAPI) resource(r *Resource) openapi.Resource {
+	if r.Connecter != nil {
+		return o.connecter(r)
+	}
 	list := r.Kind.GroupVersion().WithKind(r.Kind.Kind + "List")
 	object := openapi.Model{Kind: r.Kind}
 	if v := kind.In(r.Type, r.Kind.Version); v.Type != nil {
@@ -163,6 +175,23 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.KeepItemKind,
 		Object: object, List: openapi.Model{Kind: list, Type: o.codecs.TypeOf(list)},
 	}
+}
+
+// connecter describes what hands connections on: its methods, and the options that go with them, if they are a kind.
+func (o *OpenAPI) connecter(r *Resource) openapi.Resource {
+	d := openapi.Resource{Name: r.Name, Namespaced: r.Namespaced, Options: openapi.Model{Kind: r.Kind}, Subpath: true}
+	if r.Kind.GroupKind() != r.Type.GroupKind() {
+		d.Options.Type = o.codecs.TypeOf(r.Kind)
+	}
+	for _, verb := range r.Verbs() {
+		d.Connect = append(d.Connect, methodOf[verb])
+	}
+	return d
+}
+
+// methodOf is the method by which a verb on one object is asked for.
+var methodOf = map[string]string{
+	"create": http.MethodPost, "get": http.MethodGet, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
 }
 
 // index is the index of version 3. It makes the documents that are missing, for their hashes.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,8 +76,8 @@ func TestOpenAPIKeeps(t *testing.T) {
 		docs := map[string]*byte{}
 		p := d.now.Load()
 		for _, s := range o.everything(p) {
-			if body := s.slot().doc.body; body != nil {
-				docs[s.path()] = &body[0]
+			if doc := s.slot().doc.Load(); doc != nil {
+				docs[s.path()] = &doc.body[0]
 			}
 		}
 		return docs
@@ -95,7 +96,7 @@ func TestOpenAPIKeeps(t *testing.T) {
 	if after := kept(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("documents are made again: had %v, have %v", before, after)
 	}
-	index, v2 := d.now.Load().schemas.index.doc.body, o.v2(d.now.Load(), false).body
+	index, v2 := d.now.Load().schemas.index.doc.Load().body, o.v2(d.now.Load(), false).body
 
 	d.Install(serving("a.io", "others"))
 	if after := kept(); after["apis/a.io/v1"] != nil || len(after) != len(before)-1 {
@@ -144,5 +145,52 @@ func BenchmarkOpenAPI(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestOpenAPIConnect describes connections by their methods and options, not as objects of the resource.
+func TestOpenAPIConnect(t *testing.T) {
+	gv := connected(&line{})
+	shell := gv.Resources[1]
+	shell.Name, shell.Kind = "things/shell", meta.GroupVersionKind{Group: "other.io", Version: "v7", Kind: "ShellOptions"} // a version that things lack
+	gv.Resources = append(gv.Resources, shell)
+	d := NewDiscovery(testConfig(t).Codecs)
+	d.Install(gv)
+	o := NewOpenAPI(openapi.Info{Title: "T", Version: "v0"}, d.codecs, d)
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	w := serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3/api/v1", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || w.Code != 200 {
+		t.Fatalf("got %d, %v", w.Code, err)
+	}
+	const a = "/api/v1/namespaces/{namespace}/things/{name}"
+	for path, methods := range map[string]string{
+		a + "/log": "get", a + "/log/{path}": "get", a + "/proxy/{path}": "delete get patch post put", a + "/shell": "get",
+	} {
+		var got []string
+		for method, op := range doc.Paths[path] {
+			if method == "parameters" {
+				continue
+			}
+			if got = append(got, method); !strings.Contains(string(op), `"operationId":"connect`) {
+				t.Errorf("%s %s: got %s", method, path, op)
+			}
+		}
+		if slices.Sort(got); strings.Join(got, " ") != methods {
+			t.Errorf("%s: got %v, want %s", path, got, methods)
+		}
+	}
+}
+
+// TestSchemaSlotPanic makes a document again if the first attempt panicked.
+func TestSchemaSlotPanic(t *testing.T) {
+	var s schemaSlot
+	func() {
+		defer func() { recover() }()
+		s.get(func() []byte { panic("no") })
+	}()
+	if got := s.get(func() []byte { return []byte("x") }); string(got.body) != "x" || got.etag == "" {
+		t.Errorf("got %q, %q", got.body, got.etag)
 	}
 }

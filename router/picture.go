@@ -41,7 +41,7 @@ type group struct {
 // version is a version of a group. It may be without resources.
 type version struct {
 	meta.GroupVersion
-	groupPriority, priority int
+	groupPriority, priority int               // the highest that a resource came with
 	resources               []resourceAndSubs // by plural
 
 	doc    *document                                 // the list of resources
@@ -51,8 +51,9 @@ type version struct {
 
 // resourceAndSubs is a resource with its subresources, sorted by name: the resource itself comes first.
 type resourceAndSubs struct {
-	plural string
-	list   []Resource
+	plural                  string
+	list                    []Resource
+	groupPriority, priority int // stated by the GroupVersion that it came in
 }
 
 func newPicture(codecs *codec.Factory, groups map[string]*group, listed []*group) *picture {
@@ -140,26 +141,41 @@ func (v *version) without(gv *GroupVersion) *version {
 	case len(v.resources):
 		return v
 	}
-	return &version{GroupVersion: v.GroupVersion, groupPriority: v.groupPriority, priority: v.priority, resources: rest}
+	return newVersion(v.GroupVersion, rest)
+}
+
+func newVersion(gv meta.GroupVersion, resources []resourceAndSubs) *version {
+	v := &version{GroupVersion: gv, resources: resources}
+	for i, r := range resources {
+		if i == 0 {
+			v.groupPriority, v.priority = r.groupPriority, r.priority
+		}
+		v.groupPriority, v.priority = max(v.groupPriority, r.groupPriority), max(v.priority, r.priority)
+	}
+	return v
 }
 
 // with returns a version with the resources of v, which may be nil, and those of gv in place of the ones with their names.
 func (v *version) with(gv *GroupVersion) *version {
-	next := &version{GroupVersion: gv.GroupVersion, groupPriority: gv.GroupPriority, priority: gv.VersionPriority}
+	var resources []resourceAndSubs
 	if v != nil {
-		next.groupPriority, next.priority = max(v.groupPriority, next.groupPriority), max(v.priority, next.priority)
-		next.resources = slices.Clone(v.resources)
+		resources = slices.Clone(v.resources)
 	}
 	for plural, list := range byPlural(gv.Resources) {
 		slices.SortFunc(list, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
-		i, found := slices.BinarySearchFunc(next.resources, plural, func(r resourceAndSubs, plural string) int {
+		i, found := slices.BinarySearchFunc(resources, plural, func(r resourceAndSubs, plural string) int {
 			return strings.Compare(r.plural, plural)
 		})
+		r := resourceAndSubs{plural, list, gv.GroupPriority, gv.VersionPriority}
 		if found {
-			next.resources[i].list = list
-			continue
+			resources[i] = r
+		} else {
+			resources = slices.Insert(resources, i, r)
 		}
-		next.resources = slices.Insert(next.resources, i, resourceAndSubs{plural, list})
+	}
+	next := newVersion(gv.GroupVersion, resources)
+	if len(resources) == 0 {
+		next.groupPriority, next.priority = gv.GroupPriority, gv.VersionPriority
 	}
 	return next
 }

@@ -18,7 +18,7 @@ type Resource struct {
 	Name     string
 	Singular string // of resources only
 	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
-	// kind as a value.
+	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options.
 	Kind       meta.GroupVersionKind
 	Type       kind.Kind
 	Namespaced bool
@@ -26,7 +26,8 @@ type Resource struct {
 	Categories []string
 	// StorageVersion is the version that most objects are stored in; of resources only.
 	StorageVersion meta.GroupVersionKind
-	// KeepItemKind is set for custom resources: items of their lists carry apiVersion and kind.
+	// KeepItemKind is set for kinds without a Go type, at least, whose fields stand in the order of their names: items of
+	// their lists carry apiVersion and kind.
 	KeepItemKind bool
 
 	Getter            Getter
@@ -85,7 +86,8 @@ type GroupVersion struct {
 	meta.GroupVersion
 	Resources []Resource
 	// GroupPriority orders groups in discovery, VersionPriority the versions of a group: highest first. Equal groups are
-	// listed by name, equal versions as scheme.CompareVersions has them. Where several are stated, the highest counts.
+	// listed by name, equal versions as scheme.CompareVersions has them. Of what is stated with the resources that are there, the
+	// highest counts.
 	GroupPriority, VersionPriority int
 }
 

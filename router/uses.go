@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -52,6 +53,18 @@ func (u *uses) isRetired() bool { return u.count.Load() >= retired }
 
 // Retired are resources that have been taken out of service: new requests do not find them.
 type Retired []*uses
+
+// Inside returns those in which there are requests still, watches apart.
+func (r Retired) Inside() Retired {
+	return slices.DeleteFunc(slices.Clone(r), func(u *uses) bool {
+		select {
+		case <-u.empty:
+			return true
+		default:
+			return false
+		}
+	})
+}
 
 // Wait returns when no request is in any of them, or with ctx's error. Watches are not waited for: they end when what
 // they watch is closed.

@@ -48,7 +48,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		ShortNames:     res.ShortNames,
 		Categories:     res.Categories,
 		StorageVersion: store.StorageVersion(),
-		KeepItemKind:   res.KeepItemKind,
+		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
 		Encoder:        store,
 		Tabler:         store,
 	}

@@ -97,9 +97,10 @@ func (s *Server) Replace(res registry.Resource) error {
 	if err != nil {
 		return err
 	}
+	store.Adopt() // nothing can fail any more
 	s.table.now.Store(next)
 	for i, o := range before {
-		o.on.Replace(o.versions, after[i].versions)
+		after[i].earlier = append(o.earlier.Inside(), o.on.Replace(o.versions, after[i].versions)...)
 	}
 	return nil
 }
@@ -107,7 +108,8 @@ func (s *Server) Replace(res registry.Resource) error {
 // Remove ends a resource. If gr is its first name, it ends under all its names; its objects stay in the store. New
 // requests do not find it when Remove returns; those that run are served, and gone is closed when they have ended (or
 // their time is up), the watches have been told to end, and its metrics have been deleted; a request for the resource
-// itself must not wait for that. It is an error if the resource does not exist. It may be called while the server serves.
+// itself must not wait for that. Watches under a name that is not the first are not told: what they watch is there still,
+// and they last as long as they may. It is an error if the resource does not exist. It may be called while the server serves.
 func (s *Server) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -125,7 +127,7 @@ func (s *Server) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error)
 	}
 	var retired router.Retired
 	for _, o := range offers {
-		retired = append(retired, o.on.Remove(o.versions...)...)
+		retired = append(append(retired, o.earlier...), o.on.Remove(o.versions...)...)
 	}
 	s.table.now.Store(now.without(offers))
 	return s.retire(offers, retired), nil

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/storage"
@@ -115,6 +117,10 @@ func TestResourcesComeAndGo(t *testing.T) {
 	if _, err := store.Get(t.Context(), "ns", "a", ""); err == nil || p.Store(widgetsName) != nil {
 		t.Errorf("a store that was kept: got %v, want an error", err)
 	}
+	if _, err := store.Objects().Create(t.Context(), "/registry/test0.io/widgets/ns/b",
+		[]byte(`{"kind":"ConfigMap","apiVersion":"test0.io/v2","metadata":{"name":"b","namespace":"ns"}}`), 0); err == nil {
+		t.Error("a store that was kept writes, and nobody knows how to encrypt that")
+	}
 
 	p.install(widgets("test0.io", "widgets"))
 	p.check(v1Widgets+"/a", 200, `"k":"v"`) // objects stay
@@ -196,6 +202,29 @@ func TestSharedResource(t *testing.T) {
 	p.check("/apis/test1.io/v1", 404, "")
 }
 
+// TestReplaceFails refuses a declaration that does not fit one of the names: the old one goes on in every respect.
+func TestReplaceFails(t *testing.T) {
+	p := newInProcess(t, withKinds(2))
+	p.install(widgets("test0.io", "widgets"))
+	if err := p.Install(p.Core, server.Group{Name: "test1.io", Shared: []meta.GroupResource{widgetsName}}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := kind.Dynamic{
+		GroupKind: meta.GroupKind{Group: "test0.io", Kind: "ConfigMap"}, Versions: []kind.DynamicVersion{{Name: "v3"}},
+	}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Replace(registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
+		GroupResource: widgetsName, Kind: "ConfigMap", Namespaced: true, Type: k,
+	}))
+	if err == nil || !strings.Contains(err.Error(), "has the hub") {
+		t.Fatalf("got %v, want that the hub is another", err)
+	}
+	p.mustDo("POST", v1Widgets, `{"metadata":{"name":"a"}}`)
+	p.check("/apis/test1.io/v1/namespaces/ns/widgets/a", 200, `"name":"a"`)
+}
+
 // TestReplaceWatch keeps a watch through a change of the declaration, and ends it with the resource as if its time were
 // up.
 func TestReplaceWatch(t *testing.T) {
@@ -267,6 +296,62 @@ func TestRemoveWhileWriting(t *testing.T) {
 	res, err := engine.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/test0.io/"})
 	if err != nil || len(res.Entries) != 1 || !strings.HasPrefix(string(res.Entries[0].Value), "k8s:enc:secretbox:") {
 		t.Errorf("stored: %v, %v, want one encrypted value", res.Entries, err)
+	}
+}
+
+// TestRemoveAfterReplace removes a resource under a write that began before it was declared anew, twice.
+func TestRemoveAfterReplace(t *testing.T) {
+	p := newInProcess(t, withKinds(1))
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	p.install(widgets("test0.io", "widgets", func(r *registry.ResourceOf[*corev1.ConfigMap]) {
+		r.Strategy.Prepare = func(*registry.Request, *corev1.ConfigMap) { close(inside); <-goOn }
+	}))
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		if code, body := p.do("POST", v1Widgets, `{"metadata":{"name":"a"}}`); code != 201 {
+			t.Errorf("a write that had begun: got %d %s, want 201", code, body)
+		}
+	})
+	<-inside
+	for range 2 {
+		if err := p.Replace(widgets("test0.io", "widgets")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := p.Remove(widgetsName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.check("/metrics", 200, "") // by now it would be gone
+	select {
+	case <-gone:
+		t.Error("it is gone while somebody writes")
+	default:
+	}
+	close(goOn)
+	writing.Wait()
+	<-gone
+}
+
+// TestDynamicLists lists objects without a Go type, as they are stored and converted, whatever their fields are called.
+func TestDynamicLists(t *testing.T) {
+	p := newInProcess(t)
+	k, err := kind.Dynamic{
+		GroupKind: meta.GroupKind{Group: "x.io", Kind: "X"}, Versions: []kind.DynamicVersion{{Name: "v1"}, {Name: "v2"}},
+	}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.install(registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
+		GroupResource: meta.GroupResource{Group: "x.io", Resource: "xs"}, Kind: "X", Type: k,
+	}))
+	p.mustDo("POST", "/apis/x.io/v1/xs", `{"metadata":{"name":"n"},"a":1,"data":{"x":"y"}}`)
+	for _, version := range []string{"v1", "v2"} {
+		_, body := p.do("GET", "/apis/x.io/"+version+"/xs", "")
+		var list struct{ Items []map[string]any }
+		if err := json.Unmarshal([]byte(body), &list); err != nil || len(list.Items) != 1 || list.Items[0]["a"] != 1.0 || list.Items[0]["apiVersion"] != "x.io/"+version {
+			t.Errorf("%s: got %s, %v", version, body, err)
+		}
 	}
 }
 

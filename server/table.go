@@ -64,6 +64,8 @@ type offer struct {
 	on       *GenericServer
 	priority int                   // of the group in discovery
 	versions []router.GroupVersion // with nothing but this resource and its subresources
+	// earlier are the routes of earlier declarations, in which requests may be still. Guarded by table.change.
+	earlier router.Retired
 }
 
 func newTable(root string) *table {

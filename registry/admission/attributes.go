@@ -110,7 +110,9 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if a.Object == nil {
 		return errNoObject
 	}
-	a.Type.Default(obj)
+	if err := a.Type.Default(obj); err != nil {
+		return err
+	}
 	hub, err := kind.ToHub(ctx, a.Type, obj)
 	if err != nil {
 		return err

@@ -130,7 +130,7 @@ func (c *Client) Call(ctx context.Context, in, out any) error {
 		if out == nil {
 			return nil
 		}
-		return json.Unmarshal(answer, out)
+		return unread(json.Unmarshal(answer, out))
 	})
 }
 
@@ -223,7 +223,7 @@ func (c *Client) failed(ctx context.Context, err error) *Error {
 	case errors.As(err, &slow) && slow.Timeout():
 		return c.error(TimedOut, err)
 	}
-	return c.error(Unreachable, err)
+	return c.error(Unreachable, unheard(err))
 }
 
 func (c *Client) refused(resp *http.Response) *Error {

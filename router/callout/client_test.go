@@ -3,6 +3,7 @@ package callout
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -201,6 +202,58 @@ func TestFailures(t *testing.T) {
 	}
 	if got := elsewhere.calls.Load(); got != 0 {
 		t.Errorf("the redirect was followed %d times", got)
+	}
+}
+
+// TestNoHTTP calls what speaks TLS, but not HTTP: an error does not repeat what it says.
+func TestNoHTTP(t *testing.T) {
+	ca := newAuthority(t)
+	hook := serve(t, ca, false, echo)
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for _, says := range []string{
+		"220 inside ready\r\n", "HTTP/inside 200 OK\r\n\r\n", ok + "inside\r\n\r\n", ok + "Content-Length: inside\r\n\r\n",
+		ok + "Transfer-Encoding: inside\r\n\r\n", ok + "Transfer-Encoding: chunked\r\n\r\ninside\r\n",
+		ok + "Transfer-Encoding: chunked\r\n\r\n0\r\ninside\r\n\r\n",
+	} {
+		l, err := tls.Listen("tcp", "127.0.0.1:0", hook.TLS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			conn.Read(make([]byte, 1<<10))
+			io.WriteString(conn, says)
+		})
+		_, err = client(t, Config{Target: Target{URL: "https://" + l.Addr().String(), CABundle: ca.pem}}).Post(t.Context(), nil)
+		if KindOf(err) != Unreachable || strings.Contains(err.Error(), "inside") {
+			t.Errorf("%q: got %v", says, err)
+		}
+		l.Close()
+		serving.Wait()
+	}
+}
+
+// picky is a type with a decoder that quotes what it is given.
+type picky struct{}
+
+func (*picky) UnmarshalJSON(data []byte) error { return fmt.Errorf("what is %s?", data) }
+
+// TestUnreadable: nor does an error repeat a value that is not what it should be.
+func TestUnreadable(t *testing.T) {
+	ca := newAuthority(t)
+	hook := serve(t, ca, true, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"n":123456,"s":"123456"}`) })
+	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.pem}})
+	for name, out := range map[string]any{
+		"number": &struct{ N int8 }{}, "time": &struct{ S time.Time }{}, "decoder": &struct{ S picky }{},
+	} {
+		if err := c.Call(t.Context(), nil, out); KindOf(err) != Malformed || strings.Contains(err.Error(), "123456") {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

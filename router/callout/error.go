@@ -1,9 +1,14 @@
 package callout
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/textproto"
+	"strings"
 	"time"
 )
 
@@ -56,4 +61,39 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return OK
+}
+
+// What is said instead of errors that quote the answer.
+var (
+	errNoHTTP = errors.New("the answer is not HTTP as it should be")
+	errValue  = errors.New("the answer holds a value that cannot be read")
+)
+
+// unread returns why an answer cannot be decoded, without a word of it.
+func unread(err error) error {
+	var syntax *json.SyntaxError // shows a character
+	var typ *json.UnmarshalTypeError
+	switch {
+	case err == nil, errors.As(err, &syntax):
+		return err
+	case errors.As(err, &typ):
+		plain := *typ
+		plain.Value, _, _ = strings.Cut(typ.Value, " ") // "number", without the number
+		return &plain
+	}
+	return errValue // a type has a decoder of its own, and that an opinion
+}
+
+// unheard returns why there is no answer, without a word of what the other end has sent instead.
+func unheard(err error) error {
+	var broken *net.OpError
+	var header textproto.ProtocolError
+	switch {
+	case errors.As(err, &broken), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case errors.As(err, &header), strings.HasPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken"),
+		strings.HasPrefix(err.Error(), "http2: server sent GOAWAY"): // net/http has no types for these
+		return errNoHTTP
+	}
+	return err
 }

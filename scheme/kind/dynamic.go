@@ -160,15 +160,19 @@ func kindOf(tree map[string]any, def meta.GroupVersionKind) (meta.GroupVersionKi
 	return gvk, nil
 }
 
-// Default leaves an object that would become too large without part of its defaults; validation finds what is missing.
-func (k *dynamic) Default(obj meta.Typed) {
+func (k *dynamic) Default(obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
-	if version := In(k, u.GroupVersionKind().Version); version != nil {
-		if u.Content == nil {
-			u.Content = map[string]any{}
-		}
-		_ = version.Schema().SetDefaults(u.Content)
+	version := In(k, u.GroupVersionKind().Version)
+	if version == nil {
+		return nil
 	}
+	if u.Content == nil {
+		u.Content = map[string]any{}
+	}
+	if err := version.Schema().SetDefaults(u.Content); err != nil {
+		return meta.NewRequestEntityTooLarge(err.Error())
+	}
+	return nil
 }
 
 func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
@@ -233,8 +237,13 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	return append(dst, data...), nil
 }
 
-// Keeper cannot know which fields objects have: no path is wrong.
+// Keeper cannot know all fields that objects have. It refuses paths on which there can be none.
 func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
+	for _, path := range paths {
+		if err := k.checkPath(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", k.gk, err)
+		}
+	}
 	return func(obj, old meta.Object) {
 		u, before := obj.(*scheme.Unstructured), old.(*scheme.Unstructured)
 		if !others {
@@ -250,6 +259,26 @@ func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object
 			keep(u, client, strings.Split(path, "."))
 		}
 	}, nil
+}
+
+// checkPath refuses what is not content, and what leads through a value that is no object: there, nothing would be kept.
+func (k *dynamic) checkPath(path string) error {
+	names := strings.Split(path, ".")
+	switch names[0] {
+	case "", "apiVersion", "kind", "metadata":
+		return fmt.Errorf("the path %q does not lead into the content", path)
+	}
+	s := In(k, k.hub).Schema().Target()
+	for i, name := range names {
+		if s.Type != "" && s.Type != schema.Object {
+			return fmt.Errorf("on the path %q, %s is no object but of type %s", path, strings.Join(names[:i], "."), s.Type)
+		}
+		if s = s.Child(name); s == nil {
+			return nil
+		}
+		s = s.Target()
+	}
+	return nil
 }
 
 // keep makes the field of u at a path what it is in from.

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 func TestConverters(t *testing.T) {
@@ -114,9 +115,35 @@ func TestDynamicWithoutSchema(t *testing.T) {
 	if err != nil || len(out.Strict) > 0 {
 		t.Fatalf("got %v, %v", out.Strict, err)
 	}
-	k.Default(out.Object)
+	if err := k.Default(out.Object); err != nil {
+		t.Fatal(err)
+	}
 	wantTree(t, "the object", k, out.Object, text)
 	if errs := k.Check(out.Object.(meta.Object), nil); len(errs) > 0 {
 		t.Errorf("Check: got %v", errs)
+	}
+}
+
+// TestDefaultTooLarge refuses an object that stands for much more than it says.
+func TestDefaultTooLarge(t *testing.T) {
+	s, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{
+		"a":{"type":"string","default":"`+strings.Repeat("x", 1<<20)+`"}}}}}}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	k, err := kind.Dynamic{GroupKind: gadgets, Versions: []kind.DynamicVersion{{Name: "v1", Schema: s}}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]int32{1: 0, 100: 413} {
+		obj := decode(t, k, `{"list":[`+strings.Repeat(`{},`, n-1)+`{}]}`)
+		var code int32
+		var status *meta.StatusError
+		if err := k.Default(obj); errors.As(err, &status) {
+			code = status.Status.Code
+		}
+		if code != want {
+			t.Errorf("%d elements: got code %d, want %d", n, code, want)
+		}
 	}
 }

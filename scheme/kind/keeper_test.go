@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 func TestKeeper(t *testing.T) {
@@ -83,6 +84,31 @@ func TestKeeperRefuses(t *testing.T) {
 		for _, others := range []bool{false, true} {
 			if _, err := k.Keeper([]string{path}, others); err == nil || !strings.Contains(err.Error(), "Gadget") {
 				t.Errorf("Keeper(%q, %v): got %v, want an error that names the kind", path, others, err)
+			}
+		}
+	}
+}
+
+// TestDynamicKeeperRefuses refuses paths on which nothing would be kept.
+func TestDynamicKeeperRefuses(t *testing.T) {
+	s, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"free":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
+		"spec":{"type":"object","properties":{"color":{"type":"string"},"list":{"type":"array","items":{"type":"object"}}}}}}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	k, err := kind.Dynamic{GroupKind: gadgets, Versions: []kind.DynamicVersion{{Name: "v1", Schema: s}}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"": "content", "metadata": "content", "metadata.finalizers": "content", "kind": "content",
+		"spec.color.shade": "spec.color is no object", "spec.list.name": "spec.list is no object",
+		"spec.color": "", "spec.list": "", "free.at.will": "", "status.unknown": "",
+	} {
+		for _, others := range []bool{false, true} {
+			_, err := k.Keeper([]string{path}, others)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("Keeper(%q, %v): got %v, want %q", path, others, err, want)
 			}
 		}
 	}

@@ -45,8 +45,9 @@ type Kind interface {
 	// Decode decodes an object of any of the versions. What the data leaves open about its kind, req.Default says. See
 	// codec.Factory.Decode; objects that turn out to be of another kind may be returned, too: compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
-	// Default completes an object, of any version, in place.
-	Default(obj meta.Typed)
+	// Default completes an object, of any version, in place. The error is a *meta.StatusError with code 413: the object
+	// would become too large, and has part of its defaults.
+	Default(obj meta.Typed) error
 	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
 	// that version already. Errors are those of the conversion.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)

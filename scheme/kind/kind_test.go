@@ -303,7 +303,9 @@ func TestDefaultAndCheck(t *testing.T) {
 			red:                    red,
 		} {
 			obj := decode(t, k, text)
-			k.Default(obj)
+			if err := k.Default(obj); err != nil {
+				t.Fatal(err)
+			}
 			wantTree(t, "with defaults", k, obj, want)
 		}
 		hub := func(text string) meta.Object {
@@ -329,7 +331,9 @@ func TestDefaultAndCheck(t *testing.T) {
 func TestDefaultOfNothing(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		obj := k.New()
-		k.Default(obj)
+		if err := k.Default(obj); err != nil {
+			t.Fatal(err)
+		}
 		if errs := k.Check(obj, nil); len(errs) > 0 {
 			t.Errorf("Check: got %v", errs)
 		}

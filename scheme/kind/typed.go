@@ -90,7 +90,10 @@ func (k *typed) New() meta.Object {
 
 func (k *typed) Decode(req codec.DecodeRequest) (codec.Decoded, error) { return k.codecs.Decode(req) }
 
-func (k *typed) Default(obj meta.Typed) { k.scheme.Default(obj) }
+func (k *typed) Default(obj meta.Typed) error {
+	k.scheme.Default(obj)
+	return nil
+}
 
 func (k *typed) Convert(_ context.Context, obj meta.Typed, version string) (meta.Typed, error) {
 	out, err := k.scheme.ConvertKind(obj, meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind})

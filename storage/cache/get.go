@@ -181,6 +181,9 @@ func (r *Resource) Preview(key string, value []byte) (*Object, error) {
 
 // fetch reads key from the store. It decodes only what the cache does not have.
 func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
+	if r.closed.Load() {
+		return nil, closed("get", key)
+	}
 	entry, err := r.c.store.Get(ctx, key)
 	if err != nil {
 		return nil, err

@@ -45,6 +45,8 @@ type Resource struct {
 	writes  writes
 	shelf   *shelf
 
+	closed atomic.Bool // Close was called: nothing is read or written any more
+
 	warming   atomic.Bool   // a goroutine has the objects loaded
 	coldReads atomic.Uint64 // reads that the store answered meanwhile
 
@@ -120,9 +122,11 @@ func (r *Resource) Name() string { return r.cfg.Name }
 // Prefix returns the prefix of all keys.
 func (r *Resource) Prefix() string { return r.cfg.Prefix }
 
-// Close ends the watchers and forgets the objects. Later calls fail with Closed. Close the resources that stop being
+// Close ends the watchers and forgets the objects. Later calls fail with Closed, and so does what a write under way has
+// not yet handed to the store. Close the resources that stop being
 // served (a deleted custom resource); Cache.Close does it for all others.
 func (r *Resource) Close() {
+	r.closed.Store(true)
 	r.end(closed("watch", r.cfg.Prefix)) // first: nothing joins after that
 	r.c.leave(r)
 }

@@ -172,6 +172,9 @@ func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, c
 		} else if err != nil {
 			return nil, err
 		}
+		if r.closed.Load() {
+			return nil, closed("delete", key)
+		}
 		rev, err := r.c.store.Delete(ctx, key, storage.Pre{Rev: u.cur.Rev})
 		switch storage.KindOf(err) {
 		case storage.InDoubt:
@@ -263,6 +266,9 @@ func (r *Resource) prepare(key string, value []byte, lease storage.LeaseID) (*pr
 // put writes the value once.
 func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 	c := p.r.c
+	if p.r.closed.Load() {
+		return nil, closed("put", p.key)
+	}
 	if p.before == 0 {
 		p.before = max(c.seen.now(), storage.Revision(c.acked.Load()))
 	}

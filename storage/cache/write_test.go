@@ -251,3 +251,38 @@ func TestDelete(t *testing.T) {
 		t.Errorf("Delete of nothing: got %v, want %v", err, storage.NotFound)
 	}
 }
+
+// TestWriteAfterClose writes nothing past the end of the resource, whatever has been read or decided before.
+func TestWriteAfterClose(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	const old, fresh = things + "a/old", things + "a/fresh"
+	rev := put(t, store, old, "1", nil)
+	if _, err := r.Get(t.Context(), old, cache.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	change := func(*cache.Object) ([]byte, storage.LeaseID, error) {
+		r.Close()
+		return body(old, "2", nil), 0, nil
+	}
+	for _, tt := range []struct {
+		name string
+		op   func() error
+	}{
+		{"update that has begun", func() error { _, err := r.Update(t.Context(), old, cache.UpdateOptions{}, change); return err }},
+		{"update", func() error { _, err := r.Update(t.Context(), old, cache.UpdateOptions{}, change); return err }},
+		{"create", func() error { _, err := r.Create(t.Context(), fresh, body(fresh, "1", nil), 0); return err }},
+		{"delete", func() error { _, err := r.Delete(t.Context(), old, cache.DeleteOptions{}, nil); return err }},
+		{"dry run", func() error {
+			_, err := r.Update(t.Context(), fresh, cache.UpdateOptions{AllowCreate: true, DryRun: true}, change)
+			return err
+		}},
+	} {
+		if err := tt.op(); !errors.Is(err, storage.Closed) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, storage.Closed)
+		}
+	}
+	res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: things})
+	if err != nil || len(res.Entries) != 1 || res.Entries[0].Rev != rev {
+		t.Errorf("stored: %v, %v, want what was there", res.Entries, err)
+	}
+}
