@@ -114,6 +114,9 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 	if !ok {
 		return nil, notFound(key, rev)
 	}
+	if o.broken && r.redecoded.Load() {
+		return r.getStore(ctx, key, want)
+	}
 	if o.broken {
 		return nil, o.check()
 	}

@@ -64,6 +64,9 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	list.Rev = snap.rev
 	if snap.broken > 0 {
 		for _, o := range list.Objects {
+			if o.broken && r.redecoded.Load() {
+				return r.listStore(ctx, opts, false)
+			}
 			if err := o.check(); err != nil {
 				return List{}, err
 			}

@@ -2,8 +2,10 @@ package cache_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -163,6 +165,39 @@ func TestSetDecode(t *testing.T) {
 	}
 	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o != before {
 		t.Errorf("Get of what was there: got %v, %v, want %v", o, err, before)
+	}
+}
+
+// TestSetDecodeMends: what the decoder of before could not read, the next one may.
+func TestSetDecodeMends(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	var lenient atomic.Bool
+	picky := func(key string, value []byte) (cache.Decoded, error) {
+		if strings.HasSuffix(key, "/b") && !lenient.Load() {
+			return cache.Decoded{}, errors.New("not known yet")
+		}
+		return decode(key, value)
+	}
+	r.SetDecode(picky)
+	for _, name := range []string{"a", "b"} {
+		put(t, store, things+"ns/"+name, "1", nil)
+	}
+	list := func() (int, error) {
+		l, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
+		return len(l.Objects), err
+	}
+	if _, err := list(); !errors.Is(err, storage.Corrupt) {
+		t.Fatalf("List: got %v, want Corrupt", err)
+	}
+	lenient.Store(true)
+	r.SetDecode(picky)
+	if n, err := list(); err != nil || n != 2 {
+		t.Errorf("List: got %d objects, %v, want 2", n, err)
+	}
+	for _, want := range []cache.Want{{}, {Match: cache.Any}} {
+		if o, err := r.Get(t.Context(), things+"ns/b", want); err != nil || o.Key != things+"ns/b" {
+			t.Errorf("Get: got %v, %v", o, err)
+		}
 	}
 }
 

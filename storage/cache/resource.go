@@ -37,7 +37,8 @@ type Resource struct {
 	c   *Cache
 	cfg ResourceConfig
 
-	decoder atomic.Pointer[DecodeFunc] // never nil
+	decoder   atomic.Pointer[DecodeFunc] // never nil
+	redecoded atomic.Bool                // there has been another decoder
 
 	epoch   atomic.Pointer[epoch] // nil if not loaded
 	loading *flight               // guarded by c.mu
@@ -106,8 +107,13 @@ func (c *Cache) Resource(cfg ResourceConfig) *Resource {
 }
 
 // SetDecode makes the resource read values by another function from now on, for a kind whose schema or storage version
-// changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them.
-func (r *Resource) SetDecode(decode DecodeFunc) { r.decoder.Store(&decode) }
+// changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them; those that it
+// could not read are read from the store again when a Get or List comes upon them.
+func (r *Resource) SetDecode(decode DecodeFunc) {
+	if r.decoder.Swap(&decode) != nil {
+		r.redecoded.Store(true)
+	}
+}
 
 // peek calls the present decoder.
 func (r *Resource) peek(key string, value []byte) (Decoded, error) {
