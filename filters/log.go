@@ -1,6 +1,8 @@
 package filters
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -13,8 +15,8 @@ import (
 // slow is the latency from which on a request is logged as such.
 const slow = time.Second
 
-// Log writes a line for each request: server errors as warnings, slow requests as information, the rest for
-// debugging. Of equal lines only the first hundred in a second and then every hundredth are written. There is never a
+// Log writes a line for each request: server errors as warnings, unless the client has gone and the error is only that;
+// slow requests as information, the rest for debugging. Of equal lines only the first hundred in a second and then every hundredth are written. There is never a
 // header, a query or a body in it, so no secret either.
 // Order: outside of Recover, to see the status that came of a panic. Cost: a clock reading, if the level is off.
 func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
@@ -35,7 +37,7 @@ func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request)
 	status := x.response.status()
 	level := zapcore.DebugLevel
 	switch {
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError && !errors.Is(x.Err(), context.Canceled):
 		level = zapcore.WarnLevel
 	case latency > slow && !long(&x.info):
 		level = zapcore.InfoLevel

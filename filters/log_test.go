@@ -1,0 +1,47 @@
+package filters
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// TestLogLevels: a server error is a warning, unless there is nobody left to be answered.
+func TestLogLevels(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		code int
+		gone bool
+		want zapcore.Level
+	}{
+		{"fine", 200, false, zapcore.DebugLevel},
+		{"the client's fault", 404, false, zapcore.DebugLevel},
+		{"the server's fault", 500, false, zapcore.WarnLevel},
+		{"the client has gone", 500, true, zapcore.DebugLevel},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			core, lines := observer.New(zapcore.DebugLevel)
+			cfg := testConfig(t)
+			cfg.Log = zap.New(core)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			h := Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.gone {
+					cancel()
+				}
+				w.WriteHeader(tt.code)
+			}), cfg.Steps()...)
+			r := httptest.NewRequestWithContext(ctx, "GET", "/api/v1/pods", nil)
+			r.Header.Set("Authorization", "Bearer admin-token")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			if got := lines.FilterMessage("request").All(); len(got) != 1 || got[0].Level != tt.want {
+				t.Errorf("got %v, want one line at %v", got, tt.want)
+			}
+		})
+	}
+}
