@@ -142,7 +142,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 
 // admit runs what stands between a decoded object and its action.
 func (c *Actor) admit(ctx context.Context, a *admission.Attributes) error {
-	if err := c.fixNamespace(a.Namespace, a.Object.GetObjectMeta()); err != nil {
+	if err := fixNamespace(c.namespaced, a.Namespace, a.Object.GetObjectMeta()); err != nil {
 		return err
 	}
 	if err := c.cfg.Admission.Mutate(ctx, a); err != nil {
@@ -156,17 +156,6 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes) error {
 		return meta.NewInvalid(c.kind.GroupKind(), a.Name, errs)
 	}
 	return c.cfg.Admission.Validate(ctx, a)
-}
-
-// fixNamespace lets an object take the namespace of its path, and refuses another.
-func (c *Actor) fixNamespace(namespace string, m *meta.ObjectMeta) error {
-	if m.Namespace == "" && c.namespaced {
-		m.Namespace = namespace
-	}
-	if m.Namespace != namespace && c.namespaced || m.Namespace != "" && !c.namespaced {
-		return errNamespace()
-	}
-	return nil
 }
 
 // versionOf is the version in which a client has sent an object, the preferred one if it does not say.

@@ -107,7 +107,7 @@ func (w *write) stay(m *meta.ObjectMeta) error {
 	if w.byUpdate && m.Name != w.req.Name {
 		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.Name, w.req.Name))
 	}
-	return w.s.fixNamespace(w.r.Namespace, m)
+	return fixNamespace(w.s.res.Namespaced, w.r.Namespace, m)
 }
 
 // dryCreate answers as Create would, without writing.

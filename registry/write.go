@@ -17,7 +17,7 @@ import (
 //
 //	decode     what the client sent, or the current object patched, in the version that it speaks   (begin)
 //	default    what it leaves out
-//	own        note which fields the client owns, in the same version (not yet: see disown)
+//	own        drop what the client says about who owns which fields (disown)
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again
 //	reserve    take what is counted outside of the object                                           (finish)
@@ -141,7 +141,7 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 		if w.req.UID != "" {
 			return w.wrongUID("")
 		}
-		return w.s.fixNamespace(w.req.Namespace, m)
+		return fixNamespace(w.s.res.Namespaced, w.req.Namespace, m)
 	}
 	if have := w.old.GetObjectMeta().UID; w.req.UID != "" && w.req.UID != have {
 		return w.wrongUID(have)
@@ -271,22 +271,12 @@ func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, er
 const maxLeaseTries = 3
 
 // fixNamespace lets an object take the namespace of its path, and refuses another.
-func (s *Store) fixNamespace(namespace string, m *meta.ObjectMeta) error {
-	if !s.res.Namespaced {
-		if m.Namespace != "" {
-			return errNamespace()
-		}
-		return nil
-	}
-	if m.Namespace == "" {
+func fixNamespace(namespaced bool, namespace string, m *meta.ObjectMeta) error {
+	if namespaced && m.Namespace == "" {
 		m.Namespace = namespace
 	}
-	if m.Namespace != namespace {
-		return errNamespace()
+	if namespaced && m.Namespace != namespace || !namespaced && m.Namespace != "" {
+		return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	return nil
-}
-
-func errNamespace() error {
-	return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
