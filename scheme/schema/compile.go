@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -233,7 +234,7 @@ func parseDefault(f *typeinfo.Field) any {
 		n, _ := strconv.ParseInt(f.Default, 10, 64)
 		return n
 	}
-	if v, err := decodeTree([]byte(f.Default)); err == nil {
+	if v, _, err := codec.DecodeTree([]byte(f.Default), false); err == nil {
 		return v
 	}
 	return f.Default

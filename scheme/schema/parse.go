@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // The result is a Resource. Defaults are pruned by the schema that they belong to.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
-	tree, err := decodeTree(data)
+	tree, _, err := codec.DecodeTree(data, false)
 	if err != nil {
 		return nil, field.ErrorList{field.Invalid(path, "", err.Error())}
 	}

@@ -52,8 +52,8 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	root := field.NewPath("spec").Child("versions").Index(0).Child("schema", "openAPIV3Schema")
 	for _, tt := range []struct{ text, want string }{
-		{`{`, `: Invalid value: "": unexpected EOF`},
-		{`{} {}`, `: Invalid value: "": more than one JSON value`},
+		{`{`, `: Invalid value: "": unexpected end of JSON input`},
+		{`{} {}`, `: Invalid value: "": invalid character '{' after top-level value`},
 		{`[]`, `: Invalid value: "array": must be of type object`},
 		{`null`, `: Invalid value: "null": must be of type object`},
 		{`{"typo":1}`, `.typo: Invalid value: unknown keyword`},

@@ -1,10 +1,7 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,44 +10,6 @@ import (
 
 // maxDepth bounds the nesting of trees, as it does in decoding.
 const maxDepth = 10000
-
-// decodeTree decodes JSON into a tree.
-func decodeTree(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("more than one JSON value")
-	}
-	return settle(v)
-}
-
-// settle replaces each json.Number in v, in place.
-func settle(v any) (_ any, err error) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, held := range v {
-			if v[k], err = settle(held); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i := range v {
-			if v[i], err = settle(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n, nil
-		}
-		return v.Float64()
-	}
-	return v, nil
-}
 
 // typeOf returns the JSON type of a value, "null" for nil. Numbers without a fraction in them count as what they were
 // written as. What is no tree has no type.

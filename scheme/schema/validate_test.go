@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -19,7 +20,7 @@ func parseSchema(t testing.TB, text string) *Schema {
 
 func parseTree(t testing.TB, text string) any {
 	t.Helper()
-	v, err := decodeTree([]byte(text))
+	v, _, err := codec.DecodeTree([]byte(text), false)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -267,7 +268,7 @@ func FuzzParse(f *testing.F) {
 		if (s == nil) != (len(errs) > 0) {
 			t.Fatalf("got %v and %v", s, errs)
 		}
-		tree, err := decodeTree(data)
+		tree, _, err := codec.DecodeTree(data, false)
 		if s == nil || err != nil {
 			return
 		}
