@@ -16,8 +16,8 @@ import (
 const slow = time.Second
 
 // Log writes a line for each request: server errors as warnings, unless the client has gone and the error is only that;
-// slow requests as information, the rest for debugging. Of equal lines only the first hundred in a second and then every hundredth are written. There is never a
-// header, a query or a body in it, so no secret either.
+// slow requests as information, the rest for debugging. Of equal lines only the first hundred in a second and then every
+// hundredth are written. There is never a header, a query or a body in it, so no secret either.
 // Order: outside of Recover, to see the status that came of a panic. Cost: a clock reading, if the level is off.
 func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 	log = log.WithOptions(zap.WithCaller(false), zap.WrapCore(func(core zapcore.Core) zapcore.Core {

@@ -1,8 +1,8 @@
 // Package authn finds out who sends a request.
 //
 // Each request.Authenticator here knows one kind of credentials: a client certificate, a bearer token. A Union of them
-// accepts the first user that one of them knows. With Anonymous around it, requests without any credentials have a user as well,
-// but those with bad ones still fail: a caller whose token has run out must learn that.
+// accepts the first user that one of them knows. With Anonymous around it, requests without any credentials have a user
+// as well, but those with bad ones still fail: a caller whose token has run out must learn that.
 //
 // Users are shared between requests and must not be changed. Everything here is safe for concurrent use. Not here: the answer
 // to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client

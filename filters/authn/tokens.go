@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Tokens knows the bearer tokens of a list that does not change once it is in use. They are kept and looked up by hash, so the time of a
-// look-up tells nothing of how much of a token was right.
+// Tokens knows the bearer tokens of a list that does not change once it is in use. They are kept and looked up by
+// hash, so the time of a look-up tells nothing of how much of a token was right.
 type Tokens struct {
 	users map[[sha256.Size]byte]*request.User
 }

@@ -97,7 +97,7 @@ type Write struct {
 	Namespace string
 	// Name is that of the path. It is empty for a create that brings its own, or has one made.
 	Name string
-	// Version is the one that the client speaks; "" for the hub.
+	// Version is the one that the client speaks; "" for the one stored.
 	Version string
 	// User is who writes; nil for the server itself.
 	User *User
