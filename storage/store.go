@@ -8,6 +8,8 @@
 //   - A read at revision r sees exactly the commits up to r, or fails with Compacted.
 //   - Get, Range and Revision without a revision see every write acknowledged before they began.
 //   - A cursor yields every later change once, in order, or ends with Compacted.
+//   - Whatever a cursor has yielded can be read: Get and Range answer at its revision or a later one from then on, and
+//     a write with that revision as its precondition does not fail for its being unknown.
 //   - An acknowledged write survives kill -9 and a restart (the memory engine apart).
 //
 // Bytes passed in or out are shared and read-only from then on. All methods may be called at once. A call whose context
@@ -102,8 +104,8 @@ type Batch struct {
 // Cursor is a position in the store's history. It is used by one goroutine at a time, except Close and Progress.
 type Cursor interface {
 	// Next blocks until there is a change, a progress report or the end of ctx, and returns all changes so far, or
-	// many of them. After the end of ctx it can be called again. An engine that loses its connection resumes by
-	// itself, behind what it has yielded.
+	// many of them. What it returns every reader sees from then on. After the end of ctx it can be called again. An
+	// engine that loses its connection resumes by itself, behind what it has yielded.
 	// Errors: Compacted (the position is no longer in the history), Closed, or that of ctx.
 	Next(ctx context.Context) (Batch, error)
 	// Progress asks the store to report how far it is, so that Next returns soon even without changes. It does

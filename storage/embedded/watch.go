@@ -206,12 +206,48 @@ func (c *cursor) batch(responses []mvcc.WatchResponse) (storage.Batch, error) {
 			b.Rev = b.Events[n-1].Rev
 		}
 	}
-	if b.Rev != 0 {
-		b.Rev = max(b.Rev, c.pos)
-		c.pos = b.Rev
-		c.store.Saw(b.Rev)
+	if b.Rev == 0 {
+		return b, nil
 	}
+	b.Rev = max(b.Rev, c.pos)
+	if !c.store.await(b.Rev) {
+		return storage.Batch{}, closedError(c.req.Prefix)
+	}
+	c.pos = b.Rev
 	return b, nil
+}
+
+// await returns when readers see rev, of which the server has told a watcher. It reports false if the store is closed.
+//
+// The server tells watchers before it ends the transaction: watchableStoreTxnWrite.End calls notify, and then
+// storeTxnWrite.End, which raises the revision and lets go of the backend's transaction (etcd's
+// server/storage/mvcc/watchable_store_txn.go and kvstore_txn.go). Whoever reads in between does not find what was told.
+// The transaction has been held since it began, so whoever gets it next knows that the end has come. That is seldom
+// needed: mostly the end was quicker than the cursor.
+func (s *Store) await(rev storage.Revision) bool {
+	if s.Seen() >= rev {
+		return true
+	}
+	s.life.RLock()
+	defer s.life.RUnlock()
+	if s.IsClosed() {
+		return false
+	}
+	if s.present() < rev {
+		tx := s.server.Backend().BatchTx()
+		tx.LockOutsideApply()
+		tx.Unlock()
+	}
+	s.Saw(rev)
+	return true
+}
+
+// present returns the revision that readers see. Unlike that of WatchableKV.Rev, its transaction copies nothing of what is
+// not yet in the database.
+func (s *Store) present() storage.Revision {
+	tx := s.kv.Read(mvcc.SharedBufReadTxMode, nil)
+	defer tx.End()
+	return storage.Revision(tx.Rev())
 }
 
 // add converts the server's events, and leaves out what the past has brought.

@@ -3,7 +3,7 @@
 //
 // Values written here are small JSON objects with sorted keys, so that an engine which keeps documents instead of
 // bytes can take part; one law about bytes is left out for it.
-// Read: suite.go, then the laws: write.go, read.go, watch.go, lease.go, restart.go, random.go, and faulty.go.
+// Read: suite.go, then the laws: write.go, read.go, watch.go, shown.go, lease.go, restart.go, random.go, and faulty.go.
 package storagetest
 
 import (
@@ -59,6 +59,7 @@ func Run(t *testing.T, e Engine) {
 		{"WatchCompacted", testWatchCompacted},
 		{"WatchSlowDelaysNobody", testWatchSlow},
 		{"WatchEnds", testWatchEnds},
+		{"ShownCanBeRead", testShown},
 		{"ListThenWatch", testListThenWatch},
 		{"LeaseEnds", testLeaseEnds},
 		{"LeaseDetaches", testLeaseDetaches},
