@@ -18,7 +18,8 @@
 //   - A consistent read sees every write acknowledged before it began; Any sees a state the store has had;
 //     NotOlderThan waits for its revision; Exact sees exactly its revision or fails with Compacted.
 //   - A list and a watch from its revision miss nothing and repeat nothing. All pages of a list show one revision.
-//   - A watch is ordered, complete, without duplicates, and resumable from any event or bookmark.
+//   - A watch is ordered, complete, without duplicates, and resumable from any event or bookmark. What it has shown is
+//     there for every read and write that follows.
 //   - A deletion shows the last state with the revision of the deletion; so does an object that leaves a selector.
 //   - The cache equals the store at its revision (Resource.Verify).
 //   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
@@ -94,6 +95,9 @@ func (c *Cache) Store() storage.Store { return c.store }
 
 // Seen returns the revision up to which all loaded resources are complete.
 func (c *Cache) Seen() storage.Revision { return c.seen.now() }
+
+// known returns the highest revision that the store has shown here, by the watch or by the answer to a write.
+func (c *Cache) known() storage.Revision { return max(c.seen.now(), storage.Revision(c.acked.Load())) }
 
 // Close ends all watches and waits, then the goroutines. The store stays open.
 func (c *Cache) Close() {

@@ -33,8 +33,8 @@ func (w Want) least() storage.Revision {
 	return 0
 }
 
-// errBehind says that the cache did not reach a revision in time that the store has.
-var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable, Err: errors.New("the cache is behind the store")}
+// errBehind says that the cache did not reach a revision in time that the store has, or the store one that it has shown.
+var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable, Err: errors.New("cache and store are too far apart")}
 
 // at returns a state that satisfies want (at least as new, for Exact), and its revision. Errors: Future, errBehind.
 func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision, error) {
@@ -166,7 +166,7 @@ func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, er
 
 // exists is Exists, answered by the store.
 func (r *Resource) exists(ctx context.Context, key string) (storage.Revision, error) {
-	entry, err := r.c.store.Get(ctx, key)
+	entry, err := r.read(ctx, key)
 	if errors.Is(err, storage.NotFound) {
 		return 0, nil
 	}
@@ -187,7 +187,7 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	if r.closed.Load() {
 		return nil, closed("get", key)
 	}
-	entry, err := r.c.store.Get(ctx, key)
+	entry, err := r.read(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +200,40 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 		return nil, o.check()
 	}
 	return o, nil
+}
+
+// read returns the entry of key from the store. An answer that is older than what has been shown here is not passed on,
+// because an object that a watcher has just been told of would be taken for gone: the store is asked again, for a state
+// that has it. By the laws of storage that does not happen; a store that breaks them costs time, and no truth.
+func (r *Resource) read(ctx context.Context, key string) (storage.Entry, error) {
+	known, least := r.c.known(), r.least(key)
+	entry, err := r.c.store.Get(ctx, key)
+	var gone *storage.Error
+	absent := errors.As(err, &gone) && gone.Kind == storage.NotFound
+	if absent && gone.Rev >= known || !absent && (err != nil || entry.Rev >= least) {
+		return entry, err
+	}
+	res, err := r.c.readOne(ctx, storage.RangeRequest{Prefix: r.cfg.Prefix}, key, known)
+	switch {
+	case err != nil:
+		return storage.Entry{}, err
+	case len(res.Entries) == 0:
+		return storage.Entry{}, notFound(key, res.Rev)
+	}
+	return res.Entries[0], res.Entries[0].Err
+}
+
+// least returns the least revision that an entry of key can have, for all that has been shown here.
+func (r *Resource) least(key string) storage.Revision {
+	seen := r.c.seen.now() // first: whatever has been applied by then is in the state
+	e := r.epoch.Load()
+	if e == nil {
+		return 0
+	}
+	if o, ok := e.state.Load().tree.Get(key); ok {
+		return o.Rev
+	}
+	return seen + 1
 }
 
 // guess returns the newest state of key that is known without asking, nil if there is none.

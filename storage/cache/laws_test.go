@@ -46,6 +46,7 @@ func TestLaws(t *testing.T) {
 		{"initial events", lawInitial},
 		{"watch a future revision", lawFuture},
 		{"the cache equals the store", lawVerify},
+		{"what is shown is there", lawShown},
 		{"random operations", lawRandom},
 	}
 	for engine, open := range engines {

@@ -15,12 +15,13 @@ const loadChunk = 1000
 // answered because the cache is being loaded; others because it cannot answer.
 func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
 	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
+	least := max(opts.Want.least(), r.c.known())
 	if opts.Want.Match == Exact {
-		req.Rev = opts.Want.Rev
+		req.Rev, least = opts.Want.Rev, opts.Want.Rev
 	}
 	switch {
 	case opts.Only != "":
-		return r.listOne(ctx, req, opts)
+		return r.listOne(ctx, req, opts, least)
 	case opts.Limit > 0 && opts.Match == nil:
 		req.Limit = min(opts.Limit, loadChunk)
 	}
@@ -28,7 +29,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 	var count, looked int64 // entries from opts.After on; of those, the ones looked at
 	for {
 		req.NoCount = looked > 0 || opts.Limit <= 0 || opts.Match != nil
-		res, err := r.c.readSince(ctx, req, opts.Want.least())
+		res, err := r.c.readSince(ctx, req, least)
 		if err != nil {
 			return List{}, err
 		}
@@ -71,33 +72,41 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 }
 
 // listOne is a list of opts.Only.
-func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts ListOptions) (List, error) {
-	// Begin a little before the key: ranges begin after a key.
-	n := len(opts.Only) - 1
-	req.After = opts.Only[:n] + string([]byte{opts.Only[n] - 1, 0xff})
-	req.NoCount = true
-	for {
-		req.Limit = 1
-		res, err := r.c.readSince(ctx, req, opts.Want.least())
-		if err != nil {
-			return List{}, err
-		}
-		list := List{Rev: res.Rev}
-		if len(res.Entries) == 0 || res.Entries[0].Key > opts.Only {
-			return list, nil
-		}
-		if res.Entries[0].Key < opts.Only {
-			req.After, req.Rev = res.Entries[0].Key, res.Rev
-			continue
-		}
-		o, err := r.stored(&res.Entries[0])
-		if err != nil {
-			return List{}, err
-		}
-		if opts.After < opts.Only && (opts.Match == nil || opts.Match(o)) {
-			list.Objects = []*Object{o}
-		}
+func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts ListOptions, least storage.Revision) (List, error) {
+	res, err := r.c.readOne(ctx, req, opts.Only, least)
+	if err != nil {
+		return List{}, err
+	}
+	list := List{Rev: res.Rev}
+	if len(res.Entries) == 0 {
 		return list, nil
+	}
+	o, err := r.stored(&res.Entries[0])
+	if err != nil {
+		return List{}, err
+	}
+	if opts.After < opts.Only && (opts.Match == nil || opts.Match(o)) {
+		list.Objects = []*Object{o}
+	}
+	return list, nil
+}
+
+// readOne is readSince of the entry of key alone, if there is one.
+func (c *Cache) readOne(ctx context.Context, req storage.RangeRequest, key string, least storage.Revision) (storage.RangeResult, error) {
+	// Begin a little before the key: ranges begin after a key.
+	n := len(key) - 1
+	req.After = key[:n] + string([]byte{key[n] - 1, 0xff})
+	req.Limit, req.NoCount = 1, true
+	for {
+		res, err := c.readSince(ctx, req, least)
+		if err != nil || len(res.Entries) == 0 || res.Entries[0].Key == key {
+			return res, err
+		}
+		if res.Entries[0].Key > key {
+			res.Entries = nil
+			return res, nil
+		}
+		req.After, req.Rev = res.Entries[0].Key, res.Rev
 	}
 }
 
@@ -120,18 +129,23 @@ func (c *Cache) readSince(ctx context.Context, req storage.RangeRequest, least s
 	return res, err
 }
 
-// readRange is Store.Range at revisions that are known to exist. A replica may not have reached them, and etcd tells
-// watchers of a change shortly before it shows it to readers: that is waited for.
+// readRange is Store.Range at revisions that are known to exist. A replica may not have reached them: that is waited for.
+// Errors: errBehind.
 func (c *Cache) readRange(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+	deadline := time.Now().Add(c.cfg.MaxWait)
 	for wait := 50 * time.Microsecond; ; wait *= 2 {
 		res, err := c.store.Range(ctx, req)
-		if !errors.Is(err, storage.Future) || wait > c.cfg.MaxWait {
+		if !errors.Is(err, storage.Future) {
 			return res, err
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return res, errBehind
 		}
 		select {
 		case <-ctx.Done():
 			return res, ctx.Err()
-		case <-time.After(wait):
+		case <-time.After(min(wait, left)):
 		}
 	}
 }

@@ -270,7 +270,7 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 		return nil, closed("put", p.key)
 	}
 	if p.before == 0 {
-		p.before = max(c.seen.now(), storage.Revision(c.acked.Load()))
+		p.before = c.known()
 	}
 	var w *write
 	if p.r.epoch.Load() != nil {
