@@ -10,8 +10,13 @@
 // Because the only member has applied every write it acknowledged, a plain read of its store is linearizable, and
 // Revision is one atomic load.
 //
+// A full disk would end the process, because the server cannot go on after a commit that failed. So writes are refused while
+// there is still room for what the server writes by itself, and reads and watches go on. What fills the disk from one look
+// at it to the next (a tenth of a second), beyond what is kept free, is not survived; nor is a user's quota of which the file
+// system does not tell.
+//
 // Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, server.go, watch.go, past.go, room.go, trim_linux.go, log.go.
+// Read: embedded.go, server.go, watch.go, past.go, room.go, make.go, segment.go, disk_linux.go, trim_linux.go, log.go.
 package embedded
 
 import (
@@ -36,8 +41,8 @@ type Config struct {
 	Dir string // created with mode 0700 if missing; required
 	// MaxRequest is the largest accepted key and value together in bytes, default 1.5 MiB like etcd.
 	MaxRequest int
-	// Quota is the size of the database file in bytes above which writes fail until there is room again (see room),
-	// default 8 GiB.
+	// Quota is the size of the database file in bytes above which writes fail until there is room again (see room), as
+	// they do when the disk has too little; default 8 GiB.
 	Quota int64
 	// Logger receives warnings and errors, default none.
 	Logger *zap.Logger
@@ -100,7 +105,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	log := newLogger(cfg.Logger, closing)
-	server, err := start(ctx, cfg, log)
+	var server *etcdserver.EtcdServer
+	if err = claimSegment(dir); err == nil {
+		server, err = start(ctx, cfg, log)
+	}
 	if err == nil {
 		if err = born(); err != nil {
 			server.HardStop()
@@ -114,8 +122,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.cursors.open = map[*cursor]struct{}{}
 	s.Server = local{s}
 	s.Saw(storage.Revision(s.kv.Rev()))
-	s.trim = newTrimmer(filepath.Join(dir, "member", "snap", "db"))
-	s.room = newRoom(s, cfg.Quota, log)
+	s.trim = newTrimmer(dbPath(dir))
+	s.room = newRoom(s, dir, cfg.Quota, log)
 	return s, nil
 }
 
@@ -197,5 +205,6 @@ func (s *Store) Close() error {
 	defer s.life.Unlock()
 	s.closing.Store(true)
 	s.server.HardStop()
+	leaveSegment(s.room.dir)
 	return s.lock.Close()
 }

@@ -2,39 +2,93 @@ package embedded
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/etcd"
 )
 
+// The server ends the process if it cannot write: a full disk would take the reads with it. So writes are refused before,
+// while what it writes by itself still has room: it ends leases, compacts, saves snapshots, and begins segments of its log.
 const (
-	// quotaMargin is how far the server's own quota is above ours. The server notices too late, applies a write that
-	// it then calls refused, and takes no other until an operator has intervened; nobody could do that here.
-	quotaMargin = 64 << 20
-	// roomAgain is the time between two attempts to make room that were of no use.
-	roomAgain = 10 * time.Second
+	// What is kept free is a part of the disk, within bounds. The lower one is the segment of the log that the server
+	// is about to allocate, another that it begins with what was admitted before, and as much again. What frees room
+	// may take half of it.
+	reservePart  = 32
+	leastReserve = 4 * segmentBytes
+	mostReserve  = 256 << 20
+
+	// Writes are admitted against a share of the room there was at the last look, at most half of it, so that looks are
+	// few where there is much, and come closer together towards the end.
+	mostShare = 64 << 20
+	// nearEnd is the room below which the database is committed before a look, which shows what it has taken in.
+	nearEnd = 1 << 30
+	// lookAge is for how long a look holds, since others may fill the disk as well. When it has found nothing, there is
+	// no other before. idleAge is the same while nothing is written.
+	lookAge = 100 * time.Millisecond
+	idleAge = time.Second
+
+	// Writes are refused from when less than the one is left until there is the other.
+	lastRoom  = 1 << 20
+	roomBegin = segmentBytes
 )
 
-// room keeps the database file below its quota. The file never shrinks by itself, so if it has grown to the quota with
-// much of it free, writes are refused for the moment that it takes to rewrite it; if it is full of history, the history
-// is forgotten first. Only a store that is full of present objects stays so, until some are deleted.
+// What a request may take of the disk: the log has it once and the database up to three times, since a page is written
+// anew with its neighbours before the old ones are free.
+const (
+	costFactor  = 4
+	costRequest = 4 << 10
+	costCompact = 4 << 20
+)
+
+// errDisk refuses a write that might fill the disk.
+var errDisk = fmt.Errorf("%w: the disk has too little room", etcd.ErrFull)
+
+// room says whether a write may be done, for the quota of the database and for the disk below it; and it makes room (see
+// make.go). The disk's bounds are those of the file system, and that of the size of a file if the process has one.
 type room struct {
 	store *Store
+	dir   string
 	quota int64
 	log   *zap.Logger
-	kick  chan struct{} // capacity 1: a write has been refused
-	stop  context.CancelFunc
-	done  sync.WaitGroup
+
+	writes, frees share        // frees is for what makes room: deletions, compaction
+	underway      atomic.Int64 // the cost of what has been admitted and not answered
+	free          atomic.Int64 // at the last look
+	looked        atomic.Int64 // when that was, in nanoseconds since born
+	born          time.Time
+
+	mu struct {
+		sync.Mutex
+		low bool // writes are refused
+	}
+
+	kick chan struct{} // capacity 1: a write has been refused
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	released time.Time // when the log was last made to be released; owned by run
 }
 
-func newRoom(s *Store, quota int64, log *zap.Logger) *room {
+// share is what may be admitted until the next look.
+type share struct {
+	left    atomic.Int64
+	granted int64 // guarded by room.mu; left then
+}
+
+func newRoom(s *Store, dir string, quota int64, log *zap.Logger) *room {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &room{store: s, quota: quota, log: log, kick: make(chan struct{}, 1), stop: cancel}
+	r := &room{store: s, dir: dir, quota: quota, log: log, born: time.Now(),
+		kick: make(chan struct{}, 1), stop: cancel}
+	r.look()
 	r.done.Go(func() { r.run(ctx) })
 	return r
 }
@@ -45,62 +99,160 @@ func (r *room) close() {
 	r.done.Wait()
 }
 
-// check refuses size more bytes if the database is full.
-func (r *room) check(size int) error {
-	if r.store.server.Backend().Size()+int64(size) < r.quota {
-		return nil
+// weigh returns what a request may take of the disk, and whether it makes room: a deletion, or the note that goes before a
+// compaction.
+func weigh(txn *pb.TxnRequest) (size, cost int64, frees bool) {
+	cost, frees = costRequest, true
+	for _, op := range txn.Success {
+		if put := op.GetRequestPut(); put != nil {
+			n := int64(len(put.Key) + len(put.Value))
+			size += n
+			frees = frees && string(put.Key) == storage.CompactKey
+		}
 	}
-	signal(r.kick)
-	return etcd.ErrFull
+	return size, cost + costFactor*size, frees
 }
 
-func (r *room) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.kick:
-		}
-		err := r.make(ctx)
-		size, used := r.store.Size()
-		r.log.Warn("the database had reached its quota", zap.Int64("quota", r.quota),
-			zap.Int64("size", size), zap.Int64("used", used), zap.Error(err))
-		if err == nil && size < r.quota*3/4 {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(roomAgain):
-		}
+// take admits a request, until give, or refuses it. A request that was given up while it was under way may be given back
+// too early; the reserve is more than that.
+func (r *room) take(size, cost int64, frees bool) error {
+	if size > 0 && r.store.server.Backend().Size()+size >= r.quota {
+		signal(r.kick)
+		return etcd.ErrFull
 	}
-}
-
-// make frees what can be freed.
-func (r *room) make(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	server := r.store.server
-	enough := func() bool { return server.Backend().SizeInUse() < r.quota/2 }
-	if !enough() {
-		_, err := server.Compact(ctx, &pb.CompactionRequest{Revision: r.store.kv.Rev(), Physical: true})
-		if err = translate(err); err != nil && err != rpctypes.ErrGRPCCompacted {
-			return err
-		}
-		server.Backend().ForceCommit()
+	s := &r.writes
+	if frees {
+		s = &r.frees
 	}
-	if enough() {
-		if err := r.store.trim.without(server.Backend().Defrag); err != nil {
-			return err
-		}
+	if (s.left.Add(-cost) < 0 || !r.fresh()) && !r.refill(s, cost) {
+		return errDisk
 	}
-	for _, a := range server.Alarms() { // by an earlier version, or another etcd
-		if a.Alarm == pb.AlarmType_NOSPACE {
-			req := &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm}
-			if _, err := server.Alarm(ctx, req); err != nil {
-				return err
-			}
-		}
-	}
+	r.underway.Add(cost)
 	return nil
+}
+
+// give takes back what take has admitted.
+func (r *room) give(cost int64) { r.underway.Add(-cost) }
+
+// fresh reports whether the last look still holds.
+func (r *room) fresh() bool { return time.Since(r.born)-time.Duration(r.looked.Load()) < lookAge }
+
+// refill admits a request after a look at the disk, unless there has been one.
+func (r *room) refill(s *share, cost int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fresh() {
+		if s.left.Add(-cost) >= 0 { // somebody else has looked
+			return true
+		}
+		if s.granted < cost {
+			return false
+		}
+	}
+	r.lookLocked(s, cost)
+	return s.left.Add(-cost) >= 0
+}
+
+// look looks at the disk.
+func (r *room) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lookLocked(&r.writes, 0)
+}
+
+// lookLocked looks at the disk, for a request of some cost that goes by the share s.
+func (r *room) lookLocked(s *share, cost int64) {
+	writes, frees := r.left()
+	if writes < nearEnd && (r.writes.used() || r.frees.used()) {
+		r.store.commit()
+		writes, frees = r.left()
+	}
+	least := max(lastRoom, cost)
+	if s == &r.frees {
+		least = lastRoom
+	}
+	if r.mu.low {
+		least = roomBegin
+	}
+	if low := writes < least; low != r.mu.low {
+		r.mu.low = low
+		msg := "the disk has room again: writes are accepted"
+		if low {
+			msg = "the disk has too little room: writes are refused until there is more"
+		}
+		r.log.Warn(msg, zap.String("dir", r.dir), zap.Int64("free", r.free.Load()))
+	}
+	if r.mu.low {
+		writes = 0
+		signal(r.kick)
+	}
+	for _, of := range []struct {
+		s    *share
+		left int64
+	}{{&r.writes, writes}, {&r.frees, frees}} {
+		grant := of.left / 2
+		if of.s == s && cost <= of.left {
+			grant = max(grant, cost)
+		}
+		of.s.grant(min(grant, mostShare))
+	}
+	r.looked.Store(int64(time.Since(r.born)))
+}
+
+// grant sets what is left; nothing is admitted if that is 0.
+func (s *share) grant(n int64) {
+	s.granted = n
+	s.left.Store(n)
+}
+
+// used reports whether anything has been admitted or refused since the last look.
+func (s *share) used() bool { return s.left.Load() != s.granted }
+
+// left returns what may be written to the disk, and what by requests that make room.
+func (r *room) left() (writes, frees int64) {
+	file, used := r.store.Size()
+	free, size := space(r.dir)
+	r.free.Store(free)
+	writes, frees = beyond(free, size)
+	// What the database has allocated and does not use can stand in for a part of the reserve, not for the log's.
+	reusable := min(allocated(dbPath(r.dir))-used, reserve(size)/2-segmentBytes)
+	writes += max(0, reusable)
+	if limit := fileLimit(); limit != unbounded {
+		// The database grows in steps; a segment of the log is longer than the others by what is written at once.
+		w, f := beyond(limit-max(file+growth-segmentBytes, segmentBytes), limit)
+		writes, frees = min(writes, w), min(frees, f)
+	}
+	underway := r.underway.Load()
+	return writes - underway, frees - underway
+}
+
+// unbounded is more than any disk has. It can be added to.
+const unbounded = math.MaxInt64 / 2
+
+// growth is the step in which the database file grows.
+const growth = 16 << 20
+
+// beyond returns what is free beyond the reserve, and beyond the half of it.
+func beyond(free, size int64) (writes, frees int64) {
+	return free - reserve(size), free - reserve(size)/2
+}
+
+// reserve is what is kept free of a disk of some size.
+func reserve(size int64) int64 { return min(max(size/reservePart, leastReserve), mostReserve) }
+
+func dbPath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
+
+// commit brings what the database has taken in to the disk.
+func (s *Store) commit() {
+	s.life.RLock()
+	defer s.life.RUnlock()
+	if !s.IsClosed() {
+		s.server.Backend().ForceCommit()
+	}
+}
+
+// Free returns the bytes that were free on the disk a moment ago, and whether that is known.
+func (s *Store) Free() (bytes int64, known bool) {
+	free := s.room.free.Load()
+	return free, free != unbounded
 }

@@ -40,8 +40,7 @@ const startTimeout = 2 * time.Minute
 var errNoLead = errors.New("the member does not become leader; does the data belong to a larger cluster?")
 
 func init() {
-	// Each segment of the log is allocated in full when it is begun, two of them at the start.
-	wal.SegmentSizeBytes = 16 << 20
+	wal.SegmentSizeBytes = segmentBytes
 }
 
 // start runs a member and waits until it leads and has applied its log.
@@ -74,14 +73,14 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 
 		// What is replayed at a restart is at most the log since the last snapshot. Entries in memory serve only
 		// followers, and there are none.
-		SnapshotCount:          5000,
+		SnapshotCount:          snapshotCount,
 		SnapshotCatchUpEntries: 1,
 		MaxSnapFiles:           2,
-		MaxWALFiles:            2,
+		MaxWALFiles:            logKept,
 
 		BackendFreelistType:               bolt.FreelistMapType,
 		QuotaBackendBytes:                 cfg.Quota + quotaMargin,
-		BootstrapDefragThresholdMegabytes: 256,
+		BootstrapDefragThresholdMegabytes: defragMegabytes(cfg.Dir),
 		MaxRequestBytes:                   uint(cfg.MaxRequest),
 		MaxTxnOps:                         128,
 		BcryptCost:                        10, // unused, but 0 is complained about
@@ -121,6 +120,15 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 			}
 		}
 	}
+}
+
+// defragMegabytes returns how much of the database must be unused for it to be rewritten at the start; 0 is never. The
+// server does not start if that fails, so there must be room for another.
+func defragMegabytes(dir string) uint {
+	if free, size := space(dir); free-reserve(size) < allocated(dbPath(dir)) {
+		return 0
+	}
+	return 256
 }
 
 // starting is held by the one member of the process that is being started, because settled reads the status of the
@@ -183,23 +191,29 @@ func rangeEnd(end []byte) []byte {
 }
 
 func (l local) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
-	for _, op := range r.Success {
-		if put := op.GetRequestPut(); put != nil {
-			if err := l.room.check(len(put.Key) + len(put.Value)); err != nil {
-				return nil, err
-			}
-		}
+	size, cost, frees := weigh(r)
+	if err := l.room.take(size, cost, frees); err != nil {
+		return nil, err
 	}
+	defer l.room.give(cost)
 	resp, err := l.server.Txn(ctx, r)
 	return resp, translate(err)
 }
 
 func (l local) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
+	if err := l.room.take(0, costCompact, true); err != nil {
+		return nil, err
+	}
+	defer l.room.give(costCompact)
 	resp, err := l.server.Compact(ctx, r)
 	return resp, translate(err)
 }
 
 func (l local) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
+	if err := l.room.take(0, costRequest, false); err != nil {
+		return nil, err
+	}
+	defer l.room.give(costRequest)
 	resp, err := l.server.LeaseGrant(ctx, r)
 	return resp, translate(err)
 }

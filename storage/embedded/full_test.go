@@ -1,0 +1,312 @@
+//go:build linux
+
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded"
+)
+
+// fullDir makes the test binary the child of a test here: the directory for its data.
+const fullDir = "EMBEDDED_FULL_DIR"
+
+// child runs a test again in a process of its own, in a directory of the parent's. The parent only reports.
+func child(t *testing.T, attr *syscall.SysProcAttr, run func(t *testing.T, dir string)) {
+	t.Parallel()
+	if dir := os.Getenv(fullDir); dir != "" {
+		run(t, dir)
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), fullDir+"="+t.TempDir())
+	cmd.SysProcAttr = attr
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+		t.Skipf("no namespace to be had: %v", err)
+	}
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFullFile writes until the database may not grow, for the size that files may have, and lifts that limit.
+func TestFullFile(t *testing.T) {
+	child(t, nil, func(t *testing.T, dir string) {
+		limit := func(n uint64) {
+			var l syscall.Rlimit
+			if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+				t.Fatal(err)
+			}
+			l.Cur = min(n, l.Max)
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limit(72 << 20)
+		f := openFull(t, dir)
+		f.fill()
+		f.reads()
+		f.deletes()
+		f.reopen()
+		size, _ := f.store.Size()
+		limit(uint64(size) + 16<<20)
+		f.refuses()
+		f.reads()
+		limit(200 << 20)
+		f.resumes()
+	})
+}
+
+// TestFullDisk writes until the disk has too little room, takes the rest of it away, and gives back more.
+func TestFullDisk(t *testing.T) {
+	attr := &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	child(t, attr, func(t *testing.T, dir string) {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=100m"); err != nil {
+			t.Fatal(err)
+		}
+		f := openFull(t, filepath.Join(dir, "data"))
+		f.fill()
+		f.reads()
+		f.deletes()
+		f.reopen()
+		// Somebody else takes what was kept free.
+		rest, err := os.Create(filepath.Join(dir, "rest"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rest.Close()
+		for err == nil {
+			_, err = rest.Write(make([]byte, 4096))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		f.refuses()
+		f.reads()
+		f.reopen()
+		f.refuses()
+		f.reads()
+		if err := rest.Truncate(0); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=200m"); err != nil {
+			t.Fatal(err)
+		}
+		f.resumes()
+	})
+}
+
+// TestFullBefore opens stores where there is too little to begin with: that is an error, and leaves nothing that is in
+// the way of another try.
+func TestFullBefore(t *testing.T) {
+	child(t, nil, func(t *testing.T, dir string) {
+		var l syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+		few := l
+		few.Cur = 1 << 20
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &few); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir}); err == nil {
+			s.Close()
+			t.Error("Open where files may have 1 MiB: got no error")
+		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+		openFull(t, dir)
+	})
+}
+
+// filling is a store on a small disk, and what it has acknowledged.
+type filling struct {
+	*testing.T
+	store  *embedded.Store
+	dir    string
+	logs   *observer.ObservedLogs
+	mu     sync.Mutex
+	acked  map[string]storage.Revision
+	cursor storage.Cursor
+	shown  storage.Revision
+}
+
+func openFull(t *testing.T, dir string) *filling {
+	f := &filling{T: t, dir: dir, acked: map[string]storage.Revision{}}
+	f.open()
+	t.Cleanup(func() { f.store.Close() })
+	return f
+}
+
+func (f *filling) open() {
+	f.Helper()
+	var err error
+	core, logs := observer.New(zapcore.WarnLevel)
+	f.logs = logs
+	if f.store, err = embedded.Open(f.Context(), embedded.Config{Dir: f.dir, Logger: zap.New(core)}); err != nil {
+		f.Fatal(err)
+	}
+	if f.cursor, err = f.store.Watch(f.Context(), storage.WatchRequest{Prefix: "/", After: f.shown}); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *filling) reopen() {
+	f.Helper()
+	f.store.Close()
+	f.open()
+}
+
+// put is one write, noted if it is acknowledged.
+func (f *filling) put(key string, size int) error {
+	e, err := f.store.Put(f.Context(), key, bytes.Repeat([]byte("x"), size), storage.Pre{}, 0)
+	if err == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.acked[key] = e.Rev
+	}
+	return err
+}
+
+// fill has several write at once, small and large values, until each is refused.
+func (f *filling) fill() {
+	f.Helper()
+	lease, err := f.store.Lease(f.Context(), time.Second)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := f.store.Put(f.Context(), "/leased", []byte("1"), storage.Pre{}, lease); err != nil {
+		f.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for w, size := range []int{100, 1000, 1000, 10_000, 10_000, 100_000, 100_000, 1_000_000} {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				err := f.put(fmt.Sprintf("/full/%d-%d", w, i), size)
+				if storage.KindOf(err) == storage.Unavailable {
+					return
+				}
+				if err != nil {
+					f.Errorf("Put: %v", err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	f.Logf("%d writes were acknowledged", len(f.acked))
+	if n := f.logs.FilterMessageSnippet("too little room").Len(); n != 1 {
+		f.Errorf("got %d lines that there is too little room, want 1", n)
+	}
+}
+
+// reads finds all that was acknowledged, by key, by range and by the watch.
+func (f *filling) reads() {
+	f.Helper()
+	for key, rev := range f.acked {
+		if e, err := f.store.Get(f.Context(), key); err != nil || e.Rev != rev {
+			f.Fatalf("Get(%s): got %d, %v, want %d", key, e.Rev, err, rev)
+		}
+	}
+	res, err := f.store.Range(f.Context(), storage.RangeRequest{Prefix: "/full/"})
+	if err != nil || len(res.Entries) != len(f.acked) {
+		f.Fatalf("Range: got %d entries, %v, want %d", len(res.Entries), err, len(f.acked))
+	}
+	for f.shown < f.store.Seen() {
+		f.cursor.Progress()
+		b, err := f.cursor.Next(f.Context())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.shown = b.Rev
+	}
+}
+
+// deletes makes a little room as clients can, and waits for the end of a lease.
+func (f *filling) deletes() {
+	f.Helper()
+	deleted := 0
+	for key := range f.acked {
+		if _, err := f.store.Delete(f.Context(), key, storage.Pre{}); err != nil {
+			f.Fatalf("Delete(%s): %v", key, err)
+		}
+		delete(f.acked, key)
+		if deleted++; deleted == 20 {
+			break
+		}
+	}
+	for leased := true; leased; {
+		b, err := f.cursor.Next(f.Context())
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, ev := range b.Events {
+			leased = leased && !(ev.Key == "/leased" && ev.Deleted)
+		}
+		f.shown = b.Rev
+	}
+}
+
+// refuses tries whatever is written: nothing is left even for what makes room.
+func (f *filling) refuses() {
+	f.Helper()
+	begin := time.Now()
+	for err := error(nil); err == nil; err = f.put("/full/more", 0) { // until the store has looked
+		if time.Since(begin) > 10*time.Second {
+			f.Fatal("the disk is full, and writes are not refused")
+		}
+	}
+	for _, size := range []int{0, 1, 1_000_000} {
+		f.refused("Put", f.put("/full/more", size))
+	}
+	_, err := f.store.Lease(f.Context(), time.Minute)
+	f.refused("Lease", err)
+	_, err = f.store.Delete(f.Context(), "/full/more", storage.Pre{})
+	f.refused("Delete", err)
+	f.refused("Compact", f.store.Compact(f.Context(), f.store.Seen()))
+}
+
+func (f *filling) refused(what string, err error) {
+	f.Helper()
+	if storage.KindOf(err) != storage.Unavailable {
+		f.Errorf("%s on a full disk: got %v, want %v", what, err, storage.Unavailable)
+	}
+}
+
+// resumes writes as soon as there is room.
+func (f *filling) resumes() {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), 30*time.Second)
+	defer cancel()
+	for err := errors.New("none yet"); err != nil; err = f.put("/full/again", 1000) {
+		if ctx.Err() != nil {
+			f.Fatalf("there is room, and yet: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	f.reads()
+	f.reopen()
+	f.reads()
+}
