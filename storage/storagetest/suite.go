@@ -65,6 +65,7 @@ func Run(t *testing.T, e Engine) {
 		{"LeaseUnknown", testLeaseUnknown},
 		{"Closed", testClosed},
 		{"Restart", testRestart},
+		{"RestartKeepsBytes", testRestartKeepsBytes},
 		{"Random", testRandom},
 	} {
 		t.Run(law.name, func(t *testing.T) { law.test(t, e) })
