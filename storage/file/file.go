@@ -162,7 +162,7 @@ func (s *Store) loadLocked() error {
 		return err
 	}
 	s.commit.journal = j
-	if err := s.syncDir("."); err != nil {
+	if err := s.syncDir(s.root); err != nil {
 		return err
 	}
 	if s.notify, err = fsnotify.NewWatcher(); err != nil {
@@ -177,7 +177,7 @@ func (s *Store) loadLocked() error {
 	var entries []storage.Entry
 	rev := max(notes.rev, 1)
 	for _, key := range keys {
-		content, err := s.read(keyPath(key))
+		content, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
 		var value []byte
 		if err == nil {
 			value, err = decode(content)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // All names here are relative to the folder, and all files are reached through Store.root, which no symbolic link leads
@@ -21,34 +22,92 @@ const (
 )
 
 var (
-	errLink   = errors.New("a symbolic link, which is not followed")
-	errNoFile = errors.New("no regular file")
+	errLink     = errors.New("a symbolic link, which is not followed")
+	errNoFile   = errors.New("no regular file")
+	errNoFolder = errors.New("a file in the place of a folder")
 )
 
-// lstat is os.Root's, with an error for a link, be it name itself or a folder above.
-func (s *Store) lstat(name string) (fs.FileInfo, error) {
-	for i := 1; i <= len(name); i++ {
-		if i < len(name) && !os.IsPathSeparator(name[i]) {
-			continue
-		}
-		info, err := s.root.Lstat(name[:i])
-		switch {
-		case err != nil:
-			return nil, err
-		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, &fs.PathError{Op: "open", Path: name[:i], Err: errLink}
-		case i == len(name):
-			return info, nil
-		case !info.IsDir():
-			return nil, fs.ErrNotExist
-		}
+// enter opens a folder, step by step so that each is seen not to be a link. With missing it makes those that are not
+// there, and watches them.
+func (s *Store) enter(dir string, missing bool) (*os.Root, error) {
+	at, err := s.root.OpenRoot(".")
+	if dir == "." || err != nil {
+		return at, err
 	}
-	return nil, fs.ErrInvalid
+	way := ""
+	for part := range strings.SplitSeq(dir, string(filepath.Separator)) {
+		way = filepath.Join(way, part)
+		info, err := lstat(at, part)
+		if missing && errors.Is(err, fs.ErrNotExist) {
+			err = s.makeDir(at, part, way)
+		} else if err == nil && !info.IsDir() {
+			err = errNoFolder
+		}
+		var next *os.Root
+		if err == nil {
+			next, err = at.OpenRoot(part)
+		}
+		at.Close()
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: way, Err: err}
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// makeDir makes the folder name in parent.
+func (s *Store) makeDir(parent *os.Root, name, way string) error {
+	if err := parent.Mkdir(name, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	s.watch(way)
+	if err := s.syncDir(parent); err != nil {
+		parent.Remove(name) // or the next write would take it for durable
+		return err
+	}
+	return nil
+}
+
+// lstat is os.Root's, with an error for a link.
+func lstat(dir *os.Root, name string) (fs.FileInfo, error) {
+	info, err := dir.Lstat(name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, errLink
+	}
+	return info, err
+}
+
+// stat is lstat of a file or folder anywhere, and fs.ErrNotExist if a folder above it is missing.
+func (s *Store) stat(name string) (fs.FileInfo, error) {
+	dir, err := s.enter(filepath.Dir(name), false)
+	if err != nil {
+		return nil, noneBelow(err)
+	}
+	defer dir.Close()
+	return lstat(dir, filepath.Base(name))
+}
+
+// noneBelow makes the error for a file in the place of a folder one that says that there is nothing in it.
+func noneBelow(err error) error {
+	if errors.Is(err, errNoFolder) {
+		return fs.ErrNotExist
+	}
+	return err
 }
 
 // read returns what is in a file. A folder of that name is no file.
 func (s *Store) read(name string) ([]byte, error) {
-	info, err := s.lstat(name)
+	dir, err := s.enter(filepath.Dir(name), false)
+	if err != nil {
+		return nil, noneBelow(err)
+	}
+	defer dir.Close()
+	return readFile(dir, filepath.Base(name))
+}
+
+func readFile(dir *os.Root, name string) ([]byte, error) {
+	info, err := lstat(dir, name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -57,7 +116,7 @@ func (s *Store) read(name string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errNoFile // a pipe, say, which would be waited for
 	}
-	f, err := s.root.Open(name)
+	f, err := dir.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +131,13 @@ func (s *Store) read(name string) ([]byte, error) {
 // replace writes a file so that its readers, and a crash, leave either the old or the new content. It reports whether
 // the new one is in place, perhaps not durably.
 func (s *Store) replace(name string, content []byte) (replaced bool, err error) {
-	dir := filepath.Dir(name)
-	if err := s.makeDir(dir); err != nil {
+	dir, err := s.enter(filepath.Dir(name), true)
+	if err != nil {
 		return false, err
 	}
-	tmp := filepath.Join(dir, tmpPrefix+strconv.FormatUint(rand.Uint64(), 36))
-	f, err := s.root.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	defer dir.Close()
+	tmp := tmpPrefix + strconv.FormatUint(rand.Uint64(), 36)
+	f, err := dir.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if err != nil {
 		return false, err
 	}
@@ -89,71 +149,53 @@ func (s *Store) replace(name string, content []byte) (replaced bool, err error) 
 		err = cerr
 	}
 	if err == nil {
-		err = s.root.Rename(tmp, name)
+		err = dir.Rename(tmp, filepath.Base(name))
 	}
 	if err != nil {
-		s.root.Remove(tmp)
+		dir.Remove(tmp)
 		return false, err
 	}
 	return true, s.syncDir(dir)
 }
 
-// makeDir makes dir and those above it, and watches them.
-func (s *Store) makeDir(dir string) error {
-	if dir == "." {
-		return nil
-	}
-	info, err := s.lstat(dir)
-	if err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is in the place of a folder", dir)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(dir)
-	if err := s.makeDir(parent); err != nil {
-		return err
-	}
-	if err := s.root.Mkdir(dir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	s.watch(dir)
-	if err := s.syncDir(parent); err != nil {
-		s.root.Remove(dir) // or the next write would take it for durable
-		return err
-	}
-	return nil
-}
-
 // remove removes a file, if it is there, and then the folders that are empty without it. It reports whether the file is
 // gone, perhaps not durably.
 func (s *Store) remove(name string) (gone bool, err error) {
-	if _, err = s.lstat(name); err == nil {
-		err = s.root.Remove(name)
+	dir, err := s.enter(filepath.Dir(name), false)
+	if err == nil {
+		defer dir.Close()
+		_, err = lstat(dir, filepath.Base(name))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err = noneBelow(err); errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err == nil {
+		err = dir.Remove(filepath.Base(name))
+	}
+	if err != nil {
 		return false, err
 	}
-	dir := filepath.Dir(name)
-	for dir != "." && s.root.Remove(dir) == nil {
-		dir = filepath.Dir(dir)
+	way := filepath.Dir(name)
+	for way != "." && s.root.Remove(way) == nil {
+		way = filepath.Dir(way)
 	}
-	err = s.syncDir(dir)
-	if errors.Is(err, fs.ErrNotExist) { // with all that was in it
-		err = nil
+	left, err := s.enter(way, false)
+	if err != nil {
+		return true, err
 	}
-	return true, err
+	defer left.Close()
+	return true, s.syncDir(left)
 }
 
-func (s *Store) syncDir(dir string) error {
+func (s *Store) syncDir(dir *os.Root) error {
 	if s.cfg.NoSync {
 		return nil
 	}
-	return syncDir(s.root, dir)
+	return syncDir(dir, ".")
 }
 
-func syncDir(root *os.Root, dir string) error {
-	d, err := root.Open(dir)
+func syncDir(dir *os.Root, name string) error {
+	d, err := dir.Open(name)
 	if err != nil {
 		return err
 	}

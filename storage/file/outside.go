@@ -67,7 +67,7 @@ func hidden(name string) bool {
 // syncPath takes in whatever has become of a file or folder.
 func (s *Store) syncPath(name string) {
 	var keys []string
-	if info, err := s.lstat(name); err == nil && info.IsDir() {
+	if info, err := s.stat(name); err == nil && info.IsDir() {
 		if keys, err = s.scan(name); err != nil {
 			s.failed(name, err)
 		}
@@ -100,7 +100,7 @@ func (s *Store) keyOf(name string) (string, bool) {
 	}
 	key, err := pathKey(name)
 	if err != nil {
-		if _, serr := s.lstat(name); serr == nil {
+		if _, serr := s.stat(name); serr == nil {
 			s.failed(name, err)
 		}
 		return "", false
