@@ -48,7 +48,7 @@ type keyPair struct {
 
 // openPKI reads the authority in dir, or makes one.
 func openPKI(dir string) (*pki, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, dataMode); err != nil {
 		return nil, err
 	}
 	p := &pki{dir: dir}
@@ -168,21 +168,21 @@ func (p *pki) make(name string, template *x509.Certificate) (*keyPair, error) {
 	if pair.cert, err = x509.ParseCertificate(der); err != nil {
 		return nil, err
 	}
-	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.keyPEM, 0o600); err != nil {
+	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.keyPEM); err != nil {
 		return nil, err
 	}
-	return pair, writeFile(filepath.Join(p.dir, name+".crt"), pair.certPEM, 0o644)
+	return pair, writeFile(filepath.Join(p.dir, name+".crt"), pair.certPEM)
 }
 
-// writeFile replaces a file as a whole: readers see the old or the new content.
-func writeFile(path string, data []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+// writeFile replaces a file as a whole: readers see the old or the new content. It is for its owner alone.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // a no-op after the rename
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
+	err = errors.Join(err, f.Close())
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ type Config struct {
 	// one out. nil means {"*"}; an empty list means none.
 	Controllers []string
 
-	// DataDir holds everything the server keeps on disk, default ".coracle".
+	// DataDir holds everything the server keeps on disk, default ".coracle". What is made there is for its owner alone.
 	DataDir string
 	// Storage is the engine, default StorageEmbedded, or StorageEtcd if EtcdServers is set.
 	Storage string

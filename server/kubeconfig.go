@@ -59,5 +59,5 @@ users:
     client-certificate-data: %s
     client-key-data: %s
 `, host, b64(trusted), b64(id.admin.certPEM), b64(id.admin.keyPEM))
-	return writeFile(path, []byte(text), 0o600)
+	return writeFile(path, []byte(text))
 }

@@ -66,7 +66,11 @@ type Server struct {
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
 // is reported all at once. A server that is not Run must be Closed.
 func New(cfg Config) (*Server, error) {
-	if err := cfg.complete(); err != nil {
+	err := cfg.complete()
+	if err == nil {
+		err = cfg.makeDataDir()
+	}
+	if err != nil {
 		if cfg.Store != nil {
 			cfg.Store.Close()
 		}

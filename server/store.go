@@ -91,16 +91,15 @@ func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
 	case StorageMemory:
 		return memory.New(memory.Config{}), nil
 	case StorageFile:
-		return file.Open(file.Config{Dir: cfg.path("objects")})
+		return file.Open(file.Config{Dir: cfg.path("objects"), Failed: func(path string, err error) {
+			cfg.Log.Warn("a file of the store cannot be read or written", zap.String("path", path), zap.Error(err))
+		}})
 	case StorageEtcd:
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: cfg.EtcdServers, CAFile: cfg.EtcdCAFile, CertFile: cfg.EtcdCertFile, KeyFile: cfg.EtcdKeyFile,
 			Logger: warnings(cfg.Log),
 		})
 	default:
-		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-			return nil, err
-		}
 		return embedded.Open(ctx, embedded.Config{
 			Dir: cfg.path("etcd"), Logger: warnings(cfg.Log),
 		})

@@ -5,7 +5,7 @@
 //
 // Flags fill a server.Config and nothing else; where kube-apiserver has a flag for the same thing, the name is its.
 //
-// Read: main.go, serve.go, flags.go.
+// Read: main.go, serve.go, flags.go, umask_unix.go.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 )
 
 func main() {
+	keepPrivate()
 	if err := newCommand().Execute(); err != nil {
 		os.Exit(1) // cobra has printed the error
 	}

@@ -5,13 +5,20 @@
 // watches, as soon as the file system reports it, at the latest when its key is next written. A file that cannot be
 // read is reported, and the key keeps its last value and takes no write until the file is mended or removed.
 //
+// The bytes of a value come back from its file as they were put (encode.go). An edit that changes nothing of its meaning,
+// such as a comment, is no change of the store.
+//
 // A write replaces the file by renaming a finished one over it, and is then noted, with its revision, in a journal
-// (.coracle/journal, docs/format-file.md). Both are synced before the write is acknowledged. The journal is what
-// keeps revisions over a restart, tells outside changes made meanwhile, and may be deleted: then revisions begin anew.
+// (.coracle/journal, docs/format-file.md); a lease is noted before. All is synced before the write is acknowledged. The
+// journal is what keeps revisions and leases over a restart, tells outside changes made meanwhile, and may be deleted:
+// then revisions begin anew, and nothing has a lease.
+//
+// The engine touches nothing outside of the folder and follows no symbolic links in it. What it makes is readable for its
+// owner alone.
 //
 // The current state and recent history are in a memory engine; reads and watches are its. Writes are one at a time
 // and wait for the disk: this engine is for hundreds of objects per second and tens of thousands in all.
-// Read: file.go, write.go, outside.go, journal.go, yaml.go, path.go.
+// Read: file.go, write.go, lease.go, outside.go, journal.go, folder.go, path.go, encode.go, decode.go.
 package file
 
 import (
@@ -30,13 +37,17 @@ import (
 )
 
 const (
-	stateDir = ".coracle" // in Dir; names that begin with a dot are never keys
-	maxFile  = 16 << 20   // bytes; larger files are reported and not read
+	stateDir    = ".coracle" // in Dir; names that begin with a dot are never keys
+	lockName    = stateDir + "/lock"
+	journalName = stateDir + "/journal"
+	ignoreName  = stateDir + "/.gitignore"
+	tmpPrefix   = ".tmp-"  // of unfinished files
+	maxFile     = 16 << 20 // bytes; larger files are reported and not read
 )
 
 // Config says where the files are.
 type Config struct {
-	Dir string // created if missing; required
+	Dir string // created with mode 0700 if missing; required
 	// MaxValue is the largest accepted key and value together in bytes, default 1.5 MiB.
 	MaxValue int
 	// Settle is how long a file must be left alone before an outside change is taken in, default 50 ms.
@@ -49,8 +60,9 @@ type Config struct {
 
 // Store is the file engine. It implements storage.Store.
 type Store struct {
-	cfg Config
-	mem *memory.Store
+	cfg  Config
+	root *os.Root // of cfg.Dir
+	mem  *memory.Store
 
 	// commit is held by whoever changes a file or takes one in, so that files, journal and memory change together.
 	// It is held across I/O on purpose: it is the queue of the single writer. Reads do not take it.
@@ -70,9 +82,10 @@ type Store struct {
 
 // known is what was last read from or written to a file.
 type known struct {
-	hash  uint64
-	lease storage.LeaseID
-	ends  time.Time // of the lease, zero without
+	content uint64 // checksum of the file, by which it is known again without reading it as YAML
+	hash    uint64 // digest of the value
+	lease   storage.LeaseID
+	ends    time.Time // of the lease, zero without
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -97,50 +110,65 @@ func Open(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("file: %w", err)
 	}
 	cfg.Dir = dir
-	state := filepath.Join(dir, stateDir)
-	if err := os.MkdirAll(state, 0o755); err != nil {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("file: %w", err)
 	}
-	unlock, err := lockFile(filepath.Join(state, "lock"))
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("file: %s is in use by another process: %w", dir, err)
+		return nil, fmt.Errorf("file: %w", err)
 	}
-	s := &Store{cfg: cfg, unlock: unlock}
+	s := &Store{cfg: cfg, root: root}
+	if err := s.open(); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	return s, nil
+}
+
+// open takes the lock, loads what there is and begins to watch.
+func (s *Store) open() error {
+	if err := s.root.Mkdir(stateDir, dirMode); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	unlock, err := lockFile(s.root, lockName)
+	if err != nil {
+		return fmt.Errorf("%s is in use by another process: %w", s.cfg.Dir, err)
+	}
+	s.unlock = unlock
 	s.commit.known = map[string]known{}
 	s.commit.leases = map[storage.LeaseID]*lease{}
 	s.commit.Lock() // for the timers of leases, which may end at once
 	defer s.commit.Unlock()
-	if err := s.loadLocked(state); err != nil {
+	if err := s.loadLocked(); err != nil {
 		s.commit.closed = true
 		if s.notify != nil {
 			s.notify.Close()
 		}
 		s.commit.journal.close()
 		unlock()
-		return nil, fmt.Errorf("file: %w", err)
+		return err
 	}
 	s.running.Go(s.takeIn)
-	return s, nil
+	return nil
 }
 
 // loadLocked fills memory from the journal and the files.
-func (s *Store) loadLocked(state string) error {
-	// Version control shall not see revisions: they differ from folder to folder.
-	ignore := filepath.Join(state, ".gitignore")
-	if _, err := os.Stat(ignore); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(ignore, []byte("*\n"), 0o644); err != nil {
-			return err
-		}
+func (s *Store) loadLocked() error {
+	if err := s.ignoreState(); err != nil {
+		return err
 	}
-	j, notes, err := openJournal(filepath.Join(state, "journal"), !s.cfg.NoSync)
+	j, notes, err := openJournal(s.root, !s.cfg.NoSync)
 	if err != nil {
 		return err
 	}
 	s.commit.journal = j
+	if err := s.syncDir(s.root); err != nil {
+		return err
+	}
 	if s.notify, err = fsnotify.NewWatcher(); err != nil {
 		return err
 	}
-	files, err := s.scan(s.cfg.Dir)
+	keys, err := s.scan(".")
 	if err != nil {
 		return err
 	}
@@ -148,48 +176,67 @@ func (s *Store) loadLocked(state string) error {
 	// events, so memory's history begins behind them.
 	var entries []storage.Entry
 	rev := max(notes.rev, 1)
-	for _, key := range files {
-		n, noted := notes.keys[key]
-		value, hash, err := s.read(key)
+	for _, key := range keys {
+		content, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
+		var value []byte
+		if err == nil {
+			value, err = decode(content)
+		}
 		if err != nil {
-			s.cfg.Failed(s.path(key), err)
+			s.failed(keyPath(key), err)
 			continue
 		}
+		hash := digest(value)
+		n, noted := notes.keys[key]
 		if !noted || n.hash != hash {
 			rev++
-			n = note{rev: rev, key: key, hash: hash}
+			n = note{rev: rev, op: opPut, key: key, hash: hash}
+			if l := notes.leases[key]; l.hash == hash { // a write that was not finished, and not an edit
+				n.ends = l.ends
+			}
 			if err := j.add(n); err != nil {
 				return err
 			}
 		}
 		entries = append(entries, storage.Entry{Key: key, Value: value, Rev: n.rev})
-		s.commit.known[key] = known{hash: hash}
+		s.commit.known[key] = known{content: checksum(content), hash: hash, ends: n.ends}
 	}
 	for key := range notes.keys {
 		if _, ok := s.commit.known[key]; !ok {
 			rev++
-			if err := j.add(note{rev: rev, key: key, deleted: true}); err != nil {
+			if err := j.add(note{rev: rev, op: opDelete, key: key}); err != nil {
 				return err
 			}
 		}
 	}
 	s.mem = memory.New(memory.Config{Entries: entries, Rev: rev, MaxValue: maxFile + maxKey})
-	s.restoreLeasesLocked(notes)
+	s.restoreLeasesLocked()
 	return j.rewriteIfLong(s.notes)
 }
 
-func (s *Store) path(key string) string { return filepath.Join(s.cfg.Dir, keyPath(key)) }
+// ignoreState keeps revisions out of version control: they differ from folder to folder.
+func (s *Store) ignoreState() error {
+	f, err := s.root.OpenFile(ignoreName, os.O_CREATE|os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	if info, serr := f.Stat(); serr == nil && info.Size() == 0 {
+		_, err = f.WriteString("*\n")
+	}
+	return errors.Join(err, f.Close())
+}
 
 // notes returns the state as the journal notes it.
 func (s *Store) notes() journalState {
-	out := journalState{rev: s.mem.Current(), keys: map[string]note{}}
+	out := newJournalState()
+	out.rev = s.mem.Current()
 	res, err := s.mem.Range(context.Background(), storage.RangeRequest{})
 	if err != nil {
 		return out
 	}
 	for _, e := range res.Entries {
 		k := s.commit.known[e.Key]
-		out.keys[e.Key] = note{rev: e.Rev, key: e.Key, hash: k.hash, ends: k.ends}
+		out.keys[e.Key] = note{rev: e.Rev, op: opPut, key: e.Key, hash: k.hash, ends: k.ends}
 	}
 	return out
 }
@@ -232,5 +279,5 @@ func (s *Store) Close() error {
 	s.notify.Close()
 	s.running.Wait()
 	err := s.commit.journal.close()
-	return errors.Join(err, s.mem.Close(), s.unlock())
+	return errors.Join(err, s.mem.Close(), s.unlock(), s.root.Close())
 }

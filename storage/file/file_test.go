@@ -18,12 +18,18 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// crashDir makes the test binary the victim of TestKill.
-const crashDir = "FILE_CRASH_DIR"
+// crashDir makes the test binary one of the victims, which is called by crashAs.
+const (
+	crashDir = "FILE_CRASH_DIR"
+	crashAs  = "FILE_CRASH_AS"
+)
+
+var victims = map[string]func(dir string){"writer": victim}
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
-		victim(dir)
+		victims[os.Getenv(crashAs)](dir)
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -52,36 +58,41 @@ const key = "/registry/configmaps/default/settings"
 func TestFileContent(t *testing.T) {
 	s := openAt(t, t.TempDir())
 	value := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","labels":{"a":"yes","b":"1","c":""},` +
-		`"creationTimestamp":"2024-01-01T00:00:00Z"},"data":{"f.conf":"a = 1\nb = 2\n","x":"- no list","url":"http://x:80/y"},` +
-		`"list":[1,2.50,{"k":"v","l":[]},["x"]],"none":null,"t":true,"e":{}}`
+		`"creationTimestamp":"2024-01-01T00:00:00Z"},"data":{"f.conf":"a = 1\nb \u003c 2\n","x":"- no list","url":"http://x:80/y"},` +
+		`"list":[1,2.50,{"k":"v","l":[]},["x"],[[]]],"none":null,"t":true,"e":{},"raw":"a\n<b>","\u003c":"&"}`
 	if _, err := s.Put(t.Context(), key, []byte(value), storage.Pre{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(s.cfg.Dir, "registry/configmaps/default/settings.yaml"))
-	want := `apiVersion: v1
+	want := `kind: ConfigMap
+apiVersion: v1
+metadata:
+  name: settings
+  labels:
+    a: "yes"
+    b: "1"
+    c: ""
+  creationTimestamp: "2024-01-01T00:00:00Z"
 data:
   f.conf: |
     a = 1
-    b = 2
-  url: http://x:80/y
+    b < 2
   x: "- no list"
-e: {}
-kind: ConfigMap
+  url: http://x:80/y
 list:
 - 1
 - 2.50
 - k: v
   l: []
 - - x
-metadata:
-  creationTimestamp: "2024-01-01T00:00:00Z"
-  labels:
-    a: "yes"
-    b: "1"
-    c: ""
-  name: settings
+- - []
 none: null
 t: true
+e: {}
+raw: !!str |-
+  a
+  <b>
+"<": !!str "&"
 `
 	if err != nil || string(got) != want {
 		t.Errorf("got, %v:\n%s\nwant:\n%s", err, got, want)
@@ -111,7 +122,7 @@ func TestOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	path := s.path(key)
+	path := s.abs(keyPath(key))
 	write := func(path, content string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
@@ -188,7 +199,7 @@ func TestOutsideConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.path(key), []byte("n: 2\n"), 0o644); err != nil {
+	if err := os.WriteFile(s.abs(keyPath(key)), []byte("n: 2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Put(t.Context(), key, []byte(`{"n":3}`), storage.Pre{Rev: e.Rev}, 0); storage.KindOf(err) != storage.Conflict {
@@ -257,7 +268,7 @@ func TestLeaseSurvives(t *testing.T) {
 	if ev := next(t, c); !ev.Deleted || ev.Key != "/a/x" {
 		t.Errorf("got %+v, want the end of the lease", ev)
 	}
-	if _, err := os.Stat(s.path("/a/x")); !os.IsNotExist(err) {
+	if _, err := os.Stat(s.abs(keyPath("/a/x"))); !os.IsNotExist(err) {
 		t.Errorf("the file is still there: %v", err)
 	}
 }
@@ -303,7 +314,7 @@ func TestKill(t *testing.T) {
 	last := map[string]ack{}
 	for round := range 4 {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), crashDir+"="+dir)
+		cmd.Env = append(os.Environ(), crashDir+"="+dir, crashAs+"=writer")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

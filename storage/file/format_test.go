@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,6 +70,12 @@ func TestYAMLReads(t *testing.T) {
 		{"1: a\ntrue: b", `{"1":"a","true":"b"}`},
 		{"a: |\n  x\n  y\n", `{"a":"x\ny\n"}`},
 		{`!!binary "AAH/"`, "\x00\x01\xff"},
+		{"b: 1\na: 2", `{"b":1,"a":2}`},
+		{"apiVersion: v1\ndata: {}\nkind: ConfigMap", `{"kind":"ConfigMap","apiVersion":"v1","data":{}}`},
+		{"apiVersion: v1\nkind: ConfigMap\ndata: {}", `{"apiVersion":"v1","kind":"ConfigMap","data":{}}`},
+		{"!!map\napiVersion: v1\ndata: {}\nkind: ConfigMap", `{"apiVersion":"v1","data":{},"kind":"ConfigMap"}`},
+		{"spec: {b: 1, kind: x, apiVersion: y}\nkind: C", `{"spec":{"b":1,"kind":"x","apiVersion":"y"},"kind":"C"}`},
+		{"a: <&>\nb: !!str <&>\nc: !!str 1", `{"a":"\u003c\u0026\u003e","b":"<&>","c":"1"}`},
 	} {
 		if got, err := decode([]byte(tt.in)); err != nil || string(got) != tt.want {
 			t.Errorf("decode(%q): got %s, %v, want %s", tt.in, got, err, tt.want)
@@ -84,26 +91,47 @@ func TestYAMLReads(t *testing.T) {
 	}
 }
 
-// FuzzValue checks that every value comes back: JSON as the same JSON, anything else byte by byte.
+// odd are values in all spellings that JSON has, and some that it has not.
+var odd = []string{`{"a":[1,"x\ny\n",{"b":null}],"":"- x"}`, `"y"`, `{"k":"a\n b\n\n","l":[[],[[1]],{},[{}],[{"x":[]}]]}`, "k8s\x00binary",
+	`{"n":1e400,"m":-0.0,"o":"1e400","p":1E3,"q":1e+3,"r":123456789012345678901234567890,"s":0.10}`,
+	`{"s":" lead","t":"trail ","u":"# c","v":"a: b","w":"\u007f\u0085\u2028"}`, `[{"a":[{"b":"x\ny"}]}]`,
+	`{"z":1,"a":{"y":[],"b":{}},"m":null}`, `{"a":1,"a":2}`, `{"a":1,"b":{"x":1,"x":1}}`, `{ "a": 1 }`, "{}\n", " {}", `{"a":1 }`, `[1, 2]`, `{"a" :1}`,
+	`{"a":"\u003c\u003e\u0026"}`, `{"a":"<>&"}`, `{"a":"<\u003e"}`, `{"<":"\u003c","\u0026":"&"}`, `{"a":"\/"}`, `{"a":"\u00e9é\ud83d\ude00😀"}`,
+	`{"a":"\b\f\u0000\u001f\u0008"}`, "{\"a\":\"\u2028\u2029\x7f\u0085\ufeff\"}", `{"a":"\ufffd"}`, "{\"a\":\"\xff\"}", "\ufeff{}", `{"a":"x\ny < z\n"}`, `{"a":"x\ny \u003c z\n"}`,
+	`{"yes":"no","null":"~","1":"2","0x1":"0o7","true":true,"1e3":"2024-01-01",".inf":"-","=":"<<","<<":"*a","!x":"!!str y","? ":"%"}`,
+	`{"apiVersion":"v1","data":{},"kind":"C"}`, `{"apiVersion":"v1","kind":"C","data":{}}`, `{"data":{},"kind":"C","apiVersion":"v1","x":"<"}`,
+	`{"kind":1,"x":2,"apiVersion":[]}`, `{"kind":"a","x":1}`, `true`, `null`, `-1.5`, `""`, `[]`, `{}`, ``, `"a\nb"`, `{"a":"a\r\nb"}`, `{"a":"\ta\n\tb"}`, `{"a":"a\n\tb \n"}`,
+	`{"` + strings.Repeat("k", 2000) + `":1}`, `{"a":"` + strings.Repeat("word ", 500) + `"}`, strings.Repeat("[", 600) + strings.Repeat("]", 600),
+	strings.Repeat("[", 499) + strings.Repeat("0,", 50_000) + "0" + strings.Repeat("]", 499),
+}
+
+// FuzzValue checks that every value comes back byte by byte, from a file that can be read back.
 func FuzzValue(f *testing.F) {
-	for _, s := range []string{`{"a":[1,"x\ny\n",{"b":null}],"":"- x"}`, `"y"`, `{"k":"a\n b\n\n","l":[[],[[1]],{}]}`, "k8s\x00binary",
-		`{"n":1e400,"m":-0.0,"o":"1e400"}`, `{"s":" lead","t":"trail ","u":"# c","v":"a: b","w":"\u007f\u0085\u2028"}`, `[{"a":[{"b":"x\ny"}]}]`} {
+	for _, s := range odd {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		content := encode(value)
-		got, err := decode(content)
-		if err != nil {
-			t.Fatalf("%q -> %q: %v", value, content, err)
+		if got, err := decode(content); err != nil || !bytes.Equal(got, value) {
+			t.Fatalf("%q -> %q -> %q, %v", value, content, got, err)
 		}
-		if want, ok := canonical(value); ok && !bytes.HasPrefix(content, []byte("!!binary")) {
-			if !bytes.Equal(got, want) {
-				t.Fatalf("%q -> %q -> %q", value, content, got)
-			}
-		} else if !bytes.Equal(got, value) {
-			t.Fatalf("%q -> %q -> %q", value, content, got)
+		if len(content) > maxFile/2+4*len(value)+100 {
+			t.Fatalf("a value of %d bytes makes a file of %d", len(value), len(content))
 		}
 	})
+}
+
+// TestReadable checks that what the API writes is stored as YAML, and not as a scalar that nobody can read.
+func TestReadable(t *testing.T) {
+	for _, value := range []string{
+		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},"data":{"run":"a \u0026\u0026 b\n","\u003c":"é\u2028"}}`,
+		`{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"annotations":{"a":"\u003c"}},"spec":{"run":"a && b\nc < d\n"}}`,
+		`{"apiVersion":"example.org/v1","data":{},"kind":"Widget","metadata":{"name":"x"}}`,
+	} {
+		if content := encode([]byte(value)); bytes.HasPrefix(content, []byte("!!binary")) {
+			t.Errorf("%s is stored as %s", value, content)
+		}
+	}
 }
 
 func FuzzDecode(f *testing.F) {
@@ -121,49 +149,73 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+func openRoot(t *testing.T) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err == nil {
+		err = root.Mkdir(stateDir, dirMode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
 func TestJournal(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal")
-	j, state, err := openJournal(path, false)
+	root := openRoot(t)
+	j, state, err := openJournal(root, false)
 	if err != nil || state.rev != 0 {
 		t.Fatal(state, err)
 	}
 	ends := time.UnixMilli(1700000000123)
-	for _, n := range []note{{rev: 2, key: "/a/x", hash: 7}, {rev: 3, key: "/a/\"y\n", hash: 8, ends: ends}, {rev: 4, key: "/a/x", deleted: true}} {
-		if err := j.add(n); err != nil {
-			t.Fatal(err)
+	add := func(notes ...note) {
+		t.Helper()
+		for _, n := range notes {
+			if err := j.add(n); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	j.file.WriteString("00000000 5 put 0000") // a torn line
+	add(note{rev: 2, op: opPut, key: "/a/x", hash: 7}, note{rev: 2, op: opLease, key: "/a/\"y\n", hash: 8, ends: ends})
+	j.file.WriteString("00000000 3 damaged \"/a/x\"\n")
+	add(note{rev: 3, op: opPut, key: "/a/\"y\n", hash: 8, ends: ends}, note{rev: 4, op: opDelete, key: "/a/x"},
+		note{rev: 4, op: opLease, key: "/a/z", hash: 9, ends: ends})
+	j.file.WriteString("00000000 5 put 00\n00000000 5 put 0000") // torn lines
 	j.close()
-	for range 2 {
-		j, state, err = openJournal(path, false)
-		if err != nil || state.rev != 4 || len(state.keys) != 1 || j.lines != 3 {
-			t.Fatalf("got %+v, %d lines, %v", state, j.lines, err)
+	for i := range 2 {
+		j, state, err = openJournal(root, false)
+		if err != nil || state.rev != 4 || len(state.keys) != 1 {
+			t.Fatalf("got %+v, %v", state, err)
 		}
 		if n := state.keys["/a/\"y\n"]; n.rev != 3 || n.hash != 8 || !n.ends.Equal(ends) {
 			t.Fatalf("got %+v", n)
+		}
+		// Of a finished write nothing is pending, and no pending one is kept beyond a rewrite.
+		if n := state.leases["/a/z"]; len(state.leases) != 1-i || i == 0 && (n.hash != 9 || !n.ends.Equal(ends)) {
+			t.Fatalf("got leases %+v", state.leases)
 		}
 		j.lines = 1000
 		if err := j.rewriteIfLong(func() journalState { return state }); err != nil || j.lines != 2 {
 			t.Fatalf("rewrite: %d lines, %v", j.lines, err)
 		}
-		j.lines = 3
-		j.add(note{rev: 4, key: "/a/x", deleted: true})
+		add(note{rev: 4, op: opDelete, key: "/a/x"})
 		j.close()
 	}
 }
 
 func FuzzNote(f *testing.F) {
 	f.Add("00000000 1 put 0000000000000007 \"/a\"")
-	f.Add(string(note{rev: 9, key: "/x", hash: 3, ends: time.UnixMilli(5)}.append(nil)))
-	f.Add(string(note{rev: 9, key: "/\xff\"", deleted: true}.append(nil)))
+	f.Add(string(note{rev: 9, op: opPut, key: "/x", hash: 3, ends: time.UnixMilli(5)}.append(nil)))
+	f.Add(string(note{rev: 9, op: opLease, key: "/x", hash: 3, ends: time.UnixMilli(5)}.append(nil)))
+	f.Add(string(note{rev: 9, op: opDelete, key: "/\xff\""}.append(nil)))
 	f.Fuzz(func(t *testing.T, line string) {
 		n, err := parseNote(strings.TrimSuffix(line, "\n"))
 		if err != nil {
-			n = note{rev: 1, key: line, hash: 5}
+			n = note{rev: 1, op: opPut, key: line, hash: 5}
 		}
 		again, err := parseNote(strings.TrimSuffix(string(n.append(nil)), "\n"))
-		if err != nil || again.rev != n.rev || again.key != n.key || again.hash != n.hash || again.deleted != n.deleted || !again.ends.Equal(n.ends) {
+		if err != nil || again.rev != n.rev || again.key != n.key || again.hash != n.hash || again.op != n.op || !again.ends.Equal(n.ends) {
 			t.Fatalf("%+v -> %+v, %v", n, again, err)
 		}
 	})

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"hash/fnv"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,24 +15,50 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// note is one line of the journal: what became of a key at a revision. The layout is in docs/format-file.md.
+// What a line of the journal says of its key. The layout is in docs/format-file.md.
+const (
+	opPut    = "put"   // it has a value since
+	opDelete = "del"   // it is gone since
+	opLease  = "lease" // it will end, if its file gets the value that is about to be written
+)
+
+// note is one line of the journal.
 type note struct {
-	rev     storage.Revision
-	key     string
-	hash    uint64 // of the file's content
-	ends    time.Time
-	deleted bool
+	rev  storage.Revision
+	op   string
+	key  string
+	hash uint64    // the digest of the value
+	ends time.Time // of the lease, zero without
 }
 
 // journalState is what the lines of a journal add up to.
 type journalState struct {
 	rev  storage.Revision
 	keys map[string]note
+	// leases are the notes of leases behind which no other note of the key follows: of a write that was not finished.
+	leases map[string]note
+}
+
+func newJournalState() journalState {
+	return journalState{keys: map[string]note{}, leases: map[string]note{}}
+}
+
+// take adds a line.
+func (s *journalState) take(n note) {
+	s.rev = max(s.rev, n.rev)
+	switch delete(s.leases, n.key); n.op {
+	case opPut:
+		s.keys[n.key] = n
+	case opDelete:
+		delete(s.keys, n.key)
+	case opLease:
+		s.leases[n.key] = n
+	}
 }
 
 // journal is the open file. It is used by one goroutine at a time.
 type journal struct {
-	path  string
+	root  *os.Root
 	file  *os.File
 	sync  bool
 	lines int // in the file
@@ -42,26 +66,17 @@ type journal struct {
 	err   error
 }
 
-// sum is the hash by which a file's content is known again. It guards against nothing but accident.
-func sum(content []byte) uint64 {
-	h := fnv.New64a()
-	h.Write(content)
-	return h.Sum64()
-}
-
 // append adds the line to buf.
 func (n note) append(buf []byte) []byte {
 	start := len(buf)
 	buf = append(buf, "00000000 "...)
 	buf = strconv.AppendUint(buf, uint64(n.rev), 10)
-	switch {
-	case n.deleted:
-		buf = append(buf, " del"...)
-	default:
-		buf = fmt.Appendf(buf, " put %016x", n.hash)
-		if !n.ends.IsZero() {
-			buf = fmt.Appendf(buf, " %d", n.ends.UnixMilli())
-		}
+	buf = append(append(buf, ' '), n.op...)
+	if n.op != opDelete {
+		buf = fmt.Appendf(buf, " %016x", n.hash)
+	}
+	if !n.ends.IsZero() {
+		buf = fmt.Appendf(buf, " %d", n.ends.UnixMilli())
 	}
 	buf = append(buf, ' ')
 	buf = strconv.AppendQuote(buf, n.key)
@@ -89,16 +104,17 @@ func parseNote(line string) (note, error) {
 	if len(f) < 2 {
 		return note{}, errLine
 	}
-	n := note{key: key, deleted: f[1] == "del"}
+	n := note{op: f[1], key: key}
 	rev, err := strconv.ParseUint(f[0], 10, 64)
-	if err != nil || (f[1] == "put") == n.deleted {
+	if err != nil {
 		return note{}, errLine
 	}
 	n.rev = storage.Revision(rev)
-	if n.deleted {
+	switch {
+	case n.op == opDelete && len(f) == 2:
 		return n, nil
-	}
-	if len(f) < 3 {
+	case n.op == opPut && (len(f) == 3 || len(f) == 4), n.op == opLease && len(f) == 4:
+	default:
 		return note{}, errLine
 	}
 	if n.hash, err = strconv.ParseUint(f[2], 16, 64); err != nil {
@@ -114,12 +130,12 @@ func parseNote(line string) (note, error) {
 	return n, nil
 }
 
-// readJournal adds up the lines. It ends at the first damaged one, which is how a crash leaves the last; good is the
-// number of bytes before it.
+// readJournal adds up the lines. Damaged ones, of which a crash leaves one at the end, count for nothing; good is the
+// number of bytes up to the end of the last good one.
 func readJournal(r io.Reader) (state journalState, lines int, good int64, err error) {
-	state.keys = map[string]note{}
+	state = newJournalState()
 	b := bufio.NewReader(r)
-	for {
+	for at := int64(0); ; {
 		line, err := b.ReadString('\n')
 		if err == io.EOF {
 			return state, lines, good, nil
@@ -127,24 +143,18 @@ func readJournal(r io.Reader) (state journalState, lines int, good int64, err er
 		if err != nil {
 			return state, lines, good, err
 		}
-		n, err := parseNote(line[:len(line)-1])
-		if err != nil {
-			return state, lines, good, nil
-		}
-		good += int64(len(line))
+		at += int64(len(line))
 		lines++
-		state.rev = max(state.rev, n.rev)
-		if n.deleted {
-			delete(state.keys, n.key)
-		} else {
-			state.keys[n.key] = n
+		if n, err := parseNote(line[:len(line)-1]); err == nil {
+			state.take(n)
+			good = at
 		}
 	}
 }
 
-// openJournal reads the journal at path and opens it for more. A missing one is empty.
-func openJournal(path string, sync bool) (*journal, journalState, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+// openJournal reads the journal in root and opens it for more. A missing one is empty.
+func openJournal(root *os.Root, sync bool) (*journal, journalState, error) {
+	f, err := root.OpenFile(journalName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, journalState{}, err
 	}
@@ -155,11 +165,14 @@ func openJournal(path string, sync bool) (*journal, journalState, error) {
 	if err == nil {
 		_, err = f.Seek(good, io.SeekStart)
 	}
+	if err == nil && sync {
+		err = syncDir(root, stateDir)
+	}
 	if err != nil {
 		f.Close()
 		return nil, journalState{}, err
 	}
-	return &journal{path: path, file: f, sync: sync, lines: lines, live: len(state.keys)}, state, nil
+	return &journal{root: root, file: f, sync: sync, lines: lines, live: len(state.keys)}, state, nil
 }
 
 // add appends a line. After a failure the end of the file is unknown, so the journal takes no more until it is mended.
@@ -202,12 +215,12 @@ func (j *journal) rewriteIfLong(state func() journalState) error {
 // rewrite replaces the journal by one line per key. The revision of the store is kept by a line without meaning
 // otherwise, the deletion of the empty key.
 func (j *journal) rewrite(s journalState) error {
-	buf := note{rev: s.rev, deleted: true}.append(nil)
+	buf := note{rev: s.rev, op: opDelete}.append(nil)
 	for _, n := range s.keys {
 		buf = n.append(buf)
 	}
-	tmp := j.path + ".new"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
+	tmp := journalName + ".new"
+	f, err := j.root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -216,20 +229,21 @@ func (j *journal) rewrite(s journalState) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(tmp, j.path)
+		err = j.root.Rename(tmp, journalName)
 	}
 	if err != nil {
 		f.Close()
 		return err
 	}
-	if j.sync {
-		if d, err := os.Open(filepath.Dir(j.path)); err == nil {
-			d.Sync()
-			d.Close()
-		}
-	}
 	j.file.Close()
 	j.file, j.lines, j.live = f, bytes.Count(buf, []byte{'\n'}), len(s.keys)
+	if j.sync {
+		// Until then the old one may come back, without the lines that follow.
+		if err := syncDir(j.root, stateDir); err != nil {
+			j.err = err
+			return err
+		}
+	}
 	return nil
 }
 

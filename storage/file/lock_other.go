@@ -2,7 +2,9 @@
 
 package file
 
-// lockFile does nothing where there is no flock: two processes over one folder are not kept apart.
-func lockFile(string) (unlock func() error, err error) { return func() error { return nil }, nil }
+import "os"
 
-func isNotDir(error) bool { return false }
+// lockFile does nothing where there is no flock: two processes over one folder are not kept apart.
+func lockFile(*os.Root, string) (unlock func() error, err error) {
+	return func() error { return nil }, nil
+}

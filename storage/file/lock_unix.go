@@ -3,14 +3,13 @@
 package file
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
 
 // lockFile takes the lock that keeps a second process out. The kernel releases it when the process dies.
-func lockFile(path string) (unlock func() error, err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+func lockFile(root *os.Root, name string) (unlock func() error, err error) {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR, fileMode)
 	if err != nil {
 		return nil, err
 	}
@@ -20,5 +19,3 @@ func lockFile(path string) (unlock func() error, err error) {
 	}
 	return f.Close, nil
 }
-
-func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

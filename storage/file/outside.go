@@ -3,10 +3,7 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,40 +26,37 @@ func (s *Store) takeIn() {
 			if !ok {
 				return
 			}
-			if s.hidden(ev.Name) || ev.Op == fsnotify.Chmod {
+			name, err := filepath.Rel(s.cfg.Dir, ev.Name)
+			if err != nil || hidden(name) || ev.Op == fsnotify.Chmod {
 				continue
 			}
 			if len(dirty) == 0 {
 				since = time.Now()
 			}
-			dirty[ev.Name] = true
+			dirty[name] = true
 			settle.Reset(min(s.cfg.Settle, time.Until(since.Add(10*s.cfg.Settle))))
 		case err, ok := <-s.notify.Errors:
 			if !ok {
 				return
 			}
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
-				s.cfg.Failed(s.cfg.Dir, err)
+				s.failed(".", err)
 				continue
 			}
-			dirty[s.cfg.Dir] = true // events were lost: look at everything
+			dirty["."] = true // events were lost: look at everything
 			settle.Reset(s.cfg.Settle)
 		case <-settle.C:
-			for path := range dirty {
-				s.syncPath(path)
+			for name := range dirty {
+				s.syncPath(name)
 			}
 			clear(dirty)
 		}
 	}
 }
 
-// hidden reports whether a path has a part that begins with a dot, below Dir.
-func (s *Store) hidden(path string) bool {
-	rel, err := filepath.Rel(s.cfg.Dir, path)
-	if err != nil {
-		return true
-	}
-	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+// hidden reports whether a name has a part that begins with a dot.
+func hidden(name string) bool {
+	for part := range strings.SplitSeq(name, string(filepath.Separator)) {
 		if strings.HasPrefix(part, ".") && part != "." {
 			return true
 		}
@@ -71,11 +65,11 @@ func (s *Store) hidden(path string) bool {
 }
 
 // syncPath takes in whatever has become of a file or folder.
-func (s *Store) syncPath(path string) {
+func (s *Store) syncPath(name string) {
 	var keys []string
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if keys, err = s.scan(path); err != nil {
-			s.cfg.Failed(path, err)
+	if info, err := s.stat(name); err == nil && info.IsDir() {
+		if keys, err = s.scan(name); err != nil {
+			s.failed(name, err)
 		}
 	}
 	s.commit.Lock()
@@ -83,13 +77,13 @@ func (s *Store) syncPath(path string) {
 	if s.commit.closed {
 		return
 	}
-	if key, ok := s.keyOf(path); ok {
+	if key, ok := s.keyOf(name); ok {
 		keys = append(keys, key)
 	} else {
 		// A folder that has gone or been replaced may have taken known keys with it.
-		under := path + string(filepath.Separator)
+		under := name + string(filepath.Separator)
 		for key := range s.commit.known {
-			if strings.HasPrefix(s.path(key), under) {
+			if name == "." || strings.HasPrefix(keyPath(key), under) {
 				keys = append(keys, key)
 			}
 		}
@@ -99,16 +93,15 @@ func (s *Store) syncPath(path string) {
 	}
 }
 
-// keyOf returns the key that a path stands for, if it can be one.
-func (s *Store) keyOf(path string) (string, bool) {
-	rel, err := filepath.Rel(s.cfg.Dir, path)
-	if err != nil || !strings.HasSuffix(rel, suffix) {
+// keyOf returns the key that a file stands for, if it can be one.
+func (s *Store) keyOf(name string) (string, bool) {
+	if !strings.HasSuffix(name, suffix) {
 		return "", false
 	}
-	key, err := pathKey(rel)
+	key, err := pathKey(name)
 	if err != nil {
-		if _, serr := os.Stat(path); serr == nil {
-			s.cfg.Failed(path, err)
+		if _, serr := s.stat(name); serr == nil {
+			s.failed(name, err)
 		}
 		return "", false
 	}
@@ -118,27 +111,29 @@ func (s *Store) keyOf(path string) (string, bool) {
 // scan returns the keys of all files under dir, and watches its folders.
 func (s *Store) scan(dir string) ([]string, error) {
 	var keys []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(s.root.FS(), filepath.ToSlash(dir), func(path string, d fs.DirEntry, err error) error {
+		name := filepath.FromSlash(path)
 		switch {
-		case err != nil && errors.Is(err, os.ErrNotExist):
+		case err != nil && errors.Is(err, fs.ErrNotExist):
 			return nil // gone meanwhile
 		case err != nil:
 			return err
-		case path != s.cfg.Dir && strings.HasPrefix(d.Name(), "."):
+		case name != "." && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
-				return filepath.SkipDir
+				return fs.SkipDir
 			}
-			if strings.HasPrefix(d.Name(), ".tmp-") {
-				removeOld(path, d)
+			if strings.HasPrefix(d.Name(), tmpPrefix) {
+				s.removeOld(name, d)
 			}
 			return nil
 		case d.IsDir():
-			if err := s.notify.Add(path); err != nil {
-				s.cfg.Failed(path, err)
-			}
+			s.watch(name)
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			s.failed(name, errLink)
 			return nil
 		}
-		if key, ok := s.keyOf(path); ok {
+		if key, ok := s.keyOf(name); ok {
 			keys = append(keys, key)
 		}
 		return nil
@@ -146,65 +141,66 @@ func (s *Store) scan(dir string) ([]string, error) {
 	return keys, err
 }
 
-// removeOld removes what a crash has left of an unfinished write.
-func removeOld(path string, d fs.DirEntry) {
-	if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
-		os.Remove(path)
+// watch asks to be told of changes in a folder. Without that its files are still read and written, only outside changes
+// go unnoticed.
+func (s *Store) watch(dir string) {
+	if err := s.notify.Add(s.abs(dir)); err != nil && !errors.Is(err, fsnotify.ErrClosed) {
+		s.failed(dir, err)
 	}
 }
 
-// syncKeyLocked compares the file of a key with what is known of it, and commits a difference. It reports, and does
-// nothing else about, a file that cannot be read.
-func (s *Store) syncKeyLocked(key string) error {
-	if err := s.commit.journal.mend(s.notes); err != nil {
-		s.cfg.Failed(s.path(key), err)
-		return err
+// removeOld removes what a crash has left of an unfinished write.
+func (s *Store) removeOld(name string, d fs.DirEntry) {
+	if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+		s.root.Remove(name)
 	}
-	value, hash, err := s.read(key)
-	k, had := s.commit.known[key]
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if !had {
-			return nil
-		}
-		_, err = s.forgetLocked(key)
-	case err == nil && had && k.hash == hash:
-		return nil
-	case err == nil:
-		err = s.commit.journal.add(note{rev: s.mem.Current() + 1, key: key, hash: hash})
-		if err == nil {
-			_, err = s.mem.Put(context.Background(), key, value, storage.Pre{}, 0)
-		}
-		if err == nil {
-			s.attachLocked(key, known{hash: hash})
-		}
+}
+
+// syncKeyLocked compares the file of a key with what is known of it, and commits a difference of meaning. It reports, and
+// does nothing else about, a file that cannot be read.
+func (s *Store) syncKeyLocked(key string) error {
+	err := s.commit.journal.mend(s.notes)
+	if err == nil {
+		err = s.compareLocked(key)
 	}
 	if err != nil {
-		s.cfg.Failed(s.path(key), err)
+		s.failed(keyPath(key), err)
 	}
 	return err
 }
 
-// read returns the value in a key's file, and the hash of the file.
-func (s *Store) read(key string) ([]byte, uint64, error) {
-	f, err := os.Open(s.path(key))
-	if err != nil {
-		if isNotDir(err) {
-			err = os.ErrNotExist
-		}
-		return nil, 0, err
+func (s *Store) compareLocked(key string) error {
+	content, err := s.read(keyPath(key))
+	k, had := s.commit.known[key]
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && had:
+		_, err = s.forgetLocked(key, nil)
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, 0, os.ErrNotExist
-	}
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(content) > maxFile {
-		return nil, 0, fmt.Errorf("the file has more than %d bytes", maxFile)
+	sum := checksum(content)
+	if had && k.content == sum {
+		return nil
 	}
 	value, err := decode(content)
-	return value, sum(content), err
+	if err != nil {
+		return err
+	}
+	hash := digest(value)
+	if had && k.hash == hash {
+		k.content = sum
+		s.commit.known[key] = k
+		return nil
+	}
+	if err := s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opPut, key: key, hash: hash}); err != nil {
+		return err
+	}
+	if _, err := s.mem.Put(context.Background(), key, value, storage.Pre{}, 0); err != nil {
+		return err
+	}
+	s.attachLocked(key, known{content: sum, hash: hash})
+	return nil
 }

@@ -37,6 +37,10 @@ func TestJournalFails(t *testing.T) {
 	if _, err := put(`{"n":2}`); storage.KindOf(err) != storage.InDoubt {
 		t.Errorf("Put: got %v, want %v", err, storage.InDoubt)
 	}
+	// What the file has is what is read, and watched, until the journal knows it as well.
+	if e, err := s.Get(t.Context(), key); err != nil || e.Rev != first+2 || string(e.Value) != `{"n":2}` {
+		t.Errorf("Get: got %s at %d, %v", e.Value, e.Rev, err)
+	}
 	if _, err := put(`{"n":3}`); storage.KindOf(err) != storage.Unavailable {
 		t.Errorf("Put: got %v, want %v, before anything is changed", err, storage.Unavailable)
 	}
@@ -70,7 +74,7 @@ func TestLeaseOfEdited(t *testing.T) {
 		}
 	}
 	s.notify.Close() // the file system tells nothing
-	if err := os.WriteFile(s.path(key+"-edited"), []byte("a: 1\n"), 0o644); err != nil {
+	if err := os.WriteFile(s.abs(keyPath(key+"-edited")), []byte("a: 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.expire(id)

@@ -1,9 +1,7 @@
 // Package storagetest is the proof of the contract in package storage: Run checks every law on any engine or
 // wrapper. It also has Faulty, a store that fails on demand, for tests of what is built on a store.
 //
-// Values written here are small JSON objects with sorted keys, so that an engine which keeps documents instead of
-// bytes can take part; one law about bytes is left out for it.
-// Read: suite.go, then the laws: write.go, read.go, watch.go, shown.go, lease.go, restart.go, random.go, and faulty.go.
+// Read: suite.go, then the laws: write.go, read.go, watch.go, shown.go, lease.go, restart.go, bytes.go, random.go, and faulty.go.
 package storagetest
 
 import (
@@ -24,8 +22,6 @@ type Engine struct {
 	Reopen func(t *testing.T, s storage.Store) storage.Store
 	// MaxValue is a size in bytes that the engine refuses, default 2 MiB.
 	MaxValue int
-	// JSONOnly leaves out values that are not JSON.
-	JSONOnly bool
 }
 
 // Run checks all laws, each in a subtest with a store of its own.
@@ -66,6 +62,7 @@ func Run(t *testing.T, e Engine) {
 		{"LeaseUnknown", testLeaseUnknown},
 		{"Closed", testClosed},
 		{"Restart", testRestart},
+		{"RestartKeepsBytes", testRestartKeepsBytes},
 		{"Random", testRandom},
 	} {
 		t.Run(law.name, func(t *testing.T) { law.test(t, e) })

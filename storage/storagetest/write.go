@@ -177,10 +177,8 @@ func testCanceled(t *testing.T, e Engine) {
 func testValues(t *testing.T, e Engine) {
 	b := open(t, e)
 	values := []string{`{}`, `{"a":"ü\n\"<>&"}`, `{"n":12345678901234567890.12345678901234567890}`,
-		`{"deep":[{"x":[1,2,{"y":null}]},"s",true,1e400]}`, `{"big":"` + strings.Repeat("x", 1<<20) + `"}`}
-	if !e.JSONOnly {
-		values = append(values, "", "\x00", "k8s\x00\xff\xfe binary", strings.Repeat("\x00\xff", 4096))
-	}
+		`{"deep":[{"x":[1,2,{"y":null}]},"s",true,1e400]}`, `{"big":"` + strings.Repeat("x", 1<<20) + `"}`,
+		"", "\x00", "k8s\x00\xff\xfe binary", strings.Repeat("\x00\xff", 4096)}
 	for i, v := range values {
 		key := fmt.Sprintf("/values/ns/name-%d.x", i)
 		if _, err := b.Put(b.ctx, key, []byte(v), storage.Pre{Absent: true}, 0); err != nil {

@@ -1,0 +1,88 @@
+//go:build unix
+
+package server_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// TestDataDirIsPrivate starts servers on each engine, several times because what they keep is made at once, and looks at
+// the modes of all files. The umask forbids nothing.
+func TestDataDirIsPrivate(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	for _, engine := range []string{server.StorageFile, server.StorageEmbedded, server.StorageMemory} {
+		t.Run(engine, func(t *testing.T) {
+			for range 10 {
+				base := t.TempDir()
+				dir := filepath.Join(base, "made", "data")
+				t.Run("", func(t *testing.T) { // which ends the server
+					s := servertest.Start(t, server.Config{Storage: engine, DataDir: dir})
+					resp, err := s.Client.Post(s.URL+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(`{"metadata":{"name":"x"}}`))
+					if err != nil || resp.StatusCode != http.StatusCreated {
+						t.Fatal(resp, err)
+					}
+					resp.Body.Close()
+					wantPrivate(t, filepath.Join(base, "made"))
+				})
+				wantPrivate(t, filepath.Join(base, "made"))
+			}
+		})
+	}
+}
+
+// wantPrivate fails if somebody else may do anything with a file or folder.
+func wantPrivate(t *testing.T, dir string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // gone meanwhile
+		}
+		if info, err := d.Info(); err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		files++
+		return nil
+	})
+	if err != nil || files < 8 {
+		t.Errorf("got %d files, %v, want all that a server makes", files, err)
+	}
+}
+
+// TestOpenDataDir starts a server on a folder that others can look into: it says so, once.
+func TestOpenDataDir(t *testing.T) {
+	for mode, want := range map[os.FileMode]int{0o755: 1, 0o710: 1, 0o701: 1, 0o700: 0} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		core, logs := observer.New(zapcore.WarnLevel)
+		s, err := server.New(server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.AnyPort, Log: zap.New(core)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		got := logs.FilterField(zap.String("path", dir)).All()
+		if len(got) != want {
+			t.Errorf("mode %04o: got %d warnings, want %d", mode, len(got), want)
+		}
+		if want > 0 && len(got) > 0 && got[0].ContextMap()["mode"] != fmt.Sprintf("%04o", mode) {
+			t.Errorf("mode %04o: the warning says %v", mode, got[0].ContextMap())
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package file
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Reading takes any YAML that JSON can express, and keeps its order. Of what the engine has written it makes the very
+// bytes that were put; see encode.go.
+
+const (
+	maxDepth = 500
+	maxNodes = 1 << 20 // aliases expanded
+)
+
+// decode returns the value in a file: compact JSON, or the bytes of a !!binary scalar.
+func decode(content []byte) ([]byte, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(content))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("the file is empty")
+		}
+		return nil, err
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the file has more than one document")
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, errors.New("the file has no document")
+	}
+	root := doc.Content[0]
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!binary" {
+		return base64.StdEncoding.DecodeString(root.Value)
+	}
+	r := reader{}
+	if err := r.value(root, 0); err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+// reader turns YAML nodes into JSON.
+type reader struct {
+	out   []byte
+	nodes int
+}
+
+func (r *reader) value(n *yaml.Node, depth int) error {
+	if r.nodes++; r.nodes > maxNodes || len(r.out) > maxFile {
+		return errors.New("the aliases expand to too much")
+	}
+	if depth > maxDepth {
+		return errors.New("the file is nested too deeply")
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return r.value(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		r.out = append(r.out, '[')
+		for i, c := range n.Content {
+			if i > 0 {
+				r.out = append(r.out, ',')
+			}
+			if err := r.value(c, depth+1); err != nil {
+				return err
+			}
+		}
+		r.out = append(r.out, ']')
+		return nil
+	case yaml.MappingNode:
+		members := n.Content
+		if depth == 0 && n.Style&yaml.TaggedStyle == 0 {
+			members = headFirst(members)
+		}
+		return r.members(members, depth)
+	default:
+		return r.scalar(n)
+	}
+}
+
+// members writes an object of keys and values in turn.
+func (r *reader) members(nodes []*yaml.Node, depth int) error {
+	seen := make(map[string]bool, len(nodes)/2)
+	r.out = append(r.out, '{')
+	for i := 0; i+1 < len(nodes); i += 2 {
+		k := nodes[i]
+		if k.Kind != yaml.ScalarNode || k.ShortTag() == "!!merge" {
+			return fmt.Errorf("line %d: a key must be a plain name", k.Line)
+		}
+		if seen[k.Value] {
+			return fmt.Errorf("line %d: key %q is there twice", k.Line, k.Value)
+		}
+		seen[k.Value] = true
+		if i > 0 {
+			r.out = append(r.out, ',')
+		}
+		r.out = append(appendText(r.out, k.Value, !isRaw(k)), ':')
+		if err := r.value(nodes[i+1], depth+1); err != nil {
+			return err
+		}
+	}
+	r.out = append(r.out, '}')
+	return nil
+}
+
+// headFirst moves kind and apiVersion before all other members, where the API writes them: lists leave out what an object
+// begins with. People, and kubectl, write them in any place.
+func headFirst(nodes []*yaml.Node) []*yaml.Node {
+	var kind, version, rest []*yaml.Node
+	leading := 0
+	for i := 0; i+1 < len(nodes); i += 2 {
+		member := nodes[i : i+2 : i+2]
+		switch nodes[i].Value {
+		case "kind":
+			kind = append(kind, member...)
+		case "apiVersion":
+			version = append(version, member...)
+		default:
+			rest = append(rest, member...)
+			continue
+		}
+		if i < 4 {
+			leading++
+		}
+	}
+	if len(kind) == 0 || len(version) == 0 || leading == 2 {
+		return nodes
+	}
+	return slices.Concat(kind, version, rest)
+}
+
+// isRaw reports whether <, > and & of a text stand in JSON as they are.
+func isRaw(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str" }
+
+// appendText appends a text as encoding/json writes it, with or without escaping <, > and &.
+func appendText(dst []byte, s string, escape bool) []byte {
+	special := func(c byte) bool {
+		return c < ' ' || c > '~' || c == '"' || c == '\\' || escape && (c == '<' || c == '>' || c == '&')
+	}
+	for i := range len(s) {
+		if special(s[i]) {
+			var b bytes.Buffer
+			enc := json.NewEncoder(&b)
+			enc.SetEscapeHTML(escape)
+			enc.Encode(s) // of a text, which cannot fail
+			return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
+
+func (r *reader) scalar(n *yaml.Node) error {
+	plain := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+	if plain && isNumber(n.Value) && (n.Tag == "" || n.Tag == "!!int" || n.Tag == "!!float" || n.Style&yaml.TaggedStyle == 0) {
+		r.out = append(r.out, n.Value...)
+		return nil
+	}
+	switch tag := n.ShortTag(); tag {
+	case "!!null":
+		r.out = append(r.out, "null"...)
+	case "!!bool":
+		var b bool
+		if err := n.Decode(&b); err != nil {
+			return err
+		}
+		r.out = strconv.AppendBool(r.out, b)
+	case "!!int":
+		var v any
+		if err := n.Decode(&v); err != nil {
+			return err
+		}
+		r.out = fmt.Append(r.out, v)
+	case "!!float":
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return err
+		}
+		out, err := json.Marshal(f)
+		if err != nil { // infinite
+			return fmt.Errorf("line %d: %s is no number in JSON", n.Line, n.Value)
+		}
+		r.out = append(r.out, out...)
+	case "!!str", "!!timestamp":
+		r.out = appendText(r.out, n.Value, !isRaw(n))
+	default:
+		return fmt.Errorf("line %d: %s has no counterpart in JSON", n.Line, tag)
+	}
+	return nil
+}
+
+// isNumber reports whether s is a number in JSON's grammar.
+func isNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	digits := func() bool {
+		n := 0
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+		s = s[n:]
+		return n > 0
+	}
+	if zero := strings.HasPrefix(s, "0"); zero {
+		s = s[1:]
+	} else if !digits() {
+		return false
+	}
+	if strings.HasPrefix(s, ".") {
+		if s = s[1:]; !digits() {
+			return false
+		}
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		s = s[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return s == ""
+}
+
+// checksum is by which a file's content is known again. Like digest, it guards against nothing but accident.
+func checksum(content []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(content)
+	return h.Sum64()
+}
+
+// digest tells values apart by what they mean: the order of members and the escapes of texts make no difference.
+func digest(value []byte) uint64 {
+	if json.Valid(value) && utf8.Valid(value) {
+		var tree any
+		dec := json.NewDecoder(bytes.NewReader(value))
+		dec.UseNumber()
+		if err := dec.Decode(&tree); err == nil {
+			if sorted, err := json.Marshal(tree); err == nil {
+				value = sorted
+			}
+		}
+	}
+	return checksum(value)
+}

@@ -1,0 +1,91 @@
+package file
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// lease is guarded by Store.commit.
+type lease struct {
+	ends  time.Time
+	keys  map[string]struct{}
+	timer *time.Timer
+}
+
+// Lease implements storage.Store. The end of a key's lease is in the journal, so leases survive a restart.
+func (s *Store) Lease(_ context.Context, ttl time.Duration) (storage.LeaseID, error) {
+	ttl = max(1, (ttl+time.Second-1)/time.Second) * time.Second
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	if s.commit.closed {
+		return 0, fail("lease", "", storage.Closed, 0, nil)
+	}
+	return s.newLeaseLocked(time.Now().Add(ttl)), nil
+}
+
+func (s *Store) newLeaseLocked(ends time.Time) storage.LeaseID {
+	s.commit.lastID++
+	id := s.commit.lastID
+	s.commit.leases[id] = &lease{ends: ends, keys: map[string]struct{}{},
+		timer: time.AfterFunc(time.Until(ends), func() { s.expire(id) })}
+	return id
+}
+
+// expireAgain is the time between two tries to delete the keys of a lease that has ended.
+const expireAgain = 10 * time.Second
+
+// expire deletes the keys of a lease, and their files. A key that was changed outside is not on the lease any more.
+func (s *Store) expire(id storage.LeaseID) {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	l := s.commit.leases[id]
+	if l == nil || s.commit.closed {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.keys)) {
+		if s.syncKeyLocked(key) != nil || s.commit.known[key].lease != id {
+			continue
+		}
+		if _, err := s.removeLocked(key); err != nil {
+			s.failed(keyPath(key), err)
+		}
+	}
+	if len(l.keys) == 0 {
+		delete(s.commit.leases, id)
+		return
+	}
+	l.timer.Reset(expireAgain)
+}
+
+func (s *Store) attachLocked(key string, k known) {
+	s.detachLocked(key)
+	if l := s.commit.leases[k.lease]; l != nil {
+		l.keys[key] = struct{}{}
+	}
+	s.commit.known[key] = k
+}
+
+func (s *Store) detachLocked(key string) {
+	if l := s.commit.leases[s.commit.known[key].lease]; l != nil {
+		delete(l.keys, key)
+	}
+}
+
+// restoreLeasesLocked makes one lease for each end that the journal knows of.
+func (s *Store) restoreLeasesLocked() {
+	ids := map[int64]storage.LeaseID{}
+	for key, k := range s.commit.known {
+		if k.ends.IsZero() {
+			continue
+		}
+		if k.lease = ids[k.ends.UnixMilli()]; k.lease == 0 {
+			k.lease = s.newLeaseLocked(k.ends)
+			ids[k.ends.UnixMilli()] = k.lease
+		}
+		s.attachLocked(key, k)
+	}
+}
