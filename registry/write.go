@@ -50,7 +50,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 		request Request
 		attrs   admission.Attributes
 	}
-	own.request = Request{Now: s.now(), User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
+	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
 	own.attrs = s.attributes(req, op)
 	own.write = write{s: s, req: req, r: &own.request, attrs: &own.attrs}
 	return &own.write
@@ -175,6 +175,7 @@ func (w *write) wrongUID(have meta.UID) error {
 
 // finish takes the object from admission's hands to the bytes to store.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
+	w.r.Now = w.s.now() // of this try: the one before may have waited long, and others have written since
 	if err := w.reserve(ctx, w.obj, w.old); err != nil {
 		return nil, err
 	}
