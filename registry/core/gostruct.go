@@ -10,12 +10,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// goJSON renders a value of the API as kube-apiserver shows it in messages. That server validates a second, internal
-// set of types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
-func goJSON(v any) json.RawMessage {
+// goJSON is a value of the API as kube-apiserver shows it in messages. That server validates a second, internal set of
+// types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
+func goJSON(v any) json.Marshaler { return goValue{v} }
+
+// goValue is a value that is rendered when a message shows it.
+type goValue struct{ of any }
+
+// MarshalJSON renders the value.
+func (g goValue) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	writeGo(&b, reflect.ValueOf(v))
-	return b.Bytes()
+	writeGo(&b, reflect.ValueOf(g.of))
+	return b.Bytes(), nil
 }
 
 // podSpecOrder is the order of fields in the internal pod spec, and podContextFields what that keeps in its security
@@ -133,7 +139,8 @@ func goDiff(old, new any) string {
 
 func indented(v any) []string {
 	var b bytes.Buffer
-	if json.Indent(&b, goJSON(v), "", " ") != nil {
+	text, err := goValue{v}.MarshalJSON()
+	if err != nil || json.Indent(&b, text, "", " ") != nil {
 		return nil
 	}
 	return strings.Split(b.String(), "\n")
