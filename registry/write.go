@@ -19,7 +19,8 @@ import (
 //	default    what it leaves out
 //	own        drop what the client says about who owns which fields (disown)
 //	convert    to the hub
-//	mutate     admission changes the object; what comes from outside is completed with defaults again
+//	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
+//	           repeat are dropped
 //	reserve    take what is counted outside of the object                                           (finish)
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
 //	prepare    the strategy and the store fill in what the server owns
@@ -105,6 +106,9 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 		return err
 	}
 	w.obj = w.attrs.Object
+	if warning := meta.DropRepeatedOwners(w.obj.GetObjectMeta(), true); warning != "" {
+		w.attrs.Warn(warning)
+	}
 	if w.s.project != nil {
 		return w.project()
 	}
