@@ -9,7 +9,7 @@ const maxRepeatedOwners = 100
 // others, "" if there are none. admitted says that the object has come through mutating admission: the warning says so,
 // as the client may not have written it like that.
 func DropRepeatedOwners(m *ObjectMeta, admitted bool) (warning string) {
-	if len(m.OwnerReferences) < 2 {
+	if !shareUID(m.OwnerReferences) {
 		return ""
 	}
 	kept, repeated := distinctOwners(m.OwnerReferences)
@@ -23,6 +23,21 @@ func DropRepeatedOwners(m *ObjectMeta, admitted bool) (warning string) {
 	}
 	return ".metadata.ownerReferences contains duplicate entries" + when + "; API server dedups owner references in 1.20+, and " +
 		"may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(repeated, ", ")
+}
+
+// shareUID reports whether several references have the same uid, which hardly ever is so.
+func shareUID(refs []OwnerReference) bool {
+	if len(refs) < 2 {
+		return false
+	}
+	seen := make(map[UID]struct{})
+	for i := range refs {
+		seen[refs[i].UID] = struct{}{}
+		if len(seen) <= i {
+			return true
+		}
+	}
+	return false
 }
 
 // ownerKey is an owner reference by value.
