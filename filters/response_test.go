@@ -107,18 +107,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestWarningsBounded(t *testing.T) {
-	h := http.Header{}
-	var texts []string
-	for i := range 1000 {
-		texts = append(texts, fmt.Sprintf("%d%s", i, strings.Repeat("x", 300)))
-	}
-	addWarnings(h, texts)
-	if got := len(h["Warning"]); got != maxWarnings/maxWarning {
-		t.Errorf("got %d headers, want %d", got, maxWarnings/maxWarning)
-	}
-}
-
 func TestCompress(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", compressFrom/16)
 	write := func(pieces ...string) http.HandlerFunc {

@@ -148,6 +148,9 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes) error {
 	if err := c.cfg.Admission.Mutate(ctx, a); err != nil {
 		return err
 	}
+	if warning := meta.DropRepeatedOwners(a.Object.GetObjectMeta(), true); warning != "" {
+		a.Warn(warning)
+	}
 	errs := c.kind.Check(a.Object, nil)
 	if c.validate != nil {
 		errs = append(errs, c.validate(a.Object)...)

@@ -145,3 +145,28 @@ func TestAnnotations(t *testing.T) {
 		t.Errorf("attributes of the server's own write: %+v", a)
 	}
 }
+
+// TestRepeatedOwners: what admission or a patch makes of owner references is stored without those that repeat.
+func TestRepeatedOwners(t *testing.T) {
+	twice := func(m *meta.ObjectMeta) {
+		owner := meta.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"}
+		m.OwnerReferences = append(m.OwnerReferences, owner, owner)
+	}
+	p := &plugin{mutate: func(a *admission.Attributes) error { twice(a.Object.GetObjectMeta()); return nil }}
+	k := newKit(t, options{chain: admission.Chain{p}})
+	k.create(named("created"))
+	p.mutate = nil
+	k.create(named("patched"))
+	if _, err := k.change("patched", func(w *widget) { twice(&w.ObjectMeta) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"created", "patched"} {
+		if got := k.get(name).OwnerReferences; len(got) != 1 {
+			t.Errorf("%s: got %v, want one owner", name, got)
+		}
+	}
+	want := ".metadata.ownerReferences contains duplicate entries after mutating admission happens;"
+	if len(k.info.Warnings) != 1 || !strings.HasPrefix(k.info.Warnings[0], want) {
+		t.Errorf("warnings: got %q, want one: %s", k.info.Warnings, want)
+	}
+}

@@ -83,6 +83,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	d.marked, d.gone, d.cur = false, false, cur
 	own := *d.asked // what the strategy made of another state does not count for this one
 	d.opts = &own
+	d.r.Now = d.s.now()
 	if d.old, err = d.s.reader.hub(d.ctx, cur); err != nil {
 		return nil, 0, d.s.namedError(d.ctx, cur, err)
 	}
@@ -142,12 +143,15 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	}
 }
 
-// markDeleting sets the deletion time of an object that only its finalizers hold.
+// markDeleting sets the deletion time of an object that only its finalizers hold. One that is set stays, whatever the
+// clock says (it may be another server's), unless it lies ahead because of a grace period, which ends here.
 func (d *deletion) markDeleting(m *meta.ObjectMeta) {
 	if m.DeletionTimestamp == nil && m.Generation > 0 {
 		m.Generation++
 	}
-	if m.DeletionTimestamp == nil || m.DeletionTimestamp.After(d.r.Now) {
+	period := m.DeletionGracePeriodSeconds
+	waits := period != nil && *period > 0 && m.DeletionTimestamp.After(d.r.Now)
+	if m.DeletionTimestamp == nil || waits {
 		m.DeletionTimestamp = &meta.Time{Time: d.r.Now}
 	}
 	zero := int64(0)

@@ -292,3 +292,77 @@ func TestDeleteCollection(t *testing.T) {
 		t.Error("DeleteCollection goes on after the end of its context")
 	}
 }
+
+// TestDeletionTimeStays has a deletion overtaken by another one. It is written last and began first, and maybe by a
+// clock that is behind: the time that clients have seen stays.
+func TestDeletionTimeStays(t *testing.T) {
+	const later = 5 * time.Second
+	for name, behind := range map[string]time.Duration{"one clock": 0, "clocks apart": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			p, clock := &plugin{}, now
+			k := newKit(t, options{chain: admission.Chain{p}})
+			k.cfg.Now = func() time.Time { return clock }
+			k.create(named("a", finalized(hold)))
+			policy := meta.DeletePropagationForeground // changes the object, so that there is something to write
+			p.validate = func(a *admission.Attributes) error {
+				p.validate = nil
+				clock = now.Add(later)
+				if _, err := k.delete("a", meta.DeleteOptions{}); err != nil {
+					t.Error(err)
+				}
+				clock = clock.Add(-behind)
+				return nil
+			}
+			if _, err := k.delete("a", meta.DeleteOptions{PropagationPolicy: &policy}); err != nil {
+				t.Fatal(err)
+			}
+			w := k.get("a")
+			if len(w.Finalizers) != 2 || !w.DeletionTimestamp.Time.Equal(now.Add(later)) || w.Generation != 2 {
+				t.Errorf("got %s, want it in deletion since %v", text(w), now.Add(later))
+			}
+		})
+	}
+}
+
+// TestTimesOfTheTry has writes overtaken: the times that they set are those of the try that is written.
+func TestTimesOfTheTry(t *testing.T) {
+	p, clock := &plugin{}, now
+	k := newKit(t, options{chain: admission.Chain{p}, resource: func(r *registry.ResourceOf[*widget]) {
+		r.Strategy.AllowCreateOnUpdate, r.Strategy.AllowUnconditionalUpdate = true, true
+	}})
+	k.cfg.Now = func() time.Time { return clock }
+	later := now.Add(5 * time.Second)
+	overtake := func(by func()) {
+		clock = now
+		p.validate = func(*admission.Attributes) error {
+			p.validate = nil
+			by()
+			clock = later
+			return nil
+		}
+	}
+
+	k.create(named("slow", graceful(30)))
+	overtake(func() {
+		if _, err := k.change("slow", colored("red")); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := k.delete("slow", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if w := k.get("slow"); !w.DeletionTimestamp.Time.Equal(later.Add(30 * time.Second)) {
+		t.Errorf("got %s, want it to have 30 s from %v", text(w), later)
+	}
+
+	k.create(named("a"))
+	overtake(func() {
+		if _, err := k.delete("a", meta.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	w, created, err := k.put(k.Store, named("a", colored("red")))
+	if err != nil || !created || !w.CreationTimestamp.Time.Equal(later) {
+		t.Errorf("PUT of what was deleted meanwhile: %s, created %v, %v, want it created at %v", text(w), created, err, later)
+	}
+}

@@ -268,7 +268,7 @@ func (s *Store) decode(ctx context.Context, enc request.Encoded) (meta.Object, e
 	return kind.ToHub(ctx, s.kind, decoded.Object)
 }
 
-// now is the time that this request's writes carry.
+// now is the time that a try of a write carries.
 func (s *Store) now() time.Time {
 	now := time.Now
 	if s.cfg.Now != nil {

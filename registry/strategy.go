@@ -13,7 +13,7 @@ import (
 
 // Request is what a strategy may know of the request that it serves.
 type Request struct {
-	Now       time.Time // UTC, whole seconds
+	Now       time.Time // of the present try of a write, not of the request; UTC, whole seconds
 	User      *request.User
 	Namespace string
 	DryRun    bool

@@ -19,7 +19,8 @@ import (
 //	default    what it leaves out
 //	own        drop what the client says about who owns which fields (disown)
 //	convert    to the hub
-//	mutate     admission changes the object; what comes from outside is completed with defaults again
+//	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
+//	           repeat are dropped
 //	reserve    take what is counted outside of the object                                           (finish)
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
 //	prepare    the strategy and the store fill in what the server owns
@@ -50,7 +51,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 		request Request
 		attrs   admission.Attributes
 	}
-	own.request = Request{Now: s.now(), User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
+	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
 	own.attrs = s.attributes(req, op)
 	own.write = write{s: s, req: req, r: &own.request, attrs: &own.attrs}
 	return &own.write
@@ -105,6 +106,9 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 		return err
 	}
 	w.obj = w.attrs.Object
+	if warning := meta.DropRepeatedOwners(w.obj.GetObjectMeta(), true); warning != "" {
+		w.attrs.Warn(warning)
+	}
 	if w.s.project != nil {
 		return w.project()
 	}
@@ -175,6 +179,7 @@ func (w *write) wrongUID(have meta.UID) error {
 
 // finish takes the object from admission's hands to the bytes to store.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
+	w.r.Now = w.s.now() // of this try: the one before may have waited long, and others have written since
 	if err := w.reserve(ctx, w.obj, w.old); err != nil {
 		return nil, err
 	}

@@ -97,6 +97,11 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	if decoded.GVK != e.res.Kind {
 		return nil, e.wrongKind(decoded.GVK, body)
 	}
+	if obj, ok := decoded.Object.(meta.Object); ok {
+		if warning := meta.DropRepeatedOwners(obj.GetObjectMeta(), false); warning != "" {
+			info.Warn(warning)
+		}
+	}
 	return decoded.Object, nil
 }
 

@@ -240,6 +240,22 @@ func TestCreateAndUpdateBodies(t *testing.T) {
 	}
 }
 
+func TestRepeatedOwnersWarn(t *testing.T) {
+	owner := `{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"}`
+	body := `{"metadata":{"name":"a","ownerReferences":[` + owner + "," + owner + `]}}`
+	for method, target := range map[string]string{"POST": maps, "PUT": maps + "/a"} {
+		f := &fake{objects: []request.Encoded{configMap("a", "v")}}
+		r, info := parsed(t, method, target, body)
+		core(t, f).ServeHTTP(httptest.NewRecorder(), r)
+		if len(info.Warnings) != 1 || !strings.HasSuffix(info.Warnings[0], "duplicate UID(s) observed: u") {
+			t.Errorf("%s: warnings: got %q", method, info.Warnings)
+		}
+		if f.body == nil || len(f.body.GetObjectMeta().OwnerReferences) != 1 {
+			t.Errorf("%s: got %v, want one owner", method, f.body)
+		}
+	}
+}
+
 func TestUnknownFieldsWarn(t *testing.T) {
 	r, info := parsed(t, "POST", maps, `{"metadata":{"name":"a"},"x":1,"data":{"a":"1","a":"2"}}`)
 	core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(httptest.NewRecorder(), r)

@@ -69,16 +69,16 @@ func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
 	size := 0
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
-	for _, key := range sortedKeys(cm.Data) {
+	for key, value := range field.Entries(&errs, cm.Data) {
 		errs = append(errs, invalid(data.Key(key), key, names.IsConfigMapKey(key))...)
 		if _, ok := cm.BinaryData[key]; ok {
 			errs = append(errs, field.Invalid(data.Key(key), key, "duplicate of key present in binaryData"))
 		}
-		size += len(cm.Data[key])
+		size += len(value)
 	}
-	for _, key := range sortedKeys(cm.BinaryData) {
+	for key, value := range field.Entries(&errs, cm.BinaryData) {
 		errs = append(errs, invalid(binary.Key(key), key, names.IsConfigMapKey(key))...)
-		size += len(cm.BinaryData[key])
+		size += len(value)
 	}
 	if size > maxData {
 		errs = append(errs, field.TooLong(field.NewPath(""), "", maxData))
@@ -139,9 +139,9 @@ func checkSecret(s *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("data")
 	size := 0
-	for _, key := range sortedKeys(s.Data) {
+	for key, value := range field.Entries(&errs, s.Data) {
 		errs = append(errs, invalid(p.Key(key), key, names.IsConfigMapKey(key))...)
-		size += len(s.Data[key])
+		size += len(value)
 	}
 	if size > maxData {
 		errs = append(errs, field.TooLong(p, "", maxData))

@@ -37,8 +37,8 @@ func (c *podCheck) checkContainers(p *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i := range c.spec.Containers {
-		ctr, p := &c.spec.Containers[i], p.Index(i)
+	for i, ctr := range field.Each(&errs, c.spec.Containers) {
+		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
 		if !seen.add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
@@ -76,8 +76,8 @@ func (c *podCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		seen.add(c.spec.Containers[i].Name)
 	}
 	all := p
-	for i := range c.spec.InitContainers {
-		ctr, p := &c.spec.InitContainers[i], p.Index(i)
+	for i, ctr := range field.Each(&errs, c.spec.InitContainers) {
+		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
 		if ctr.Name != "" && !seen.add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
@@ -112,8 +112,8 @@ func (c *podCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 			others.add(list[i].Name)
 		}
 	}
-	for i := range c.spec.EphemeralContainers {
-		ec, p := &c.spec.EphemeralContainers[i], p.Index(i)
+	for i, ec := range field.Each(&errs, c.spec.EphemeralContainers) {
+		p := p.Index(i)
 		ctr := (*corev1.Container)(&ec.EphemeralContainerCommon)
 		errs = append(errs, c.checkContainer(p, ctr)...)
 		errs = append(errs, untrimmedImage(p, ctr)...)
@@ -146,7 +146,7 @@ func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList 
 	}) {
 		errs = append(errs, field.Forbidden(p.Child(f), msg))
 	}
-	for i, m := range ctr.VolumeMounts {
+	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
 		at := p.Child("volumeMounts").Index(i)
 		if m.SubPath != "" {
 			errs = append(errs, field.Forbidden(at.Child("subPath"), msg))
@@ -163,6 +163,14 @@ func untrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
+}
+
+func untrimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	for i, ctr := range field.Each(&errs, list) {
+		errs = append(errs, untrimmedImage(p.Index(i), ctr)...)
+	}
+	return errs
 }
 
 // Limits of restart rules.
@@ -182,7 +190,7 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
 		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
 	}
-	for i, rule := range ctr.RestartPolicyRules {
+	for i, rule := range field.Each(&errs, ctr.RestartPolicyRules) {
 		p := rules.Index(i)
 		errs = append(errs, supported(p.Child("action"), rule.Action,
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)...)
@@ -203,7 +211,7 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, podPolicy corev1.RestartPolicy) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i, policy := range policies {
+	for i, policy := range field.Each(&errs, policies) {
 		if !seen.add(string(policy.ResourceName)) {
 			errs = append(errs, field.Duplicate(p.Index(i), policy.ResourceName))
 		}
@@ -219,7 +227,7 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i, port := range ports {
+	for i, port := range field.Each(&errs, ports) {
 		p := p.Index(i)
 		if port.Name != "" {
 			if msgs := names.IsValidPortName(port.Name); len(msgs) > 0 {
@@ -247,8 +255,8 @@ var protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev
 func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i := range list {
-		for j, port := range list[i].Ports {
+	for i, ctr := range field.Each(&errs, list) {
+		for j, port := range field.Each(&errs, ctr.Ports) {
 			if port.HostPort == 0 {
 				continue
 			}
@@ -317,7 +325,7 @@ func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
 	errs := required(p.Child("path"), a.Path)
 	errs = append(errs, portReference(p.Child("port"), a.Port)...)
 	errs = append(errs, supported(p.Child("scheme"), a.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
-	for _, h := range a.HTTPHeaders {
+	for _, h := range field.Each(&errs, a.HTTPHeaders) {
 		errs = append(errs, invalid(p.Child("httpHeaders"), h.Name, names.IsHTTPHeaderName(h.Name))...)
 	}
 	return errs

@@ -103,9 +103,9 @@ func diffLines(a, b []string) []edit {
 }
 
 func diffMiddle(a, b []string) []edit {
-	common := make([][]int, len(a)+1) // common[i][j]: length of the common subsequence of a[i:] and b[j:]
+	common := make([][]uint16, len(a)+1) // common[i][j]: length of the common subsequence of a[i:] and b[j:]
 	for i := range common {
-		common[i] = make([]int, len(b)+1)
+		common[i] = make([]uint16, len(b)+1)
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {

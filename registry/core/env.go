@@ -13,8 +13,8 @@ import (
 
 func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
-	for i := range vars {
-		v, p := &vars[i], p.Index(i)
+	for i, v := range field.Each(&errs, vars) {
+		p := p.Index(i)
 		if v.Name == "" {
 			errs = append(errs, field.Required(p.Child("name"), ""))
 		} else {
@@ -82,7 +82,7 @@ func checkFileKeyRef(p *field.Path, ref *corev1.FileKeySelector) field.ErrorList
 
 func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
 	var errs field.ErrorList
-	for i, source := range sources {
+	for i, source := range field.Each(&errs, sources) {
 		at, n := p.Index(i), 0
 		if source.Prefix != "" {
 			errs = append(errs, invalid(at.Child("prefix"), source.Prefix, names.IsRelaxedEnvVarName(source.Prefix))...)

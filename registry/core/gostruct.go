@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,12 +11,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// goJSON renders a value of the API as kube-apiserver shows it in messages. That server validates a second, internal
-// set of types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
-func goJSON(v any) json.RawMessage {
+// goJSON is a value of the API as kube-apiserver shows it in messages. That server validates a second, internal set of
+// types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
+func goJSON(v any) json.Marshaler { return goValue{v} }
+
+// goValue is a value that is rendered when a message shows it.
+type goValue struct{ of any }
+
+// maxGoText bounds what one value is rendered to, in bytes: an element as short as {} stands for a kilobyte of unset
+// fields.
+const maxGoText = 256 << 10
+
+var errGoText = errors.New("the value is too long to be shown")
+
+// MarshalJSON renders the value, or fails if it is too long.
+func (g goValue) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	writeGo(&b, reflect.ValueOf(v))
-	return b.Bytes()
+	writeGo(&b, reflect.ValueOf(g.of))
+	if b.Len() > maxGoText {
+		return nil, errGoText
+	}
+	return b.Bytes(), nil
 }
 
 // podSpecOrder is the order of fields in the internal pod spec, and podContextFields what that keeps in its security
@@ -37,6 +53,9 @@ var (
 )
 
 func writeGo(b *bytes.Buffer, v reflect.Value) {
+	if b.Len() > maxGoText {
+		return // in vain
+	}
 	if !v.IsValid() {
 		b.WriteString("null")
 		return
@@ -96,7 +115,7 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 		return
 	}
 	b.WriteByte('[')
-	for i := range v.Len() {
+	for i := 0; i < v.Len() && b.Len() <= maxGoText; i++ {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -126,15 +145,24 @@ func writePodSpec(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte('}')
 }
 
-// goDiff shows how two values differ, as a unified diff of their indented form.
+// goDiff shows how two values differ, as a unified diff of their indented form. Of values that are too long it is empty.
 func goDiff(old, new any) string {
-	return unifiedDiff(indented(old), indented(new))
+	a, errA := indented(old)
+	b, errB := indented(new)
+	if errA != nil || errB != nil {
+		return ""
+	}
+	return unifiedDiff(a, b)
 }
 
-func indented(v any) []string {
-	var b bytes.Buffer
-	if json.Indent(&b, goJSON(v), "", " ") != nil {
-		return nil
+func indented(v any) ([]string, error) {
+	text, err := goValue{v}.MarshalJSON()
+	if err != nil {
+		return nil, err
 	}
-	return strings.Split(b.String(), "\n")
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", " "); err != nil {
+		return nil, err
+	}
+	return strings.Split(b.String(), "\n"), nil
 }

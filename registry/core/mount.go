@@ -12,9 +12,13 @@ import (
 func (c *podCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	device := func(match func(corev1.VolumeDevice) bool) bool { return slices.ContainsFunc(ctr.VolumeDevices, match) }
-	for i := range ctr.VolumeMounts {
-		m, at := &ctr.VolumeMounts[i], p.Index(i)
+	deviceNames, devicePaths := duplicates{}, duplicates{}
+	for _, d := range ctr.VolumeDevices {
+		deviceNames.add(d.Name)
+		devicePaths.add(d.DevicePath)
+	}
+	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
+		at := p.Index(i)
 		errs = append(errs, required(at.Child("name"), m.Name)...)
 		if c.volumes[m.Name] == nil {
 			errs = append(errs, field.NotFound(at.Child("name"), m.Name))
@@ -23,10 +27,10 @@ func (c *podCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Error
 		if !seen.add(m.MountPath) {
 			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must be unique"))
 		}
-		if device(func(d corev1.VolumeDevice) bool { return d.Name == m.Name }) {
+		if deviceNames[m.Name] {
 			errs = append(errs, field.Invalid(at.Child("name"), m.Name, "must not already exist in volumeDevices"))
 		}
-		if device(func(d corev1.VolumeDevice) bool { return d.DevicePath == m.MountPath }) {
+		if devicePaths[m.MountPath] {
 			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must not already exist as a path in volumeDevices"))
 		}
 		errs = append(errs, checkSubPath(p, at, m)...)
@@ -88,9 +92,16 @@ func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 func (c *podCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seenNames, seenPaths := duplicates{}, duplicates{}
-	mount := func(match func(corev1.VolumeMount) bool) bool { return slices.ContainsFunc(ctr.VolumeMounts, match) }
-	for i := range ctr.VolumeDevices {
-		d, p := &ctr.VolumeDevices[i], p.Index(i)
+	if len(ctr.VolumeDevices) == 0 {
+		return nil
+	}
+	mountNames, mountPaths := duplicates{}, duplicates{}
+	for i := range ctr.VolumeMounts {
+		mountNames.add(ctr.VolumeMounts[i].Name)
+		mountPaths.add(ctr.VolumeMounts[i].MountPath)
+	}
+	for i, d := range field.Each(&errs, ctr.VolumeDevices) {
+		p := p.Index(i)
 		name, path := p.Child("name"), p.Child("devicePath")
 		errs = append(errs, required(name, d.Name)...)
 		if seenNames[d.Name] {
@@ -112,10 +123,10 @@ func (c *podCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.Erro
 		} else {
 			seenPaths.add(d.DevicePath)
 		}
-		if mount(func(m corev1.VolumeMount) bool { return m.Name == d.Name }) {
+		if mountNames[d.Name] {
 			errs = append(errs, field.Invalid(name, d.Name, "must not already exist in volumeMounts"))
 		}
-		if mount(func(m corev1.VolumeMount) bool { return m.MountPath == d.DevicePath }) {
+		if mountPaths[d.DevicePath] {
 			errs = append(errs, field.Invalid(path, d.DevicePath, "must not already exist as a path in volumeMounts"))
 		}
 		if d.Name != "" {

@@ -68,8 +68,8 @@ func namespaces() registry.Resource {
 func checkNamespaceFinalizers(ns *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "finalizers")
-	for _, name := range ns.Spec.Finalizers {
-		errs = append(errs, finalizerName(p, string(name))...)
+	for _, name := range field.Each(&errs, ns.Spec.Finalizers) {
+		errs = append(errs, finalizerName(p, string(*name))...)
 	}
 	return errs
 }
@@ -78,8 +78,8 @@ func checkNamespaceFinalizers(ns *corev1.Namespace) field.ErrorList {
 func checkFinalized(ns *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "finalizers")
-	for i, name := range ns.Spec.Finalizers {
-		errs = append(errs, finalizerName(p.Index(i), string(name))...)
+	for i, name := range field.Each(&errs, ns.Spec.Finalizers) {
+		errs = append(errs, finalizerName(p.Index(i), string(*name))...)
 	}
 	return errs
 }

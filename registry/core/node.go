@@ -53,9 +53,9 @@ func checkNode(n *corev1.Node) field.ErrorList {
 	errs = append(errs, checkNodeResources(n)...)
 	p := field.NewPath("spec", "podCIDRs")
 	families := 0
-	for i, cidr := range n.Spec.PodCIDRs {
-		prefix, msgs := names.ParseCIDR(cidr, true)
-		errs = append(errs, invalid(p.Index(i), cidr, msgs)...)
+	for i, cidr := range field.Each(&errs, n.Spec.PodCIDRs) {
+		prefix, msgs := names.ParseCIDR(*cidr, true)
+		errs = append(errs, invalid(p.Index(i), *cidr, msgs)...)
 		if prefix.IsValid() && prefix.Addr().Is4() {
 			families |= 1
 		} else {
@@ -71,8 +71,8 @@ func checkNode(n *corev1.Node) field.ErrorList {
 func checkNodeResources(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	amounts := func(p *field.Path, list corev1.ResourceList) {
-		for _, name := range sortedKeys(list) {
-			errs = append(errs, resourceAmount(p.Key(string(name)), name, list[name])...)
+		for name, amount := range field.Entries(&errs, list) {
+			errs = append(errs, resourceAmount(p.Key(string(name)), name, amount)...)
 		}
 	}
 	amounts(field.NewPath("status", "capacity"), n.Status.Capacity)
@@ -83,7 +83,7 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i, t := range taints {
+	for i, t := range field.Each(&errs, taints) {
 		p := p.Index(i)
 		errs = append(errs, qualifiedName(p.Child("key"), t.Key)...)
 		if msgs := names.IsValidLabelValue(t.Value); len(msgs) > 0 {
@@ -102,11 +102,11 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
 	seen := make(map[corev1.NodeAddress]bool)
-	for i, address := range n.Status.Addresses {
-		if seen[address] {
+	for i, address := range field.Each(&errs, n.Status.Addresses) {
+		if seen[*address] {
 			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), goJSON(address)))
 		}
-		seen[address] = true
+		seen[*address] = true
 	}
 	spec := field.NewPath("spec")
 	if len(old.Spec.PodCIDRs) > 0 && !slices.Equal(n.Spec.PodCIDRs, old.Spec.PodCIDRs) {

@@ -169,13 +169,12 @@ func (c PodCheck) pod(pod *corev1.Pod) field.ErrorList {
 	errs := podAnnotations(field.NewPath("metadata", "annotations"), pod)
 	errs = append(errs, c.Spec(p, &pod.Spec, &pod.ObjectMeta)...)
 	if pod.Spec.ServiceAccountName == "" {
-		for i := range pod.Spec.Volumes {
-			projected := pod.Spec.Volumes[i].Projected
-			if projected == nil {
+		for i, volume := range field.Each(&errs, pod.Spec.Volumes) {
+			if volume.Projected == nil {
 				continue
 			}
-			for j := range projected.Sources {
-				if projected.Sources[j].ServiceAccountToken != nil {
+			for j, source := range field.Each(&errs, volume.Projected.Sources) {
+				if source.ServiceAccountToken != nil {
 					at := p.Child("volumes").Index(i).Child("projected", "sources").Index(j)
 					errs = append(errs, field.Forbidden(at.Child("serviceAccountToken"),
 						"must not be specified when serviceAccountName is not set"))
@@ -183,13 +182,9 @@ func (c PodCheck) pod(pod *corev1.Pod) field.ErrorList {
 			}
 		}
 	}
-	for i := range pod.Spec.Containers {
-		errs = append(errs, untrimmedImage(p.Child("containers").Index(i), &pod.Spec.Containers[i])...)
-	}
-	for i := range pod.Spec.InitContainers {
-		errs = append(errs, untrimmedImage(p.Child("initContainers").Index(i), &pod.Spec.InitContainers[i])...)
-	}
-	return errs
+	images := untrimmedImages(p.Child("containers"), pod.Spec.Containers)
+	images = append(images, untrimmedImages(p.Child("initContainers"), pod.Spec.InitContainers)...)
+	return append(errs, images...)
 }
 
 func podAnnotations(p *field.Path, pod *corev1.Pod) field.ErrorList {

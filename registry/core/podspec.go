@@ -26,7 +26,7 @@ type podCheck struct {
 	spec    *corev1.PodSpec
 	meta    *meta.ObjectMeta
 	volumes map[string]*corev1.VolumeSource // those that are valid, by name
-	claims  []string                        // names of resource claims
+	claims  claimNames
 }
 
 // Spec returns what is wrong with a spec. m is the metadata of the pod or template.
@@ -47,10 +47,7 @@ func (c PodCheck) Spec(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) 
 	errs = append(errs, pc.checkPodSecurity(p)...)
 	errs = append(errs, checkAffinity(p.Child("affinity"), spec.Affinity)...)
 	errs = append(errs, checkDNSConfig(p.Child("dnsConfig"), spec.DNSConfig, spec.DNSPolicy)...)
-	for i, gate := range spec.ReadinessGates {
-		p := p.Child("readinessGates").Index(i).Child("conditionType")
-		errs = append(errs, qualifiedName(p, string(gate.ConditionType))...)
-	}
+	errs = append(errs, checkReadinessGates(p.Child("readinessGates"), spec.ReadinessGates)...)
 	errs = append(errs, checkSchedulingGates(p.Child("schedulingGates"), spec.SchedulingGates)...)
 	errs = append(errs, checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
 	errs = append(errs, pc.checkHostProcess(p)...)
@@ -80,13 +77,7 @@ func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
 	plain("hostname", spec.Hostname, label)
 	plain("subdomain", spec.Subdomain, label)
 	errs = append(errs, checkTolerations(p.Child("tolerations"), spec.Tolerations)...)
-	for _, alias := range spec.HostAliases {
-		p := p.Child("hostAliases")
-		errs = append(errs, invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
-		for _, name := range alias.Hostnames {
-			errs = append(errs, subdomain(p.Child("hostnames"), name)...)
-		}
-	}
+	errs = append(errs, checkHostAliases(p.Child("hostAliases"), spec.HostAliases)...)
 	plain("priorityClassName", spec.PriorityClassName, subdomain)
 	if spec.RuntimeClassName != nil {
 		errs = append(errs, subdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
@@ -94,6 +85,17 @@ func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
 	if spec.PreemptionPolicy != nil {
 		errs = append(errs, oneOf(p.Child("preemptionPolicy"), *spec.PreemptionPolicy,
 			corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	return errs
+}
+
+func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList {
+	var errs field.ErrorList
+	for _, alias := range field.Each(&errs, aliases) {
+		errs = append(errs, invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
+		for _, name := range field.Each(&errs, alias.Hostnames) {
+			errs = append(errs, subdomain(p.Child("hostnames"), *name)...)
+		}
 	}
 	return errs
 }
@@ -125,8 +127,8 @@ func (c *podCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 	if !c.spec.HostNetwork {
 		return nil
 	}
-	for i := range c.spec.Containers {
-		for j, port := range c.spec.Containers[i].Ports {
+	for i, ctr := range field.Each(&errs, c.spec.Containers) {
+		for j, port := range field.Each(&errs, ctr.Ports) {
 			if (c.Pod || port.HostPort != 0) && port.HostPort != port.ContainerPort {
 				at := p.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
 				errs = append(errs, field.Invalid(at, port.HostPort, "must match `containerPort` when `hostNetwork` is true"))
@@ -139,9 +141,9 @@ func (c *podCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 func (c *podCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i := range c.spec.ResourceClaims {
-		claim, p := &c.spec.ResourceClaims[i], p.Index(i)
-		c.claims = append(c.claims, claim.Name)
+	c.claims = newClaimNames(c.spec.ResourceClaims)
+	for i, claim := range field.Each(&errs, c.spec.ResourceClaims) {
+		p := p.Index(i)
 		errs = append(errs, required(p.Child("name"), claim.Name)...)
 		if claim.Name != "" {
 			if !seen.add(claim.Name) {
@@ -197,8 +199,8 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 		errs = append(errs, field.Invalid(servers, config.Nameservers,
 			fmt.Sprintf("must not have more than %d nameservers", maxNameservers)))
 	}
-	for i, ip := range config.Nameservers {
-		errs = append(errs, invalid(servers.Index(i), ip, names.IsValidLegacyIP(ip, true))...)
+	for i, ip := range field.Each(&errs, config.Nameservers) {
+		errs = append(errs, invalid(servers.Index(i), *ip, names.IsValidLegacyIP(*ip, true))...)
 	}
 	if len(config.Searches) > maxSearches {
 		errs = append(errs, field.Invalid(searches, config.Searches,
@@ -208,14 +210,14 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 		errs = append(errs, field.Invalid(searches, config.Searches, fmt.Sprintf(
 			"must not have more than %d characters (including spaces) in the search list", maxSearchChars)))
 	}
-	for i, search := range config.Searches {
-		if search == "." {
+	for i, name := range field.Each(&errs, config.Searches) {
+		if *name == "." {
 			continue
 		}
-		search = strings.TrimSuffix(search, ".")
+		search := strings.TrimSuffix(*name, ".")
 		errs = append(errs, invalid(searches.Index(i), search, names.IsDNS1123SubdomainWithUnderscore(search))...)
 	}
-	for i, option := range config.Options {
+	for i, option := range field.Each(&errs, config.Options) {
 		if option.Name == "" {
 			errs = append(errs, field.Required(p.Child("options").Index(i), "must not be empty"))
 		}
@@ -223,10 +225,18 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 	return errs
 }
 
+func checkReadinessGates(p *field.Path, gates []corev1.PodReadinessGate) field.ErrorList {
+	var errs field.ErrorList
+	for i, gate := range field.Each(&errs, gates) {
+		errs = append(errs, qualifiedName(p.Index(i).Child("conditionType"), string(gate.ConditionType))...)
+	}
+	return errs
+}
+
 func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i, gate := range gates {
+	for i, gate := range field.Each(&errs, gates) {
 		errs = append(errs, qualifiedName(p.Index(i), gate.Name)...)
 		if !seen.add(gate.Name) {
 			errs = append(errs, field.Duplicate(p.Index(i), gate.Name))
@@ -260,6 +270,9 @@ func (c *podCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpe
 	}
 	add(p, list(c.spec, nil))
 	for p, ctr := range containers(p, c.spec) {
+		if errs.Full() {
+			break
+		}
 		if ctr.SecurityContext != nil {
 			add(p.Child("securityContext"), list(nil, ctr.SecurityContext))
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme"
@@ -78,9 +77,9 @@ func imagesUpdate(p *field.Path, now, was []corev1.Container) (errs field.ErrorL
 	if len(now) != len(was) {
 		return field.ErrorList{field.Forbidden(p, "pod updates may not add or remove containers")}, true
 	}
-	for i := range now {
-		errs = append(errs, required(p.Index(i).Child("image"), now[i].Image)...)
-		errs = append(errs, untrimmedImage(p.Index(i), &now[i])...)
+	for i, ctr := range field.Each(&errs, now) {
+		errs = append(errs, required(p.Index(i).Child("image"), ctr.Image)...)
+		errs = append(errs, untrimmedImage(p.Index(i), ctr)...)
 	}
 	return errs, false
 }
@@ -102,11 +101,13 @@ func deadlineUpdate(p *field.Path, now, was *int64) (errs field.ErrorList, stop 
 
 // tolerationsUpdate lets tolerations be added, and their times be changed.
 func tolerationsUpdate(p *field.Path, now, was []corev1.Toleration) field.ErrorList {
-	for _, old := range was {
-		if !slices.ContainsFunc(now, func(t corev1.Toleration) bool {
-			t.TolerationSeconds = old.TolerationSeconds
-			return t == old
-		}) {
+	kept := make(map[corev1.Toleration]bool, len(now))
+	for _, t := range now {
+		t.TolerationSeconds = nil
+		kept[t] = true
+	}
+	for _, t := range was {
+		if t.TolerationSeconds = nil; !kept[t] {
 			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
@@ -115,8 +116,12 @@ func tolerationsUpdate(p *field.Path, now, was []corev1.Toleration) field.ErrorL
 
 func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
-	for i, gate := range now {
-		if !slices.Contains(was, gate) {
+	known := duplicates{}
+	for _, gate := range was {
+		known.add(gate.Name)
+	}
+	for i, gate := range field.Each(&errs, now) {
+		if !known[gate.Name] {
 			errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
 				fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name)))
 		}
@@ -181,7 +186,7 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 		return field.ErrorList{field.Invalid(p, goJSON(after), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
 	}
 	var errs field.ErrorList
-	for i := range before {
+	for i := range field.Each(&errs, before) {
 		switch {
 		case len(before[i].MatchExpressions) == 0 && len(before[i].MatchFields) == 0:
 			if len(after[i].MatchExpressions) > 0 || len(after[i].MatchFields) > 0 {
@@ -202,9 +207,9 @@ func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
 
 func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 	var errs field.ErrorList
-	for _, key := range sortedKeys(old.Annotations) {
+	for key, was := range field.Entries(&errs, old.Annotations) {
 		now, ok := pod.Annotations[key]
-		if ok && now == old.Annotations[key] {
+		if ok && now == was {
 			continue
 		}
 		switch {
@@ -214,7 +219,7 @@ func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update mirror pod annotation"))
 		}
 	}
-	for _, key := range sortedKeys(pod.Annotations) {
+	for key := range field.Entries(&errs, pod.Annotations) {
 		if _, ok := old.Annotations[key]; ok {
 			continue
 		}
@@ -233,7 +238,7 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
 	p := field.NewPath("status")
 	s, was := &pod.Status, &old.Status
-	for i, c := range s.Conditions {
+	for i, c := range field.Each(&errs, s.Conditions) {
 		switch c.Type {
 		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
 		default:
@@ -245,9 +250,9 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	}
 	errs = append(errs, immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
-		func(name string, exit int32) bool { return mayRestart(&old.Spec, old.Spec.Containers, name, exit) })...)
+		restartRules(&old.Spec, old.Spec.Containers))...)
 	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
-		func(name string, exit int32) bool { return mayRestart(&old.Spec, old.Spec.InitContainers, name, exit) })...)
+		restartRules(&old.Spec, old.Spec.InitContainers))...)
 	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
 		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
 	var podIPs, hostIPs []string
@@ -261,42 +266,42 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	return append(errs, statusIPs(p.Child("hostIPs"), hostIPs, goJSON(s.HostIPs))...)
 }
 
-// mayRestart reports whether a container that has ended with an exit status may run again.
-func mayRestart(spec *corev1.PodSpec, list []corev1.Container, name string, exit int32) bool {
-	policy := spec.RestartPolicy
+// restartRules returns what says whether a container that has ended with an exit status may run again.
+func restartRules(spec *corev1.PodSpec, list []corev1.Container) func(name string, exit int32) bool {
+	own := make(map[string]corev1.RestartPolicy, len(list))
 	for i := range list {
-		if list[i].Name != name {
-			continue
-		}
-		if len(list[i].RestartPolicyRules) > 0 {
-			return true
-		}
-		if list[i].RestartPolicy != nil {
-			policy = corev1.RestartPolicy(*list[i].RestartPolicy)
+		switch ctr := &list[i]; {
+		case len(ctr.RestartPolicyRules) > 0:
+			own[ctr.Name] = corev1.RestartPolicyAlways
+		case ctr.RestartPolicy != nil:
+			own[ctr.Name] = corev1.RestartPolicy(*ctr.RestartPolicy)
 		}
 	}
-	switch policy {
-	case corev1.RestartPolicyAlways:
-		return true
-	case corev1.RestartPolicyOnFailure:
-		return exit != 0
+	return func(name string, exit int32) bool {
+		policy, ok := own[name]
+		if !ok {
+			policy = spec.RestartPolicy
+		}
+		return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && exit != 0
 	}
-	return false
 }
 
 // stateUpdate keeps containers that have ended for good from running again.
 func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
 	var errs field.ErrorList
-	for i := range was {
-		ended := was[i].State.Terminated
-		if ended == nil || restarts(was[i].Name, ended.ExitCode) {
+	running := make(map[string][]int, len(now)) // where the containers of a name are that have not ended
+	for i := range now {
+		if now[i].State.Terminated == nil {
+			running[now[i].Name] = append(running[now[i].Name], i)
+		}
+	}
+	for _, c := range field.Each(&errs, was) {
+		ended := c.State.Terminated
+		if ended == nil || restarts(c.Name, ended.ExitCode) {
 			continue
 		}
-		for j := range now {
-			if now[j].Name == was[i].Name && now[j].State.Terminated == nil {
-				errs = append(errs, field.Forbidden(p.Index(j).Child("state"),
-					"may not be transitioned to non-terminated state"))
-			}
+		for _, i := range field.Each(&errs, running[c.Name]) {
+			errs = append(errs, field.Forbidden(p.Index(*i).Child("state"), "may not be transitioned to non-terminated state"))
 		}
 	}
 	return errs
@@ -306,9 +311,9 @@ func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func
 func statusIPs(p *field.Path, ips []string, shown any) field.ErrorList {
 	var errs field.ErrorList
 	var parsed []netip.Addr
-	for i, text := range ips {
-		ip, msgs := names.ParseIP(text, true)
-		errs = append(errs, invalid(p.Index(i), text, msgs)...)
+	for i, text := range field.Each(&errs, ips) {
+		ip, msgs := names.ParseIP(*text, true)
+		errs = append(errs, invalid(p.Index(i), *text, msgs)...)
 		if len(msgs) == 0 {
 			parsed = append(parsed, ip)
 		}

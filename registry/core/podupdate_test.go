@@ -170,6 +170,27 @@ func TestPodWarnings(t *testing.T) {
 	}
 }
 
+// TestManyPodWarnings: of a variable that is set without end, as much is told as a client is sent.
+func TestManyPodWarnings(t *testing.T) {
+	pod := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	const many = 40_000
+	ctr := &pod.Spec.Containers[0]
+	for range many {
+		ctr.Env = append(ctr.Env, corev1.EnvVar{Name: "A", Value: "b"})
+		ctr.Ports = append(ctr.Ports, corev1.ContainerPort{ContainerPort: 80})
+		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{})
+	}
+	var got []string
+	allocs := testing.AllocsPerRun(1, func() { got = PodWarnings(nil, &pod.Spec, &pod.ObjectMeta) })
+	if len(got) > maxPodWarnings || allocs > 50*maxPodWarnings {
+		t.Errorf("got %d warnings with %v allocations", len(got), allocs)
+	}
+	// What is left out would not be sent: warnings of this length fill more than the headers.
+	if sum := len(strings.Join(got, "")); sum < 4<<10 {
+		t.Errorf("got warnings of %d bytes", sum)
+	}
+}
+
 func TestUnifiedDiff(t *testing.T) {
 	for _, tt := range []struct{ name, a, b, want string }{
 		{"equal", "a b c", "a b c", ""},

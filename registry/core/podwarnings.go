@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -15,8 +16,28 @@ type podWarner struct {
 	list []string
 }
 
+// maxPodWarnings are more than a client is sent: see request.Info.
+const maxPodWarnings = 100
+
+// full says that nobody wants to hear more.
+func (w *podWarner) full() bool { return len(w.list) >= maxPodWarnings }
+
 func (w *podWarner) add(p *field.Path, format string, args ...any) {
+	if w.full() {
+		return
+	}
 	w.list = append(w.list, p.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// each yields the elements of a list until there are enough warnings.
+func each[T any](w *podWarner, list []T) iter.Seq2[int, *T] {
+	return func(yield func(int, *T) bool) {
+		for i := range list {
+			if w.full() || !yield(i, &list[i]) {
+				return
+			}
+		}
+	}
 }
 
 // PodWarnings returns warnings about a pod or template at p, nil for the root, in a stable order.
@@ -33,6 +54,9 @@ func PodWarnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []stri
 		w.amounts(s.Child("resources", "requests"), spec.Resources.Requests)
 	}
 	for p, ctr := range containers(s, spec) {
+		if w.full() {
+			break
+		}
 		w.container(p, ctr)
 	}
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
@@ -58,7 +82,7 @@ func (w *podWarner) labels(s *field.Path) {
 		}
 	}
 	term := func(p *field.Path, t *corev1.NodeSelectorTerm) {
-		for i, e := range t.MatchExpressions {
+		for i, e := range each(w, t.MatchExpressions) {
 			if msg, ok := oldNodeLabels[e.Key]; ok {
 				w.add(p.Child("matchExpressions").Index(i).Child("key"), "%s is %s", e.Key, msg)
 			}
@@ -67,17 +91,15 @@ func (w *podWarner) labels(s *field.Path) {
 	if n := nodeAffinity(w.spec); n != nil {
 		p := s.Child("affinity", "nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
-			for i := range r.NodeSelectorTerms {
-				at := p.Child(hardTerms, "nodeSelectorTerms").Index(i)
-				term(at, &r.NodeSelectorTerms[i])
+			for i, t := range each(w, r.NodeSelectorTerms) {
+				term(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t)
 			}
 		}
-		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			at := p.Child(softTerms).Index(i).Child("preference")
-			term(at, &n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
+		for i, t := range each(w, n.PreferredDuringSchedulingIgnoredDuringExecution) {
+			term(p.Child(softTerms).Index(i).Child("preference"), &t.Preference)
 		}
 	}
-	for i, c := range w.spec.TopologySpreadConstraints {
+	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
 		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), "%s is %s", c.TopologyKey, msg)
 		}
@@ -99,8 +121,8 @@ func (w *podWarner) annotations(p *field.Path, m *meta.ObjectMeta) {
 }
 
 func (w *podWarner) volumes(p *field.Path) {
-	for i := range w.spec.Volumes {
-		v, p := &w.spec.Volumes[i], p.Index(i)
+	for i, v := range each(w, w.spec.Volumes) {
+		p := p.Index(i)
 		for _, old := range []struct {
 			name string
 			set  bool
@@ -132,7 +154,7 @@ func (w *podWarner) volumes(p *field.Path) {
 // lists warns of entries that hide each other when they are merged by key.
 func (w *podWarner) lists(s *field.Path) {
 	seen := make(map[string]int)
-	for i, alias := range w.spec.HostAliases {
+	for i, alias := range each(w, w.spec.HostAliases) {
 		if first, ok := seen[alias.IP]; ok {
 			w.add(s.Child("hostAliases").Index(i).Child("ip"), "duplicate ip %q with %s", alias.IP,
 				s.Child("hostAliases").Index(first).Child("ip"))
@@ -141,7 +163,7 @@ func (w *podWarner) lists(s *field.Path) {
 		}
 	}
 	refs := duplicates{}
-	for i, ref := range w.spec.ImagePullSecrets {
+	for i, ref := range each(w, w.spec.ImagePullSecrets) {
 		p := s.Child("imagePullSecrets").Index(i)
 		switch {
 		case ref.Name == "":
@@ -166,7 +188,7 @@ func (w *podWarner) amounts(p *field.Path, list corev1.ResourceList) {
 
 func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
 	env := duplicates{}
-	for i, v := range ctr.Env {
+	for i, v := range each(w, ctr.Env) {
 		if !env.add(v.Name) {
 			w.add(p.Child("env").Index(i), "hides previous definition of %q, which may be dropped when using apply", v.Name)
 		}
@@ -178,7 +200,7 @@ func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
 		port     int32
 	}
 	ports := make(map[key]int)
-	for i, port := range ctr.Ports {
+	for i, port := range each(w, ctr.Ports) {
 		k := key{port.Protocol, port.ContainerPort}
 		if first, ok := ports[k]; ok {
 			w.add(p.Child("ports").Index(i), "duplicate port definition with %s", p.Child("ports").Index(first))
@@ -192,11 +214,14 @@ func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
 func (w *podWarner) selectors(s *field.Path) {
 	const msg = "a null labelSelector results in matching no pod"
 	for t := range podTerms(s.Child("affinity"), w.spec.Affinity) {
+		if w.full() {
+			return
+		}
 		if t.LabelSelector == nil {
 			w.add(t.path.Child("labelSelector"), msg)
 		}
 	}
-	for i, c := range w.spec.TopologySpreadConstraints {
+	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
 		if c.LabelSelector == nil {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("labelSelector"), msg)
 		}

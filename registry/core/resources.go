@@ -92,7 +92,25 @@ func resourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) fi
 // resource claims.
 type requirements struct {
 	nameRule func(*field.Path, corev1.ResourceName) field.ErrorList
-	claims   []string
+	claims   claimNames
+}
+
+// claimNames are the names of the resource claims of a pod.
+type claimNames struct {
+	known duplicates
+	list  string // as messages show it
+}
+
+func newClaimNames(claims []corev1.PodResourceClaim) claimNames {
+	if len(claims) == 0 {
+		return claimNames{}
+	}
+	c := claimNames{known: duplicates{}}
+	for i := range claims {
+		c.known.add(claims[i].Name)
+	}
+	c.list = field.Cut(strings.Join(sortedKeys(c.known), ", "), field.MaxText)
+	return c
 }
 
 func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field.ErrorList {
@@ -105,11 +123,10 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
-	for _, name := range sortedKeys(r.Limits) {
-		each(limits.Key(string(name)), name, r.Limits[name])
+	for name, q := range field.Entries(&errs, r.Limits) {
+		each(limits.Key(string(name)), name, q)
 	}
-	for _, name := range sortedKeys(r.Requests) {
-		q := r.Requests[name]
+	for name, q := range field.Entries(&errs, r.Requests) {
 		each(requests.Key(string(name)), name, q)
 		limit, ok := r.Limits[name]
 		switch {
@@ -133,7 +150,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i, claim := range claims {
+	for i, claim := range field.Each(&errs, claims) {
 		p := p.Index(i)
 		if claim.Name == "" {
 			errs = append(errs, field.Required(p, ""))
@@ -147,13 +164,13 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 		if seen[claim.Name] || !seen.add(key) {
 			errs = append(errs, field.Duplicate(p, key))
 		}
-		if !slices.Contains(c.claims, claim.Name) {
+		if !c.claims.known[claim.Name] {
 			err := field.NotFound(p, claim.Name)
 			err.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if len(c.claims) == 0 {
+			if len(c.claims.known) == 0 {
 				err.Detail += " which is empty"
 			} else {
-				err.Detail += ": " + strings.Join(slices.Compact(slices.Sorted(slices.Values(c.claims))), ", ")
+				err.Detail += ": " + c.claims.list
 			}
 			errs = append(errs, err)
 		}
@@ -179,17 +196,15 @@ func podResources(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	errs = append(errs, requirements{nameRule: podResourceName}.check(p, &own)...)
 
 	sums := corev1.ContainerRequests(spec)
-	for _, name := range sortedKeys(r.Requests) {
-		if sum, ok := sums[name]; ok && sum.Cmp(r.Requests[name]) > 0 {
-			q := r.Requests[name]
+	for name, q := range field.Entries(&errs, r.Requests) {
+		if sum, ok := sums[name]; ok && sum.Cmp(q) > 0 {
 			errs = append(errs, field.Invalid(p.Child("requests").Key(string(name)), q.String(),
 				"must be greater than or equal to aggregate container requests of "+sum.String()))
 		}
 	}
 	each := func(p *field.Path, list []corev1.Container) {
-		for i := range list {
-			for _, name := range sortedKeys(list[i].Resources.Limits) {
-				q := list[i].Resources.Limits[name]
+		for i, ctr := range field.Each(&errs, list) {
+			for name, q := range field.Entries(&errs, ctr.Resources.Limits) {
 				if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
 					errs = append(errs, field.Invalid(p.Index(i).Child("resources", "limits").Key(string(name)),
 						q.String(), "must be less than or equal to pod limits of "+limit.String()))

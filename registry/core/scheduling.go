@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -18,8 +17,8 @@ var taintEffects = []corev1.TaintEffect{
 
 func checkTolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	var errs field.ErrorList
-	for i := range list {
-		t, p := &list[i], p.Index(i)
+	for i, t := range field.Each(&errs, list) {
+		p := p.Index(i)
 		if t.Key != "" {
 			errs = append(errs, qualifiedName(p.Child("key"), t.Key)...)
 		} else if t.Operator != corev1.TolerationOpExists {
@@ -61,13 +60,16 @@ func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 			errs = append(errs, checkNodeSelector(p.Child(hardTerms), n.RequiredDuringSchedulingIgnoredDuringExecution)...)
 		}
-		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			term, p := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], p.Child(softTerms).Index(i)
+		for i, term := range field.Each(&errs, n.PreferredDuringSchedulingIgnoredDuringExecution) {
+			p := p.Child(softTerms).Index(i)
 			errs = append(errs, weight(p, term.Weight)...)
 			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference)...)
 		}
 	}
 	for t := range podTerms(p, a) {
+		if errs.Full() {
+			break
+		}
 		if t.soft != nil {
 			errs = append(errs, weight(t.at, t.soft.Weight)...)
 		}
@@ -134,19 +136,19 @@ func checkNodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
 		return field.ErrorList{field.Required(p, "must have at least one node selector term")}
 	}
 	var errs field.ErrorList
-	for i := range s.NodeSelectorTerms {
-		errs = append(errs, checkNodeTerm(p.Index(i), &s.NodeSelectorTerms[i])...)
+	for i, term := range field.Each(&errs, s.NodeSelectorTerms) {
+		errs = append(errs, checkNodeTerm(p.Index(i), term)...)
 	}
 	return errs
 }
 
 func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
 	var errs field.ErrorList
-	for i := range term.MatchExpressions {
-		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), &term.MatchExpressions[i])...)
+	for i, r := range field.Each(&errs, term.MatchExpressions) {
+		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), r)...)
 	}
-	for i := range term.MatchFields {
-		errs = append(errs, checkNodeField(p.Child("matchFields").Index(i), &term.MatchFields[i])...)
+	for i, r := range field.Each(&errs, term.MatchFields) {
+		errs = append(errs, checkNodeField(p.Child("matchFields").Index(i), r)...)
 	}
 	return errs
 }
@@ -171,8 +173,8 @@ func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement) field
 		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "not a valid selector operator"))
 	}
 	errs = append(errs, qualifiedName(p.Child("key"), r.Key)...)
-	for i, v := range r.Values {
-		errs = append(errs, invalid(values.Index(i), v, names.IsValidLabelValue(v))...)
+	for i, v := range field.Each(&errs, r.Values) {
+		errs = append(errs, invalid(values.Index(i), *v, names.IsValidLabelValue(*v))...)
 	}
 	return errs
 }
@@ -191,8 +193,8 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 	if r.Key != "metadata.name" {
 		return append(errs, field.Invalid(p.Child("key"), r.Key, "not a valid field selector key"))
 	}
-	for i, v := range r.Values {
-		errs = append(errs, subdomain(p.Child("values").Index(i), v)...)
+	for i, v := range field.Each(&errs, r.Values) {
+		errs = append(errs, subdomain(p.Child("values").Index(i), *v)...)
 	}
 	return errs
 }
@@ -200,15 +202,19 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	errs := checkSelector(p.Child("labelSelector"), term.LabelSelector)
 	errs = append(errs, checkSelector(p.Child("namespaceSelector"), term.NamespaceSelector)...)
-	for _, ns := range term.Namespaces {
-		errs = append(errs, label(p.Child("namespace"), ns)...)
+	for _, ns := range field.Each(&errs, term.Namespaces) {
+		errs = append(errs, label(p.Child("namespace"), *ns)...)
 	}
 	match, mismatch := p.Child("matchLabelKeys"), p.Child("mismatchLabelKeys")
 	errs = append(errs, checkMatchKeys(match, term.MatchLabelKeys, term.LabelSelector)...)
 	errs = append(errs, checkMatchKeys(mismatch, term.MismatchLabelKeys, term.LabelSelector)...)
-	for i, key := range term.MatchLabelKeys {
-		if slices.Contains(term.MismatchLabelKeys, key) {
-			errs = append(errs, field.Invalid(match.Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+	mismatched := duplicates{}
+	for _, key := range term.MismatchLabelKeys {
+		mismatched.add(key)
+	}
+	for i, key := range field.Each(&errs, term.MatchLabelKeys) {
+		if mismatched[*key] {
+			errs = append(errs, field.Invalid(match.Index(i), *key, "exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
 	}
 	if term.TopologyKey == "" {
@@ -234,19 +240,17 @@ func checkMatchKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.E
 		return field.ErrorList{field.Forbidden(p, "must not be specified when labelSelector is not set")}
 	}
 	var errs field.ErrorList
-	for i, key := range keys {
-		errs = append(errs, qualifiedName(p.Index(i), key)...)
-		n := 0
-		if _, ok := s.MatchLabels[key]; ok {
-			n++
-		}
-		for _, e := range s.MatchExpressions {
-			if e.Key == key {
-				n++
-			}
-		}
-		if n > 1 {
-			errs = append(errs, field.Invalid(p.Index(i), key, "exists in both matchLabelKeys and labelSelector"))
+	times := make(map[string]int, len(s.MatchLabels)+len(s.MatchExpressions))
+	for key := range s.MatchLabels {
+		times[key]++
+	}
+	for _, e := range s.MatchExpressions {
+		times[e.Key]++
+	}
+	for i, key := range field.Each(&errs, keys) {
+		errs = append(errs, qualifiedName(p.Index(i), *key)...)
+		if times[*key] > 1 {
+			errs = append(errs, field.Invalid(p.Index(i), *key, "exists in both matchLabelKeys and labelSelector"))
 		}
 	}
 	return errs
@@ -254,8 +258,16 @@ func checkMatchKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.E
 
 func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
 	var errs field.ErrorList
-	for i := range list {
-		c, p := &list[i], p.Index(i)
+	type pair struct {
+		key    string
+		action corev1.UnsatisfiableConstraintAction
+	}
+	last := make(map[pair]int, len(list))
+	for i, c := range list {
+		last[pair{c.TopologyKey, c.WhenUnsatisfiable}] = i
+	}
+	for i, c := range field.Each(&errs, list) {
+		p := p.Index(i)
 		if c.MaxSkew <= 0 {
 			errs = append(errs, field.Invalid(p.Child("maxSkew"), c.MaxSkew, positiveMessage))
 		}
@@ -266,12 +278,9 @@ func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.Er
 		}
 		errs = append(errs, supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable,
 			corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
-		for _, other := range list[i+1:] {
-			if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
-				errs = append(errs, field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"),
-					fmt.Sprintf("{%s, %s}", c.TopologyKey, c.WhenUnsatisfiable)))
-				break
-			}
+		if last[pair{c.TopologyKey, c.WhenUnsatisfiable}] > i {
+			errs = append(errs, field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"),
+				fmt.Sprintf("{%s, %s}", c.TopologyKey, c.WhenUnsatisfiable)))
 		}
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
 		errs = append(errs, optionalOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)

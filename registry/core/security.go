@@ -36,8 +36,8 @@ func (c *podCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) fiel
 				"cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
 		}
 		if sc.Capabilities != nil {
-			for _, added := range sc.Capabilities.Add {
-				if added == "CAP_SYS_ADMIN" {
+			for _, added := range field.Each(&errs, sc.Capabilities.Add) {
+				if *added == "CAP_SYS_ADMIN" {
 					errs = append(errs, field.Invalid(p, goJSON(sc),
 						"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
 				}
@@ -58,8 +58,8 @@ func (c *podCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	errs := groupID(p.Child("fsGroup"), sc.FSGroup)
 	errs = append(errs, userID(p.Child("runAsUser"), sc.RunAsUser)...)
 	errs = append(errs, groupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
-	for i := range sc.SupplementalGroups {
-		errs = append(errs, groupID(p.Child("supplementalGroups").Index(i), &sc.SupplementalGroups[i])...)
+	for i, id := range field.Each(&errs, sc.SupplementalGroups) {
+		errs = append(errs, groupID(p.Child("supplementalGroups").Index(i), id)...)
 	}
 	if share := c.spec.ShareProcessNamespace; c.spec.HostPID && share != nil && *share {
 		errs = append(errs, field.Invalid(p.Child("shareProcessNamespace"), *share,
@@ -87,7 +87,7 @@ var sysctlName = regexp.MustCompile("^" + sysctlPattern + "$")
 func (c *podCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
 	var errs field.ErrorList
 	seen := duplicates{}
-	for i, s := range sysctls {
+	for i, s := range field.Each(&errs, sysctls) {
 		p := p.Index(i).Child("name")
 		switch {
 		case s.Name == "":
@@ -275,7 +275,7 @@ func (c *podCheck) checkHostProcess(p *field.Path) field.ErrorList {
 		sc := ctr.SecurityContext
 		if sc != nil && sc.WindowsOptions != nil && sc.WindowsOptions.HostProcess != nil {
 			own = *sc.WindowsOptions.HostProcess
-			if podOptions != nil && podOptions.HostProcess != nil && own != podWants {
+			if podOptions != nil && podOptions.HostProcess != nil && own != podWants && !errs.Full() {
 				at := p.Child("securityContext", "windowsOptions", "hostProcess")
 				errs = append(errs, field.Invalid(at, own, fmt.Sprintf("pod hostProcess value must be identical "+
 					"if both are specified, was %v", podWants)))

@@ -32,15 +32,15 @@ func checkServiceSpec(svc *corev1.Service) field.ErrorList {
 	}
 	errs = append(errs, checkServiceType(p, svc)...)
 	seen := duplicates{}
-	for i := range spec.Ports {
-		errs = append(errs, checkServicePort(p.Child("ports").Index(i), &spec.Ports[i], len(spec.Ports) > 1, seen)...)
+	for i, port := range field.Each(&errs, spec.Ports) {
+		errs = append(errs, checkServicePort(p.Child("ports").Index(i), port, len(spec.Ports) > 1, seen)...)
 	}
 	errs = append(errs, meta.ValidateLabels(spec.Selector, p.Child("selector"))...)
 	errs = append(errs, oneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
 		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
 	errs = append(errs, checkAffinityConfig(p.Child("sessionAffinityConfig"), spec)...)
-	for i, text := range spec.ExternalIPs {
-		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), text)...)
+	for i, text := range field.Each(&errs, spec.ExternalIPs) {
+		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text)...)
 	}
 	errs = append(errs, oneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
@@ -65,9 +65,9 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	switch spec.Type {
 	case corev1.ServiceTypeLoadBalancer:
-		for i := range spec.Ports {
-			if spec.Ports[i].Port == kubeletPort {
-				errs = append(errs, field.Invalid(p.Child("ports").Index(i), spec.Ports[i].Port,
+		for i, port := range field.Each(&errs, spec.Ports) {
+			if port.Port == kubeletPort {
+				errs = append(errs, field.Invalid(p.Child("ports").Index(i), port.Port,
 					fmt.Sprintf("may not expose port %d externally since it is used by kubelet", kubeletPort)))
 			}
 		}
@@ -166,14 +166,14 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if spec.Type == corev1.ServiceTypeClusterIP {
-		for i := range spec.Ports {
-			if spec.Ports[i].NodePort != 0 {
+		for i, port := range field.Each(&errs, spec.Ports) {
+			if port.NodePort != 0 {
 				errs = append(errs, field.Forbidden(p.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
 			}
 		}
 	}
 	nodePorts, ports := make(map[key]bool), make(map[key]bool)
-	for i, port := range spec.Ports {
+	for i, port := range field.Each(&errs, spec.Ports) {
 		if port.NodePort == 0 {
 			continue
 		}
@@ -183,7 +183,7 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 		}
 		nodePorts[k] = true
 	}
-	for i, port := range spec.Ports {
+	for i, port := range field.Each(&errs, spec.Ports) {
 		k := key{port.Protocol, port.Port}
 		if ports[k] {
 			errs = append(errs, field.Duplicate(p.Index(i), goJSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
@@ -205,8 +205,8 @@ func checkSourceRanges(p *field.Path, svc *corev1.Service) field.ErrorList {
 	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, field.Forbidden(p, "may only be used when `type` is 'LoadBalancer'"))
 	}
-	for i, text := range ranges {
-		text = strings.TrimSpace(text) // blanks have been let through since early days
+	for i, given := range field.Each(&errs, ranges) {
+		text := strings.TrimSpace(*given) // blanks have been let through since early days
 		errs = append(errs, invalid(p.Index(i), text, names.IsValidLegacyCIDR(text, true))...)
 	}
 	if len(ranges) == 0 && strings.TrimSpace(annotation) != "" {
@@ -276,7 +276,8 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "first value must match `clusterIP`"))
 	}
 	seen := duplicates{}
-	for i, f := range spec.IPFamilies {
+	for i, family := range field.Each(&errs, spec.IPFamilies) {
+		f := *family
 		if bad := supported(families.Index(i), f, corev1.IPv4Protocol, corev1.IPv6Protocol); len(bad) > 0 {
 			errs = append(errs, bad...)
 		} else if !seen.add(string(f)) {
@@ -295,7 +296,7 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 	if len(addrs) > 1 && (len(addrs) > 2 || addrs[0].Is4() == addrs[1].Is4()) {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
-	for i, ip := range addrs {
+	for i, ip := range field.Each(&errs, addrs) {
 		if i < len(spec.IPFamilies) && spec.IPFamilies[i] != familyOf(ip.Is4()) {
 			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
@@ -308,7 +309,8 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 func parseClusterIPs(p *field.Path, ips []string) ([]netip.Addr, field.ErrorList) {
 	var errs field.ErrorList
 	var addrs []netip.Addr
-	for i, text := range ips {
+	for i, given := range field.Each(&errs, ips) {
+		text := *given
 		if i == 0 && text == clusterIPNone {
 			if len(ips) > 1 {
 				errs = append(errs, field.Invalid(p, ips, "'None' must be the first and only value"))
@@ -351,7 +353,7 @@ func changedList[T ~string](p *field.Path, name string, svc *corev1.Service, now
 	if len(now) == 0 && len(was) > 0 {
 		return field.ErrorList{field.Invalid(list.Index(0), now, "primary "+singular+" can not be unset")}
 	}
-	for i := range min(len(now), len(was)) {
+	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
 		if now[i] != was[i] {
 			errs = append(errs, field.Invalid(list.Index(i), now, "may not change once set"))
 		}
@@ -387,8 +389,8 @@ func checkServiceStatus(svc *corev1.Service) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	for i := range ingress {
-		ing, p := &ingress[i], p.Index(i)
+	for i, ing := range field.Each(&errs, ingress) {
+		p := p.Index(i)
 		if ing.IP != "" {
 			errs = append(errs, invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
 		}

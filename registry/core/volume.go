@@ -17,8 +17,8 @@ func (c *podCheck) checkVolumes(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	c.volumes = make(map[string]*corev1.VolumeSource, len(c.spec.Volumes))
 	created := duplicates{} // claims that are made for the pod
-	for i := range c.spec.Volumes {
-		v, p := &c.spec.Volumes[i], p.Index(i)
+	for i, v := range field.Each(&errs, c.spec.Volumes) {
+		p := p.Index(i)
 		bad := c.checkSource(p, v)
 		bad = append(bad, needed(p.Child("name"), v.Name, label)...)
 		if c.volumes[v.Name] != nil {
@@ -32,8 +32,8 @@ func (c *podCheck) checkVolumes(p *field.Path) field.ErrorList {
 		}
 		errs = append(errs, bad...)
 	}
-	for i := range c.spec.Volumes {
-		if pvc := c.spec.Volumes[i].PersistentVolumeClaim; pvc != nil && created[pvc.ClaimName] {
+	for i, v := range field.Each(&errs, c.spec.Volumes) {
+		if pvc := v.PersistentVolumeClaim; pvc != nil && created[pvc.ClaimName] {
 			errs = append(errs, field.Invalid(p.Index(i).Child("persistentVolumeClaim", "claimName"), pvc.ClaimName,
 				"must not reference a PVC that gets created for an ephemeral volume"))
 		}
@@ -141,8 +141,8 @@ func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorLis
 // checkKeys checks how the keys of a secret or config map become files.
 func checkKeys(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
 	errs := fileMode(p.Child("defaultMode"), mode)
-	for i := range items {
-		errs = append(errs, checkKey(p.Child("items").Index(i), &items[i])...)
+	for i, item := range field.Each(&errs, items) {
+		errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
 	}
 	return errs
 }
@@ -230,8 +230,8 @@ func driverName(p *field.Path, name string) field.ErrorList {
 func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
 	errs := fileMode(p.Child("defaultMode"), s.DefaultMode)
 	files := duplicates{}
-	for i := range s.Sources {
-		errs = append(errs, checkProjection(p, i, &s.Sources[i], files)...)
+	for i, source := range field.Each(&errs, s.Sources) {
+		errs = append(errs, checkProjection(p, i, source, files)...)
 	}
 	return errs
 }
@@ -247,9 +247,9 @@ func checkProjection(p *field.Path, i int, s *corev1.VolumeProjection, files dup
 	}
 	keys := func(p *field.Path, name string, items []corev1.KeyToPath) field.ErrorList {
 		errs := required(p.Child("name"), name)
-		for i := range items {
-			errs = append(errs, checkKey(p.Child("items").Index(i), &items[i])...)
-			errs = append(errs, taken(items[i].Path, name)...)
+		for i, item := range field.Each(&errs, items) {
+			errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
+			errs = append(errs, taken(item.Path, name)...)
 		}
 		return errs
 	}
@@ -258,7 +258,7 @@ func checkProjection(p *field.Path, i int, s *corev1.VolumeProjection, files dup
 		{"configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList { return keys(p, s.ConfigMap.Name, s.ConfigMap.Items) }},
 		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
 			errs := checkFiles(p, s.DownwardAPI.Items)
-			for _, file := range s.DownwardAPI.Items {
+			for _, file := range field.Each(&errs, s.DownwardAPI.Items) {
 				errs = append(errs, taken(file.Path, file.Path)...)
 			}
 			return errs
@@ -293,8 +293,7 @@ func checkToken(p *field.Path, s *corev1.ServiceAccountTokenProjection) field.Er
 // checkFiles checks files with facts about the pod.
 func checkFiles(p *field.Path, files []corev1.DownwardAPIVolumeFile) field.ErrorList {
 	var errs field.ErrorList
-	for i := range files {
-		f := &files[i]
+	for _, f := range field.Each(&errs, files) {
 		errs = append(errs, required(p.Child("path"), f.Path)...)
 		errs = append(errs, freePath(p.Child("path"), f.Path)...)
 		switch {
@@ -344,10 +343,10 @@ func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field
 		errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
 	}
 	once := false
-	for _, mode := range spec.AccessModes {
-		errs = append(errs, supported(modes, mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
+	for _, mode := range field.Each(&errs, spec.AccessModes) {
+		errs = append(errs, supported(modes, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
 			corev1.ReadWriteOncePod)...)
-		once = once || mode == corev1.ReadWriteOncePod
+		once = once || *mode == corev1.ReadWriteOncePod
 	}
 	if once && len(spec.AccessModes) > 1 {
 		errs = append(errs, field.Forbidden(modes, "may not use ReadWriteOncePod with other access modes"))

@@ -155,7 +155,7 @@ func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList 
 
 func checkFlex(p *field.Path, s *corev1.FlexVolumeSource) field.ErrorList {
 	errs := required(p.Child("driver"), s.Driver)
-	for _, key := range sortedKeys(s.Options) {
+	for key := range field.Entries(&errs, s.Options) {
 		namespace, _, _ := strings.Cut(key, "/")
 		normal := "." + strings.ToLower(namespace)
 		if strings.HasSuffix(normal, ".kubernetes.io") || strings.HasSuffix(normal, ".k8s.io") {

@@ -4,7 +4,7 @@
 // An Info belongs to the goroutine that serves the request. Authenticator and Authorizer stand here too, because filters,
 // registries and servers all ask them; what implements them does not.
 //
-// Read: info.go, then parse.go, query.go and context.go; authn.go and authz.go say who may do what;
+// Read: info.go, then parse.go, query.go, warnings.go and context.go; authn.go and authz.go say who may do what;
 // rest.go has the data that routers and registries exchange.
 package request
 
@@ -42,8 +42,9 @@ type Info struct {
 	Received  time.Time
 	User      *User // nil until authenticated
 	UserAgent string
-	// Warnings are sent as Warning headers, in order, without repetition.
+	// Warnings are sent as Warning headers, in order. Warn adds to them.
 	Warnings []string
+	warned   *warned // nil as long as there is none
 	// Annotations are what admission has to say for the audit record of the request.
 	Annotations map[string]string
 	// Status, Written (bytes) and Latency are filled in when the response has begun or ended.
@@ -67,16 +68,6 @@ func (u *User) InGroup(group string) bool {
 		}
 	}
 	return false
-}
-
-// Warn adds a warning for the client (an HTTP Warning header with code 299). Repeated texts are sent once.
-func (i *Info) Warn(text string) {
-	for _, w := range i.Warnings {
-		if w == text {
-			return
-		}
-	}
-	i.Warnings = append(i.Warnings, text)
 }
 
 // Annotate adds to the audit record. What has been said once stays.

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxStrict bounds the unknown and repeated fields that are reported, and maxStrictText what their messages take to make,
-// in bytes: the path in each is made of keys that the client chose, and may be as long as the input.
+// maxStrict bounds the unknown and repeated fields that are reported, as kube-apiserver does, and maxStrictText what their
+// messages take to make, in bytes: a field that is reported already is spelt again for each time that it repeats. The path
+// in a message is made of keys that the client chose, and cut.
 const (
 	maxStrict     = 100
 	maxStrictText = 4 << 20
@@ -130,6 +132,9 @@ func (d *decoder) report(what, name string) error {
 	}
 	var path strings.Builder
 	for _, p := range d.where {
+		if path.Len() > field.MaxText {
+			break
+		}
 		switch {
 		case p.field != nil || p.isKey:
 			if path.Len() > 0 {
@@ -138,7 +143,7 @@ func (d *decoder) report(what, name string) error {
 			if p.field != nil {
 				path.WriteString(p.field.name)
 			} else {
-				path.WriteString(p.key)
+				path.WriteString(field.Cut(p.key, field.MaxText))
 			}
 		default:
 			path.WriteString("[" + strconv.Itoa(p.index) + "]")
@@ -147,7 +152,8 @@ func (d *decoder) report(what, name string) error {
 	if path.Len() > 0 {
 		path.WriteByte('.')
 	}
-	msg := what + " field " + strconv.Quote(path.String()+name)
+	path.WriteString(field.Cut(name, field.MaxText))
+	msg := what + " field " + strconv.Quote(field.Cut(path.String(), field.MaxText))
 	d.reported += len(msg)
 	if !d.unique[msg] {
 		if d.unique == nil {

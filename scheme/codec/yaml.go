@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // maxYAML bounds the text of all keys and strings, in bytes, that a document with aliases stands for.
@@ -65,7 +67,7 @@ func YAMLToJSON(data []byte, strict bool) (out []byte, repeated string, err erro
 		err = yaml.UnmarshalStrict(data, &tree)
 		var twice *yaml.TypeError
 		if errors.As(err, &twice) {
-			repeated, tree = err.Error(), nil
+			repeated, tree = repeatedText(twice), nil
 			err = yaml.Unmarshal(data, &tree)
 		}
 	} else {
@@ -80,6 +82,18 @@ func YAMLToJSON(data []byte, strict bool) (out []byte, repeated string, err erro
 	// encoding/json writes numbers and refuses infinities as sigs.k8s.io/yaml does.
 	out, err = json.Marshal(tree)
 	return out, repeated, err
+}
+
+// repeatedText is the message about repeated keys, of which the first are listed.
+func repeatedText(twice *yaml.TypeError) string {
+	listed := twice.Errors[:min(len(twice.Errors), maxStrict)]
+	for i, line := range listed {
+		listed[i] = field.Cut(line, field.MaxText)
+	}
+	if more := len(twice.Errors) - len(listed); more > 0 {
+		listed = append(listed, fmt.Sprintf("and %d more", more))
+	}
+	return (&yaml.TypeError{Errors: listed}).Error()
 }
 
 // plainYAML turns the maps of package yaml, whose keys are anything, into maps of strings.

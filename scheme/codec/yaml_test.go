@@ -83,6 +83,16 @@ func TestDecodeYAML(t *testing.T) {
 			t.Errorf("Decode(%q): got %q, %v, want %q, %q", tt.body, out.Strict, err, tt.strict, tt.err)
 		}
 	}
+	// Of many repeated keys, the first are listed.
+	body := "metadata: {name: long}\ndata:\n" + strings.Repeat("  k: v\n", 50_001)
+	out, err := f.Decode(DecodeRequest{Data: []byte(body), Type: YAML, Default: configMapKind, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := Warnings(out.Strict)
+	if len(told) != maxStrict+1 || told[maxStrict] != "and 49900 more" {
+		t.Errorf("50,001 times one key: got %d messages, the last %q", len(told), told[len(told)-1])
+	}
 	if got := errText(StrictError([]string{"a", "b"})); got != "strict decoding error: a, b" {
 		t.Errorf("StrictError: got %q", got)
 	}

@@ -1,12 +1,15 @@
 // Package field describes what is wrong with single fields of an object, in the words that Kubernetes clients know.
 //
-// A Path says where, an Error says what, and an ErrorList collects all errors of one object, so that a user learns of
+// A Path says where, an Error says what, and an ErrorList collects the errors of one object, so that a user learns of
 // every mistake at once. Messages are part of the API: tools and people match on them.
+//
+// Objects come from strangers, and may have a million mistakes, or one in a value of megabytes. So there are bounds on how
+// many errors are collected and shown, and on how much of each (bounds.go). No object that somebody wrote reaches them.
 //
 // Not here: which values are right (names, meta and the kinds decide that), and how a list of errors becomes an answer
 // (meta.NewInvalid).
 //
-// Read: path.go, error.go.
+// Read: path.go, error.go, bounds.go.
 package field
 
 import (
@@ -64,13 +67,16 @@ type Error struct {
 	Detail   string
 }
 
+// valueOmitted stands for a value that is too long to be shown.
+const valueOmitted = "<value omitted>"
+
 // Omit as a BadValue leaves the value out of the message.
 type Omit struct{}
 
 // Error returns path and message.
 func (e *Error) Error() string { return e.Field + ": " + e.Body() }
 
-// Body returns the message without the path; it is what a cause in a Status carries.
+// Body returns the message without the path; it is what a cause in a Status carries. Long values and details are cut.
 func (e *Error) Body() string {
 	var b strings.Builder
 	b.WriteString(e.Type.String())
@@ -85,13 +91,14 @@ func (e *Error) Body() string {
 	}
 	if e.Detail != "" {
 		b.WriteString(": ")
-		b.WriteString(e.Detail)
+		b.WriteString(Cut(e.Detail, MaxText))
 	}
 	return b.String()
 }
 
 // valueText prints a value for a message: strings quoted, numbers and booleans plain, pointers as what they point to,
-// nil as null, all else as JSON. What JSON cannot express is printed as Go sees it.
+// nil as null, all else as JSON. What JSON cannot express is printed as Go sees it. Of a long string the beginning is
+// printed; of other values that are too long nothing, so that they need not be encoded first.
 func valueText(v any) string {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
@@ -100,9 +107,12 @@ func valueText(v any) string {
 	}
 	switch v := v.(type) {
 	case string:
-		return strconv.Quote(v)
+		return strconv.Quote(Cut(v, MaxText))
 	case bool, int32, int64, float32, float64:
 		return fmt.Sprint(v)
+	}
+	if room := MaxText; !fits(reflect.ValueOf(v), &room) {
+		return valueOmitted
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -160,7 +170,7 @@ func TooLong(p *Path, _ any, limit int) *Error {
 		}
 		detail = fmt.Sprintf("may not be more than %d %s", limit, unit)
 	}
-	return &Error{ErrorTypeTooLong, p.String(), "<value omitted>", detail}
+	return &Error{ErrorTypeTooLong, p.String(), valueOmitted, detail}
 }
 
 // TooMany says that a list or map has got elements, more than limit. A negative limit or got is left out.
@@ -193,7 +203,41 @@ func InternalError(p *Path, err error) *Error {
 // ErrorList holds the errors of one object, in the order in which they were found.
 type ErrorList []*Error
 
-// ToAggregate returns the list as one error, nil if it is empty. A message occurs in it once.
+// Shown is an error as clients are told of it.
+type Shown struct {
+	Type  ErrorType
+	Field string
+	Body  string
+}
+
+// Show returns what clients are told of the list: of each error, and of all in one text, in which a message occurs once.
+// The last one says how many more there are at least if not all are shown.
+func (l ErrorList) Show() (single []Shown, text string) {
+	single = make([]Shown, 0, min(len(l), MaxErrors+1))
+	seen := make(map[string]bool, cap(single))
+	var texts []string
+	size := 0
+	for i, e := range l {
+		if i == MaxErrors || size > maxList {
+			more := fmt.Sprintf("and at least %d more", len(l)-i)
+			single, texts = append(single, Shown{Body: more}), append(texts, more)
+			break
+		}
+		s := Shown{e.Type, e.Field, e.Body()}
+		single = append(single, s)
+		size += len(s.Field) + len(s.Body)
+		if t := s.Field + ": " + s.Body; !seen[t] {
+			seen[t] = true
+			texts = append(texts, t)
+		}
+	}
+	if len(texts) == 1 {
+		return single, texts[0]
+	}
+	return single, "[" + strings.Join(texts, ", ") + "]"
+}
+
+// ToAggregate returns the list as one error, nil if it is empty.
 func (l ErrorList) ToAggregate() error {
 	if len(l) == 0 {
 		return nil
@@ -216,18 +260,8 @@ type aggregate ErrorList
 
 // Error returns the only message as it is, several in brackets.
 func (a aggregate) Error() string {
-	seen := make(map[string]bool, len(a))
-	var texts []string
-	for _, e := range a {
-		if t := e.Error(); !seen[t] {
-			seen[t] = true
-			texts = append(texts, t)
-		}
-	}
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	return "[" + strings.Join(texts, ", ") + "]"
+	_, text := ErrorList(a).Show()
+	return text
 }
 
 // Unwrap returns the single errors.

@@ -37,7 +37,7 @@ func (p *Path) Key(key string) *Path {
 	return &Path{parent: p, name: key, index: true}
 }
 
-// String returns the form used in messages: names joined by dots, indexes and keys in brackets.
+// String returns the form used in messages: names joined by dots, indexes and keys in brackets. A long one is cut.
 // The root, a nil path, is "<nil>".
 func (p *Path) String() string {
 	if p == nil {
@@ -49,18 +49,19 @@ func (p *Path) String() string {
 		elems = append(elems, e)
 	}
 	var b strings.Builder
-	for i := len(elems) - 1; i >= 0; i-- {
+	for i := len(elems) - 1; i >= 0 && b.Len() <= MaxText; i-- {
 		e := elems[i]
+		name := Cut(e.name, MaxText)
 		if e.index || e.name == "" { // an empty name, the object as a whole, is "[]"
 			b.WriteByte('[')
-			b.WriteString(e.name)
+			b.WriteString(name)
 			b.WriteByte(']')
 			continue
 		}
 		if e.parent != nil {
 			b.WriteByte('.')
 		}
-		b.WriteString(e.name)
+		b.WriteString(name)
 	}
-	return b.String()
+	return Cut(b.String(), MaxText)
 }

@@ -17,24 +17,27 @@ type StatusError struct{ Status Status }
 // Error returns the message of the Status.
 func (e *StatusError) Error() string { return e.Status.Message }
 
+// maxMessage bounds the message of a Status, in bytes. Most messages quote what a client has sent.
+const maxMessage = 128 << 10
+
 func newStatusError(code int, reason StatusReason, message string, details *StatusDetails) *StatusError {
 	return &StatusError{Status{
 		TypeMeta: TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   StatusFailure,
 		Code:     int32(code),
 		Reason:   reason,
-		Message:  message,
+		Message:  field.Cut(message, maxMessage),
 		Details:  details,
 	}}
 }
 
 func resourceDetails(gr GroupResource, name string) *StatusDetails {
-	return &StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: name}
+	return &StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: field.Cut(name, field.MaxText)}
 }
 
 // quotedName returns resource "name", the form in which most messages name an object.
 func quotedName(gr GroupResource, name string) string {
-	return gr.String() + " " + strconv.Quote(name)
+	return gr.String() + " " + strconv.Quote(field.Cut(name, field.MaxText))
 }
 
 // NewNotFound says that an object does not exist.
@@ -66,15 +69,18 @@ func NewApplyConflict(causes []StatusCause, message string) *StatusError {
 	return newStatusError(http.StatusConflict, StatusReasonConflict, message, &StatusDetails{Causes: causes})
 }
 
-// NewInvalid says that an object was understood and refused, with a cause for each wrong field.
+// NewInvalid says that an object was understood and refused, with a cause for each wrong field, as far as they are shown.
 func NewInvalid(gk GroupKind, name string, errs field.ErrorList) *StatusError {
+	name = field.Cut(name, field.MaxText)
 	details := &StatusDetails{Group: gk.Group, Kind: gk.Kind, Name: name}
-	for _, e := range errs {
-		details.Causes = append(details.Causes, StatusCause{Type: CauseType(e.Type), Message: e.Body(), Field: e.Field})
-	}
 	message := gk.String() + " " + strconv.Quote(name) + " is invalid"
-	if err := errs.ToAggregate(); err != nil {
-		message += ": " + err.Error()
+	if len(errs) > 0 {
+		single, text := errs.Show()
+		message += ": " + text
+		details.Causes = make([]StatusCause, len(single))
+		for i, e := range single {
+			details.Causes[i] = StatusCause{Type: CauseType(e.Type), Message: e.Body, Field: e.Field}
+		}
 	}
 	return newStatusError(http.StatusUnprocessableEntity, StatusReasonInvalid, message, details)
 }
@@ -151,8 +157,9 @@ func NewTooManyRequests(msg string, retrySeconds int) *StatusError {
 
 // NewInternalError says that the server failed through no fault of the client. The text of err is shown to it.
 func NewInternalError(err error) *StatusError {
-	return newStatusError(http.StatusInternalServerError, StatusReasonInternalError, "Internal error occurred: "+err.Error(),
-		&StatusDetails{Causes: []StatusCause{{Message: err.Error()}}})
+	text := field.Cut(err.Error(), maxMessage)
+	return newStatusError(http.StatusInternalServerError, StatusReasonInternalError, "Internal error occurred: "+text,
+		&StatusDetails{Causes: []StatusCause{{Message: text}}})
 }
 
 // NewServiceUnavailable says that a part of the server cannot answer now.

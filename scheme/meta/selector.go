@@ -103,19 +103,19 @@ func NewLabelRequirement(key string, op SelectorOperator, values []string) (Labe
 		if len(values) != 1 {
 			errs = append(errs, field.Invalid(path, values, "for 'Gt', 'Lt' operators, exactly one value is required"))
 		}
-		for i, v := range values {
-			n, err := strconv.ParseInt(v, 10, 64)
+		for i, v := range field.Each(&errs, values) {
+			n, err := strconv.ParseInt(*v, 10, 64)
 			if err != nil {
-				errs = append(errs, field.Invalid(path.Index(i), v, "for 'Gt', 'Lt' operators, the value must be an integer"))
+				errs = append(errs, field.Invalid(path.Index(i), *v, "for 'Gt', 'Lt' operators, the value must be an integer"))
 			}
 			r.number = n
 		}
 	default:
 		return r, errors.New("unknown selector operator")
 	}
-	for i, v := range values {
-		if msgs := names.IsValidLabelValue(v); len(msgs) > 0 {
-			errs = append(errs, field.Invalid(path.Index(i).Key(key), v, strings.Join(msgs, "; ")))
+	for i, v := range field.Each(&errs, values) {
+		if msgs := names.IsValidLabelValue(*v); len(msgs) > 0 {
+			errs = append(errs, field.Invalid(path.Index(i).Key(key), *v, strings.Join(msgs, "; ")))
 		}
 	}
 	if len(errs) > 0 {

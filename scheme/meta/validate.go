@@ -2,7 +2,6 @@ package meta
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -95,9 +94,9 @@ func ValidateLabels(labels map[string]string, path *field.Path) field.ErrorList 
 			errs = append(errs, field.Invalid(path, value, msg))
 		}
 	}
-	for _, k := range sortedKeys(labels) {
+	for k, v := range field.Entries(&errs, labels) {
 		bad(k, names.IsQualifiedName(k))
-		bad(labels[k], names.IsValidLabelValue(labels[k]))
+		bad(v, names.IsValidLabelValue(v))
 	}
 	return errs
 }
@@ -106,12 +105,12 @@ func ValidateLabels(labels map[string]string, path *field.Path) field.ErrorList 
 func ValidateAnnotations(annotations map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	size := 0
-	for _, k := range sortedKeys(annotations) {
+	for k, v := range field.Entries(&errs, annotations) {
 		// Annotations may have capitals in the prefix, for historical reasons.
 		for _, msg := range names.IsQualifiedName(strings.ToLower(k)) {
 			errs = append(errs, field.Invalid(path, k, msg))
 		}
-		size += len(k) + len(annotations[k])
+		size += len(k) + len(v)
 	}
 	if size > MaxAnnotationsSize {
 		errs = append(errs, field.TooLong(path, "", MaxAnnotationsSize))
@@ -119,23 +118,16 @@ func ValidateAnnotations(annotations map[string]string, path *field.Path) field.
 	return errs
 }
 
-func sortedKeys(m map[string]string) []string {
-	if len(m) == 0 {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(m))
-}
-
 // ValidateFinalizers checks the form of finalizers.
 func ValidateFinalizers(finalizers []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	orphan, foreground := false, false
-	for _, f := range finalizers {
-		for _, msg := range names.IsQualifiedName(f) {
-			errs = append(errs, field.Invalid(path, f, msg))
+	for _, f := range field.Each(&errs, finalizers) {
+		for _, msg := range names.IsQualifiedName(*f) {
+			errs = append(errs, field.Invalid(path, *f, msg))
 		}
-		orphan = orphan || f == FinalizerOrphanDependents
-		foreground = foreground || f == FinalizerDeleteDependents
+		orphan = orphan || *f == FinalizerOrphanDependents
+		foreground = foreground || *f == FinalizerDeleteDependents
 	}
 	if orphan && foreground {
 		errs = append(errs, field.Invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
@@ -147,10 +139,10 @@ func ValidateFinalizers(finalizers []string, path *field.Path) field.ErrorList {
 // beyond ValidateFinalizers and applies to built-in kinds only, on their creation.
 func ValidateFinalizerNames(finalizers []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i, f := range finalizers {
-		standard := f == FinalizerKubernetes || f == FinalizerOrphanDependents || f == FinalizerDeleteDependents
-		if !strings.Contains(f, "/") && !standard {
-			errs = append(errs, field.Invalid(path.Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
+	for i, f := range field.Each(&errs, finalizers) {
+		standard := *f == FinalizerKubernetes || *f == FinalizerOrphanDependents || *f == FinalizerDeleteDependents
+		if !strings.Contains(*f, "/") && !standard {
+			errs = append(errs, field.Invalid(path.Index(i), *f, "name is neither a standard finalizer name nor is it fully qualified"))
 		}
 	}
 	return errs
@@ -158,8 +150,13 @@ func ValidateFinalizerNames(finalizers []string, path *field.Path) field.ErrorLi
 
 func validateNoNewFinalizers(new, old []string, path *field.Path) field.ErrorList {
 	var added []string
+	known := make(map[string]bool, len(old))
+	for _, f := range old {
+		known[f] = true
+	}
 	for _, f := range new {
-		if !slices.Contains(old, f) && !slices.Contains(added, f) {
+		if !known[f] {
+			known[f] = true
 			added = append(added, f)
 		}
 	}
@@ -175,8 +172,7 @@ func validateNoNewFinalizers(new, old []string, path *field.Path) field.ErrorLis
 func ValidateOwnerReferences(refs []OwnerReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	controller := ""
-	for i := range refs {
-		ref := &refs[i]
+	for _, ref := range field.Each(&errs, refs) {
 		errs = append(errs, validateOwnerReference(ref, path)...)
 		if ref.Controller == nil || !*ref.Controller {
 			continue
@@ -216,8 +212,8 @@ func validateOwnerReference(ref *OwnerReference, path *field.Path) field.ErrorLi
 // ValidateManagedFields checks the entries of managedFields apart from their sets of fields.
 func ValidateManagedFields(entries []ManagedFieldsEntry, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i := range entries {
-		e, path := &entries[i], path.Index(i)
+	for i, e := range field.Each(&errs, entries) {
+		path := path.Index(i)
 		if e.Operation != ManagedFieldsOperationApply && e.Operation != ManagedFieldsOperationUpdate {
 			errs = append(errs, field.Invalid(path.Child("operation"), e.Operation, "must be `Apply` or `Update`"))
 		}
@@ -238,8 +234,8 @@ func ValidateLabelSelector(s *LabelSelector, path *field.Path) field.ErrorList {
 		return nil
 	}
 	errs := ValidateLabels(s.MatchLabels, path.Child("matchLabels"))
-	for i := range s.MatchExpressions {
-		errs = append(errs, validateRequirement(&s.MatchExpressions[i], path.Child("matchExpressions").Index(i))...)
+	for i, r := range field.Each(&errs, s.MatchExpressions) {
+		errs = append(errs, validateRequirement(r, path.Child("matchExpressions").Index(i))...)
 	}
 	return errs
 }
@@ -261,9 +257,9 @@ func validateRequirement(r *LabelSelectorRequirement, path *field.Path) field.Er
 	for _, msg := range names.IsQualifiedName(r.Key) {
 		errs = append(errs, field.Invalid(path.Child("key"), r.Key, msg))
 	}
-	for i, v := range r.Values {
-		for _, msg := range names.IsValidLabelValue(v) {
-			errs = append(errs, field.Invalid(path.Child("values").Index(i), v, msg))
+	for i, v := range field.Each(&errs, r.Values) {
+		for _, msg := range names.IsValidLabelValue(*v) {
+			errs = append(errs, field.Invalid(path.Child("values").Index(i), *v, msg))
 		}
 	}
 	return errs

@@ -54,6 +54,9 @@ func validateFieldManager(manager string, path *field.Path) field.ErrorList {
 		errs = append(errs, field.TooLong(path, manager, maxFieldManagerLength))
 	}
 	for i, r := range manager {
+		if errs.Full() {
+			break
+		}
 		if !unicode.IsPrint(r) {
 			errs = append(errs, field.Invalid(path, manager, fmt.Sprintf("invalid character %#U (at position %d)", r, i)))
 		}

@@ -34,7 +34,7 @@ type parser struct {
 }
 
 func (p *parser) fail(err *field.Error) {
-	if len(p.errs) < maxErrors {
+	if !p.errs.Full() {
 		p.errs = append(p.errs, err)
 	}
 }

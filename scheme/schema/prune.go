@@ -9,16 +9,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxUnknown bounds the unknown fields that are reported, and maxUnknownText what their messages take together, in
-// bytes, as strict decoding does: the path in each is made of keys that a client chose.
-const (
-	maxUnknown     = 100
-	maxUnknownText = 4 << 20
-)
+// maxUnknown bounds the unknown fields that are reported, as strict decoding does.
+const maxUnknown = 100
 
 // Prune removes from a tree, in place, the fields that s does not know, and reports them as strict decoding does:
 // `unknown field "spec.list[0].foo"`. The report is in order, fields in metadata last, and leaves out what goes beyond
-// 100 fields or 4 MiB; the removal is complete.
+// 100 fields; the removal is complete.
 //
 // Where unknown fields are preserved, what is described below them is pruned still. In a resource, at the top or
 // embedded, apiVersion and kind stay, and metadata is pruned by what all objects have there.
@@ -35,7 +31,6 @@ type pruner struct {
 	meta   int // how many metadata objects the way has entered
 	found  []string
 	inMeta []string // those in metadata
-	text   int      // bytes of both
 }
 
 // value prunes a value of schema s. nil stands for a schema that knows no field; keep says that unknown fields of the
@@ -120,13 +115,12 @@ func holdsMore(v any) bool {
 }
 
 func (p *pruner) report(name string) {
-	if len(p.found)+len(p.inMeta) >= maxUnknown || p.text >= maxUnknownText {
+	if len(p.found)+len(p.inMeta) >= maxUnknown {
 		return
 	}
 	p.way.field(name)
 	msg := "unknown field " + strconv.Quote(p.way.String())
 	p.way.back()
-	p.text += len(msg)
 	if p.meta > 0 {
 		p.inMeta = append(p.inMeta, msg)
 	} else {

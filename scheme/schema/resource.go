@@ -21,7 +21,6 @@ func (c *checker) resource(v map[string]any) {
 			if c.full() {
 				return
 			}
-			c.text += len(err.Field)
 			c.always = append(c.always, err)
 		}
 	}

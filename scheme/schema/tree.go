@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // maxDepth bounds the nesting of trees, as it does in decoding.
@@ -130,23 +132,28 @@ func (w *way) entry(key string)  { *w = append(*w, step{name: key, index: -1, en
 func (w *way) index(i int)       { *w = append(*w, step{index: i}) }
 func (w *way) back()             { *w = (*w)[:len(*w)-1] }
 
-// String writes the way as messages do: names joined by dots, indexes and entries in brackets.
+// String writes the way as messages do: names joined by dots, indexes and entries in brackets. A long one is cut: it is
+// made of keys that a client chose, and stands in an error up to three times.
 func (w way) String() string {
 	var b strings.Builder
 	for _, s := range w {
+		if b.Len() > field.MaxText {
+			break
+		}
+		name := field.Cut(s.name, field.MaxText)
 		switch {
 		case s.index >= 0:
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
 		case s.entry:
-			b.WriteString("[" + s.name + "]")
+			b.WriteString("[" + name + "]")
 		default:
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(s.name)
+			b.WriteString(name)
 		}
 	}
-	return b.String()
+	return field.Cut(b.String(), field.MaxText)
 }
 
 func keysOf(m map[string]any) []string { return slices.Collect(maps.Keys(m)) }

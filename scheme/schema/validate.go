@@ -8,15 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// maxErrors bounds the errors of one tree, and maxErrorText what their paths take together, in bytes: a path is made
-// of keys that a client chose, and stands in an error up to three times.
-const (
-	maxErrors    = 100
-	maxErrorText = 4 << 20
-)
-
 // Validate judges a tree by s, in the words and with the error types of kube-apiserver, and returns what is wrong in
-// the order of the paths, at most 100 errors. Defaults are to be set and unknown fields pruned before. path is that of
+// the order of the paths, until the list is full. Defaults are to be set and unknown fields pruned before. path is that of
 // the tree in its object, nil for the object itself; errors of a combination of schemas have no path of their own.
 //
 // old is the tree before an update, nil if there is none. What an update does not change is not held against it:
@@ -54,14 +47,11 @@ type checker struct {
 	errs field.ErrorList
 	// always are errors that hold even if the value did not change.
 	always field.ErrorList
-	text   int // bytes of the paths of errs and always
 	// checks counts what was checked, to tell which of several schemas comes closest.
 	checks int
 }
 
-func (c *checker) full() bool {
-	return len(c.errs)+len(c.always) >= maxErrors || c.text >= maxErrorText
-}
+func (c *checker) full() bool { return len(c.errs)+len(c.always) > field.MaxErrors }
 
 // at returns the path of the value at hand.
 func (c *checker) at() *field.Path {
@@ -71,11 +61,7 @@ func (c *checker) at() *field.Path {
 	return c.path.Child(c.way.String())
 }
 
-// report records an error, whose path is counted.
-func (c *checker) report(err *field.Error) {
-	c.text += len(err.Field) + len(err.Detail)
-	c.errs = append(c.errs, err)
-}
+func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
 
 // value judges a value that stands in a place of schema s.
 func (c *checker) value(s *Schema, v any, old before) {
@@ -89,10 +75,10 @@ func (c *checker) value(s *Schema, v any, old before) {
 		c.goValue(s, v, old)
 		return
 	}
-	errs, text := len(c.errs), c.text
+	errs := len(c.errs)
 	c.judge(s, v, old)
 	if len(c.errs) > errs && old.known && equal(old.value, v) {
-		c.errs, c.text = c.errs[:errs], text
+		c.errs = c.errs[:errs]
 	}
 }
 

@@ -231,11 +231,15 @@ func TestValidateIsBounded(t *testing.T) {
 	}
 	long := strings.Repeat("k", 1<<20)
 	errs := s.Validate(nil, map[string]any{"a": many}, nil)
-	if len(errs) != maxErrors {
-		t.Errorf("got %d errors, want %d", len(errs), maxErrors)
+	if len(errs) != field.MaxErrors+1 {
+		t.Errorf("got %d errors, want %d", len(errs), field.MaxErrors+1)
 	}
-	if errs = s.Validate(nil, map[string]any{long: many}, nil); len(errs) > 4 {
-		t.Errorf("a long key: got %d errors, want at most 4", len(errs))
+	size := 0
+	for _, err := range s.Validate(nil, map[string]any{long: many}, nil) {
+		size += len(err.Field) + len(err.Detail)
+	}
+	if limit := 3 * (field.MaxErrors + 1) * field.MaxText; size > limit {
+		t.Errorf("a long key: got errors of %d bytes, want at most %d", size, limit)
 	}
 	var deep any = "x"
 	for range maxDepth + 10 {
@@ -284,7 +288,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("defaulted once %s, twice %s, %v", once, text(tree), err)
 		}
 		s.Prune(tree) // a default may bring what a schema around it does not know
-		if errs = s.Validate(nil, tree, nil); len(errs) > maxErrors {
+		if errs = s.Validate(nil, tree, nil); len(errs) > field.MaxErrors+1 {
 			t.Fatalf("got %d errors", len(errs))
 		}
 		var same checker

@@ -1,6 +1,7 @@
 package typeinfo
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"regexp"
@@ -36,7 +37,7 @@ var formats = map[string]func(string) []string{
 func Format(name string) func(string) []string { return formats[name] }
 
 // Validate applies the declared checks to v and everything below it, and returns what is wrong in the order of the
-// fields. v is a pointer to a struct; old is the value before an update, of the same type, or nil. Values of types
+// fields, until the list is full. v is a pointer to a struct; old is the value before an update, of the same type, or nil. Values of types
 // that cannot be described pass.
 //
 // An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all others. Elements of
@@ -212,13 +213,16 @@ func enumTest(f *Field) test {
 				c.report(field.NotSupported(c.path(), text, allowed))
 			}
 		case List:
-			for i := range now.Len() {
+			for i := 0; i < now.Len() && !c.errs.Full(); i++ {
 				if text := now.Index(i).String(); !slices.Contains(items, text) {
 					c.report(field.NotSupported(c.path().Index(i), text, items))
 				}
 			}
 		case Map:
 			for _, key := range sortedKeys(now) {
+				if c.errs.Full() {
+					return
+				}
 				if text := now.MapIndex(key).String(); !slices.Contains(items, text) {
 					c.report(field.NotSupported(c.path().Key(key.String()), text, items))
 				}
@@ -320,6 +324,9 @@ func (c *checker) value(plan *checkPlan, now, before reflect.Value) {
 		c.list(plan, nil, now, before)
 	case Map:
 		for _, key := range sortedKeys(now) {
+			if c.errs.Full() {
+				return
+			}
 			var old reflect.Value
 			if before.IsValid() {
 				old = before.MapIndex(key)
@@ -370,29 +377,48 @@ func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
 
 // list checks the elements of a list; keys are those of a list of type map.
 func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value) {
-	for i := range now.Len() {
+	var index map[string]int
+	if keys != nil && plan.compares && before.IsValid() {
+		index = indexOf(plan.typ.Elem, keys, before)
+	}
+	for i := 0; i < now.Len() && !c.errs.Full(); i++ {
 		var old reflect.Value
-		if keys != nil && plan.compares && before.IsValid() {
-			old = find(plan.typ.Elem, keys, before, now.Index(i))
+		if index != nil {
+			if at, ok := index[listKey(plan.typ.Elem, keys, now.Index(i))]; ok {
+				old = before.Index(at)
+			}
 		}
 		c.elem(plan, wayStep{kind: List, index: i}, now.Index(i), old)
 	}
 }
 
-// find returns the element of list whose keys are those of item, or the zero Value.
-func find(elem *Type, keys []string, list, item reflect.Value) reflect.Value {
+// indexOf returns where the elements of a list are, by their keys. Of several with the same, the first counts.
+func indexOf(elem *Type, keys []string, list reflect.Value) map[string]int {
+	index := make(map[string]int, list.Len())
 	for i := range list.Len() {
-		candidate := list.Index(i)
-		if !slices.ContainsFunc(keys, func(key string) bool {
-			index := elem.Field(key).Index
-			a, b := reflect.Indirect(candidate), reflect.Indirect(item)
-			return !a.IsValid() || !b.IsValid() ||
-				!reflect.DeepEqual(a.FieldByIndex(index).Interface(), b.FieldByIndex(index).Interface())
-		}) {
-			return candidate
+		key := listKey(elem, keys, list.Index(i))
+		if _, repeated := index[key]; key != "" && !repeated {
+			index[key] = i
 		}
 	}
-	return reflect.Value{}
+	return index
+}
+
+// listKey spells the keys of an element, the same for the same values. It is "" for a nil element, which has none.
+func listKey(elem *Type, keys []string, item reflect.Value) string {
+	item = reflect.Indirect(item)
+	if !item.IsValid() {
+		return ""
+	}
+	var id []byte
+	for _, key := range keys {
+		value := reflect.Indirect(item.FieldByIndex(elem.Field(key).Index))
+		if value.IsValid() {
+			id = fmt.Appendf(id, "%#v", value.Interface())
+		}
+		id = append(id, ',') // behind each key, also where it is missing
+	}
+	return string(id)
 }
 
 // elem checks an element of a list or map.

@@ -1,9 +1,11 @@
 package typeinfo_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -86,5 +88,30 @@ func TestValidateOddArguments(t *testing.T) {
 		if errs := typeinfo.Validate(now, old); errs != nil {
 			t.Errorf("Validate with an old %T: got %v", old, errs)
 		}
+	}
+}
+
+// TestValidateLongLists compares a long list with its old elements, which stand in another order, and finds mistakes in
+// every element of others.
+func TestValidateLongLists(t *testing.T) {
+	const many = 1000
+	now, old := &checked{Must: make([]checkedItem, many)}, &checked{Must: make([]checkedItem, many)}
+	for i := range many {
+		now.Must[i].ID = strconv.Itoa(i)
+		old.Must[many-1-i].ID = strconv.Itoa(i)
+	}
+	old.Must[0].Fixed = map[string]string{"a": "b"}
+	if errs := typeinfo.Validate(now, old); len(errs) != 1 || errs[0].Field != "must[999].fixed" {
+		t.Errorf("got %v, want what belongs to the key", errs.ToAggregate())
+	}
+	if got := testing.AllocsPerRun(1, func() { typeinfo.Validate(now, old) }); got > 30*many {
+		t.Errorf("got %v allocations for %d elements", got, many)
+	}
+	wrong := &checked{Must: make([]checkedItem, many), Deep: [][]checkedItem{make([]checkedItem, many)}, Map: map[string]string{}}
+	for i := range many {
+		wrong.Map[strconv.Itoa(i)] = "C"
+	}
+	if errs := typeinfo.Validate(wrong, nil); len(errs) > field.MaxErrors+1 {
+		t.Errorf("got %d errors, want at most %d", len(errs), field.MaxErrors+1)
 	}
 }

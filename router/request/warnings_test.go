@@ -1,0 +1,61 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWarningsBounded adds warnings without end, as bodies with many mistakes do: what is kept, and what is done for each
+// one that is not, does not grow.
+func TestWarningsBounded(t *testing.T) {
+	const many = 100_000
+	long := strings.Repeat("x", 300)
+	for name, text := range map[string]func(i int) string{
+		"one text":       func(int) string { return "hides previous definition" },
+		"long texts":     func(i int) string { return fmt.Sprint(i, long) },
+		"short texts":    func(i int) string { return fmt.Sprint(i) },
+		"no header text": func(i int) string { return fmt.Sprint("a\n", i) },
+	} {
+		texts := make([]string, many)
+		for i := range texts {
+			texts[i] = text(i)
+		}
+		info := &Info{}
+		allocs := testing.AllocsPerRun(1, func() {
+			*info = Info{}
+			for _, text := range texts {
+				info.Warn(text)
+			}
+		})
+		runes := 0
+		for _, w := range info.Warnings {
+			runes += len([]rune(w))
+		}
+		if runes > maxWarnings+maxWarning {
+			t.Errorf("%s: got %d runes, want at most %d", name, runes, maxWarnings+maxWarning)
+		}
+		if allocs > 200 {
+			t.Errorf("%s: got %v allocations for %d warnings", name, allocs, many)
+		}
+	}
+}
+
+// TestWarningsCut: with too much text every warning is cut, those before as well, and the first ones are kept.
+func TestWarningsCut(t *testing.T) {
+	info := &Info{}
+	for i := range 1000 {
+		info.Warn(fmt.Sprintf("%d%s", i, strings.Repeat("ä", 300)))
+		if i == 0 && len([]rune(info.Warnings[0])) != 301 {
+			t.Error("one warning is cut")
+		}
+	}
+	if got, want := len(info.Warnings), maxWarnings/maxWarning; got != want {
+		t.Fatalf("got %d warnings, want %d", got, want)
+	}
+	for i, w := range info.Warnings {
+		if n := len([]rune(w)); n != maxWarning || !strings.HasPrefix(w, fmt.Sprint(i, "ä")) {
+			t.Errorf("warning %d: got %d runes: %q", i, n, w)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// What checking an object with many mistakes may come to: errors or warnings of one check (which is made of several, each
+// with a bound of its own), bytes allocated by all checks, and bytes of an answer.
+const (
+	manyMistakes     = 1000
+	maxFound         = manyMistakes / 2
+	maxCheckBytes    = 128 << 20
+	maxInvalidAnswer = 256 << 10
+)
+
+// TestValidatorsStop gives every kind that is served objects in which one list or map is long and all its elements are
+// wrong, for each list and map that the kind has. Whatever checks the object stops when there is enough: a validator that
+// goes on, by a loop over what a client has sent instead of field.Each or field.Entries, fails here.
+func TestValidatorsStop(t *testing.T) {
+	s := scheme.New()
+	groups := coreGroups(&Config{})
+	for _, g := range groups {
+		g.AddToScheme(s)
+	}
+	if err := s.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		for i := range g.Resources {
+			r := &g.Resources[i]
+			t.Run(r.GroupResource.String(), func(t *testing.T) {
+				gvk := meta.GroupVersionKind{Group: g.Name, Version: scheme.InternalVersion, Kind: r.Kind}
+				empty, err := s.NewObject(gvk)
+				if err != nil {
+					t.Fatal(err)
+				}
+				typ := typeinfo.Of(reflect.TypeOf(empty))
+				for _, way := range listsOf(typ, nil) {
+					for _, kind := range mistakeKinds {
+						obj := reflect.New(typ.Go)
+						long(obj.Elem(), way, kind)
+						checkMistakes(t, way.String()+", "+kind.name, r, obj.Interface().(meta.Object), empty.(meta.Object))
+					}
+				}
+			})
+		}
+	}
+}
+
+// checkMistakes runs all that looks at a whole object before it is stored.
+func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty meta.Object) {
+	req := &registry.Request{}
+	path := field.NewPath("metadata")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	defer func() {
+		runtime.ReadMemStats(&after)
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > maxCheckBytes {
+			t.Errorf("%s: the checks took %d MiB", name, bytes>>20)
+		}
+	}()
+	check := func(what string, run func() field.ErrorList) {
+		errs := run()
+		answer, err := json.Marshal(meta.NewInvalid(meta.GroupKind{Kind: r.Kind}, "x", errs).Status)
+		if err != nil || len(errs) > maxFound || len(answer) > maxInvalidAnswer {
+			t.Errorf("%s: %s: got %d errors, an answer of %d KiB, %v", name, what, len(errs), len(answer)>>10, err)
+		}
+	}
+	strategies := []registry.Strategy{r.Strategy}
+	for _, sub := range r.Subresources {
+		strategies = append(strategies, sub.Strategy)
+	}
+	check("metadata", func() field.ErrorList {
+		errs := meta.ValidateObjectMeta(obj.GetObjectMeta(), r.Namespaced, names.DNSSubdomainName, path)
+		errs = append(errs, meta.ValidateFinalizerNames(obj.GetObjectMeta().Finalizers, path)...)
+		return append(errs, meta.ValidateObjectMetaUpdate(obj.GetObjectMeta(), empty.GetObjectMeta(), path)...)
+	})
+	check("declared checks", func() field.ErrorList {
+		return append(typeinfo.Validate(obj, nil), typeinfo.Validate(obj, obj)...)
+	})
+	for _, s := range strategies {
+		if s.Validate != nil {
+			check("create", func() field.ErrorList { return s.Validate(req, obj) })
+		}
+		if s.ValidateUpdate != nil {
+			check("update to it", func() field.ErrorList { return s.ValidateUpdate(req, obj, empty) })
+			check("update from it", func() field.ErrorList { return s.ValidateUpdate(req, empty, obj) })
+			check("update of it", func() field.ErrorList { return s.ValidateUpdate(req, obj, obj) })
+		}
+		if s.Warnings != nil {
+			if n := len(s.Warnings(req, obj, nil)); n > maxFound {
+				t.Errorf("%s: got %d warnings", name, n)
+			}
+		}
+	}
+}
+
+// way leads from an object to one of its lists or maps. Of lists on the way it takes the first element.
+type way []*typeinfo.Field
+
+func (w way) String() string {
+	text := ""
+	for _, f := range w {
+		text += "." + f.Name
+	}
+	return text
+}
+
+// listsOf returns the ways to all lists and maps of a struct. Types that hold themselves are entered once.
+func listsOf(t *typeinfo.Type, entered []*typeinfo.Type) (ways []way) {
+	if slices.Contains(entered, t) {
+		return nil
+	}
+	entered = append(entered, t)
+	for _, f := range t.Fields {
+		below := f.Type
+		for below.Kind == typeinfo.List || below.Kind == typeinfo.Map {
+			if below == f.Type {
+				ways = append(ways, way{f})
+			}
+			below = below.Elem
+		}
+		if below.Kind != typeinfo.Struct {
+			continue
+		}
+		for _, rest := range listsOf(below, entered) {
+			ways = append(ways, append(way{f}, rest...))
+		}
+	}
+	return ways
+}
+
+// mistakeKind says what stands in the elements of a list.
+type mistakeKind struct {
+	name   string
+	empty  bool
+	text   string // of all strings
+	number int64
+}
+
+var mistakeKinds = []mistakeKind{
+	{name: "empty", empty: true, text: "Not Valid!"},
+	{name: "wrong", text: "Not Valid!", number: -7},
+	{name: "all the same", text: "a", number: 1},
+}
+
+// long makes the list or map at the end of a way long.
+func long(v reflect.Value, w way, kind mistakeKind) {
+	f := w[0]
+	v = v.FieldByIndex(f.Index)
+	if len(w) > 1 {
+		into(v, f.Type, f.Pointer, func(v reflect.Value) { long(v, w[1:], kind) })
+		return
+	}
+	into(v, nil, f.Pointer, func(v reflect.Value) {
+		elem := reflect.New(f.Type.Go.Elem()).Elem()
+		if !kind.empty {
+			kind.fill(elem, f.Type.Elem, f.Type.ElemPointer, 4)
+		}
+		if f.Type.Kind == typeinfo.List {
+			v.Set(reflect.MakeSlice(f.Type.Go, manyMistakes, manyMistakes))
+			for i := range manyMistakes {
+				v.Index(i).Set(elem)
+			}
+			return
+		}
+		v.Set(reflect.MakeMap(f.Type.Go))
+		for i := range manyMistakes {
+			v.SetMapIndex(reflect.ValueOf(fmt.Sprint(kind.text, i)).Convert(f.Type.Key), elem)
+		}
+	})
+}
+
+// into hands on the value of type t at v: behind a pointer, or as the only element of lists and maps. A nil t stands for
+// that of v itself.
+func into(v reflect.Value, t *typeinfo.Type, pointer bool, do func(reflect.Value)) {
+	if pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch {
+	case t != nil && t.Kind == typeinfo.List:
+		v.Set(reflect.MakeSlice(t.Go, 1, 1))
+		into(v.Index(0), t.Elem, t.ElemPointer, do)
+	case t != nil && t.Kind == typeinfo.Map:
+		elem := reflect.New(t.Go.Elem()).Elem()
+		into(elem, t.Elem, t.ElemPointer, do)
+		v.Set(reflect.MakeMap(t.Go))
+		v.SetMapIndex(reflect.ValueOf("a").Convert(t.Key), elem)
+	default:
+		do(v)
+	}
+}
+
+// fill sets all strings and numbers below v, to a depth.
+func (k mistakeKind) fill(v reflect.Value, t *typeinfo.Type, pointer bool, depth int) {
+	if depth == 0 {
+		return
+	}
+	into(v, t, pointer, func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			v.SetString(k.text)
+		case reflect.Int32, reflect.Int64:
+			v.SetInt(k.number)
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Struct:
+			below := typeinfo.Of(v.Type())
+			if below.Kind != typeinfo.Struct {
+				return
+			}
+			for _, f := range below.Fields {
+				k.fill(v.FieldByIndex(f.Index), f.Type, f.Pointer, depth-1)
+			}
+		}
+	})
+}
