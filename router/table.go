@@ -53,7 +53,7 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 
 // includeObject reads the parameter of that name.
 func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
-	v, _ := request.Param(r.URL.RawQuery, "includeObject")
+	v := request.QueryOf(r).Get("includeObject")
 	switch p := meta.IncludeObjectPolicy(v); p {
 	case "":
 		return meta.IncludeMetadata, nil
