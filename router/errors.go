@@ -30,6 +30,9 @@ func ErrMethod() error {
 // statusFactory encodes Status objects, which belong to no scheme.
 var statusFactory = codec.NewFactory(nil)
 
+// maxMessage bounds the message of a Status, in bytes: some errors repeat the body that they are about.
+const maxMessage = 64 << 10
+
 // WriteError answers with the Status of err in the media type that the client accepts, JSON if it accepts none that
 // a Status has. Errors that are no *meta.StatusError are internal errors, but for the end of the request's context,
 // which is a timeout.
@@ -39,6 +42,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status := *meta.StatusOf(err)
+	status.Message = meta.Cut(status.Message, maxMessage)
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
 	}

@@ -81,10 +81,10 @@ func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.
 	}
 	var err error
 	if req.Labels, err = meta.ParseLabels(opts.LabelSelector); err != nil {
-		return nil, nil, meta.NewBadRequest(err.Error())
+		return nil, nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
 	if req.Fields, err = meta.ParseFields(opts.FieldSelector); err != nil {
-		return nil, nil, meta.NewBadRequest(err.Error())
+		return nil, nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
 	if err := invalid("ListOptions", meta.ValidateListOptions(opts)); err != nil {
 		return nil, nil, err

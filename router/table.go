@@ -61,5 +61,5 @@ func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
 		return p, nil
 	}
 	return "", meta.NewBadRequest("Unable to convert to Table as requested: " +
-		field.Invalid(field.NewPath("includeObject"), v, "must be 'Metadata', 'Object', 'None', or empty").Error())
+		field.Invalid(field.NewPath("includeObject"), meta.Excerpt(v), "must be 'Metadata', 'Object', 'None', or empty").Error())
 }
