@@ -35,7 +35,7 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 			}
 			timeout, err := timeoutOf(&x.info.Query, limit)
 			if err != nil {
-				fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+meta.Excerpt(err.Error())))
+				fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
 				return
 			}
 			end := x.info.Received.Add(timeout)
@@ -61,7 +61,7 @@ func timeoutOf(query *request.Query, limit time.Duration) (time.Duration, error)
 	if v == "" {
 		return limit, nil
 	}
-	d, err := time.ParseDuration(v)
+	d, err := time.ParseDuration(meta.Excerpt(v)) // what is cut is none
 	if err != nil {
 		return 0, err
 	}

@@ -28,9 +28,9 @@ func (p *params) integer(name string) int64 {
 	if v == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(v, 10, 64)
+	n, err := strconv.ParseInt(meta.Excerpt(v), 10, 64) // what is cut is none
 	if err != nil && p.err == nil {
-		p.err = meta.NewBadRequest(meta.Excerpt(err.Error()))
+		p.err = meta.NewBadRequest(err.Error())
 	}
 	return n
 }

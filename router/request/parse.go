@@ -3,6 +3,7 @@ package request
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -11,6 +12,9 @@ import (
 // maxParts bounds the pieces behind the version that are told apart: resource, name, subresource, and the rest, slashes
 // included. So a long path costs no more than a short one.
 const maxParts = 4
+
+// maxNaming bounds the field selectors in which a name is looked for, in bytes. A name has 253 at most.
+const maxNaming = 1 << 10
 
 // errPath begins the answer to a path that breaks off behind an old verb.
 const errPath = "unable to determine kind and namespace from url, "
@@ -45,7 +49,7 @@ func Parse(r *http.Request, info *Info) error {
 	byPath := first == "watch" || first == "proxy"
 	if byPath {
 		if !more {
-			return meta.NewInternalError(errors.New("failed to create RequestInfo: " + meta.Excerpt(errPath+r.URL.String())))
+			return meta.NewInternalError(errors.New("failed to create RequestInfo: " + errPath + excerptOf(r.URL)))
 		}
 		info.Verb, rest = first, behind
 		first, behind, more = strings.Cut(rest, "/")
@@ -64,6 +68,11 @@ func Parse(r *http.Request, info *Info) error {
 		info.parseQuery()
 	}
 	return nil
+}
+
+// excerptOf is a URL as a message repeats it.
+func excerptOf(u *url.URL) string {
+	return (&url.URL{Path: meta.Excerpt(u.Path), RawQuery: meta.Excerpt(u.RawQuery)}).String()
 }
 
 // parsePrefix takes what stands before a resource from the front of a path: prefix, group and version. ok is false if
@@ -120,8 +129,8 @@ func (i *Info) parseQuery() {
 	}
 	i.FieldSelector, i.LabelSelector = i.Query.Get("fieldSelector"), i.Query.Get("labelSelector")
 	// Who may read one object by name may list or watch it alone, so authorization has to see the name. A malformed
-	// selector requires none; whoever lists reports it.
-	if i.Verb != "deletecollection" && strings.Contains(i.FieldSelector, "metadata.name") {
+	// selector requires none; whoever lists reports it. In a long one nobody looks before it is clear who asks.
+	if i.Verb != "deletecollection" && len(i.FieldSelector) <= maxNaming && strings.Contains(i.FieldSelector, "metadata.name") {
 		fields, _ := meta.ParseFields(i.FieldSelector)
 		if name, ok := fields.RequiresExact("metadata.name"); ok && isSegment(name) {
 			i.Name = name

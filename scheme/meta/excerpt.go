@@ -4,10 +4,10 @@ import "unicode/utf8"
 
 // maxExcerpt is how much of a client's own text an answer repeats, in bytes. Names, media types, the paths of objects and
 // selectors that people write are shorter.
-const maxExcerpt = 1 << 10
+const maxExcerpt = 512
 
-// Excerpt returns text as a message repeats it to the client that sent it: whole, or its first kilobyte and "...". So
-// what a refusal costs does not depend on how much there was to refuse.
+// Excerpt returns text as a message repeats it to the client that sent it: whole, or its beginning and "...". So what a
+// refusal costs does not depend on how much there was to refuse.
 func Excerpt(text string) string { return Cut(text, maxExcerpt) }
 
 // Cut returns text, or at most its first limit bytes and "..." if it is longer. It does not cut a character in two.
