@@ -290,3 +290,33 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+// FuzzPath parses paths of any length: nothing is allocated, unless an error is.
+func FuzzPath(f *testing.F) {
+	for _, piece := range []string{"/", "a/", "namespaces/", "watch/", "<", "../", "%2f"} {
+		f.Add("/api/v1/", piece, uint16(1000))
+		f.Add("/apis/g/v1/watch/namespaces/n/", piece, uint16(1000))
+		f.Add("", piece, uint16(60_000))
+	}
+	f.Fuzz(func(t *testing.T, head, piece string, times uint16) {
+		path := head + strings.Repeat(piece, min(int(times), 64<<10/max(1, len(piece))))
+		r := &http.Request{Method: "GET", URL: &url.URL{Path: path}}
+		var got Info
+		err := Parse(r, &got)
+		want, failed := plain(r)
+		if (err != nil) != failed || err == nil && (got.Resource != want.Resource || got.Verb != want.Verb || got.Subresource != want.Subresource) {
+			t.Errorf("Parse(%.80q): got %s %.40q/%.40q, %v, want %s %.40q/%.40q", path,
+				got.Verb, got.Resource, got.Subresource, err, want.Verb, want.Resource, want.Subresource)
+		}
+		limit := 0.0
+		if failed {
+			limit = 40
+		}
+		if allocs := testing.AllocsPerRun(1, func() {
+			got = Info{}
+			_ = Parse(r, &got)
+		}); allocs > limit {
+			t.Errorf("Parse(%.80q) of %d bytes: got %v allocs, want at most %v", path, len(path), allocs, limit)
+		}
+	})
+}

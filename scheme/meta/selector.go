@@ -114,6 +114,9 @@ func NewLabelRequirement(key string, op SelectorOperator, values []string) (Labe
 		return r, errors.New("unknown selector operator")
 	}
 	for i, v := range values {
+		if len(errs) >= maxSelectorErrors {
+			break
+		}
 		if msgs := names.IsValidLabelValue(v); len(msgs) > 0 {
 			errs = append(errs, field.Invalid(path.Index(i).Key(key), v, strings.Join(msgs, "; ")))
 		}
@@ -124,6 +127,9 @@ func NewLabelRequirement(key string, op SelectorOperator, values []string) (Labe
 	slices.Sort(r.values)
 	return r, nil
 }
+
+// maxSelectorErrors bounds what is said of a requirement with many values.
+const maxSelectorErrors = 16
 
 func checkLabelKey(key string, path *field.Path) *field.Error {
 	if msgs := names.IsQualifiedName(key); len(msgs) > 0 {
