@@ -155,3 +155,69 @@ func TestRefusalAllocs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRefusal is a stranger with any path, query and header, of any length: the answer is a refusal within a budget.
+func FuzzRefusal(f *testing.F) {
+	for _, tt := range nastyRequests {
+		for _, piece := range tt.pieces {
+			name, value, _ := strings.Cut(tt.header, ": ")
+			f.Add(tt.method, tt.target, name, value, piece, uint16(2000))
+		}
+	}
+	strict := newStrict(f)
+	f.Fuzz(func(t *testing.T, method, target, name, value, piece string, times uint16) {
+		p := &inProcess{strict.Server, t}
+		part := strings.Repeat(piece, min(int(times), maxHeader/max(1, len(piece))))
+		header := name
+		if value != "" {
+			header += ": " + value
+		}
+		if len(method)+len(target)+len(header) > 1<<10 || strings.Count(target, "%s") > 6 {
+			return
+		}
+		got := p.refuse(func() *http.Request { return p.nasty(method, target, header, part) })
+		if got.size > 40<<10 || got.bytes > maxRefusal {
+			t.Errorf("%.80q %.80q %.80q with %d times %.80q: got %+v, want an answer of at most 40 KiB for at most %d bytes",
+				method, target, header, times, piece, got, maxRefusal)
+		}
+	})
+}
+
+// maxHeader is how long the headers of a request may be, and maxRefusal what a refusal may allocate, in bytes.
+const (
+	maxHeader  = 64 << 10
+	maxRefusal = 256 << 10
+)
+
+// Whoever may do something is not told at length either what was wrong with a query or a name.
+func TestErrorsAreShort(t *testing.T) {
+	p := newInProcess(t)
+	for _, target := range []string{
+		maps + "?labelSelector=%s", maps + "?fieldSelector=%s", maps + "?fieldSelector=a%%3D%s", maps + "?fieldSelector=%s%%3Da",
+		maps + "?limit=%s", maps + "?timeout=%s", maps + "?timeoutSeconds=%s", maps + "?continue=%s", maps + "?resourceVersion=%s", maps + "/c?resourceVersion=%s",
+		maps + "/%s", "/api/v1/namespaces/%s/configmaps/c", "/api/v1/namespaces/ns/%s", "/apis/%s/v1/x", "/api/v1/watch?%s", "/%s", maps + "?%%zz%s",
+	} {
+		for _, piece := range []string{"<", "\xff", "!", "%3C"} {
+			for _, method := range []string{"GET", "DELETE", "PUT"} {
+				r := p.nasty(method, target, "", repeated(piece, 60<<10))
+				if w := p.serve(r); w.Code >= 400 && w.Body.Len() > 8<<10 {
+					t.Errorf("%s %s of %q: got %d and %d bytes: %.300s", method, target, piece, w.Code, w.Body.Len(), w.Body)
+				}
+			}
+		}
+	}
+}
+
+// A health check may be told to leave out any number of checks.
+func TestHealthExclusions(t *testing.T) {
+	p := newStrict(t)
+	if code, body := p.do("GET", "/livez?verbose&exclude=ping&exclude=ping&exclude=x&exclude=a&exclude=x", ""); !strings.Contains(body, "[+]ping excluded: ok\n") || !strings.Contains(body, `no matches for "a", "x"`+"\n") {
+		t.Errorf("got %d %s", code, body)
+	}
+	for _, query := range []string{repeated("exclude=ping&", 64<<10), repeated("exclude=%d&", 64<<10), "exclude=" + repeated("<", 64<<10)} {
+		got := p.refuse(func() *http.Request { return p.request("GET", "/livez?verbose&"+query, nil) })
+		if got.bytes > 1<<20 || got.size > 4<<10 {
+			t.Errorf("?%.40s: got %+v, want a short answer for at most 1 MiB", query, got)
+		}
+	}
+}
