@@ -51,17 +51,18 @@ var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 func forbiddenText(a *request.Attributes) string {
 	user := ""
 	if a.User != nil {
-		user = a.User.Name
+		user = meta.Excerpt(a.User.Name)
 	}
+	verb := meta.Excerpt(a.Verb)
 	if !a.IsResource {
-		return fmt.Sprintf("User %q cannot %s path %q", user, a.Verb, a.Path)
+		return fmt.Sprintf("User %q cannot %s path %q", user, verb, meta.Excerpt(a.Path))
 	}
-	resource := a.Resource
+	resource, group := meta.Excerpt(a.Resource), meta.Excerpt(a.Group)
 	if a.Subresource != "" {
-		resource += "/" + a.Subresource
+		resource += "/" + meta.Excerpt(a.Subresource)
 	}
 	if a.Namespace != "" {
-		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", user, a.Verb, resource, a.Group, a.Namespace)
+		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", user, verb, resource, group, meta.Excerpt(a.Namespace))
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", user, a.Verb, resource, a.Group)
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", user, verb, resource, group)
 }

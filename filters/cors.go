@@ -6,6 +6,9 @@ import (
 	"slices"
 )
 
+// maxOrigin bounds the origins that are compared, in bytes: a scheme, a host name of 253 bytes and a port are shorter.
+const maxOrigin = 512
+
 // CORS lets web pages of the given origins call the API, and answers their preflight requests. Without an origin it is
 // no filter at all.
 // Order: before Authenticate, as browsers send preflights without credentials. Cost: a header lookup.
@@ -16,7 +19,7 @@ func CORS(origins []*regexp.Regexp) Filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			origin := r.Header.Get("Origin")
-			if origin != "" && slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
+			if origin != "" && len(origin) <= maxOrigin && slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
 				h := w.Header()
 				h.Set("Access-Control-Allow-Origin", origin)
 				h.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH")

@@ -33,7 +33,7 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 				next.ServeHTTP(w, r)
 				return
 			}
-			timeout, err := timeoutOf(r.URL.RawQuery, limit)
+			timeout, err := timeoutOf(&x.info.Query, limit)
 			if err != nil {
 				fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
 				return
@@ -56,15 +56,12 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 }
 
 // timeoutOf returns the time that a request has. Nothing, zero and less, and more than limit, all mean limit.
-func timeoutOf(query string, limit time.Duration) (time.Duration, error) {
-	if query == "" {
+func timeoutOf(query *request.Query, limit time.Duration) (time.Duration, error) {
+	v := query.Get("timeout")
+	if v == "" {
 		return limit, nil
 	}
-	v, ok := request.Param(query, "timeout")
-	if !ok || v == "" {
-		return limit, nil
-	}
-	d, err := time.ParseDuration(v)
+	d, err := time.ParseDuration(meta.Excerpt(v)) // what is cut is none
 	if err != nil {
 		return 0, err
 	}

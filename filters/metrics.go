@@ -275,10 +275,7 @@ func labelsOf(i *request.Info, r *http.Request) labels {
 	case i.IsResource:
 		l.scope = "cluster"
 	}
-	if r.URL.RawQuery != "" && r.Method != http.MethodGet {
-		v, _ := request.Param(r.URL.RawQuery, "dryRun")
-		l.dryRun = v == "All"
-	}
+	l.dryRun = r.Method != http.MethodGet && i.Query.Get("dryRun") == "All"
 	return l
 }
 

@@ -105,7 +105,8 @@ func (w *write) beforeCreate() error {
 // stay refuses what admission has moved away from the place that the client may write to.
 func (w *write) stay(m *meta.ObjectMeta) error {
 	if w.byUpdate && m.Name != w.req.Name {
-		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.Name, w.req.Name))
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			meta.Excerpt(m.Name), meta.Excerpt(w.req.Name)))
 	}
 	return fixNamespace(w.s.res.Namespaced, w.r.Namespace, m)
 }

@@ -71,7 +71,7 @@ func parseRevision(rv string) (storage.Revision, error) {
 
 // badRevision is what kube-apiserver says of a resourceVersion that is no number, with the 400 it deserves.
 func badRevision(rv string, err error) error {
-	return meta.NewBadRequest(field.Invalid(field.NewPath("resourceVersion"), rv, err.Error()).Error())
+	return meta.NewBadRequest(field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(rv), meta.Excerpt(err.Error())).Error())
 }
 
 func formatRevision(r storage.Revision) string { return strconv.FormatUint(uint64(r), 10) }

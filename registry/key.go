@@ -22,7 +22,7 @@ func (s *Store) key(namespace, name string) (string, error) {
 		return "", meta.NewBadRequest("Name parameter required.")
 	}
 	if bad := names.IsPathSegmentName(name); len(bad) > 0 {
-		return "", meta.NewBadRequest("Name parameter invalid: " + quote(name) + ": " + joinAnd(bad))
+		return "", meta.NewBadRequest("Name parameter invalid: " + quote(meta.Excerpt(name)) + ": " + joinAnd(bad))
 	}
 	if !s.res.Namespaced {
 		return s.root + name, nil
@@ -31,7 +31,7 @@ func (s *Store) key(namespace, name string) (string, error) {
 		return "", meta.NewBadRequest("Namespace parameter required.")
 	}
 	if bad := names.IsPathSegmentName(namespace); len(bad) > 0 {
-		return "", meta.NewBadRequest("Namespace parameter invalid: " + quote(namespace) + ": " + joinAnd(bad))
+		return "", meta.NewBadRequest("Namespace parameter invalid: " + quote(meta.Excerpt(namespace)) + ": " + joinAnd(bad))
 	}
 	return s.root + namespace + "/" + name, nil
 }

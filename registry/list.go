@@ -95,7 +95,7 @@ func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.Lis
 	rev, err := parseRevision(req.ResourceVersion)
 	if err != nil {
 		return nil, meta.NewBadRequest("invalid resource version: " +
-			field.Invalid(field.NewPath("resourceVersion"), req.ResourceVersion, err.Error()).Error())
+			field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(req.ResourceVersion), meta.Excerpt(err.Error())).Error())
 	}
 	opts.Want = want(req, rev)
 	return opts, nil

@@ -52,7 +52,7 @@ func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selecto
 	}
 	var err error
 	if sel.fields, err = req.Fields.Transform(version.FieldLabel); err != nil {
-		return sel, meta.NewBadRequest(err.Error())
+		return sel, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
 	sel.name, _ = sel.fields.RequiresExact("metadata.name")
 	sel.judge = s.judge(ctx, version, sel.fields)

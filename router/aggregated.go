@@ -3,6 +3,7 @@ package router
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -26,30 +27,52 @@ type aggregatedDoc struct {
 // acceptsAggregated reports whether a client asks for aggregated discovery before anything else, and in which form: JSON
 // or protobuf.
 func acceptsAggregated(accept string) (codec.Media, bool) {
-	for _, clause := range strings.Split(accept, ",") {
-		parts := strings.Split(clause, ";")
-		params := map[string]string{}
-		for _, p := range parts[1:] {
-			k, v, _ := strings.Cut(strings.TrimSpace(p), "=")
-			params[k] = v
-		}
-		var typ codec.Type
-		switch strings.TrimSpace(parts[0]) {
+	for clause := range clauses(accept) {
+		name, params, _ := strings.Cut(clause, ";")
+		var m codec.Media
+		switch strings.TrimSpace(name) {
 		case codec.JSONType:
-			typ = codec.JSON
 		case codec.ProtobufType:
-			typ = codec.Protobuf
+			m.Type = codec.Protobuf
 		default:
 			continue
 		}
-		if params["as"] == "" {
+		for param := range strings.SplitSeq(params, ";") {
+			switch k, v, _ := strings.Cut(strings.TrimSpace(param), "="); k {
+			case "as":
+				m.As = v
+			case "g":
+				m.Group = v
+			case "v":
+				m.Version = v
+			}
+		}
+		if m.As == "" {
 			return codec.Media{}, false
 		}
-		if params["as"] == "APIGroupDiscoveryList" && params["g"] == "apidiscovery.k8s.io" && params["v"] == "v2" {
-			return codec.Media{Type: typ, As: params["as"], Group: params["g"], Version: params["v"]}, true
+		if m.As == "APIGroupDiscoveryList" && m.Group == "apidiscovery.k8s.io" && m.Version == "v2" {
+			return m, true
 		}
 	}
 	return codec.Media{}, false
+}
+
+// Of an Accept header, maxClauses elements of up to maxClause bytes are looked at.
+const (
+	maxClauses = 64
+	maxClause  = 1 << 10
+)
+
+// clauses yields the elements of an Accept header.
+func clauses(accept string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		n := 0
+		for clause := range strings.SplitSeq(accept, ",") {
+			if n++; n > maxClauses || len(clause) <= maxClause && !yield(clause) {
+				return
+			}
+		}
+	}
 }
 
 // serveAggregated answers with all groups, or 304 if the client has seen them as they are.

@@ -109,7 +109,7 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 func (e *endpoint) wrongKind(got meta.GroupVersionKind, body []byte) error {
 	if got.GroupKind() == e.res.Kind.GroupKind() || got.Group != e.gv.Group {
 		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
-			got.GroupVersion(), e.gv))
+			meta.Excerpt(got.GroupVersion().String()), e.gv))
 	}
 	return codec.BodyError(&scheme.ConversionError{From: got, To: hubOf(e.res.Kind)}, got, e.res.Kind.Kind, body)
 }
@@ -132,9 +132,11 @@ func (e *endpoint) reportStrict(info *request.Info, strict []string, validation 
 func checkName(m *meta.ObjectMeta, info *request.Info) error {
 	switch {
 	case m.Name == "":
-		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", info.Name))
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
+			meta.Excerpt(info.Name)))
 	case m.Name != info.Name:
-		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.Name, info.Name))
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			meta.Excerpt(m.Name), meta.Excerpt(info.Name)))
 	}
 	return nil
 }

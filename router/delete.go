@@ -16,7 +16,7 @@ func (e *endpoint) delete(w http.ResponseWriter, r *http.Request, info *request.
 	if err != nil {
 		return err
 	}
-	opts, err := e.deleteOptions(r)
+	opts, err := e.deleteOptions(r, info)
 	if err != nil {
 		return err
 	}
@@ -41,11 +41,11 @@ func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info
 	if err != nil {
 		return err
 	}
-	req, _, err := e.listRequest(r, info)
+	req, _, err := e.listRequest(info)
 	if err != nil {
 		return err
 	}
-	opts, err := e.deleteOptions(r)
+	opts, err := e.deleteOptions(r, info)
 	if err != nil {
 		return err
 	}
@@ -65,17 +65,17 @@ func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.Dele
 
 // deleteOptions reads the options from the query and the body. What both say, the body decides; kube-apiserver
 // ignores the query if there is a body, which has cost people objects that they meant to delete dry.
-func (e *endpoint) deleteOptions(r *http.Request) (*meta.DeleteOptions, error) {
+func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
 	body, err := readBody(r, e.cfg.MaxBody)
 	if err != nil {
 		return nil, err
 	}
 	opts := &meta.DeleteOptions{}
-	p := newParams(r)
+	p := params{Query: &info.Query}
 	opts.GracePeriodSeconds = p.optionalInteger("gracePeriodSeconds")
 	opts.OrphanDependents = p.optionalBoolean("orphanDependents")
-	opts.DryRun = p.list("dryRun")
-	if v := p.text("propagationPolicy"); v != "" {
+	opts.DryRun = p.All("dryRun")
+	if v := p.Get("propagationPolicy"); v != "" {
 		policy := meta.DeletionPropagation(v)
 		opts.PropagationPolicy = &policy
 	}

@@ -36,7 +36,7 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, r, err)
 		return
 	}
-	if media.Type == codec.JSON && codec.Pretty(r.URL.RawQuery, r.UserAgent()) {
+	if media.Type == codec.JSON && isPretty(r) {
 		media.Pretty = true
 		writeObject(w, http.StatusOK, d.codecs, d.make(), media)
 		return

@@ -119,7 +119,7 @@ func (e *endpoint) offers() codec.Offer {
 func (e *endpoint) accept(r *http.Request, more codec.Offer) (codec.Media, error) {
 	m, err := codec.Negotiate(r.Header.Get("Accept"), e.offers()|more)
 	if err == nil && m.Type == codec.JSON && !m.Stream {
-		m.Pretty = codec.Pretty(r.URL.RawQuery, r.UserAgent())
+		m.Pretty = isPretty(r)
 	}
 	return m, err
 }

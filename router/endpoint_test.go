@@ -318,8 +318,6 @@ func TestListOptions(t *testing.T) {
 		{"resourceVersionMatch=Exact", 422, "resourceVersionMatch"},
 		{"resourceVersion=5&resourceVersionMatch=Odd", 422, ""},
 		{"sendInitialEvents=true", 422, ""},
-		{"%zz=1", 200, ""},
-		{"a;b=c", 200, ""},
 	} {
 		w := serve(t, core(t, &fake{}), "GET", maps+"?"+tt.query, "")
 		if w.Code != tt.code || !strings.Contains(w.Body.String(), tt.says) {

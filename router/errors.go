@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -46,9 +47,14 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		media = codec.Media{}
 	}
 	if media.Type == codec.JSON {
-		media.Pretty = codec.Pretty(r.URL.RawQuery, r.UserAgent())
+		media.Pretty = isPretty(r)
 	}
 	writeObject(w, int(status.Code), statusFactory, &status, media)
+}
+
+// isPretty reports whether r wants indented JSON.
+func isPretty(r *http.Request) bool {
+	return codec.Pretty(request.QueryOf(r).Get("pretty"), r.UserAgent())
 }
 
 // writeTimeout answers a request whose time is up. As in kube-apiserver, nobody asks any more what the client accepts:

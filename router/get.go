@@ -12,11 +12,7 @@ func (e *endpoint) get(w http.ResponseWriter, r *http.Request, info *request.Inf
 	if err != nil {
 		return err
 	}
-	var rv string
-	if r.URL.RawQuery != "" {
-		rv, _ = request.Param(r.URL.RawQuery, "resourceVersion")
-	}
-	enc, err := e.res.Getter.Get(r.Context(), info.Namespace, info.Name, rv)
+	enc, err := e.res.Getter.Get(r.Context(), info.Namespace, info.Name, info.Query.Get("resourceVersion"))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (e *endpoint) list(w http.ResponseWriter, r *http.Request, info *request.In
 	if err != nil {
 		return err
 	}
-	req, _, err := e.listRequest(r, info)
+	req, _, err := e.listRequest(info)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package router
 
 import (
 	"fmt"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/openapi"
@@ -237,9 +237,9 @@ func acceptV2(accept string) (contentType string) {
 	if accept == "" {
 		return codec.JSONType
 	}
-	for _, clause := range strings.Split(accept, ",") {
-		typ, _, err := mime.ParseMediaType(clause)
-		if err != nil {
+	for clause := range clauses(accept) {
+		typ := codec.MediaType(clause)
+		if typ == "" { // malformed parameters
 			typ, _, _ = strings.Cut(strings.TrimSpace(clause), ";")
 		}
 		switch typ {
@@ -266,7 +266,7 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	doc := o.doc(found)
-	if hash := r.URL.Query().Get("hash"); hash != "" {
+	if hash := request.QueryOf(r).Get("hash"); hash != "" {
 		if hash != doc.etag { // the client's index is old
 			w.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
 			w.Header().Set("Content-Type", codec.JSONType)

@@ -1,54 +1,34 @@
 package router
 
 import (
-	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// params reads option parameters from a query, each with the conversions of the API: the first value counts, a
-// malformed number is an error in strconv's words, a boolean is false only if it says so.
+// params reads option parameters from a query, with the conversions of the API: the first value counts, and a malformed
+// number is an error in strconv's words.
 type params struct {
-	values url.Values
-	err    error
-}
-
-func newParams(r *http.Request) *params {
-	if r.URL.RawQuery == "" {
-		return &params{}
-	}
-	values, _ := url.ParseQuery(r.URL.RawQuery)
-	return &params{values: values}
-}
-
-func (p *params) text(name string) string { return p.values.Get(name) }
-
-func (p *params) list(name string) []string { return p.values[name] }
-
-func (p *params) boolean(name string) bool {
-	v, ok := p.values[name]
-	return ok && len(v) > 0 && v[0] != "0" && !strings.EqualFold(v[0], "false")
+	*request.Query
+	err error
 }
 
 func (p *params) optionalBoolean(name string) *bool {
-	if _, ok := p.values[name]; !ok {
+	if _, ok := p.Lookup(name); !ok {
 		return nil
 	}
-	b := p.boolean(name)
+	b := p.Bool(name)
 	return &b
 }
 
 func (p *params) integer(name string) int64 {
-	v := p.values.Get(name)
+	v := p.Get(name)
 	if v == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(v, 10, 64)
+	n, err := strconv.ParseInt(meta.Excerpt(v), 10, 64) // what is cut is none
 	if err != nil && p.err == nil {
 		p.err = meta.NewBadRequest(err.Error())
 	}
@@ -56,7 +36,7 @@ func (p *params) integer(name string) int64 {
 }
 
 func (p *params) optionalInteger(name string) *int64 {
-	if p.values.Get(name) == "" {
+	if p.Get(name) == "" {
 		return nil
 	}
 	n := p.integer(name)
@@ -72,18 +52,18 @@ func invalid(kind string, errs field.ErrorList) error {
 }
 
 // listRequest reads the options of a list, watch or deletecollection.
-func (e *endpoint) listRequest(r *http.Request, info *request.Info) (*request.ListRequest, *meta.ListOptions, error) {
-	p := newParams(r)
+func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.ListOptions, error) {
+	p := params{Query: &info.Query}
 	opts := &meta.ListOptions{
-		LabelSelector:        p.text("labelSelector"),
-		FieldSelector:        p.text("fieldSelector"),
+		LabelSelector:        p.Get("labelSelector"),
+		FieldSelector:        p.Get("fieldSelector"),
 		Watch:                info.Verb == "watch",
-		AllowWatchBookmarks:  p.boolean("allowWatchBookmarks"),
-		ResourceVersion:      p.text("resourceVersion"),
-		ResourceVersionMatch: meta.ResourceVersionMatch(p.text("resourceVersionMatch")),
+		AllowWatchBookmarks:  p.Bool("allowWatchBookmarks"),
+		ResourceVersion:      p.Get("resourceVersion"),
+		ResourceVersionMatch: meta.ResourceVersionMatch(p.Get("resourceVersionMatch")),
 		TimeoutSeconds:       p.optionalInteger("timeoutSeconds"),
 		Limit:                p.integer("limit"),
-		Continue:             p.text("continue"),
+		Continue:             p.Get("continue"),
 		SendInitialEvents:    p.optionalBoolean("sendInitialEvents"),
 	}
 	if p.err != nil {
@@ -101,10 +81,10 @@ func (e *endpoint) listRequest(r *http.Request, info *request.Info) (*request.Li
 	}
 	var err error
 	if req.Labels, err = meta.ParseLabels(opts.LabelSelector); err != nil {
-		return nil, nil, meta.NewBadRequest(err.Error())
+		return nil, nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
 	if req.Fields, err = meta.ParseFields(opts.FieldSelector); err != nil {
-		return nil, nil, meta.NewBadRequest(err.Error())
+		return nil, nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
 	if err := invalid("ListOptions", meta.ValidateListOptions(opts)); err != nil {
 		return nil, nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -35,11 +34,11 @@ type patcher struct {
 
 // patch changes an object by a patch in its served version.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	form, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	form := codec.MediaType(r.Header.Get("Content-Type"))
 	typ := kind.In(e.res.Type, e.res.Kind.Version).Type
 	switch {
-	case err == nil && (form == jsonPatch || form == mergePatch || form == strategicPatch && typ != nil):
-	case err == nil && form == strategicPatch:
+	case form == jsonPatch || form == mergePatch || form == strategicPatch && typ != nil:
+	case form == strategicPatch:
 		return codec.UnsupportedBody(jsonPatch, mergePatch)
 	default:
 		return errPatchType()
@@ -52,10 +51,10 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	if err != nil {
 		return err
 	}
-	p := newParams(r)
+	p := params{Query: &info.Query}
 	opts := &meta.PatchOptions{
-		DryRun: p.list("dryRun"), Force: p.optionalBoolean("force"),
-		FieldManager: p.text("fieldManager"), FieldValidation: p.text("fieldValidation"),
+		DryRun: p.All("dryRun"), Force: p.optionalBoolean("force"),
+		FieldManager: p.Get("fieldManager"), FieldValidation: p.Get("fieldValidation"),
 	}
 	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, false)); err != nil {
 		return err

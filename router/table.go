@@ -53,7 +53,7 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 
 // includeObject reads the parameter of that name.
 func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
-	v, _ := request.Param(r.URL.RawQuery, "includeObject")
+	v := request.QueryOf(r).Get("includeObject")
 	switch p := meta.IncludeObjectPolicy(v); p {
 	case "":
 		return meta.IncludeMetadata, nil
@@ -61,5 +61,5 @@ func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
 		return p, nil
 	}
 	return "", meta.NewBadRequest("Unable to convert to Table as requested: " +
-		field.Invalid(field.NewPath("includeObject"), v, "must be 'Metadata', 'Object', 'None', or empty").Error())
+		field.Invalid(field.NewPath("includeObject"), meta.Excerpt(v), "must be 'Metadata', 'Object', 'None', or empty").Error())
 }

@@ -15,8 +15,8 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 		return err
 	}
 	opts := &meta.UpdateOptions{}
-	if p := newParams(r); p.values != nil {
-		opts.DryRun, opts.FieldManager, opts.FieldValidation = p.list("dryRun"), p.text("fieldManager"), p.text("fieldValidation")
+	if q := &info.Query; !q.Empty() {
+		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"), q.Get("fieldValidation")
 		if err := invalid("UpdateOptions", meta.ValidateUpdateOptions(opts)); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 	if err != nil {
 		return err
 	}
-	req, opts, err := e.listRequest(r, info)
+	req, opts, err := e.listRequest(info)
 	if err != nil {
 		return err
 	}

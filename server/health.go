@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // healthCheck is a named condition of the server's health; nil means good.
@@ -82,12 +83,12 @@ func (s *Server) checkStore(ctx context.Context) error {
 // healthHandler runs checks: "ok", or with ?verbose or a failure a line for each. ?exclude=name leaves one out.
 func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
-		excluded := query["exclude"]
+		query := request.QueryOf(r)
+		all := checks()
+		excluded, unknown := exclusions(query, all)
 		var report, failed strings.Builder
-		for _, c := range checks() {
-			if i := slices.Index(excluded, c.name); i >= 0 {
-				excluded = slices.Delete(slices.Clone(excluded), i, i+1)
+		for _, c := range all {
+			if excluded[c.name] {
 				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.name)
 				continue
 			}
@@ -102,9 +103,10 @@ func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Ha
 			}
 			fmt.Fprintf(&report, "[+]%s ok\n", c.name)
 		}
-		if len(excluded) > 0 {
-			fmt.Fprintf(&report, "warn: some health checks cannot be excluded: no matches for %s\n", quoteAll(excluded))
+		if unknown != "" {
+			fmt.Fprintf(&report, "warn: some health checks cannot be excluded: no matches for %s\n", unknown)
 		}
+		_, verbose := query.Lookup("verbose")
 		h := w.Header()
 		h.Set("Content-Type", "text/plain; charset=utf-8")
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -112,7 +114,7 @@ func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Ha
 		case failed.Len() > 0:
 			w.WriteHeader(http.StatusInternalServerError)
 			io.WriteString(w, report.String()+name+" check failed\n")
-		case verbose(query):
+		case verbose:
 			io.WriteString(w, report.String()+name+" check passed\n")
 		default:
 			io.WriteString(w, "ok")
@@ -120,18 +122,35 @@ func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Ha
 	})
 }
 
-func verbose(q url.Values) bool {
-	_, ok := q["verbose"]
-	return ok
+// exclusions reads which checks a query leaves out, and quotes for the report, sorted, an excerpt of the names that no
+// check has. Anybody may ask for any number of them.
+func exclusions(query *request.Query, checks []healthCheck) (excluded map[string]bool, unknown string) {
+	asked := query.All("exclude")
+	if asked == nil {
+		return nil, ""
+	}
+	excluded = make(map[string]bool, len(checks))
+	for _, c := range checks {
+		excluded[c.name] = slices.Contains(asked, c.name)
+	}
+	asked = slices.DeleteFunc(asked, func(name string) bool { return excluded[name] })
+	slices.Sort(asked)
+	var quoted strings.Builder
+	for _, name := range slices.Compact(asked) {
+		if quoted.Len() > maxUnknown {
+			quoted.WriteString(", ...")
+			break
+		}
+		if quoted.Len() > 0 {
+			quoted.WriteString(", ")
+		}
+		quoted.WriteString(strconv.Quote(meta.Excerpt(name)))
+	}
+	return excluded, quoted.String()
 }
 
-func quoteAll(list []string) string {
-	quoted := make([]string, len(list))
-	for i, s := range list {
-		quoted[i] = strconv.Quote(s)
-	}
-	return strings.Join(quoted, ", ")
-}
+// maxUnknown is up to which length the report names more checks that do not exist, in bytes.
+const maxUnknown = 1 << 10
 
 // readOnly refuses what is not a GET, as a Status.
 func readOnly(h http.Handler) http.Handler {

@@ -20,8 +20,12 @@ const (
 	headerTimeout = 10 * time.Second // to send a request's headers
 	idleTimeout   = 3 * time.Minute
 	// An answer may take as long as its request, and so much longer. Watches lift the limit for themselves.
-	writeGrace     = 10 * time.Second
-	maxHeaderBytes = 1 << 20
+	writeGrace = 10 * time.Second
+	// maxHeaderBytes bounds a request's headers, path and query included, which anybody may have us read. It leaves room
+	// for a token of 16 KiB beside a selector of 40. To more, the answer is 431, or the end of the connection in HTTP/2,
+	// where clients are told the limit. Of HTTP/1, net/http takes up to 8 KiB more, which it may have read ahead; of HTTP/2
+	// it counts 32 bytes more for each header, and allows for ten.
+	maxHeaderBytes = 64 << 10
 	// maxStreams bounds the requests of one HTTP/2 connection at a time.
 	maxStreams = 250
 )

@@ -2,6 +2,7 @@ package authn
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/hex"
@@ -9,14 +10,19 @@ import (
 	"net/http"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Verified certificates are remembered for at most verifiedFor, and verifiedMax of them at once.
+// Verified certificates, and connections whose certificate does not hold, are remembered for at most verifiedFor, and
+// verifiedMax of each at once. maxChain is how many certificates a client may show: its own and those between it and a
+// root. Of many with one name, all ways through them would be tried.
 const (
 	verifiedFor = time.Minute
 	verifiedMax = 4096
+	maxChain    = 5
 )
 
 // oidUID marks the part of a subject that holds the user's uid.
@@ -25,7 +31,8 @@ var oidUID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 // X509 knows the owners of client certificates: the common name is the user, the organizations are the groups.
 //
 // Verifying a signature takes longer than the rest of a request, so its success is remembered by the whole
-// certificate, for a minute and only under the same roots.
+// certificate, for a minute and only under the same roots. A failure is remembered by the connection, since it depends on
+// what else the client has shown there.
 type X509 struct {
 	roots func() *x509.CertPool
 	now   func() time.Time
@@ -33,6 +40,7 @@ type X509 struct {
 	mu struct {
 		sync.RWMutex
 		verified map[string]verified // by certificate (DER)
+		failed   map[weak.Pointer[tls.ConnectionState]]failed
 	}
 }
 
@@ -42,11 +50,18 @@ type verified struct {
 	until time.Time
 }
 
+type failed struct {
+	err   error // holds no certificate
+	roots *x509.CertPool
+	until time.Time
+}
+
 // NewX509 trusts certificates for client authentication that roots() signed. roots is called for each request, and
 // returns another pool once the trusted authorities have changed, or nil if none is trusted.
 func NewX509(roots func() *x509.CertPool) *X509 {
 	a := &X509{roots: roots, now: time.Now}
 	a.mu.verified = map[string]verified{}
+	a.mu.failed = map[weak.Pointer[tls.ConnectionState]]failed{}
 	return a
 }
 
@@ -66,17 +81,12 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	if ok && v.roots == roots && now.Before(v.until) {
 		return v.user, nil
 	}
-	intermediates := x509.NewCertPool()
-	for _, c := range r.TLS.PeerCertificates[1:] {
-		intermediates.AddCert(c)
+	if err := a.failure(r.TLS, roots, now); err != nil {
+		return nil, err
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{
-		Roots:         roots,
-		Intermediates: intermediates,
-		CurrentTime:   now,
-		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}); err != nil {
-		return nil, fmt.Errorf("verifying certificate SN=%d of %q failed: %w", leaf.SerialNumber, leaf.Subject.CommonName, err)
+	if err := verify(r.TLS.PeerCertificates, roots, now); err != nil {
+		a.remember(r.TLS, failed{err: err, roots: roots, until: now.Add(verifiedFor)})
+		return nil, err
 	}
 	if leaf.Subject.CommonName == "" {
 		return nil, nil
@@ -93,6 +103,57 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	a.mu.Unlock()
 	return v.user, nil
 }
+
+// failure returns the error of an earlier request of the connection.
+func (a *X509) failure(conn *tls.ConnectionState, roots *x509.CertPool, now time.Time) error {
+	key := weak.Make(conn)
+	a.mu.RLock()
+	f, ok := a.mu.failed[key]
+	a.mu.RUnlock()
+	if !ok || f.roots != roots || !now.Before(f.until) {
+		return nil
+	}
+	return f.err
+}
+
+func (a *X509) remember(conn *tls.ConnectionState, f failed) {
+	key := weak.Make(conn)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.mu.failed) >= verifiedMax {
+		clear(a.mu.failed)
+	}
+	a.mu.failed[key] = f
+}
+
+// verify returns an error unless one of roots has signed the first certificate, through the others.
+func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
+	if len(shown) > maxChain {
+		return fmt.Errorf("verifying a certificate failed: it comes with %d others, more than %d", len(shown)-1, maxChain-1)
+	}
+	leaf, intermediates := shown[0], x509.NewCertPool()
+	for _, c := range shown[1:] {
+		intermediates.AddCert(c)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots:         roots,
+		Intermediates: intermediates,
+		CurrentTime:   now,
+		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err == nil {
+		return nil
+	}
+	serial := "(too long)"
+	if leaf.SerialNumber.BitLen() <= maxSerial {
+		serial = leaf.SerialNumber.String()
+	}
+	// Not wrapped: the error would keep the certificate.
+	return fmt.Errorf("verifying certificate SN=%s of %q failed: %s", serial, meta.Excerpt(leaf.Subject.CommonName), meta.Excerpt(err.Error()))
+}
+
+// maxSerial is how long a serial number may be, in bits.
+const maxSerial = 20 * 8
 
 func userOf(c *x509.Certificate) *request.User {
 	sum := sha256.Sum256(c.Raw)

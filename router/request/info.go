@@ -31,8 +31,9 @@ type Info struct {
 	Parts       []string // path segments behind the version, namespace ones left out: resource, name, subresource, ...
 	parts       [maxParts]string
 
-	// Selectors as sent, for list, watch and deletecollection.
+	// The query, parsed once (query.go), and of it the selectors for list, watch and deletecollection.
 
+	Query         Query
 	FieldSelector string
 	LabelSelector string
 

@@ -3,15 +3,24 @@ package request
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// maxParts bounds the pieces of a path that are told apart. The longest form that means something is
-// /apis/group/version/watch/namespaces/ns/resource/name/subresource/rest, so a rest of its own length is never needed.
-const maxParts = 10
+// maxParts bounds the pieces behind the version that are told apart: resource, name, subresource, and the rest, slashes
+// included. So a long path costs no more than a short one.
+const maxParts = 4
 
-// Parse finds out what r asks for from its method, path and query, and fills in the first two groups of info's
-// fields. It is the only place where a path is taken apart, and makes no garbage for a plain GET.
+// maxNaming bounds the field selectors in which a name is looked for, in bytes. A name has 253 at most.
+const maxNaming = 1 << 10
+
+// errPath begins the answer to a path that breaks off behind an old verb.
+const errPath = "unable to determine kind and namespace from url, "
+
+// Parse finds out what r asks for from its method, path and query, and fills in the first groups of info's fields. It
+// is the only place where a path or a query is taken apart, and makes no garbage for a plain GET.
 //
 // The forms are
 //
@@ -24,51 +33,71 @@ const maxParts = 10
 // resource request. The decoded path counts, so a%2Fb is two segments; leading and trailing slashes do not count;
 // empty segments in the middle do, as empty names.
 //
-// The error says that a path ends behind watch or proxy.
+// The error is the answer: 400 to a query that url.ParseQuery refuses, and 500, as clients know it, to a path that ends
+// behind watch or proxy.
 func Parse(r *http.Request, info *Info) error {
-	info.Path = r.URL.Path
-	info.IsResource = false
-	info.Verb = lower(r.Method)
-
-	parts := splitPath(r.URL.Path, &info.parts)
-	if len(parts) < 3 {
-		return nil
+	info.Path, info.Verb, info.IsResource = r.URL.Path, lower(r.Method), false
+	if err := info.Query.parse(r.URL.RawQuery); err != nil {
+		return meta.NewBadRequest("unable to parse the query: " + err.Error())
 	}
-	switch parts[0] {
-	case "api":
-		info.APIPrefix, parts = parts[0], parts[1:]
-	case "apis":
-		if len(parts) < 4 {
-			info.APIPrefix = parts[0]
-			return nil
-		}
-		info.APIPrefix, info.APIGroup, parts = parts[0], parts[1], parts[2:]
-	default:
+	rest, ok := info.parsePrefix(strings.Trim(r.URL.Path, "/"))
+	if !ok {
 		return nil
 	}
 	info.IsResource = true
-	info.APIVersion, parts = parts[0], parts[1:]
-
-	byPath := parts[0] == "watch" || parts[0] == "proxy"
+	first, behind, more := strings.Cut(rest, "/")
+	byPath := first == "watch" || first == "proxy"
 	if byPath {
-		if len(parts) < 2 {
-			return errors.New("unable to determine kind and namespace from url, " + r.URL.String())
+		if !more {
+			return meta.NewInternalError(errors.New("failed to create RequestInfo: " + errPath + excerptOf(r.URL)))
 		}
-		info.Verb, parts = parts[0], parts[1:]
+		info.Verb, rest = first, behind
+		first, behind, more = strings.Cut(rest, "/")
 	} else {
 		info.Verb = verbOf(r.Method)
 	}
-	if parts[0] == "namespaces" && len(parts) > 1 {
-		info.Namespace = parts[1]
-		if len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-			parts = parts[2:]
+	if first == "namespaces" && more {
+		var inside string
+		info.Namespace, inside, more = strings.Cut(behind, "/")
+		if next, _, _ := strings.Cut(inside, "/"); more && next != "status" && next != "finalize" {
+			rest = inside
 		}
 	}
-	info.setParts(parts)
+	info.setParts(splitPath(rest, &info.parts))
 	if !byPath {
-		info.parseQuery(r.URL.RawQuery)
+		info.parseQuery()
 	}
 	return nil
+}
+
+// excerptOf is a URL as a message repeats it.
+func excerptOf(u *url.URL) string {
+	return (&url.URL{Path: meta.Excerpt(u.Path), RawQuery: meta.Excerpt(u.RawQuery)}).String()
+}
+
+// parsePrefix takes what stands before a resource from the front of a path: prefix, group and version. ok is false if
+// no resource follows.
+func (i *Info) parsePrefix(path string) (rest string, ok bool) {
+	prefix, rest, _ := strings.Cut(path, "/")
+	group := ""
+	switch prefix {
+	case "api":
+	case "apis":
+		if group, rest, ok = strings.Cut(rest, "/"); !ok {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	version, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		if prefix == "apis" {
+			i.APIPrefix = prefix
+		}
+		return "", false
+	}
+	i.APIPrefix, i.APIGroup, i.APIVersion = prefix, group, version
+	return rest, true
 }
 
 // setParts takes resource, name and subresource from the front of parts.
@@ -85,15 +114,12 @@ func (i *Info) setParts(parts []string) {
 }
 
 // parseQuery tells get, list and watch apart, and delete and deletecollection, and keeps the selectors.
-func (i *Info) parseQuery(query string) {
+func (i *Info) parseQuery() {
 	collection := i.Name == ""
 	switch {
 	case i.Verb == "get" && collection:
 		i.Verb = "list"
-		if query == "" {
-			return
-		}
-		if v, ok := Param(query, "watch"); ok && isTrue(v) {
+		if i.Query.Bool("watch") {
 			i.Verb = "watch"
 		}
 	case i.Verb == "delete" && collection:
@@ -101,14 +127,12 @@ func (i *Info) parseQuery(query string) {
 	default:
 		return
 	}
-	if query == "" {
-		return
-	}
-	i.FieldSelector, _ = Param(query, "fieldSelector")
-	i.LabelSelector, _ = Param(query, "labelSelector")
-	// Who may read one object by name may list or watch it alone, so authorization has to see the name.
-	if i.Verb != "deletecollection" && i.FieldSelector != "" {
-		if name, ok := exactName(i.FieldSelector); ok && isSegment(name) {
+	i.FieldSelector, i.LabelSelector = i.Query.Get("fieldSelector"), i.Query.Get("labelSelector")
+	// Who may read one object by name may list or watch it alone, so authorization has to see the name. A malformed
+	// selector requires none; whoever lists reports it. In a long one nobody looks before it is clear who asks.
+	if i.Verb != "deletecollection" && len(i.FieldSelector) <= maxNaming && strings.Contains(i.FieldSelector, "metadata.name") {
+		fields, _ := meta.ParseFields(i.FieldSelector)
+		if name, ok := fields.RequiresExact("metadata.name"); ok && isSegment(name) {
 			i.Name = name
 		}
 	}
@@ -151,99 +175,21 @@ func lower(method string) string {
 	return strings.ToLower(method)
 }
 
-// splitPath cuts path at its slashes, those around it left out. The result uses buf; the last of maxParts pieces
-// holds the rest, slashes included, so that a long path costs no more than a short one.
+// splitPath cuts path at its slashes, into buf. The last of maxParts pieces holds the rest.
 func splitPath(path string, buf *[maxParts]string) []string {
-	path = strings.Trim(path, "/")
-	if path == "" {
-		return nil
-	}
-	n := 0
-	for n < maxParts-1 {
-		i := strings.IndexByte(path, '/')
-		if i < 0 {
-			break
-		}
-		buf[n], path = path[:i], path[i+1:]
+	n, more := 0, true
+	for more && n < maxParts-1 {
+		buf[n], path, more = strings.Cut(path, "/")
 		n++
 	}
-	buf[n] = path
-	return buf[:n+1]
-}
-
-// isTrue reads a boolean query parameter: everything is true but 0 and false.
-func isTrue(v string) bool {
-	return v != "0" && !strings.EqualFold(v, "false")
+	if more {
+		buf[n] = path
+		n++
+	}
+	return buf[:n]
 }
 
 // isSegment reports whether name can stand in a path.
 func isSegment(name string) bool {
 	return name != "." && name != ".." && !strings.ContainsAny(name, "/%")
-}
-
-// exactName returns the name that a field selector requires metadata.name to equal. Of several, the term that sorts
-// first counts; in a malformed selector none does, and whoever lists reports it.
-func exactName(selector string) (name string, ok bool) {
-	if !strings.Contains(selector, "metadata.name") {
-		return "", false
-	}
-	best := ""
-	for rest, more := selector, true; more; {
-		var term string
-		term, rest, more = cutTerm(rest)
-		if term == "" {
-			continue
-		}
-		at := strings.IndexByte(term, '=')
-		if at < 0 {
-			return "", false
-		}
-		field, raw := term[:at], strings.TrimPrefix(term[at:], "=")
-		negated := strings.HasSuffix(field, "!")
-		if !negated {
-			raw = strings.TrimPrefix(raw, "=")
-		}
-		value, valid := unescape(raw)
-		if !valid {
-			return "", false
-		}
-		if field == "metadata.name" && !negated && (!ok || term < best) {
-			name, best, ok = value, term, true
-		}
-	}
-	return name, ok
-}
-
-// cutTerm cuts selector at its first comma that no backslash precedes.
-func cutTerm(selector string) (term, rest string, more bool) {
-	for i := 0; i < len(selector); i++ {
-		switch selector[i] {
-		case '\\':
-			i++
-		case ',':
-			return selector[:i], selector[i+1:], true
-		}
-	}
-	return selector, "", false
-}
-
-// unescape takes the backslashes off a field value; only \, = and the comma may and must be escaped.
-func unescape(v string) (string, bool) {
-	if !strings.ContainsAny(v, `\,=`) {
-		return v, true
-	}
-	var b strings.Builder
-	for i := 0; i < len(v); i++ {
-		switch v[i] {
-		case '\\':
-			i++
-			if i == len(v) || v[i] != '\\' && v[i] != ',' && v[i] != '=' {
-				return "", false
-			}
-		case ',', '=':
-			return "", false
-		}
-		b.WriteByte(v[i])
-	}
-	return b.String(), true
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 func parse(t testing.TB, method, target string) *Info {
@@ -114,10 +116,25 @@ func TestParseSelectors(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	for _, target := range []string{"/api/v1/watch", "/api/v1/proxy/", "/apis/apps/v1/watch"} {
-		err := Parse(httptest.NewRequest("GET", target, nil), new(Info))
-		if want := "unable to determine kind and namespace from url, " + target; err == nil || err.Error() != want {
-			t.Errorf("Parse(%s): got %v, want %q", target, err, want)
+	long := strings.Repeat("a", 60_000)
+	for _, tt := range []struct {
+		target string
+		code   int32
+		want   string // how the message begins
+	}{
+		{"/api/v1/watch", 500, "Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch"},
+		{"/api/v1/proxy/", 500, "Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/proxy/"},
+		{"/apis/apps/v1/watch?" + long, 500, "Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, /apis/apps/v1/watch?aaa"},
+		{"/api/v1/pods?dryRun=All;force=1", 400, "unable to parse the query: invalid semicolon separator in query"},
+		{"/api/v1/pods?labelSelector=a%", 400, `unable to parse the query: invalid URL escape "%"`},
+		{"/healthz?%zz" + long, 400, `unable to parse the query: invalid URL escape "%zz"`},
+		{"/api/v1/pods?" + strings.Repeat("&", maxParams), 400, "unable to parse the query: number of URL query parameters exceeded limit"},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(tt.target, "?")
+		err, _ := Parse(r, new(Info)).(*meta.StatusError)
+		if err == nil || err.Status.Code != tt.code || !strings.HasPrefix(err.Error(), tt.want) || len(err.Error()) > 2<<10 {
+			t.Errorf("Parse(%.80s): got %.2000v, want %d %s", tt.target, err, tt.code, tt.want)
 		}
 	}
 }
@@ -127,51 +144,39 @@ func TestParseLongPath(t *testing.T) {
 	if got := len(i.Parts); got > maxParts {
 		t.Errorf("len(Parts): got %d, want at most %d", got, maxParts)
 	}
-	if !slices.Equal(i.Parts[:3], []string{"pods", "p", "proxy"}) {
-		t.Errorf("Parts: got %q", i.Parts[:3])
+	if want := strings.TrimSuffix(strings.Repeat("a/", 1<<16), "/"); !slices.Equal(i.Parts, []string{"pods", "p", "proxy", want}) {
+		t.Errorf("Parts: got %.20q", i.Parts)
 	}
 }
 
-func TestExactName(t *testing.T) {
-	for _, tt := range []struct {
-		selector, want string
-		ok             bool
-	}{
-		{"", "", false},
-		{"metadata.name=a", "a", true},
-		{"metadata.name==a", "a", true},
-		{"metadata.name=", "", true},
-		{"metadata.name=b,metadata.name=a", "a", true},
-		{"metadata.name=x,,", "x", true},
-		{`metadata.name=a\,b`, "a,b", true},
-		{`metadata.name=a\\`, `a\`, true},
-		{`metadata.name=a\b`, "", false},
-		{`metadata.name=a\`, "", false},
-		{"metadata.name=a=b", "", false},
-		{"metadata.name", "", false},
-		{"metadata.name!=a", "", false},
-		{"metadata.names=a", "", false},
-		{" metadata.name=a", "", false},
+// The name that a field selector demands is the one that rights are asked for.
+func TestParseName(t *testing.T) {
+	for _, tt := range []struct{ selector, want string }{
+		{"", ""},
+		{"metadata.name=a", "a"},
+		{"metadata.name==a", "a"},
+		{"metadata.name=", ""},
+		{"metadata.name=b,metadata.name=a", "a"},
+		{"metadata.name=x,,", "x"},
+		{`metadata.name=a\,b`, "a,b"},
+		{`metadata.name=a\\`, `a\`},
+		{"metadata.name=\xff\\\\", "\ufffd\\"}, // as the list reads it
+		{`metadata.name=a\b`, ""},
+		{`metadata.name=a\`, ""},
+		{"metadata.name=a=b", ""},
+		{"metadata.name=a/b", ""},
+		{"metadata.name=..", ""},
+		{"metadata.name", ""},
+		{"metadata.name!=a", ""},
+		{"metadata.names=a", ""},
+		{" metadata.name=a", ""},
 	} {
-		if got, ok := exactName(tt.selector); got != tt.want || ok != tt.ok {
-			t.Errorf("exactName(%q): got %q %v, want %q %v", tt.selector, got, ok, tt.want, tt.ok)
+		for _, watch := range []string{"", "&watch=1"} {
+			if i := parse(t, "GET", "/api/v1/pods?fieldSelector="+url.QueryEscape(tt.selector)+watch); i.Name != tt.want {
+				t.Errorf("name of %q%s: got %q, want %q", tt.selector, watch, i.Name, tt.want)
+			}
 		}
 	}
-}
-
-// FuzzParam compares Param with net/url.
-func FuzzParam(f *testing.F) {
-	for _, s := range []string{"", "watch=1", "a=b&watch=%31", "wat%63h", "watch=a;b&watch=c", "watch=%zz&watch=+", "&&watch&", "=watch"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, query string) {
-		values, _ := url.ParseQuery(query)
-		want, wantOK := values["watch"]
-		got, ok := Param(query, "watch")
-		if ok != wantOK || ok && got != want[0] {
-			t.Errorf("Param(%q): got %q %v, want %q %v", query, got, ok, want, wantOK)
-		}
-	})
 }
 
 // FuzzParse compares Parse with a plain twin that splits the path without bound.
@@ -185,7 +190,7 @@ func FuzzParse(f *testing.F) {
 		var got Info
 		err := Parse(r, &got)
 		want, wantErr := plain(r)
-		if (err != nil) != wantErr {
+		if _, queryErr := url.ParseQuery(query); (err != nil) != (wantErr || queryErr != nil) {
 			t.Fatalf("Parse(%q): got error %v, want one: %v", path, err, wantErr)
 		}
 		if err != nil {
@@ -284,4 +289,34 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
+}
+
+// FuzzPath parses paths of any length: nothing is allocated, unless an error is.
+func FuzzPath(f *testing.F) {
+	for _, piece := range []string{"/", "a/", "namespaces/", "watch/", "<", "../", "%2f"} {
+		f.Add("/api/v1/", piece, uint16(1000))
+		f.Add("/apis/g/v1/watch/namespaces/n/", piece, uint16(1000))
+		f.Add("", piece, uint16(60_000))
+	}
+	f.Fuzz(func(t *testing.T, head, piece string, times uint16) {
+		path := head + strings.Repeat(piece, min(int(times), 64<<10/max(1, len(piece))))
+		r := &http.Request{Method: "GET", URL: &url.URL{Path: path}}
+		var got Info
+		err := Parse(r, &got)
+		want, failed := plain(r)
+		if (err != nil) != failed || err == nil && (got.Resource != want.Resource || got.Verb != want.Verb || got.Subresource != want.Subresource) {
+			t.Errorf("Parse(%.80q): got %s %.40q/%.40q, %v, want %s %.40q/%.40q", path,
+				got.Verb, got.Resource, got.Subresource, err, want.Verb, want.Resource, want.Subresource)
+		}
+		limit := 0.0
+		if failed {
+			limit = 40
+		}
+		if allocs := testing.AllocsPerRun(1, func() {
+			got = Info{}
+			_ = Parse(r, &got)
+		}); allocs > limit {
+			t.Errorf("Parse(%.80q) of %d bytes: got %v allocs, want at most %v", path, len(path), allocs, limit)
+		}
+	})
 }

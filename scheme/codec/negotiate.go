@@ -3,7 +3,7 @@ package codec
 import (
 	"mime"
 	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,9 +27,16 @@ const (
 )
 
 // maxRemembered bounds the Accept headers remembered, which clients choose, and maxHeader the length of each in bytes.
+// Of an Accept header the first maxClauses elements count, and of those the first maxParams parameters: there are three
+// types to choose from and six parameters that mean something. maxQuality is how long a number in it may be, and
+// maxContentType a Content-Type, in bytes.
 const (
-	maxRemembered = 1024
-	maxHeader     = 512
+	maxRemembered  = 1024
+	maxHeader      = 512
+	maxClauses     = 64
+	maxParams      = 128
+	maxQuality     = 64
+	maxContentType = 1 << 10
 )
 
 // acceptCache remembers how Accept headers were understood: clients send the same few again and again.
@@ -49,25 +56,22 @@ type acceptResult struct {
 }
 
 // Negotiate picks the form of an answer from an Accept header, as kube-apiserver does. The error is a
-// *meta.StatusError with code 406. A header seen before costs no allocation.
+// *meta.StatusError with code 406. A header seen before costs no allocation, and a header that is refused no more than
+// that error.
 func Negotiate(accept string, offer Offer) (Media, error) {
 	if accept == "" || accept == JSONType || accept == "*/*" {
 		return Media{}, nil
 	}
-	key := acceptKey{accept, offer}
-	acceptCache.RLock()
-	res, ok := acceptCache.known[key]
-	acceptCache.RUnlock()
-	if !ok {
+	res, known := acceptResult{}, false
+	if len(accept) <= maxHeader {
+		acceptCache.RLock()
+		res, known = acceptCache.known[acceptKey{accept, offer}]
+		acceptCache.RUnlock()
+	}
+	if !known {
 		res.media, res.err = negotiate(accept, offer)
 		if len(accept) <= maxHeader {
-			acceptCache.Lock()
-			if len(acceptCache.known) >= maxRemembered || acceptCache.known == nil {
-				acceptCache.known = make(map[acceptKey]acceptResult)
-			}
-			key.header = strings.Clone(accept)
-			acceptCache.known[key] = res
-			acceptCache.Unlock()
+			remember(acceptKey{strings.Clone(accept), offer}, res)
 		}
 	}
 	if res.err != nil {
@@ -76,10 +80,21 @@ func Negotiate(accept string, offer Offer) (Media, error) {
 	return res.media, nil
 }
 
+func remember(key acceptKey, res acceptResult) {
+	acceptCache.Lock()
+	defer acceptCache.Unlock()
+	if len(acceptCache.known) >= maxRemembered || acceptCache.known == nil {
+		acceptCache.known = make(map[acceptKey]acceptResult)
+	}
+	acceptCache.known[key] = res
+}
+
 // negotiate takes the two steps that kube-apiserver takes: the route must be able to produce one of the types at
 // all, parameters apart, and then a clause must be servable with its parameters. They differ in their errors.
 func negotiate(accept string, offer Offer) (Media, *meta.StatusError) {
-	if !producible(accept, offer) {
+	var buf [maxClauses]clause
+	clauses, producible := parseAccept(accept, &buf)
+	if !producible {
 		return Media{}, &meta.StatusError{Status: meta.Status{
 			Status:  "Failure",
 			Code:    http.StatusNotAcceptable,
@@ -88,7 +103,6 @@ func negotiate(accept string, offer Offer) (Media, *meta.StatusError) {
 			Details: &meta.StatusDetails{},
 		}}
 	}
-	clauses := parseAccept(accept)
 	for i := range clauses {
 		for t := JSON; t <= Protobuf; t++ {
 			if !clauses[i].matches(t) {
@@ -126,103 +140,77 @@ func notAcceptable(types []string) *meta.StatusError {
 	}}
 }
 
-// producible reports whether some element of the header, parameters cut off, is */* or a type that is served.
-func producible(accept string, offer Offer) bool {
-	for rest, more := accept, true; more; {
-		var part string
-		part, rest, more = strings.Cut(rest, ",")
-		part, _, _ = strings.Cut(part, ";")
-		part = strings.Trim(part, " ")
-		if part == "*/*" {
-			return true
-		}
-		for _, t := range typeNames {
-			if part == t {
-				return true
-			}
-		}
-		if rest == "" {
-			break
-		}
-	}
-	return false
-}
-
 // clause is one element of an Accept header.
 type clause struct {
 	typ, sub string
 	quality  float64
-	params   []param
+	params   string // those that count, as sent
 }
 
-type param struct{ name, value string }
-
-// parseAccept splits a header into clauses, the preferred ones first. The order is that of an insertion sort with a
+// parseAccept splits a header into clauses, the preferred ones first. The order is that of the sort package with a
 // comparison that is not quite an order (a wildcard yields even to a lower quality), which is what clients of
-// kube-apiserver get.
-func parseAccept(header string) []clause {
-	var out []clause
-	for rest := header; rest != ""; {
-		var part string
-		part, rest, _ = strings.Cut(rest, ",")
-		if c, ok := parseClause(strings.Trim(part, " ")); ok {
-			out = append(out, c)
-		}
-		if len(out) == 64 {
-			break
-		}
-	}
-	for i := 1; i < len(out); i++ {
-		for j := i; j > 0 && out[j].before(&out[j-1]); j-- {
-			out[j], out[j-1] = out[j-1], out[j]
+// kube-apiserver get. producible reports whether some element, parameters cut off, is */* or a type that is served.
+func parseAccept(header string, buf *[maxClauses]clause) (clauses []clause, producible bool) {
+	clauses, left := buf[:0], maxParams
+	for elements := 0; header != "" && elements < maxClauses; elements++ {
+		var element string
+		element, header, _ = strings.Cut(header, ",")
+		full, params, _ := strings.Cut(strings.Trim(element, " "), ";")
+		name := strings.Trim(full, " ")
+		producible = producible || name == "*/*" || slices.Contains(typeNames[:], name)
+		if c, ok := parseClause(full); ok {
+			c.setParams(params, &left)
+			clauses = append(clauses, c)
 		}
 	}
-	return out
+	slices.SortFunc(clauses, func(a, b clause) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	return clauses, producible
 }
 
-func parseClause(part string) (clause, bool) {
-	c := clause{quality: 1}
-	full, rest, _ := strings.Cut(part, ";")
+// parseClause reads an element without its parameters.
+func parseClause(full string) (clause, bool) {
 	typ, sub, ok := strings.Cut(full, "/")
-	c.typ = strings.Trim(typ, " ")
-	switch {
-	case !ok || sub == "":
-		if c.typ != "*" {
-			return c, false
-		}
-		c.sub = "*"
-	case strings.Contains(strings.TrimSuffix(sub, "/"), "/"):
-		return c, false
-	default:
-		c.sub = strings.Trim(strings.TrimSuffix(sub, "/"), " ")
+	c := clause{typ: strings.Trim(typ, " "), sub: "*"}
+	if !ok || sub == "" {
+		return c, c.typ == "*"
 	}
-	for rest != "" {
-		var p string
-		p, rest, _ = strings.Cut(rest, ";")
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || value == "" || strings.Contains(strings.TrimSuffix(value, "="), "=") {
-			continue
-		}
-		value = strings.TrimSuffix(value, "=")
-		name = strings.Trim(name, " ")
-		if name == "q" {
-			c.quality, _ = strconv.ParseFloat(value, 32)
-		} else {
-			c.set(param{name, strings.Trim(value, " ")})
-		}
-	}
-	return c, true
+	sub = strings.TrimSuffix(sub, "/")
+	c.sub = strings.Trim(sub, " ")
+	return c, strings.IndexByte(sub, '/') < 0
 }
 
-// set stores a parameter: of repeated ones the last counts.
-func (c *clause) set(p param) {
-	for i := range c.params {
-		if c.params[i].name == p.name {
-			c.params[i] = p
-			return
+// setParams keeps the parameters and finds the quality among them. left is how many still count in the header.
+func (c *clause) setParams(params string, left *int) {
+	quality := "1"
+	rest := params
+	for ; rest != "" && *left > 0; *left-- {
+		var name, value string
+		if name, value, rest = cutParam(rest); name == "q" {
+			quality = value
 		}
 	}
-	c.params = append(c.params, p)
+	c.params = params[:len(params)-len(rest)]
+	if len(quality) <= maxQuality {
+		c.quality, _ = strconv.ParseFloat(quality, 32) // 0, if it is no number
+	}
+}
+
+// cutParam takes the first parameter from the front of params. Without a name it is not one.
+func cutParam(params string) (name, value, rest string) {
+	one, rest, _ := strings.Cut(params, ";")
+	name, value, _ = strings.Cut(one, "=")
+	if value == "" {
+		return "", "", rest
+	}
+	if value = strings.TrimSuffix(value, "="); strings.IndexByte(value, '=') >= 0 {
+		return "", "", rest
+	}
+	return strings.Trim(name, " "), value, rest
 }
 
 func (c *clause) before(o *clause) bool {
@@ -237,34 +225,34 @@ func (c *clause) matches(t Type) bool {
 	return c.typ == typ && (c.sub == sub || c.sub == "*")
 }
 
-// media applies the parameters of a clause to type t. Parameters nobody knows are ignored; a transformation that
-// is not served makes the clause unusable.
+// media applies the parameters of a clause to type t; of repeated ones the last counts. Parameters nobody knows are
+// ignored; a transformation that is not served makes the clause unusable.
 func (c *clause) media(t Type, offer Offer) (Media, bool) {
 	m := Media{Type: t}
 	convert := false
-	for _, p := range c.params {
-		switch p.name {
+	stream, server := "", "" // server is a version of the server's own kinds
+	for rest := c.params; rest != ""; {
+		var name, value string
+		name, value, rest = cutParam(rest)
+		value = strings.Trim(value, " ")
+		switch name {
 		case "as":
-			m.As, convert = p.value, true
+			m.As, convert = value, true
 		case "g":
-			m.Group, convert = p.value, true
+			m.Group, convert = value, true
 		case "v":
-			m.Version, convert = p.value, true
+			m.Version, convert = value, true
 		case "stream":
-			if p.value == "" {
-				continue
-			}
-			if p.value != "watch" || t == YAML || offer&(OfferStream|OfferWatch) == 0 {
-				return m, false
-			}
-			m.Stream = true
-		case "sv": // a version of the server's own kinds
-			if p.value != "" && p.value != "v1" {
-				return m, false
-			}
+			stream = value
+		case "sv":
+			server = value
 		case "pretty":
-			m.Pretty = p.value == "1"
+			m.Pretty = value == "1"
 		}
+	}
+	m.Stream = stream == "watch"
+	if stream != "" && (!m.Stream || t == YAML || offer&(OfferStream|OfferWatch) == 0) || server != "" && server != "v1" {
+		return m, false
 	}
 	if !convert {
 		return m, true
@@ -292,14 +280,25 @@ func BodyType(contentType string) (Type, error) {
 	case YAMLType:
 		return YAML, nil
 	}
-	if base, _, err := mime.ParseMediaType(contentType); err == nil {
-		for t, name := range typeNames {
-			if base == name {
-				return Type(t), nil
-			}
+	base := MediaType(contentType)
+	for t, name := range typeNames {
+		if base == name {
+			return Type(t), nil
 		}
 	}
 	return JSON, UnsupportedBody(typeNames[:]...)
+}
+
+// MediaType returns a Content-Type without its parameters, "" if it is malformed, or longer than any that is in use.
+func MediaType(contentType string) string {
+	if len(contentType) > maxContentType {
+		return ""
+	}
+	base, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return ""
+	}
+	return base
 }
 
 // UnsupportedBody returns the 415 for a body in none of the accepted media types.
@@ -313,15 +312,11 @@ func UnsupportedBody(accepted ...string) *meta.StatusError {
 }
 
 // Pretty reports whether a request wants indented JSON: by the query parameter "pretty", else if its user agent is
-// curl, wget or a browser. rawQuery is the undecoded query.
-func Pretty(rawQuery, userAgent string) bool {
-	if strings.Contains(rawQuery, "pretty") {
-		if values, err := url.ParseQuery(rawQuery); err == nil || values != nil {
-			if p := values.Get("pretty"); p != "" {
-				pretty, _ := strconv.ParseBool(p)
-				return pretty
-			}
-		}
+// curl, wget or a browser.
+func Pretty(param, userAgent string) bool {
+	if param != "" {
+		pretty, _ := strconv.ParseBool(param)
+		return pretty
 	}
 	return strings.HasPrefix(userAgent, "curl") || strings.HasPrefix(userAgent, "Wget") ||
 		strings.HasPrefix(userAgent, "Mozilla/5.0")

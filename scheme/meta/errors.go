@@ -32,12 +32,12 @@ func newStatusError(code int, reason StatusReason, message string, details *Stat
 }
 
 func resourceDetails(gr GroupResource, name string) *StatusDetails {
-	return &StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: field.Cut(name, field.MaxText)}
+	return &StatusDetails{Group: Excerpt(gr.Group), Kind: Excerpt(gr.Resource), Name: Excerpt(name)}
 }
 
 // quotedName returns resource "name", the form in which most messages name an object.
 func quotedName(gr GroupResource, name string) string {
-	return gr.String() + " " + strconv.Quote(field.Cut(name, field.MaxText))
+	return Excerpt(gr.String()) + " " + strconv.Quote(Excerpt(name))
 }
 
 // NewNotFound says that an object does not exist.
@@ -92,7 +92,7 @@ func NewForbidden(gr GroupResource, name string, err error) *StatusError {
 	case gr.Resource == "" && gr.Group == "":
 		message = fmt.Sprintf("forbidden: %v", err)
 	case name == "":
-		message = fmt.Sprintf("%s is forbidden: %v", gr, err)
+		message = fmt.Sprintf("%s is forbidden: %v", Excerpt(gr.String()), err)
 	default:
 		message = fmt.Sprintf("%s is forbidden: %v", quotedName(gr, name), err)
 	}

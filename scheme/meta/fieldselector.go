@@ -24,9 +24,6 @@ func ParseFields(s string) (FieldRequirements, error) {
 	terms := splitFieldTerms(s)
 	slices.Sort(terms) // the canonical order, and the one in which errors are found
 	for _, term := range terms {
-		if term == "" {
-			continue
-		}
 		name, op, raw, ok := splitFieldTerm(term)
 		if !ok {
 			return nil, fmt.Errorf("invalid selector: '%s'; can't understand '%s'", s, term)
@@ -42,11 +39,8 @@ func ParseFields(s string) (FieldRequirements, error) {
 	return rs, nil
 }
 
-// splitFieldTerms cuts at the commas that no backslash precedes.
+// splitFieldTerms cuts at the commas that no backslash precedes, and leaves out what is empty.
 func splitFieldTerms(s string) []string {
-	if s == "" {
-		return nil
-	}
 	var terms []string
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -54,11 +48,16 @@ func splitFieldTerms(s string) []string {
 		case '\\':
 			i++
 		case ',':
-			terms = append(terms, s[start:i])
+			if i > start {
+				terms = append(terms, s[start:i])
+			}
 			start = i + 1
 		}
 	}
-	return append(terms, s[start:])
+	if start < len(s) {
+		terms = append(terms, s[start:])
+	}
+	return terms
 }
 
 // splitFieldTerm cuts at the first operator.

@@ -1,0 +1,120 @@
+package authn
+
+import (
+	"bytes"
+	"crypto/x509"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// nastyCredentials are values of Authorization that are all a stranger's, whatever is repeated.
+var nastyCredentials = []string{"Bearer x", "Bearer ", " ", "x", "Bearer\t", "Basic YTpi", "bearer a b ", "\xff", ",", "="}
+
+// Credentials that nobody knows cost nothing, however long they are.
+func TestCredentialsBounded(t *testing.T) {
+	tokens, err := ReadTokens(strings.NewReader("some-token,u,1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return nil }), tokens))
+	for _, piece := range nastyCredentials {
+		for _, size := range []int{1, 600, 64 << 10} {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Authorization", "Bearer "+strings.Repeat(piece, size/len(piece)))
+			checkStranger(t, a, r)
+			r.Header.Set("Authorization", strings.Repeat(piece, size/len(piece)))
+			checkStranger(t, a, r)
+		}
+	}
+}
+
+// checkStranger asks who sends r, which carries no known credentials, and bounds what that allocates: the list of errors
+// of a Union, and the error of it.
+func checkStranger(t *testing.T, a request.Authenticator, r *http.Request) {
+	t.Helper()
+	var before, after runtime.MemStats
+	least := uint64(math.MaxUint64)
+	for range 3 { // others allocate meanwhile
+		runtime.ReadMemStats(&before)
+		user, _ := a.Authenticate(r)
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+		if user != nil && user.Name != request.AnonymousUser {
+			t.Errorf("Authorization %.40q: got %v", r.Header["Authorization"], user)
+		}
+	}
+	if least > 1<<10 {
+		t.Errorf("Authorization %.40q of %d bytes: got %d bytes, want at most 1 KiB", r.Header["Authorization"], len(r.Header.Get("Authorization")), least)
+	}
+}
+
+// A certificate that does not hold is looked at once for a connection.
+func TestX509RemembersFailure(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	a := NewX509(func() *x509.CertPool { return ca.pool })
+	r := with(other.client(t, strings.Repeat("a", 60_000)))
+	if _, err := a.Authenticate(r); err == nil || len(err.Error()) > 4<<10 {
+		t.Fatalf("got %.2000v, want a short error", err)
+	}
+	if got := testing.AllocsPerRun(100, func() { a.Authenticate(r) }); got > 0 {
+		t.Errorf("again: got %v allocs, want 0", got)
+	}
+	if user, err := a.Authenticate(with(ca.client(t, "alice"))); user == nil || err != nil {
+		t.Errorf("on another connection: got %v, %v", user, err)
+	}
+	// A good certificate whose connection has failed under other roots.
+	if user, err := NewX509(func() *x509.CertPool { return other.pool }).Authenticate(r); user == nil || err != nil {
+		t.Errorf("under other roots: got %v, %v", user, err)
+	}
+}
+
+func TestX509Chain(t *testing.T) {
+	ca := newAuthority(t)
+	a := NewX509(func() *x509.CertPool { return ca.pool })
+	chain := []*x509.Certificate{ca.client(t, "alice")}
+	for len(chain) < maxChain {
+		chain = append(chain, ca.client(t, "b"))
+	}
+	if user, err := a.Authenticate(with(chain...)); user == nil || err != nil {
+		t.Errorf("%d certificates: got %v, %v", len(chain), user, err)
+	}
+	chain[0] = ca.client(t, "carol")
+	if user, err := a.Authenticate(with(append(chain, ca.client(t, "b"))...)); user != nil || err == nil {
+		t.Errorf("%d certificates: got %v, %v, want an error", len(chain)+1, user, err)
+	}
+}
+
+// FuzzCredentials sends any Authorization header: only a known token is somebody, and nothing else is dear.
+func FuzzCredentials(f *testing.F) {
+	for _, piece := range nastyCredentials {
+		f.Add(piece, uint16(1))
+		f.Add(piece, uint16(9999))
+	}
+	f.Add("Bearer some-token", uint16(1))
+	f.Add("\tBEARER some-token more ", uint16(1))
+	tokens, err := ReadTokens(bytes.NewReader([]byte("some-token,u,1\n")))
+	if err != nil {
+		f.Fatal(err)
+	}
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return nil }), tokens))
+	f.Fuzz(func(t *testing.T, value string, times uint16) {
+		value = strings.Repeat(value, max(1, min(int(times), 64<<10/max(1, len(value)))))
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header["Authorization"] = []string{value}
+		// The plain twin: words between single spaces, behind the blanks at the beginning.
+		words := strings.Split(strings.TrimSpace(value), " ")
+		if len(words) > 1 && strings.EqualFold(words[0], "bearer") && words[1] == "some-token" {
+			if user, err := a.Authenticate(r); err != nil || user.Name != "u" {
+				t.Errorf("Authorization %.40q: got %v, %v, want u", value, user, err)
+			}
+			return
+		}
+		checkStranger(t, a, r)
+	})
+}
