@@ -86,3 +86,29 @@ func TestOpenDataDir(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadableFileIsLogged starts a server over a file that is no YAML and a link that leads out of the folder.
+func TestUnreadableFileIsLogged(t *testing.T) {
+	dir := t.TempDir()
+	broken, link := filepath.Join(dir, "objects/registry/broken.yaml"), filepath.Join(dir, "objects/registry/link.yaml")
+	if err := os.MkdirAll(filepath.Dir(broken), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, []byte("a: ["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", link); err != nil {
+		t.Fatal(err)
+	}
+	core, logs := observer.New(zapcore.WarnLevel)
+	s, err := server.New(server.Config{Storage: server.StorageFile, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort, Log: zap.New(core)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	for _, path := range []string{broken, link} {
+		if logs.FilterField(zap.String("path", path)).Len() == 0 {
+			t.Errorf("nothing is said of %s", path)
+		}
+	}
+}

@@ -117,11 +117,11 @@ func TestCrashPoints(t *testing.T) {
 		old          bool // the key is there before
 		step         int  // from one try to the next, in bytes that the journal grows by
 	}{
-		{"create", "put", false, 5},
-		{"update", "put", true, 5},
-		{"create with a file that is cut off", "put much", false, 50},
-		{"update with a file that is cut off", "put much", true, 50},
-		{"delete", "delete", true, 5},
+		{"create", "put", false, 11},
+		{"update", "put", true, 11},
+		{"create with a file that is cut off", "put much", false, 150},
+		{"update with a file that is cut off", "put much", true, 150},
+		{"delete", "delete", true, 11},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seen := map[string]bool{}
