@@ -29,7 +29,7 @@ func TestMetricsForget(t *testing.T) {
 	c, reg := metricsConfig(t)
 	gone := meta.GroupResource{Group: "apps", Resource: "deployments"}
 	exists := true
-	c.Metrics.Exists = func(gr meta.GroupResource) bool { return exists || gr != gone }
+	c.Metrics.Exists = func(gvr meta.GroupVersionResource, _ string) bool { return exists || gvr.GroupResource() != gone }
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }
 	const deployment, pod = "/apis/apps/v1/namespaces/n/deployments/d", "/api/v1/namespaces/n/pods/p"
 	for range 10 { // some become known, some stay fresh
