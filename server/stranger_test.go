@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,94 +13,20 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// frames is a client that speaks HTTP/2 as it likes.
-type frames struct {
-	*http2.Framer
-	tb     testing.TB
-	conn   net.Conn
-	fields bytes.Buffer
-	enc    *hpack.Encoder
-	next   uint32 // the id of the next stream
-}
-
 // dialFrames connects to a server and grants it window bytes of each answer.
-func dialFrames(tb testing.TB, address string, window uint32) *frames {
+func dialFrames(tb testing.TB, address string, window uint32) *server.Frames {
 	tb.Helper()
 	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { conn.Close() })
-	f := &frames{Framer: http2.NewFramer(conn, conn), tb: tb, conn: conn, next: 1}
-	f.enc = hpack.NewEncoder(&f.fields)
-	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	io.WriteString(conn, http2.ClientPreface)
-	f.must(f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}))
-	f.must(f.WriteSettingsAck())
-	return f
-}
-
-func (f *frames) must(err error) {
-	f.tb.Helper()
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-}
-
-// send begins a request. The names of further headers are sent as they are.
-func (f *frames) send(method, path string, end bool, headers ...string) uint32 {
-	f.fields.Reset()
-	headers = append([]string{":method", method, ":scheme", "https", ":authority", "server", ":path", path}, headers...)
-	for i := 0; i < len(headers); i += 2 {
-		f.must(f.enc.WriteField(hpack.HeaderField{Name: headers[i], Value: headers[i+1]}))
-	}
-	id := f.next
-	f.next += 2
-	f.must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.fields.Bytes(), EndStream: end, EndHeaders: true}))
-	return id
-}
-
-// answers returns the status of each of n answers by stream, 0 for one that was reset.
-func (f *frames) answers(n int) map[uint32]string {
-	f.tb.Helper()
-	got := map[uint32]string{}
-	for len(got) < n {
-		frame, err := f.ReadFrame()
-		if err != nil {
-			f.tb.Fatalf("after %d answers of %d: %v", len(got), n, err)
-		}
-		switch frame := frame.(type) {
-		case *http2.MetaHeadersFrame:
-			got[frame.StreamID] = frame.PseudoValue("status")
-		case *http2.RSTStreamFrame:
-			if got[frame.StreamID] == "" {
-				got[frame.StreamID] = "0"
-			}
-		}
-	}
-	return got
-}
-
-// ping returns when the server has seen all that was sent, or has had enough of it.
-func (f *frames) ping() {
-	if err := f.WritePing(false, [8]byte{1}); err != nil {
-		return
-	}
-	for {
-		frame, err := f.ReadFrame()
-		if err != nil {
-			return
-		}
-		if p, ok := frame.(*http2.PingFrame); ok && p.IsAck() {
-			return
-		}
-	}
+	return server.NewFrames(tb, conn, window)
 }
 
 // TestStrangersTakeNoPlace floods a server with what holds requests, while others are served.
@@ -110,37 +35,37 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		window uint32
-		attack func(f *frames)
+		attack func(f *server.Frames)
 	}{
-		{"answers that nobody reads", 0, func(f *frames) {
+		{"answers that nobody reads", 0, func(f *server.Frames) {
 			for range streams {
-				f.send("GET", "/openapi/v2", true)
+				f.Send("GET", "/openapi/v2", true)
 			}
-			f.answers(streams)
+			f.Answers(streams)
 		}},
-		{"refusals that nobody reads", 0, func(f *frames) {
+		{"refusals that nobody reads", 0, func(f *server.Frames) {
 			for range streams {
-				f.send("GET", "/api/v1/"+strings.Repeat("x", 8<<10), true, "authorization", "Bearer nobody")
+				f.Send("GET", "/api/v1/"+strings.Repeat("x", 8<<10), true, "authorization", "Bearer nobody")
 			}
-			f.answers(streams)
+			f.Answers(streams)
 		}},
-		{"streams that are reset at once", 1 << 20, func(f *frames) {
+		{"streams that are reset at once", 1 << 20, func(f *server.Frames) {
 			for range streams {
-				f.must(f.WriteRSTStream(f.send("GET", "/openapi/v2", true), http2.ErrCodeCancel))
+				f.Must(f.WriteRSTStream(f.Send("GET", "/openapi/v2", true), http2.ErrCodeCancel))
 			}
-			f.ping()
+			f.Ping()
 		}},
-		{"bodies that never come", 1 << 20, func(f *frames) {
+		{"bodies that never come", 1 << 20, func(f *server.Frames) {
 			for range streams {
-				f.send("POST", "/api/v1/namespaces", false, "content-type", "application/json", "content-length", "10")
+				f.Send("POST", "/api/v1/namespaces", false, "content-type", "application/json", "content-length", "10")
 			}
-			f.ping()
+			f.Ping()
 		}},
-		{"watches that nobody reads", 0, func(f *frames) {
+		{"watches that nobody reads", 0, func(f *server.Frames) {
 			for range streams {
-				f.send("GET", "/api/v1/namespaces?watch=1", true)
+				f.Send("GET", "/api/v1/namespaces?watch=1", true)
 			}
-			f.answers(streams)
+			f.Answers(streams)
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -240,12 +165,12 @@ func TestEndInSpiteOfStrangers(t *testing.T) {
 		}
 	}
 	f := dialFrames(t, address, 0)
-	f.send("POST", exec, false, "content-length", "10")
-	f.send("POST", exec, false)
-	f.send("GET", "/version", true)
-	f.send("GET", "/openapi/v2", true)
-	f.send("GET", "/api/v1/pods?watch=1", false)
-	f.answers(5)
+	f.Send("POST", exec, false, "content-length", "10")
+	f.Send("POST", exec, false)
+	f.Send("GET", "/version", true)
+	f.Send("GET", "/openapi/v2", true)
+	f.Send("GET", "/api/v1/pods?watch=1", false)
+	f.Answers(5)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("Run: %v", err)
@@ -297,10 +222,10 @@ func TestImpersonationOnTheWire(t *testing.T) {
 			name, value, _ := strings.Cut(line, ":")
 			headers = append(headers, strings.ToLower(name), strings.TrimSpace(value))
 		}
-		id := f.send("GET", "/api/v1/namespaces", true, headers...)
-		if got := f.answers(1)[id]; got != tt.want {
+		id := f.Send("GET", "/api/v1/namespaces", true, headers...)
+		if got := f.Answers(1)[id]; got != tt.want {
 			t.Errorf("HTTP/2 %q: got %s, want %s", tt.lines, got, tt.want)
 		}
-		f.conn.Close()
+		f.Conn.Close()
 	}
 }
