@@ -5,7 +5,10 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/coracle-project/coracle/router/request"
 )
@@ -16,9 +19,12 @@ type exchange struct {
 	request.Context
 	info       request.Info
 	response   response
+	body       body
 	compressor compressor
 	attributes request.Attributes
-	auditID    [1]string // the value of the Audit-ID header
+	auditID    [1]string     // the value of the Audit-ID header
+	place      *atomic.Int64 // counts the request among those in flight; nil while it has no place
+	authorized bool          // the request is one that its user may make
 }
 
 type exchangeKey struct{}
@@ -41,7 +47,8 @@ func of(r *http.Request) *exchange {
 }
 
 // Begin opens the books on a request: it notes when it came and makes the Info, the context and the writer that all
-// other filters use. The request gets an audit id, the client's own if it sent one, which goes back in the answer.
+// other filters use. The request gets an audit id, the client's own if it sent one that is fit for it, which goes back in
+// the answer. A handler that leaves without an answer has its body settled here; see body.
 // Order: outermost. Cost: three allocations, of exchange, request and id.
 func Begin() Filter {
 	return func(next http.Handler) http.Handler {
@@ -49,18 +56,32 @@ func Begin() Filter {
 			x := new(exchange)
 			x.info.Received = time.Now()
 			x.info.UserAgent = r.UserAgent()
-			x.info.AuditID = r.Header.Get("Audit-Id")
-			if x.info.AuditID == "" {
-				x.info.AuditID = newID()
-			}
+			x.info.AuditID = auditID(r.Header.Get("Audit-Id"))
 			x.auditID[0] = x.info.AuditID
 			w.Header()["Audit-Id"] = x.auditID[:]
 			x.Start(r.Context(), &x.info)
 			defer x.End()
-			x.response.start(w, &x.info)
-			next.ServeHTTP(&x.response, r.WithContext(x))
+			r = r.WithContext(x)
+			x.response.start(w, x)
+			x.body.start(w, r)
+			next.ServeHTTP(&x.response, r)
+			if !x.response.begun {
+				x.body.settle()
+			}
 		})
 	}
+}
+
+// maxAuditID is the length, in bytes, at which a client's audit id is cut. Kubernetes cuts it there in its log.
+const maxAuditID = 64
+
+// auditID returns the id of a request whose client sent one, "" for none. What cannot stand in a header is none.
+func auditID(sent string) string {
+	sent = cut(sent, maxAuditID)
+	if sent == "" || strings.IndexFunc(sent, unicode.IsControl) >= 0 {
+		return newID()
+	}
+	return sent
 }
 
 var _ context.Context = (*exchange)(nil)

@@ -110,7 +110,7 @@ func prepared(w http.ResponseWriter, r *http.Request, steps []Step) (*http.Reque
 	// Begin has ended the old context with its request.
 	fresh := &exchange{info: x.info}
 	fresh.Start(context.Background(), &fresh.info)
-	fresh.response.start(w, &fresh.info)
+	fresh.response.start(w, fresh)
 	return seen.WithContext(fresh), fresh
 }
 

@@ -45,20 +45,22 @@ type Step struct {
 // order is decided.
 func (c Config) Steps() []Step {
 	c.setDefaults()
+	fail := c.InFlight.refusals(c.Fail)
 	return []Step{
 		{"begin", "makes what all others share, and the id that names the request in every log", Begin()},
 		{"log", "outside of recover, so that a panic is logged with its 500", Log(c.Log, c.LongRunning)},
-		{"recover", "outside of all that can fail; its answer needs the id", Recover(c.Log, c.Fail)},
+		{"recover", "outside of all that can fail; its answer needs the id", Recover(c.Log, fail)},
 		{"headers", "before the first filter that may answer by itself", Headers(c.HSTS)},
-		{"info", "before all that depends on verb, resource or path", Info(c.Fail)},
-		{"metrics", "counts what the filters below turn away as well, by verb and resource", c.metrics()},
-		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(c.LongRunning, c.Fail)},
-		{"deadline", "before the first filter that may wait", Deadline(c.RequestTimeout, c.LongRunning, c.Fail)},
+		{"info", "before all that depends on verb, resource or path", Info(fail)},
+		{"metrics", "counts what the filters below turn away as well", c.metrics()},
+		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(fail)},
+		{"deadline", "before the first filter that may wait; nobody is known yet, so it holds for all", Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
-		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Log, c.Fail)},
-		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(c.Fail)},
-		{"inflight", "after authenticate, to let administrators in; before the work of authorize", c.InFlight.Filter(c.LongRunning, c.Fail)},
-		{"authorize", "last, so that what is judged is what will be served", Authorize(c.Authorizer, c.Log, c.Fail)},
+		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Log, fail)},
+		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(fail)},
+		{"inflight", "after authenticate, to tell strangers from others; before the work of authorize", c.InFlight.Filter(c.LongRunning, fail)},
+		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Log, fail)},
+		{"long", "after authorize: who may not ask cannot stay", Long(c.InFlight, c.Drain, c.LongRunning, fail)},
 		{"compress", "around the handler alone: only its answers are large", Compress()},
 	}
 }
@@ -67,6 +69,7 @@ func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
+	c.Log = LimitLog(c.Log)
 	if c.Drain == nil {
 		c.Drain = NewDrain()
 	}

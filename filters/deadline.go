@@ -14,37 +14,28 @@ import (
 // finds the context at its end, and not the connection.
 const bodyGrace = time.Second
 
-// answerGrace is how much longer than the request itself a client may take to read the answer. Whoever reads slower
-// is cut off: the answer holds a place among the requests in flight.
-const answerGrace = time.Minute
-
-// Deadline ends the context of a request that is not long-running after limit, or earlier if the timeout parameter
-// says so. If the handler returns without an answer by then, the client gets 504. The handler is not left behind to
-// run on by itself: it has to heed its context, and what it writes belongs to it alone. A body that comes too slowly ends
-// with the request, too, and an answer that is read too slowly a minute later.
+// Deadline ends the context of a request after limit, or earlier if the timeout parameter says so. If the handler returns
+// without an answer by then, the client gets 504. The handler is not left behind to run on by itself: it has to heed its
+// context, and what it writes belongs to it alone. A body that comes too slowly ends with the request, too; an answer
+// that is read too slowly ends with the server's WriteTimeout. What looks like a long-running request has no
+// timeout parameter, but ends in time as well, until Long lets it go on.
 // Order: after Info, and outside everything that can wait. Cost: a clock reading; the timer only starts when somebody
 // waits for the context (see request.Context).
 func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
-			if long(&x.info) {
-				x.response.limit(time.Time{}, time.Time{}) // an earlier request of the connection has set them
-				next.ServeHTTP(w, r)
-				return
-			}
-			timeout, err := timeoutOf(&x.info.Query, limit)
-			if err != nil {
-				fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
-				return
+			timeout := limit
+			if !long(&x.info) {
+				var err error
+				if timeout, err = timeoutOf(&x.info.Query, limit); err != nil {
+					fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
+					return
+				}
 			}
 			end := x.info.Received.Add(timeout)
 			x.SetDeadline(end)
-			var body time.Time
-			if r.Body != nil && r.Body != http.NoBody {
-				body = end.Add(bodyGrace)
-			}
-			x.response.limit(body, end.Add(answerGrace))
+			x.body.limit(end.Add(bodyGrace))
 			if x.Err() == nil {
 				next.ServeHTTP(w, r)
 			}

@@ -19,7 +19,7 @@ func Impersonate(fail ErrorWriter) Filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for name := range r.Header {
-				if strings.HasPrefix(name, "Impersonate-") { // net/http has canonicalized it
+				if isImpersonation(name) {
 					fail(w, r, meta.NewForbidden(meta.GroupResource{}, "", errImpersonation))
 					return
 				}
@@ -27,4 +27,11 @@ func Impersonate(fail ErrorWriter) Filter {
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// isImpersonation reports whether a header of this name asks for impersonation, however it is spelled: net/http has
+// canonicalized the names, but not those that it finds strange.
+func isImpersonation(name string) bool {
+	const prefix = "Impersonate-"
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }

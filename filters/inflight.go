@@ -2,6 +2,7 @@ package filters
 
 import (
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -10,36 +11,116 @@ import (
 
 // InFlight bounds how many requests run at once, apart for reading (get, list), writing and long-running ones. A zero
 // limit is none. The counts can be read at any time.
+//
+// Strangers, who have shown no credentials, have places of their own beside the others': a quarter as many. So they never
+// take the place of somebody who is known. Health is answered without a place, and members of system:masters always get
+// in: somebody must be able to see what is wrong.
+//
+// A refusal takes a place, too, while it is being written, so that those who do not read theirs are bounded.
 type InFlight struct {
 	Reads, Writes, Long int64 // limits, fixed after the first request
 
-	reads, writes, long atomic.Int64
+	known, strangers places
 }
 
-// Running returns how many reading and writing requests run.
-func (f *InFlight) Running() (reads, writes int64) { return f.reads.Load(), f.writes.Load() }
+// places count the requests of one sort of users.
+type places struct{ reads, writes, long, refusals atomic.Int64 }
 
-// Filter answers requests over the limit with 429 and Retry-After: 1 (seconds). Members of system:masters
-// always get in: somebody must be able to see what is wrong.
-// Order: after Authenticate, to know them. Cost: two atomic adds, no allocation.
+const (
+	// strangersShare is the part of each limit that strangers have.
+	strangersShare = 4
+	// maxRefusals bounds the refusals being written at once, of strangers and of others.
+	maxRefusals = 256
+)
+
+// Running returns how many reading and writing requests run.
+func (f *InFlight) Running() (reads, writes int64) {
+	return f.known.reads.Load() + f.strangers.reads.Load(), f.known.writes.Load() + f.strangers.writes.Load()
+}
+
+// isStranger reports whether nobody knows who sends a request, or not yet.
+func isStranger(u *request.User) bool { return u == nil || u.InGroup(request.GroupUnauthenticated) }
+
+// Filter answers requests over the limit with 429 and Retry-After: 1 (seconds). What looks long-running takes its place in
+// Long, when it is clear that it may run. Of a stranger's body it bounds the time, as it does the number.
+// Order: after Authenticate, to tell users apart. Cost: two atomic adds, no allocation.
 func (f *InFlight) Filter(long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			info := &of(r).info
-			running, limit := &f.writes, f.Writes
-			switch {
-			case long(info):
-				running, limit = &f.long, f.Long
-			case info.Verb == "get" || info.Verb == "list":
-				running, limit = &f.reads, f.Reads
+			x := of(r)
+			if isStranger(x.info.User) {
+				x.body.hurry()
 			}
-			defer running.Add(-1)
-			if running.Add(1) > limit && limit > 0 && (info.User == nil || !info.User.InGroup(request.GroupMasters)) {
-				w.Header().Set("Retry-After", "1")
-				fail(w, r, meta.NewTooManyRequests("Too many requests, please try again later.", 1))
+			if isHealth(&x.info) || long(&x.info) {
+				next.ServeHTTP(w, r)
 				return
 			}
-			next.ServeHTTP(w, r)
+			running, limit := &f.places(x).writes, f.Writes
+			if x.info.Verb == "get" || x.info.Verb == "list" {
+				running, limit = &f.places(x).reads, f.Reads
+			}
+			serveIn(running, limit, next, fail, w, r)
 		})
+	}
+}
+
+// places returns the places that there are for the user of x.
+func (f *InFlight) places(x *exchange) *places {
+	if isStranger(x.info.User) {
+		return &f.strangers
+	}
+	return &f.known
+}
+
+// serveIn serves a request in a place that running counts, if there is one within limit.
+func serveIn(running *atomic.Int64, limit int64, next http.Handler, fail ErrorWriter, w http.ResponseWriter, r *http.Request) {
+	x := of(r)
+	if limit > 0 && isStranger(x.info.User) {
+		limit = max(limit/strangersShare, 1)
+	}
+	if running.Add(1) > limit && limit > 0 && !isMaster(x.info.User) {
+		running.Add(-1)
+		w.Header().Set("Retry-After", "1")
+		fail(w, r, meta.NewTooManyRequests("Too many requests, please try again later.", 1))
+		return
+	}
+	x.place = running
+	defer x.leave()
+	next.ServeHTTP(w, r)
+}
+
+// leave gives back the place of x.
+func (x *exchange) leave() {
+	x.place.Add(-1)
+	x.place = nil
+}
+
+func isMaster(u *request.User) bool { return u != nil && u.InGroup(request.GroupMasters) }
+
+// isHealth reports whether a request asks how the server is.
+func isHealth(info *request.Info) bool {
+	for _, path := range [...]string{"/healthz", "/livez", "/readyz"} {
+		if rest, ok := strings.CutPrefix(info.Path, path); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// refusals returns fail for the filters of a chain. What is refused before it has a place gets one for the time that
+// its answer takes. Without one there is no answer: the connection is cut, or of HTTP/2 the stream.
+func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
+		x := of(r)
+		x.response.refused = true
+		if x.place == nil {
+			running := &f.places(x).refusals
+			defer running.Add(-1)
+			if running.Add(1) > maxRefusals && !isMaster(x.info.User) {
+				x.info.Status = http.StatusTooManyRequests
+				panic(http.ErrAbortHandler)
+			}
+		}
+		fail(w, r, err)
 	}
 }

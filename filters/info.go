@@ -2,7 +2,6 @@ package filters
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 )
@@ -20,21 +19,4 @@ func Info(fail ErrorWriter) Filter {
 			next.ServeHTTP(w, r)
 		})
 	}
-}
-
-// LongRunning reports whether a request lives for as long as its client likes: watches, proxied and streamed
-// connections, logs, and profiles. Neither deadlines nor limits on concurrency hold for them.
-func LongRunning(info *request.Info) bool {
-	if !info.IsResource {
-		return strings.HasPrefix(info.Path, "/debug/pprof/")
-	}
-	switch info.Verb {
-	case "watch", "proxy":
-		return true
-	}
-	switch info.Subresource {
-	case "attach", "exec", "proxy", "log", "portforward":
-		return true
-	}
-	return false
 }

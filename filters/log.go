@@ -16,13 +16,11 @@ import (
 const slow = time.Second
 
 // Log writes a line for each request: server errors as warnings, unless the client has gone and the error is only that;
-// slow requests as information, the rest for debugging. Of equal lines only the first hundred in a second and then every
-// hundredth are written. There is never a header, a query or a body in it, so no secret either.
+// slow requests as information, the rest for debugging. There is never a header, a query or a body in it, so no secret
+// either. What clients choose in it is bounded by the log; see LimitLog.
 // Order: outside of Recover, to see the status that came of a panic. Cost: a clock reading, if the level is off.
 func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
-	log = log.WithOptions(zap.WithCaller(false), zap.WrapCore(func(core zapcore.Core) zapcore.Core {
-		return zapcore.NewSamplerWithOptions(core, time.Second, 100, 100)
-	}))
+	log = log.WithOptions(zap.WithCaller(false))
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer logRequest(log, long, r)
@@ -51,7 +49,7 @@ func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request)
 		user = x.info.User.Name
 	}
 	line.Write(zap.String("method", r.Method), zap.String("path", r.URL.Path), zap.String("verb", x.info.Verb),
-		zap.Int("status", status), zap.Int64("bytes", x.info.Written), zap.Duration("latency", latency),
+		zap.String("resource", x.info.Resource), zap.Int("status", status), zap.Int64("bytes", x.info.Written), zap.Duration("latency", latency),
 		zap.String("user", user), zap.String("agent", x.info.UserAgent), zap.String("source", r.RemoteAddr),
 		zap.String("audit-id", x.info.AuditID))
 }

@@ -29,15 +29,15 @@ var (
 
 // Metrics counts and times requests for Prometheus, under the names and labels that Kubernetes uses.
 //
-// A name that a client made up must not become a label value for good, so a resource is only told apart after a request
-// for it has succeeded.
+// A name that a client made up must not become a label value for good, so a resource, with its version and subresource, is
+// only told apart when a request for it was authorized and has succeeded, and if it exists. All other labels are of fixed sets.
 //
 // Looking label values up in Prometheus costs more than the rest of the chain. So what belongs to one set of values
 // is looked up once and found again through a map of our own, which takes no lock to read.
 type Metrics struct {
-	// Exists, if set, reports whether there is such a resource at the moment. What does not exist is counted without
-	// its name. It is asked before a resource is told apart, and set before the first request.
-	Exists func(meta.GroupResource) bool
+	// Exists, if set, reports whether there is such a resource, or subresource if that is not "", at the moment. What does
+	// not exist is counted without its name. It is asked before a resource is told apart, and set before the first request.
+	Exists func(gvr meta.GroupVersionResource, subresource string) bool
 
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -62,6 +62,7 @@ type labels struct {
 
 // series holds the metrics of requests with the same labels.
 type series struct {
+	labels              labels
 	duration, sli, size prometheus.Observer // size is nil but for reads
 	long                prometheus.Gauge
 	counter             func(code int) prometheus.Counter
@@ -95,12 +96,13 @@ func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error)
 	m.mu.fresh = map[labels]*series{}
 	all := []prometheus.Collector{m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts}
 	if inflight != nil {
-		running := func(kind string, count *atomic.Int64) prometheus.Collector {
+		running := func(kind string, count func() int64) prometheus.Collector {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
 				Help: "Requests being served, without long-running ones.", ConstLabels: prometheus.Labels{"request_kind": kind}},
-				func() float64 { return float64(count.Load()) })
+				func() float64 { return float64(count()) })
 		}
-		all = append(all, running("readOnly", &inflight.reads), running("mutating", &inflight.writes))
+		all = append(all, running("readOnly", func() int64 { reads, _ := inflight.Running(); return reads }),
+			running("mutating", func() int64 { _, writes := inflight.Running(); return writes }))
 	}
 	var errs []error
 	for _, c := range all {
@@ -129,17 +131,19 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	}
 }
 
-// observe counts one request. returned is false if its handler panicked.
+// observe counts one request. returned is false if its handler panicked, which Recover answers if nothing has been said yet.
 func (m *Metrics) observe(x *exchange, l labels, returned bool) {
-	code := x.response.status()
+	code, aborted := x.response.status(), false
 	if !returned {
-		if x.response.begun {
-			m.aborts.WithLabelValues(l.verb, l.group, l.version, l.resource, l.subresource, l.scope).Inc()
-		} else {
+		aborted = x.info.Status != 0
+		if !aborted {
 			code = http.StatusInternalServerError
 		}
 	}
-	s := m.series(l, code < http.StatusBadRequest)
+	s := m.series(l, x.authorized && code < http.StatusBadRequest)
+	if aborted {
+		m.aborts.WithLabelValues(s.labels.values()[:6]...).Inc()
+	}
 	seconds := time.Since(x.info.Received).Seconds()
 	s.duration.Observe(seconds)
 	s.sli.Observe(seconds)
@@ -172,7 +176,8 @@ func (m *Metrics) series(l labels, learn bool) *series {
 }
 
 func (m *Metrics) exists(l labels) bool {
-	return m.Exists == nil || l.resource == "" || m.Exists(meta.GroupResource{Group: l.group, Resource: l.resource})
+	return m.Exists == nil || l.resource == "" ||
+		m.Exists(meta.GroupVersionResource{Group: l.group, Version: l.version, Resource: l.resource}, l.subresource)
 }
 
 // Forget deletes what was counted of a resource, which must not exist any more: a request for it that is still being
@@ -235,6 +240,7 @@ func (m *Metrics) freshLocked(l labels) *series {
 func (m *Metrics) make(l labels) *series {
 	values := l.values()
 	s := &series{
+		labels:   l,
 		duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...),
 		sli:      m.sli.WithLabelValues(values...),
 		long:     m.long.WithLabelValues(values...),
@@ -249,8 +255,12 @@ func (m *Metrics) make(l labels) *series {
 	return s
 }
 
-// count counts an answer with code.
+// count counts an answer with code. A code without a meaning, which only servers behind this one send, counts as the
+// first of its class.
 func (s *series) count(code int) {
+	if http.StatusText(code) == "" {
+		code -= code % 100
+	}
 	for {
 		known := s.codes.Load()
 		for i := range *known {

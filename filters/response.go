@@ -10,33 +10,48 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
+// strangerTime is how long a stranger may take to send a body, and to read an answer; and how long anybody may take to
+// read a refusal. It is far more than small answers need.
+const strangerTime = 10 * time.Second
+
 // response is the writer that every handler behind Begin writes to. It notes status and size in the Info and sends
 // the Info's warnings ahead of the first byte. It does not offer ReadFrom: what is sent comes from memory.
+//
+// How long a client may take to read is the server's business (http.Server.WriteTimeout); for strangers and refusals it is
+// less. A handler that streams sets deadlines of its own, or takes them off, and has them from then on.
 type response struct {
 	http.ResponseWriter
+	x        *exchange
 	info     *request.Info
 	begun    bool // the header has been sent
 	hijacked bool
+	refused  bool // what is sent is a filter's refusal
+	streams  bool // the handler has taken the deadlines off
 }
 
-func (w *response) start(under http.ResponseWriter, info *request.Info) {
-	w.ResponseWriter, w.info = under, info
+func (w *response) start(under http.ResponseWriter, x *exchange) {
+	w.ResponseWriter, w.x, w.info = under, x, &x.info
 }
 
-// limit sets when reading the body and writing the answer fail; a zero read leaves reading alone. Writers that know no
-// deadlines (in tests) have no slow clients either.
-func (w *response) limit(read, write time.Time) {
-	conn, ok := w.ResponseWriter.(interface {
-		SetReadDeadline(time.Time) error
-		SetWriteDeadline(time.Time) error
-	})
-	if !ok {
+// SetReadDeadline is for http.ResponseController. A handler that lifts the deadline reads for as long as it likes, before
+// and after its answer begins.
+func (w *response) SetReadDeadline(t time.Time) error {
+	w.streams = t.IsZero()
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
+}
+
+// begin makes sure that the answer, which begins now, ends.
+func (w *response) begin() {
+	w.begun = true
+	if w.streams {
 		return
 	}
-	if !read.IsZero() {
-		_ = conn.SetReadDeadline(read)
+	w.x.body.settle()
+	if w.refused || isStranger(w.info.User) {
+		if conn, ok := w.ResponseWriter.(interface{ SetWriteDeadline(time.Time) error }); ok {
+			_ = conn.SetWriteDeadline(time.Now().Add(strangerTime))
+		}
 	}
-	_ = conn.SetWriteDeadline(write)
 }
 
 // WriteHeader sends the header, warnings included.
@@ -46,7 +61,7 @@ func (w *response) WriteHeader(code int) {
 		return
 	}
 	if !w.begun {
-		w.begun = true
+		w.begin()
 		w.info.Status = code
 		if len(w.info.Warnings) > 0 {
 			addWarnings(w.Header(), w.info.Warnings)

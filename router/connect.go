@@ -21,6 +21,7 @@ func (e *endpoint) connect(w http.ResponseWriter, r *http.Request, info *request
 	if err != nil {
 		return err
 	}
+	Lift(w)
 	h.ServeHTTP(w, r)
 	return nil
 }

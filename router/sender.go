@@ -27,6 +27,14 @@ type sender struct {
 	cut  bool // it has a deadline
 }
 
+// Lift takes the deadlines off the connection of a request that lasts for as long as its client likes, and is going to. It
+// is for the handler that streams, when it is clear that there is something to be streamed.
+func Lift(w http.ResponseWriter) {
+	rc := http.NewResponseController(w) // without a connection, in tests, there are no deadlines
+	_ = rc.SetReadDeadline(time.Time{})
+	_ = rc.SetWriteDeadline(time.Time{})
+}
+
 // newSender begins to send to w, for a watch that ends with ctx.
 func newSender(ctx context.Context, w http.ResponseWriter) *sender {
 	s := &sender{w: w, rc: http.NewResponseController(w)}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -271,29 +273,46 @@ func TestManyWatches(t *testing.T) {
 	}
 }
 
-// TestFlood has more requests at once than are let in: the others are told to come again.
+// TestFlood has more requests at once than are let in: the others are told to come again. Strangers have places of their own.
 func TestFlood(t *testing.T) {
-	p := newInProcess(t, func(c *server.Config) { c.MaxReads, c.MaxWrites = 2, 1 })
+	p := newInProcess(t, func(c *server.Config) { c.MaxReads, c.MaxWrites = 2, 1; c.Authenticators = aliceOnly(t) })
+	alice := []string{"Authorization", "Bearer alice-token"}
 	block, blocked := make(chan struct{}), make(chan struct{}, 10)
 	if err := p.HandleGet("/block", func(http.ResponseWriter, *http.Request) error { blocked <- struct{}{}; <-block; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	for range 2 {
-		go func() { p.do("GET", "/block", ""); done <- struct{}{} }()
+	for _, credentials := range [][]string{alice, alice, nil} {
+		go func() { p.do("GET", "/block", "", credentials...); done <- struct{}{} }()
 		<-blocked
 	}
-	w := p.serve(p.request("GET", maps, nil))
-	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || status(w.Body.String()).Reason != "TooManyRequests" {
-		t.Errorf("the third: got %d %v %s", w.Code, w.Header(), w.Body)
-	}
-	if code, _ := p.do("POST", maps, configMap("a", "")); code != http.StatusCreated {
-		t.Errorf("a write beside them: got %d", code)
+	for _, credentials := range [][]string{alice, nil} {
+		w := p.serve(p.request("GET", maps, nil, credentials...))
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || status(w.Body.String()).Reason != "TooManyRequests" {
+			t.Errorf("one too many: got %d %v %s", w.Code, w.Header(), w.Body)
+		}
+		if code, _ := p.do("GET", "/readyz/ping", "", credentials...); code != 200 {
+			t.Errorf("health beside them: got %d", code)
+		}
+		if code, _ := p.do("POST", maps, configMap(fmt.Sprintf("a%d", len(credentials)), ""), credentials...); code != http.StatusCreated {
+			t.Errorf("a write beside them: got %d", code)
+		}
 	}
 	close(block)
-	<-done
-	<-done
+	for range 3 {
+		<-done
+	}
 	if code, _ := p.do("GET", maps, ""); code != 200 {
 		t.Errorf("afterwards: got %d", code)
 	}
+}
+
+// aliceOnly knows one user, who is nobody special, by the token "alice-token".
+func aliceOnly(tb testing.TB) []request.Authenticator {
+	tb.Helper()
+	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,2,dev\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return []request.Authenticator{tokens}
 }

@@ -96,7 +96,7 @@ func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Ha
 			err := c.check(ctx)
 			cancel()
 			if err != nil {
-				s.log.Warn("health check failed", zap.String("check", c.name), zap.Error(err))
+				s.clientLog.Warn("health check failed", zap.String("check", c.name), zap.Error(err))
 				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)
 				failed.WriteString(c.name + " ")
 				continue

@@ -53,7 +53,10 @@ func (s *Server) buildMetrics() error {
 	} {
 		errs = append(errs, s.Metrics.Register(c))
 	}
-	requests.Exists = func(gr meta.GroupResource) bool { return s.table.find(gr) != nil }
+	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
+		o := s.table.find(gvr.GroupResource())
+		return o != nil && o.serves(gvr.GroupVersion(), subresource)
+	}
 	s.metrics = &metrics{requests: requests, watches: watches, store: store}
 	return errors.Join(errs...)
 }

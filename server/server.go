@@ -30,6 +30,8 @@ import (
 type Server struct {
 	cfg Config
 	log *zap.Logger
+	// clientLog is for what clients cause.
+	clientLog *zap.Logger
 
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
@@ -77,13 +79,14 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s := &Server{
-		cfg:     cfg,
-		log:     cfg.Log,
-		Scheme:  scheme.New(),
-		Metrics: prometheus.NewRegistry(),
-		drain:   filters.NewDrain(),
-		table:   newTable(cfg.EtcdPrefix + "/"),
-		ready:   make(chan struct{}),
+		cfg:       cfg,
+		log:       cfg.Log,
+		clientLog: filters.LimitLog(cfg.Log),
+		Scheme:    scheme.New(),
+		Metrics:   prometheus.NewRegistry(),
+		drain:     filters.NewDrain(),
+		table:     newTable(cfg.EtcdPrefix + "/"),
+		ready:     make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.controllers.ctx, s.controllers.cancel = context.WithCancel(s.ctx)
@@ -230,7 +233,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.listen(); err != nil {
 		return errors.Join(err, s.listeners.close(ctx), s.Close())
 	}
-	failed := s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
+	failed := s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.clientLog)
 	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
 		if s.postStart.run(ctx, s, first(hookFailed)) {
@@ -256,7 +259,11 @@ func first(c chan error) func(error) {
 	}
 }
 
-// shutdown sees the requests out.
+// lingerTime is how long connections have to end when all requests have been served. What takes longer is not
+// reading its answer, or has never asked for anything.
+const lingerTime = 5 * time.Second
+
+// shutdown sees the requests out, and then the connections.
 func (s *Server) shutdown() error {
 	s.stopping.Store(true)
 	s.log.Info("shutting down")
@@ -271,7 +278,15 @@ func (s *Server) shutdown() error {
 	s.controllers.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
 	defer cancel()
-	return errors.Join(err, s.drain.Close(ctx), s.listeners.close(ctx))
+	err = errors.Join(err, s.drain.Close(ctx))
+	linger, cancelLinger := context.WithTimeout(ctx, lingerTime)
+	defer cancelLinger()
+	closeErr := s.listeners.close(linger)
+	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
+		s.log.Info("cut the connections that did not end")
+		closeErr = nil
+	}
+	return errors.Join(err, closeErr)
 }
 
 // Close ends everything without waiting for requests. Run calls it; it is for servers that are not run.

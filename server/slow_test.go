@@ -22,6 +22,7 @@ type pipes struct {
 	end   chan struct{}
 	// secure is a second listener, which speaks TLS.
 	secure *pipes
+	server *Server // behind it
 }
 
 func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), end: make(chan struct{})} }
@@ -55,7 +56,7 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 			t.Fatal(err)
 		}
 		p := newPipes()
-		p.secure = newPipes()
+		p.secure, p.server = newPipes(), s
 		s.listeners.plain, s.listeners.secure = p, tls.NewListener(p.secure, s.identity.tlsConfig())
 		s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
 		f(t, p)
@@ -140,6 +141,71 @@ func TestSlowReader(t *testing.T) {
 			c.Close()
 		}
 	})
+}
+
+// TestUnreadGivesPlaceBack ends answers that nobody reads: strangers' soon, others with their request, and watches
+// when there is something to be read.
+func TestUnreadGivesPlaceBack(t *testing.T) {
+	for _, tt := range []struct {
+		name, path string
+		known      bool
+		within     time.Duration
+	}{
+		{"a stranger's", "/openapi/v2", false, 10 * time.Second},
+		{"somebody's", "/openapi/v2", true, 30*time.Second + writeGrace},
+		{"a stranger's watch", "/api/v1/namespaces?watch=1", false, time.Minute},
+		{"somebody's watch", "/api/v1/namespaces?watch=1", true, time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			overPipes(t, func(t *testing.T, p *pipes) {
+				token := ""
+				if tt.known {
+					token = "Bearer " + p.server.loopback
+				}
+				c := p.dial("GET " + tt.path + " HTTP/1.1\r\nHost: x\r\n" + authorizationLine(token) + "\r\n")
+				defer c.Close()
+				f := NewFrames(t, tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 0)
+				defer f.Conn.Close()
+				go f.Ignore()
+				if token == "" {
+					f.Send("GET", tt.path, true)
+				} else {
+					f.Send("GET", tt.path, true, "authorization", token)
+				}
+				synctest.Wait()
+				for i := range 4 { // net/http holds a little of what a watch sends
+					body := fmt.Sprintf(`{"metadata":{"name":"n%d","annotations":{"a":"%s"}}}`, i, strings.Repeat("x", 2000))
+					w := p.dial(fmt.Sprintf("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+						len(body), body))
+					resp, err := http.ReadResponse(bufio.NewReader(w), nil)
+					if err != nil || resp.StatusCode != http.StatusCreated {
+						t.Fatalf("create a namespace: %v %v", resp, err)
+					}
+					w.Close()
+				}
+				running := func() int64 {
+					reads, _ := p.server.inflight.Running()
+					_, long := p.server.drain.Running()
+					return reads + long
+				}
+				if got := running(); got != 2 {
+					t.Fatalf("got %d requests running, want 2", got)
+				}
+				time.Sleep(tt.within + time.Second)
+				synctest.Wait()
+				if got := running(); got != 0 {
+					t.Errorf("after %v %d are still running", tt.within, got)
+				}
+			})
+		})
+	}
+}
+
+func authorizationLine(token string) string {
+	if token == "" {
+		return ""
+	}
+	return "Authorization: " + token + "\r\n"
 }
 
 // TestIdleConnections hangs up on clients that want nothing any more.

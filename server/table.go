@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,6 +67,20 @@ type offer struct {
 	versions []router.GroupVersion // with nothing but this resource and its subresources
 	// earlier are the routes of earlier declarations, in which requests may be still. Guarded by table.change.
 	earlier router.Retired
+}
+
+// serves reports whether o has a version, and in it a subresource, or with "" the resource itself.
+func (o *offer) serves(gv meta.GroupVersion, subresource string) bool {
+	name := o.name.Resource
+	if subresource != "" {
+		name += "/" + subresource
+	}
+	for i := range o.versions {
+		if o.versions[i].GroupVersion == gv {
+			return slices.ContainsFunc(o.versions[i].Resources, func(r router.Resource) bool { return r.Name == name })
+		}
+	}
+	return false
 }
 
 func newTable(root string) *table {

@@ -29,14 +29,17 @@ func (c *Context) Start(parent context.Context, info *Info) {
 	c.parent, c.info = parent, info
 }
 
-// SetDeadline lets c end at t, or with its parent. It is called before anybody uses c from another goroutine, and
-// before the first call of Done; a later call has no effect.
+// SetDeadline lets c end at t, or with its parent; the zero time means only with that. It is called before anybody uses c
+// from another goroutine, and may be called again when nobody does any more: whoever has asked for Done before is told
+// that c has ended.
 func (c *Context) SetDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timed == nil {
-		c.deadline = t
+	if c.timed != nil {
+		c.cancel()
+		c.timed, c.cancel = nil, nil
 	}
+	c.deadline = t
 }
 
 // End frees the timer, if there is one, and cancels c for whoever still waits for it.

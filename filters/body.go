@@ -1,0 +1,88 @@
+package filters
+
+import (
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// What is left of a body when its answer begins is read, up to maxRest bytes of it in restTime, as otherwise an HTTP/1
+// connection could not go on to its next request.
+const (
+	restTime = 2 * time.Second
+	maxRest  = 256 << 10
+)
+
+// body is what a handler reads of a request, and bounds how long others wait for it. Before net/http sends the first
+// byte of an answer by HTTP/1 it reads what the handler has left of the body, and takes until the read deadline for that.
+// A client that never sends what it has announced would so hold up its own answer, and the connection, and with that the
+// end of the server. HTTP/2 just ends the stream.
+//
+// A read deadline must not outlast the reading: net/http goes on to read, to see the client go, and takes its end for that.
+type body struct {
+	io.ReadCloser
+	conn    readDeadline // nil if there is nothing to be waited for: no body, or no connection
+	http1   bool
+	begun   bool // something has been asked for
+	done    bool // all has been read, or nothing more will come
+	hurried bool // the read deadline is a stranger's
+	expects bool // the client only sends what it is asked for (Expect: 100-continue)
+}
+
+// readDeadline is what connections can do. Writers that cannot (in tests, in process) have no slow clients either.
+type readDeadline interface{ SetReadDeadline(time.Time) error }
+
+// start puts b in the place of r's body, if there is one.
+func (b *body) start(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	b.conn, _ = w.(readDeadline)
+	b.ReadCloser, b.http1, b.expects = r.Body, r.ProtoMajor == 1, r.Header["Expect"] != nil
+	r.Body = b
+}
+
+// Read reads for the handler.
+func (b *body) Read(p []byte) (int, error) {
+	b.begun = true
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !b.done {
+		b.done = true
+		if b.hurried && err == io.EOF {
+			b.limit(time.Time{})
+		}
+	}
+	return n, err
+}
+
+// limit lets the body end at t.
+func (b *body) limit(t time.Time) {
+	if b.conn != nil {
+		_ = b.conn.SetReadDeadline(t)
+	}
+}
+
+// hurry gives the body a stranger's time.
+func (b *body) hurry() {
+	b.hurried = true
+	b.limit(time.Now().Add(strangerTime))
+}
+
+// settle comes to an end with the body before the answer begins. If it does not, the deadline stays, and net/http, which
+// tries once more, closes the connection behind the answer.
+func (b *body) settle() {
+	if b.conn == nil || !b.http1 || b.done || b.expects && !b.begun {
+		return
+	}
+	b.hurried = true // at the end of the body its deadline is taken off
+	b.limit(time.Now().Add(restTime))
+	buf := rests.Get().(*[]byte)
+	defer rests.Put(buf)
+	for read := 0; !b.done && read < maxRest; {
+		n, _ := b.Read(*buf)
+		read += n
+	}
+}
+
+var rests = sync.Pool{New: func() any { b := make([]byte, 8<<10); return &b }}

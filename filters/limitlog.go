@@ -1,0 +1,142 @@
+package filters
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Of lines with the same cause, linesPerPause are written in logPause; there are logCauses causes.
+const (
+	logPause      = 10 * time.Second
+	linesPerPause = 10
+	logCauses     = 64
+)
+
+// Texts in a line are cut, in bytes: values at maxText, stacks and the message at maxStack.
+const (
+	maxText  = 256
+	maxStack = 16 << 10
+)
+
+// LimitLog returns log for what anybody can cause by sending requests, or by connecting: neither many of them nor
+// large ones fill the disk. Values are cut, and of lines with one cause only the first ten in ten seconds are written; the
+// next one says how many there were beside ("suppressed"). A cause is the beginning of the message together with status, verb,
+// resource, check, error and panic. All causes are kept apart in a table of fixed size, where two may share a place.
+func LimitLog(log *zap.Logger) *zap.Logger {
+	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return &limitedCore{Core: core, causes: &causes{seed: maphash.MakeSeed()}}
+	}))
+}
+
+// limitedCore writes to another core, less often and less at a time.
+type limitedCore struct {
+	zapcore.Core
+	causes *causes
+}
+
+// With implements zapcore.Core. The fields belong to no cause.
+func (c *limitedCore) With(fields []zapcore.Field) zapcore.Core {
+	return &limitedCore{Core: c.Core.With(fields), causes: c.causes}
+}
+
+// Check implements zapcore.Core.
+func (c *limitedCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(entry.Level) {
+		return checked.AddCore(entry, c)
+	}
+	return checked
+}
+
+// Write implements zapcore.Core.
+func (c *limitedCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	entry.Message = cut(entry.Message, maxStack)
+	short := make([]zapcore.Field, len(fields), len(fields)+1)
+	for i, f := range fields {
+		short[i] = cutField(f)
+	}
+	suppressed, ok := c.causes.allow(entry, short)
+	if !ok {
+		return nil
+	}
+	if suppressed > 0 {
+		short = append(short, zap.Int("suppressed", suppressed))
+	}
+	if line := c.Core.Check(entry, nil); line != nil {
+		line.Write(short...)
+	}
+	return nil
+}
+
+// causes count lines by cause.
+type causes struct {
+	seed   maphash.Seed
+	mu     sync.Mutex
+	counts [logCauses]struct {
+		since             time.Time // when the first of them was written
+		lines, suppressed int
+	}
+}
+
+// allow reports whether a line may be written, and how many of its cause have not been since the last one.
+func (c *causes) allow(entry zapcore.Entry, fields []zapcore.Field) (suppressed int, ok bool) {
+	place := c.place(entry, fields)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.counts[place]
+	if entry.Time.Sub(n.since) >= logPause {
+		n.since, n.lines = entry.Time, 0
+	}
+	if n.lines++; n.lines > linesPerPause {
+		n.suppressed++
+		return 0, false
+	}
+	suppressed, n.suppressed = n.suppressed, 0
+	return suppressed, true
+}
+
+// place returns where the cause of a line is counted.
+func (c *causes) place(entry zapcore.Entry, fields []zapcore.Field) uint64 {
+	const enough = 24 // of the message: net/http says what happened, and then to whom
+	var h maphash.Hash
+	h.SetSeed(c.seed)
+	h.WriteString(entry.Message[:min(len(entry.Message), enough)])
+	for i := range fields {
+		switch f := &fields[i]; f.Key {
+		case "status", "verb", "resource", "check", "error", "panic":
+			h.WriteString(f.String)
+			h.WriteByte(byte(f.Integer >> 8))
+			h.WriteByte(byte(f.Integer))
+		}
+	}
+	return h.Sum64() % logCauses
+}
+
+// cutField cuts a field that holds text.
+func cutField(f zapcore.Field) zapcore.Field {
+	switch f.Type {
+	case zapcore.StringType:
+		f.String = cut(f.String, maxText)
+	case zapcore.ByteStringType:
+		b := f.Interface.([]byte)
+		f.Interface = b[:min(len(b), maxStack)]
+	case zapcore.ErrorType:
+		return zap.String(f.Key, cut(f.Interface.(error).Error(), maxText))
+	}
+	return f
+}
+
+// cut returns the first n bytes of s, or a little less, so that no character is broken.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,152 @@
+package filters
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// jsonLog returns a log and the text in it.
+func jsonLog() (*zap.Logger, *bytes.Buffer) {
+	var text bytes.Buffer
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&text), zapcore.DebugLevel)), &text
+}
+
+// TestLogOfStrangers bounds what requests can write into the log, whatever they invent.
+func TestLogOfStrangers(t *testing.T) {
+	huge := strings.Repeat("\x01<é", 50_000)
+	internal := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
+	broken := authz.Func(func(context.Context, *request.Attributes) (request.Decision, string, error) {
+		return request.NoOpinion, "", errors.New(huge)
+	})
+	for _, tt := range []struct {
+		name   string
+		h      http.HandlerFunc
+		change func(c *Config)
+		lines  int // at most
+		target func(i int) (token, method, path string)
+	}{
+		{"one path that breaks off", ok, nil, linesPerPause, func(int) (string, string, string) { return "", "GET", "/api/v1/watch" }},
+		{"one failing resource", internal, nil, linesPerPause, func(int) (string, string, string) { return "admin-token", "GET", "/api/v1/pods" }},
+		{"invented resources that fail", internal, nil, logCauses * linesPerPause, func(i int) (string, string, string) {
+			return "admin-token", "GET", fmt.Sprintf("/api/v1/x%d", i)
+		}},
+		{"invented methods", internal, nil, logCauses * linesPerPause, func(i int) (string, string, string) {
+			return "admin-token", fmt.Sprintf("X%d%s", i, strings.Repeat("y", 10_000)), "/x"
+		}},
+		{"panics", func(http.ResponseWriter, *http.Request) { panic(huge) }, nil, 2 * linesPerPause, func(int) (string, string, string) {
+			return "admin-token", "GET", "/api/v1/pods"
+		}},
+		{"refusals", ok, nil, linesPerPause, func(int) (string, string, string) { return "", "GET", "/api/v1/pods" }},
+		{"credentials that nobody knows", ok, nil, 2 * linesPerPause, func(int) (string, string, string) { return "nobody", "GET", "/api/v1/pods" }},
+		{"authorization that fails", ok, func(c *Config) { c.Authorizer = broken }, 2 * linesPerPause, func(int) (string, string, string) {
+			return "alice-token", "GET", "/api/v1/pods"
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := testConfig(t)
+			var text *bytes.Buffer
+			c.Log, text = jsonLog()
+			if tt.change != nil {
+				tt.change(&c)
+			}
+			h := Chain(tt.h, c.Steps()...)
+			for i := range 1000 {
+				token, method, path := tt.target(i)
+				r := anyRequest(token, method, path)
+				r.URL.Path += strings.Repeat("/", 10) // nothing but length
+				r.Header["User-Agent"], r.Header["Audit-Id"] = []string{huge}, []string{huge}
+				r.RemoteAddr = huge
+				h.ServeHTTP(&sink{header: http.Header{}}, r)
+			}
+			lines := bytes.Count(text.Bytes(), []byte("\n"))
+			if lines == 0 || lines > tt.lines {
+				t.Errorf("got %d lines, want 1 to %d", lines, tt.lines)
+			}
+			if most := lines * (8*6*maxText + 2*maxStack); text.Len() > most {
+				t.Errorf("got %d bytes in %d lines, want at most %d", text.Len(), lines, most)
+			}
+		})
+	}
+}
+
+// anyRequest makes a request of any method.
+func anyRequest(token, method, path string) *http.Request {
+	r := get()
+	r.Method, r.URL.Path = method, path
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return r
+}
+
+// TestLimitLog counts what it leaves out, by cause.
+func TestLimitLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, lines := observer.New(zapcore.InfoLevel)
+		log := LimitLog(zap.New(core))
+		for range 100 {
+			log.Warn("request", zap.Int("status", 500))
+			log.Debug("request", zap.Int("status", 500))
+		}
+		if got := lines.TakeAll(); len(got) != linesPerPause {
+			t.Errorf("got %d lines, want %d", len(got), linesPerPause)
+		}
+		time.Sleep(logPause)
+		log.Warn("request", zap.Int("status", 500))
+		log.Warn("request", zap.Int("status", 500))
+		got := lines.TakeAll()
+		if len(got) != 2 || got[0].ContextMap()["suppressed"] != int64(100-linesPerPause) || got[1].ContextMap()["suppressed"] != nil {
+			t.Errorf("afterwards: got %v, want two lines, the first of which tells of %d", got, 100-linesPerPause)
+		}
+	})
+}
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aéé", 4, "aé"}, {"éé", 1, ""}, {"\x80\x80\x80", 2, ""},
+	} {
+		if got := cut(tt.s, tt.n); got != tt.want {
+			t.Errorf("cut(%q, %d): got %q, want %q", tt.s, tt.n, got, tt.want)
+		}
+	}
+}
+
+// TestAuditID takes a client's id, as far as it can be one.
+func TestAuditID(t *testing.T) {
+	for _, tt := range []struct {
+		sent, want string // "": one of ours
+	}{
+		{"", ""},
+		{"my-id", "my-id"},
+		{strings.Repeat("x", 1<<20), strings.Repeat("x", 64)},
+		{"a\tb", ""},
+		{"a\r\nX-Evil: 1", ""},
+	} {
+		r := get()
+		r.Header["Audit-Id"] = []string{tt.sent}
+		w := &sink{header: http.Header{}}
+		Chain(noop, testConfig(t).Steps()...).ServeHTTP(w, r)
+		got := w.header.Get("Audit-Id")
+		if tt.want != "" && got != tt.want || tt.want == "" && (len(got) != 36 || got == tt.sent) {
+			t.Errorf("Audit-ID %.20q: got %q, want %q", tt.sent, got, tt.want)
+		}
+	}
+}

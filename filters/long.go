@@ -1,0 +1,60 @@
+package filters
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// LongRunning reports whether a request may live for as long as its client likes: watches, proxied and streamed
+// connections, logs, and profiles. This is only what it looks like. Whether it does live is decided behind Long.
+func LongRunning(info *request.Info) bool {
+	if !info.IsResource {
+		return strings.HasPrefix(info.Path, "/debug/pprof/")
+	}
+	switch info.Verb {
+	case "watch", "proxy":
+		return true
+	}
+	switch info.Subresource {
+	case "attach", "exec", "proxy", "log", "portforward":
+		return true
+	}
+	return false
+}
+
+// Long lets long-running requests be so, which all are kept from that come from those who may not make them: it
+// takes their place among the long-running ones, lifts the deadline of their context, and has it end when the server
+// does. The deadlines of the connection are lifted by the handler that streams (router.Lift): there may be none for what
+// was asked for.
+// Order: after Authorize. Cost of a long-running request: a context; of others nothing.
+func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter) Filter {
+	return func(next http.Handler) http.Handler {
+		lasting := d.lasting(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x := of(r)
+			x.authorized = true
+			if !long(&x.info) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			x.SetDeadline(time.Time{})
+			serveIn(&f.places(x).long, f.Long, lasting, fail, w, r)
+		})
+	}
+}
+
+// lasting serves requests that end with d at the latest.
+func (d *Drain) lasting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.long.Add(1)
+		defer d.long.Add(-1)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(d.open, cancel)()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}

@@ -1,0 +1,57 @@
+package filters
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// TestLong lets requests be long-running only when they are authorized: until then they end like others, and take no
+// place of those that are.
+func TestLong(t *testing.T) {
+	for _, target := range []string{
+		"/api/v1/pods?watch=1", "/api/v1/watch/pods", "/api/v1/namespaces/n/pods/p/exec", "/api/v1/namespaces/n/pods/p/log",
+		"/api/v1/proxy/namespaces/n/pods/p", "/debug/pprof/profile",
+	} {
+		for _, allow := range []request.Decision{request.Allow, request.Deny} {
+			c := testConfig(t)
+			asked := 0
+			check := func(by string, ctx context.Context, lasting bool) {
+				asked++
+				_, long := c.Drain.Running()
+				_, ends := ctx.Deadline()
+				if (long == 1) != lasting || ends == lasting {
+					t.Errorf("%s: %s finds %d long-running, a deadline: %v", target, by, long, ends)
+				}
+			}
+			c.Authenticator = authenticate(func(r *http.Request) (*request.User, error) {
+				check("authentication", r.Context(), false)
+				r.Context().Done() // whoever waits for it sees the deadline
+				return &request.User{Name: "bob"}, nil
+			})
+			c.Authorizer = authz.Func(func(ctx context.Context, _ *request.Attributes) (request.Decision, string, error) {
+				check("authorization", ctx, false)
+				return allow, "", nil
+			})
+			refuse := c.Fail
+			c.Fail = func(w http.ResponseWriter, r *http.Request, err error) {
+				check("refusal", r.Context(), false)
+				refuse(w, r, err)
+			}
+			serve(c, func(w http.ResponseWriter, r *http.Request) {
+				check("handler", r.Context(), true)
+				ok(w, r)
+			}, "", "GET", target)
+			if asked != 3 {
+				t.Errorf("%s: asked %d times, want 3", target, asked)
+			}
+		}
+	}
+}
+
+type authenticate func(r *http.Request) (*request.User, error)
+
+func (f authenticate) Authenticate(r *http.Request) (*request.User, error) { return f(r) }
