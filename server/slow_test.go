@@ -49,14 +49,15 @@ func (p *pipes) dial(send string) net.Conn {
 // overPipes serves in fake time.
 func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: AnyPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
+		s, err := New(t.Context(), Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: AnyPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
 			RequestTimeout: 30 * time.Second, MinWatch: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := newPipes()
 		p.secure = newPipes()
-		s.listeners.plain, s.listeners.secure = p, tls.NewListener(p.secure, s.identity.tlsConfig())
+		l := &s.listeners
+		l.plain, l.secure = l.conns.listen(p), tls.NewListener(l.conns.listen(p.secure), s.identity.tlsConfig())
 		s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

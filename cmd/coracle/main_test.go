@@ -19,7 +19,16 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		main()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// commandVariable makes a process of the test binary the command.
+const commandVariable = "CORACLE_TEST_COMMAND"
 
 // run runs the command with args and returns what it printed.
 func run(ctx context.Context, out io.Writer, args ...string) error {
