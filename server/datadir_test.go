@@ -72,7 +72,7 @@ func TestOpenDataDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		core, logs := observer.New(zapcore.WarnLevel)
-		s, err := server.New(server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.AnyPort, Log: zap.New(core)})
+		s, err := server.New(t.Context(), server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.AnyPort, Log: zap.New(core)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestUnreadableFileIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zapcore.WarnLevel)
-	s, err := server.New(server.Config{Storage: server.StorageFile, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort, Log: zap.New(core)})
+	s, err := server.New(t.Context(), server.Config{Storage: server.StorageFile, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort, Log: zap.New(core)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package server wires the rooms into an API server and gives it a life: configuration, listeners, start, readiness
 // and shutdown.
 //
-//	s, err := server.New(server.Config{})
+//	s, err := server.New(ctx, server.Config{})
 //	err = s.Run(ctx)
 //
 // A Server is a chain of GenericServers in front of one store. Each GenericServer has a director with a REST router and a

@@ -33,7 +33,7 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	for _, f := range change {
 		f(&cfg)
 	}
-	s, err := server.New(cfg)
+	s, err := server.New(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func TestOrderOfTheEnd(t *testing.T) {
 			return err
 		})
 	}
-	s, err := server.New(cfg)
+	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestHooks(t *testing.T) {
 		{"post-start", (*server.Server).AddPostStartHook}, {"pre-shutdown", (*server.Server).AddPreShutdownHook},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := server.New(config(t))
+			s, err := server.New(t.Context(), config(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +218,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	cfg.Setup = func(s *server.Server) error {
 		return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { <-goOn; return nil }})
 	}
-	s, err := server.New(cfg)
+	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestListenFails(t *testing.T) {
 	cfg.SecurePort = server.AnyPort
 	cfg.HTTPPort = l.Addr().(*net.TCPAddr).Port
 	cfg.Store = &noted{memory.New(memory.Config{}), j}
-	s, err := server.New(cfg)
+	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestCloseWithoutRun(t *testing.T) {
 	j := &journal{}
 	cfg := config(t)
 	cfg.Store = &noted{memory.New(memory.Config{}), j}
-	s, err := server.New(cfg)
+	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestCloseWithoutRun(t *testing.T) {
 
 func TestNewReportsEverything(t *testing.T) {
 	j := &journal{}
-	_, err := server.New(server.Config{
+	_, err := server.New(t.Context(), server.Config{
 		DataDir: t.TempDir(), Store: &noted{memory.New(memory.Config{}), j}, Storage: "tape", Authorization: "Maybe", BindAddress: "nowhere", SecurePort: 70000,
 		TLSCertFile: "cert", CORSOrigins: []string{"("}, RequestTimeout: -1, Controllers: []string{"*", "-bogus"}, EtcdServers: nil,
 	})
@@ -341,7 +341,7 @@ func TestNewReportsEverything(t *testing.T) {
 				}
 			}()
 			cfg.DataDir = t.TempDir()
-			if s, err := server.New(cfg); err == nil {
+			if s, err := server.New(t.Context(), cfg); err == nil {
 				s.Close()
 				t.Error("New: got no error")
 			}

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits of connections. Bodies and whole requests are bounded by the filters.
+// Limits of a connection. Bodies and whole requests are bounded by the filters, the number of connections by conns.
 const (
 	headerTimeout = 10 * time.Second // to send a request's headers
 	idleTimeout   = 3 * time.Minute
@@ -32,6 +32,8 @@ const (
 
 // listeners are the server's open ports.
 type listeners struct {
+	conns *conns // over all ports
+
 	mu            sync.Mutex
 	secure, plain net.Listener
 	servers       []*http.Server
@@ -45,12 +47,12 @@ func (s *Server) listen() error {
 	defer l.mu.Unlock()
 	var err error
 	if s.cfg.SecurePort != NoPort {
-		if l.secure, err = listenPort(s.cfg.BindAddress, s.cfg.SecurePort); err != nil {
+		if l.secure, err = l.listen(s.cfg.BindAddress, s.cfg.SecurePort); err != nil {
 			return err
 		}
 	}
 	if s.cfg.HTTPPort != 0 {
-		if l.plain, err = listenPort(s.cfg.BindAddress, s.cfg.HTTPPort); err != nil {
+		if l.plain, err = l.listen(s.cfg.BindAddress, s.cfg.HTTPPort); err != nil {
 			return err
 		}
 	}
@@ -63,15 +65,15 @@ func (s *Server) listen() error {
 	return nil
 }
 
-func listenPort(address string, port int) (net.Listener, error) {
+func (l *listeners) listen(address string, port int) (net.Listener, error) {
 	if port == AnyPort {
 		port = 0
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	p, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	return l, nil
+	return l.conns.listen(p), nil
 }
 
 // serve begins to serve on the open ports. The channel gets the error of a port that fails.
@@ -92,6 +94,8 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			MaxHeaderBytes:    maxHeaderBytes,
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 			ErrorLog:          quietLog(logger),
+			ConnState:         l.conns.changed,
+			ConnContext:       l.conns.context,
 		}
 		l.servers = append(l.servers, srv)
 		l.wg.Go(func() {

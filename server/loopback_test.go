@@ -129,7 +129,7 @@ func (f authenticatorFunc) Authenticate(r *http.Request) (*request.User, error) 
 // run runs a server until stop, which fails the test if the server does not end well.
 func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 	t.Helper()
-	s, err := server.New(cfg)
+	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

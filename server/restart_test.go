@@ -38,7 +38,7 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 		cfg := server.Config{Storage: engine, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort,
 			Authorization: server.AuthorizeAlways, Controllers: []string{}}
 		change(&cfg)
-		s, err := server.New(cfg)
+		s, err := server.New(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

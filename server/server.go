@@ -67,7 +67,10 @@ type Server struct {
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
 // is reported all at once. A server that is not Run must be Closed.
-func New(cfg Config) (*Server, error) {
+//
+// ctx bounds New alone, not the server: with its end New gives up waiting for the store, which may be an etcd that does
+// not answer or a log that is being replayed, and returns the cause.
+func New(ctx context.Context, cfg Config) (*Server, error) {
 	err := cfg.complete()
 	if err == nil {
 		err = cfg.makeDataDir()
@@ -88,9 +91,10 @@ func New(cfg Config) (*Server, error) {
 		table:     newTable(cfg.EtcdPrefix + "/"),
 		ready:     make(chan struct{}),
 	}
+	s.listeners.conns = newConns(maxConns(maxFiles()), s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.controllers.ctx, s.controllers.cancel = context.WithCancel(s.ctx)
-	if err := s.build(); err != nil {
+	if err := s.build(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -98,12 +102,12 @@ func New(cfg Config) (*Server, error) {
 
 // build makes the parts in the order in which they need each other. The store opens and the certificates are made
 // while the types are compiled.
-func (s *Server) build() error {
+func (s *Server) build(ctx context.Context) error {
 	var opening sync.WaitGroup
 	var storeErr, identityErr error
 	s.inflight = &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites), Long: limit(s.cfg.MaxWatches)}
 	metricsErr := s.buildMetrics()
-	opening.Go(func() { s.main, storeErr = s.openBackend() })
+	opening.Go(func() { s.main, storeErr = s.openBackend(ctx) })
 	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
 	for i := range s.cfg.Groups {
 		s.cfg.Groups[i].AddToScheme(s.Scheme)
@@ -174,7 +178,7 @@ func (s *Server) buildHandler() error {
 	}
 	steps := filters.Config{
 		Fail:           router.WriteError,
-		Authenticator:  authenticator,
+		Authenticator:  acquainted{authenticator},
 		Authorizer:     s.authorizer(),
 		Log:            s.log,
 		Metrics:        s.metrics.requests,

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // pipes is a listener whose connections are pipes: they know deadlines, and live in the fake time of their test.
@@ -23,6 +26,7 @@ type pipes struct {
 	// secure is a second listener, which speaks TLS.
 	secure *pipes
 	server *Server // behind it
+	all    *conns  // of both
 }
 
 func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), end: make(chan struct{})} }
@@ -47,17 +51,26 @@ func (p *pipes) dial(send string) net.Conn {
 	return client
 }
 
+// token makes an administrator of a request over pipes.
+const token = "secret"
+
 // overPipes serves in fake time.
 func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: AnyPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
-			RequestTimeout: 30 * time.Second, MinWatch: time.Hour})
+		tokens, err := authn.ReadTokens(strings.NewReader(token + ",admin,1,system:masters\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(t.Context(), Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: AnyPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
+			RequestTimeout: 30 * time.Second, MinWatch: time.Hour, Authenticators: []request.Authenticator{tokens}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := newPipes()
 		p.secure, p.server = newPipes(), s
-		s.listeners.plain, s.listeners.secure = p, tls.NewListener(p.secure, s.identity.tlsConfig())
+		l := &s.listeners
+		p.all = l.conns
+		l.plain, l.secure = l.conns.listen(p), tls.NewListener(l.conns.listen(p.secure), s.identity.tlsConfig())
 		s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -88,6 +101,19 @@ func TestSlowHeaders(t *testing.T) {
 			c := p.dial(send)
 			if answer, took := until(c); took > headerTimeout+time.Second {
 				t.Errorf("a client that sends %s: got %q after %v, want an end after %v", name, answer, took, headerTimeout)
+			}
+			c.Close()
+		}
+		for _, protocol := range []string{"none", "http/1.1", "h2"} { // after which handshake nothing is sent
+			c := p.secure.dial("")
+			if protocol != "none" {
+				s := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})
+				if err := s.HandshakeContext(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, took := until(c); took > headerTimeout+time.Second {
+				t.Errorf("a client that falls silent after a handshake of %s: an end after %v", protocol, took)
 			}
 			c.Close()
 		}

@@ -29,12 +29,12 @@ type backend struct {
 	registry   *registry.Config // of the stores of its resources
 }
 
-// openBackend opens the configured engine. What belongs to a key, the table says.
-func (s *Server) openBackend() (*backend, error) {
+// openBackend opens the configured engine, until ctx ends. What belongs to a key, the table says.
+func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 	b := &backend{engine: s.cfg.Store}
 	var err error
 	if b.engine == nil {
-		if b.engine, err = openEngine(s.ctx, &s.cfg); err != nil {
+		if b.engine, err = openEngine(ctx, &s.cfg); err != nil {
 			return nil, fmt.Errorf("server: open the %s store: %w", s.cfg.Storage, err)
 		}
 	}
@@ -97,7 +97,7 @@ func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
 	case StorageEtcd:
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: cfg.EtcdServers, CAFile: cfg.EtcdCAFile, CertFile: cfg.EtcdCertFile, KeyFile: cfg.EtcdKeyFile,
-			Logger: warnings(cfg.Log),
+			Logger: cfg.Log,
 		})
 	default:
 		return embedded.Open(ctx, embedded.Config{
@@ -106,7 +106,7 @@ func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
 	}
 }
 
-// warnings returns log without what is below a warning: etcd has much to say.
+// warnings returns log without what is below a warning: an etcd server has much to say.
 func warnings(log *zap.Logger) *zap.Logger {
 	if !log.Core().Enabled(zap.InfoLevel) {
 		return log // it is that quiet already

@@ -117,7 +117,7 @@ func fetch(t *testing.T, c *http.Client, method, url, authorization string) int 
 
 // TestEndInSpiteOfStrangers ends a server to which strangers have connections that want to go on.
 func TestEndInSpiteOfStrangers(t *testing.T) {
-	s, err := server.New(server.Config{Storage: server.StorageMemory, DataDir: t.TempDir(), SecurePort: server.AnyPort,
+	s, err := server.New(t.Context(), server.Config{Storage: server.StorageMemory, DataDir: t.TempDir(), SecurePort: server.AnyPort,
 		Authenticators: aliceOnly(t), ShutdownTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)

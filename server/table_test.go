@@ -21,7 +21,7 @@ func tableServer(t *testing.T) *Server {
 		}
 	}
 	name := meta.GroupResource{Group: "test.io", Resource: "widgets"}
-	s, err := New(Config{
+	s, err := New(t.Context(), Config{
 		DataDir: t.TempDir(), Storage: StorageMemory, SecurePort: NoPort, HTTPPort: AnyPort, Core: true,
 		Groups: []Group{
 			{Name: "test.io", AddToScheme: kinds, Resources: []registry.Resource{

@@ -19,7 +19,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// asCoracle makes the test binary the program itself.
+// asCoracle makes a process of the test binary the program itself.
 const asCoracle = "TEST_AS_CORACLE"
 
 func TestMain(m *testing.M) {

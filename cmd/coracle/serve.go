@@ -41,7 +41,7 @@ func serveCommand() *cobra.Command {
 // serve runs a server until ctx ends and says how to use it once it is ready.
 func serve(ctx context.Context, o *options, out io.Writer) error {
 	defer runtime.KeepAlive(tuneMemory())
-	s, err := server.New(o.config)
+	s, err := server.New(ctx, o.config)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func config() server.Config {
 
 // run serves until ctx ends.
 func run(ctx context.Context, cfg server.Config) error {
-	s, err := server.New(cfg)
+	s, err := server.New(ctx, cfg)
 	if err != nil {
 		return err
 	}

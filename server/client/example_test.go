@@ -20,13 +20,13 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	s, err := server.New(server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, err := server.New(ctx, server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 
 	namespaces := client.For[*corev1.Namespace](s.Client(), corev1.GroupVersion.WithResource("namespaces"))
 	maps := client.For[*corev1.ConfigMap](s.Client(), corev1.GroupVersion.WithResource("configmaps")).In("team")

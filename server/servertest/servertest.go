@@ -78,7 +78,7 @@ func Start(t testing.TB, config ...server.Config) *Server {
 		t.Fatal(err)
 	}
 	cfg.Authenticators = append([]request.Authenticator{tokens}, cfg.Authenticators...)
-	s, err := server.New(cfg)
+	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

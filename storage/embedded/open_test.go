@@ -117,3 +117,62 @@ func TestSlowCursor(t *testing.T) {
 		got += len(b.Events)
 	}
 }
+
+// TestQuietReplay starts on a log so long that the server refuses requests, its own included, until it has been applied: as
+// after a crash before a snapshot was finished. Whether it asks early enough to be refused is a matter of luck, so it is
+// started often.
+func TestQuietReplay(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "data")
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: from, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for w := range 32 {
+		wg.Go(func() {
+			for i := range 250 {
+				if _, err := s.Put(t.Context(), fmt.Sprintf("/a/%d-%d", w, i), nil, storage.Pre{}, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.Close()
+	snapshots, err := filepath.Glob(filepath.Join(from, "member", "snap", "*.snap"))
+	if err != nil || len(snapshots) == 0 {
+		t.Fatalf("no snapshot was taken: %v", err)
+	}
+	for _, f := range snapshots {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	core, logs := observer.New(zap.DebugLevel)
+	for range 12 {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []string{dir, filepath.Join(dir, "member"), filepath.Join(dir, "member", "snap"), filepath.Join(dir, "member", "wal")} {
+			if err := os.Chmod(d, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wg.Go(func() {
+			s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true, Logger: zap.New(core)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			if _, err := s.Get(t.Context(), "/a/31-249"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := logs.Len(); n != 0 {
+		t.Errorf("logged %d lines, the first of them %s", n, logs.All()[0].Message)
+	}
+}

@@ -6,11 +6,12 @@
 //
 // Core holds what is said in etcd's own requests and works over anything that answers them; storage/embedded calls
 // a server in the process with it. Store adds the connection, and a watch that buffers no more than one batch: it
-// drives the gRPC stream itself, because clientv3's watcher queues without bound.
+// drives the gRPC stream itself, because clientv3's watcher queues without bound. While etcd is away calls fail at once,
+// with Unavailable, also writes, which then have not been sent; cursors wait.
 //
 // Keys under a lease that ends are deleted by etcd in one transaction: their events share one revision.
 // Not here: starting etcd (storage/embedded), periodic compaction and sharing of leases (storage).
-// Read: core.go, errors.go, etcd.go, watch.go.
+// Read: core.go, errors.go, etcd.go, link.go, watch.go, log.go.
 package etcd
 
 import (

@@ -45,7 +45,7 @@ func kind(err error) storage.Kind {
 	if errors.As(rpctypes.Error(err), &known) {
 		return certain[known]
 	}
-	if errors.Is(err, ErrFull) {
+	if errors.Is(err, ErrFull) || errors.Is(err, errAway) {
 		return storage.Unavailable
 	}
 	// gRPC itself refuses messages above its limits, on either side, before anything is done with them.

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/coracle-project/coracle/storage"
 )
@@ -31,7 +33,8 @@ type Config struct {
 	DialTimeout time.Duration
 	// Page is the number of entries in one answer of etcd, default 1000.
 	Page int64
-	// Logger receives the client's warnings, default none.
+	// Logger is told when etcd goes and when it is back, and at the debug level what the client library says, default
+	// none.
 	Logger *zap.Logger
 }
 
@@ -39,8 +42,8 @@ type Config struct {
 type Store struct {
 	Core
 	client *clientv3.Client
+	link   *link
 	watch  pb.WatchClient
-	own    bool // Close closes client
 
 	cursors struct {
 		sync.Mutex
@@ -50,7 +53,7 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Open connects to a cluster and waits until it answers, at most DialTimeout.
+// Open connects to a cluster and waits until it answers, at most DialTimeout. ctx bounds only Open.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if len(cfg.Endpoints) == 0 {
 		return nil, errors.New("etcd: no endpoints")
@@ -58,49 +61,78 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.DialTimeout <= 0 {
 		cfg.DialTimeout = 5 * time.Second
 	}
+	if cfg.Page <= 0 {
+		cfg.Page = 1000
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	tlsConfig, err := cfg.tls()
-	if err != nil {
-		return nil, err
-	}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints:            cfg.Endpoints,
-		DialTimeout:          cfg.DialTimeout,
-		DialKeepAliveTime:    30 * time.Second,
-		DialKeepAliveTimeout: 10 * time.Second,
-		TLS:                  tlsConfig,
-		Username:             cfg.Username,
-		Password:             cfg.Password,
-		Logger:               cfg.Logger.WithOptions(zap.IncreaseLevel(zap.WarnLevel)),
-		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: retryFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryLast},
-			MinConnectTimeout: cfg.DialTimeout,
-		})},
-	})
+	return open(ctx, cfg, newLink(cfg.Endpoints, cfg.Logger))
+}
+
+func open(ctx context.Context, cfg Config, l *link) (*Store, error) {
+	s, err := connect(ctx, cfg, l)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	s := New(client)
-	s.own = true
-	if cfg.Page > 0 {
-		s.Page = cfg.Page
-	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
+	dialing, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
 	defer cancel()
-	if err := s.await(ctx); err != nil {
+	if err := s.await(dialing); err != nil {
 		s.Close()
+		if cause := context.Cause(ctx); cause != nil {
+			err = fmt.Errorf("%w (%w)", cause, err)
+		}
 		return nil, fmt.Errorf("etcd: no answer from %v: %w", cfg.Endpoints, err)
 	}
 	return s, nil
 }
 
-// await asks for the revision until there is an answer.
+// connect makes the store without waiting for a connection, unless there is a password: then the library gets a token.
+func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
+	tlsConfig, err := cfg.tls()
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, end)()
+	client, err := clientv3.New(clientv3.Config{
+		Context:     life,
+		Endpoints:   cfg.Endpoints,
+		DialTimeout: cfg.DialTimeout,
+		TLS:         tlsConfig,
+		Username:    cfg.Username,
+		Password:    cfg.Password,
+		Logger:      newMurmur(cfg.Logger),
+		// The second try is for a token that has expired. What else is tried again, remote says.
+		MaxUnaryRetries: 2,
+		DialOptions: []grpc.DialOption{
+			grpc.WithContextDialer(l.dial),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: retryFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryLast},
+				MinConnectTimeout: cfg.DialTimeout,
+			}),
+		},
+	})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	conn := client.ActiveConnection()
+	l.start(client.Ctx(), conn)
+	s := &Store{client: client, link: l, watch: pb.NewWatchClient(conn)}
+	s.Server = remote{link: l, kv: pb.NewKVClient(conn), lease: pb.NewLeaseClient(conn)}
+	s.Page = cfg.Page
+	s.cursors.open = map[*cursor]struct{}{}
+	return s, nil
+}
+
+// await asks for the revision until there is an answer. It does not go by the link, which would hide why there is none.
 func (s *Store) await(ctx context.Context) error {
+	kv := s.Server.(remote).kv
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		_, err := s.Current(ctx)
+		resp, err := kv.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, callOptions...)
 		if err == nil {
+			s.Saw(storage.Revision(resp.Header.Revision))
 			return nil
 		}
 		select {
@@ -109,15 +141,6 @@ func (s *Store) await(ctx context.Context) error {
 		case <-time.After(wait):
 		}
 	}
-}
-
-// New returns a store over a client that the caller keeps and closes after the store.
-func New(client *clientv3.Client) *Store {
-	s := &Store{client: client, watch: pb.NewWatchClient(client.ActiveConnection())}
-	s.Server = remote{kv: clientv3.RetryKVClient(client), lease: clientv3.RetryLeaseClient(client)}
-	s.Page = 1000
-	s.cursors.open = map[*cursor]struct{}{}
-	return s
 }
 
 // Revision implements storage.Store. It costs a round trip and a quorum.
@@ -135,13 +158,12 @@ func (s *Store) Close() error {
 	for c := range open {
 		c.Close()
 	}
-	if !s.own {
+	err := s.client.Close()
+	s.link.running.Wait()
+	if errors.Is(err, context.Canceled) {
 		return nil
 	}
-	if err := s.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // tls returns nil for a connection in the clear.
@@ -176,9 +198,10 @@ func (cfg Config) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// remote is a Server behind a connection. The limits on message sizes are left to the server: gRPC's own are below
-// what a page of large objects needs.
+// remote is a Server behind a connection. While there is none its calls fail at once. The limits on message sizes are
+// left to the server: gRPC's own are below what a page of large objects needs.
 type remote struct {
+	link  *link
 	kv    pb.KVClient
 	lease pb.LeaseClient
 }
@@ -186,17 +209,50 @@ type remote struct {
 var callOptions = []grpc.CallOption{grpc.MaxCallSendMsgSize(math.MaxInt32), grpc.MaxCallRecvMsgSize(math.MaxInt32)}
 
 func (r remote) Range(ctx context.Context, req *pb.RangeRequest, _ bool) (*pb.RangeResponse, error) {
-	return r.kv.Range(ctx, req, callOptions...)
+	return repeat(ctx, r.link, func() (*pb.RangeResponse, error) { return r.kv.Range(ctx, req, callOptions...) })
 }
 
 func (r remote) Txn(ctx context.Context, req *pb.TxnRequest) (*pb.TxnResponse, error) {
+	if err := r.link.ready(ctx); err != nil {
+		return nil, err
+	}
 	return r.kv.Txn(ctx, req, callOptions...)
 }
 
 func (r remote) Compact(ctx context.Context, req *pb.CompactionRequest) (*pb.CompactionResponse, error) {
+	if err := r.link.ready(ctx); err != nil {
+		return nil, err
+	}
 	return r.kv.Compact(ctx, req, callOptions...)
 }
 
 func (r remote) LeaseGrant(ctx context.Context, req *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	return r.lease.LeaseGrant(ctx, req, callOptions...)
+	return repeat(ctx, r.link, func() (*pb.LeaseGrantResponse, error) { return r.lease.LeaseGrant(ctx, req, callOptions...) })
+}
+
+// repeatFor bounds the time in which a call is repeated: long enough for a cluster to find another leader.
+const repeatFor = 3 * time.Second
+
+// repeat makes a call that changes nothing, or nothing that matters, again if the connection breaks under it or etcd says
+// that it is not available now.
+func repeat[T any](ctx context.Context, l *link, call func() (T, error)) (resp T, err error) {
+	var failed time.Time
+	for {
+		if err := l.ready(ctx); err != nil {
+			return resp, err
+		}
+		if resp, err = call(); status.Code(err) != codes.Unavailable {
+			return resp, err
+		}
+		if failed.IsZero() {
+			failed = time.Now()
+		} else if time.Since(failed) > repeatFor {
+			return resp, err
+		}
+		select {
+		case <-ctx.Done():
+			return resp, err
+		case <-time.After(retryFirst):
+		}
+	}
 }

@@ -16,11 +16,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
 // The laws are tested on this engine in storage/embedded, which may import a server to run it against.
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	etcdproc.Main()
+	goleak.VerifyTestMain(m)
+}
 
 func TestErrors(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())

@@ -47,6 +47,9 @@ func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cu
 		}
 		req.After = rev
 	}
+	if err := s.link.ready(ctx); err != nil {
+		return nil, s.readError(ctx, "watch", req.Prefix, err)
+	}
 	run, cancel := context.WithCancel(clientv3.WithRequireLeader(s.client.Ctx()))
 	c := &cursor{store: s, req: req, cancel: cancel,
 		out: make(chan storage.Batch), kick: make(chan struct{}, 1), done: make(chan struct{})}

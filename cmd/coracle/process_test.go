@@ -1,0 +1,241 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is the command in a process of its own.
+type process struct {
+	*exec.Cmd
+	log    *bufio.Scanner // what it writes to standard error
+	output *bufio.Scanner
+}
+
+// start runs the command after what the shell does first.
+func start(t *testing.T, first string, args ...string) *process {
+	t.Helper()
+	cmd := exec.Command("sh", append([]string{"-c", first + `exec "$0" "$@"`, os.Args[0]}, args...)...)
+	cmd.Env = append(os.Environ(), asCoracle+"=1")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return &process{Cmd: cmd, log: bufio.NewScanner(stderr), output: bufio.NewScanner(stdout)}
+}
+
+// TestInterruptedStart interrupts a server that waits for its etcd: it ends and says what it waited for, in few words.
+func TestInterruptedStart(t *testing.T) {
+	t.Parallel()
+	p := start(t, "", "serve", "--data-dir", t.TempDir(), "--etcd-servers", "http://127.0.0.1:1")
+	var lines []string
+	for p.log.Scan() {
+		lines = append(lines, p.log.Text())
+		if strings.Contains(p.log.Text(), "etcd is away") {
+			if err := p.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	err := p.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("got %v, want exit code 1", err)
+	}
+	if len(lines) != 2 || !strings.Contains(lines[1], "etcd: no answer from [http://127.0.0.1:1]: interrupt signal received") {
+		t.Errorf("got %q, want a line when etcd is away and one at the end", lines)
+	}
+}
+
+// TestFewDescriptors serves with fewer descriptors than there are connections. Strangers that keep idle ones lose them to
+// others; the store has what it needs, and nobody else notices.
+func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
+	const files, strangers = 200, 400
+	dir := t.TempDir()
+	tokens := filepath.Join(dir, "tokens")
+	if err := os.WriteFile(tokens, []byte("secret,admin,1,system:masters\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := "127.0.0.1:" + freePort(t)
+	_, port, _ := net.SplitHostPort(address)
+	p := start(t, fmt.Sprintf("ulimit -n %d; ", files), "serve", "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
+	var log bytes.Buffer
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for p.log.Scan() {
+			fmt.Fprintln(&log, p.log.Text())
+		}
+	})
+	for p.output.Scan() && !strings.Contains(p.output.Text(), "is ready") {
+	}
+
+	writers, idle := []*admin{newAdmin(address), newAdmin(address)}, newAdmin(address)
+	for _, known := range append(writers, idle) {
+		defer known.CloseIdleConnections()
+		if err := known.get("/api/v1/namespaces"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var written atomic.Int64
+	var writing sync.WaitGroup
+	for _, writer := range writers {
+		writing.Go(func() {
+			for ctx.Err() == nil {
+				if err := writer.write(); err != nil {
+					t.Errorf("a write: %v", err)
+					return
+				}
+				written.Add(1)
+			}
+		})
+	}
+
+	conns := make([]net.Conn, strangers)
+	for i := range conns {
+		conns[i] = dialStranger(t, address, i)
+		defer conns[i].Close()
+	}
+	late := newAdmin(address)
+	defer late.CloseIdleConnections()
+	if err := late.get("/api/v1/namespaces"); err != nil {
+		t.Errorf("somebody known who comes late: %v", err)
+	}
+	if err := idle.get("/api/v1/namespaces"); err != nil || idle.dials.Load() != 1 {
+		t.Errorf("somebody known who was idle: %v, after %d connections", err, idle.dials.Load())
+	}
+	// The server has closed all but as many as it keeps, those first that have been idle for longest.
+	left := 0
+	for i, c := range conns {
+		if i < strangers-files/2 {
+			c.SetReadDeadline(time.Now().Add(20 * time.Second))
+			if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the connection of stranger %d is still open", i)
+			}
+			continue
+		}
+		c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			left++
+		}
+	}
+	if left < files/4 {
+		t.Errorf("%d connections of strangers are left, want more", left)
+	}
+	stop()
+	writing.Wait()
+	if n := writers[0].dials.Load() + writers[1].dials.Load(); written.Load() == 0 || n != 2 {
+		t.Errorf("%d writes by %d connections, want 2", written.Load(), n)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	reading.Wait()
+	if err := p.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	if n := strings.Count(log.String(), "\n"); n > 3 || !strings.Contains(log.String(), "connections have reached their bound") {
+		t.Errorf("got log\n%s", log.String())
+	}
+}
+
+// dialStranger opens a connection that says nothing, only speaks TLS, or has asked something.
+func dialStranger(t *testing.T, address string, i int) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i%3 == 0 {
+		return c
+	}
+	s := tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+	if err := s.HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if i%3 == 1 {
+		return s
+	}
+	if _, err := io.WriteString(s, "GET /version HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(s), nil)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
+	return s
+}
+
+// admin is a client whom the server knows.
+type admin struct {
+	*http.Client
+	url   string
+	dials atomic.Int64
+}
+
+func newAdmin(address string) *admin {
+	a := &admin{url: "https://" + address}
+	a.Client = &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		MaxConnsPerHost: 1,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			a.dials.Add(1)
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}}
+	return a
+}
+
+func (a *admin) get(path string) error { return a.do("GET", path, "", http.StatusOK) }
+
+func (a *admin) write() error {
+	return a.do("POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"generateName":"x-"}}`, http.StatusCreated)
+}
+
+func (a *admin) do(method, path, body string, want int) error {
+	req, err := http.NewRequest(method, a.url+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer secret")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := a.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != want {
+		err = fmt.Errorf("%s %s", resp.Status, text)
+	}
+	return err
+}

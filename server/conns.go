@@ -1,0 +1,250 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// reservedFiles are descriptors that connections leave to the rest of the process: the store, which may not survive
+// without them, logs, certificates, and connections to others. Where there are few, connections take at most half.
+const reservedFiles = 128
+
+// maxConns is the bound on connections for a number of descriptors that the process may have.
+func maxConns(files uint64) int {
+	if files < 2*reservedFiles {
+		return int(max(1, files/2))
+	}
+	return int(min(files-reservedFiles, math.MaxInt32))
+}
+
+// conns bounds the connections of all listeners together. At the bound each new one takes the place of an idle one, that
+// has been idle for longest: first of strangers, which are those that no request has come by from anybody known, or no
+// request at all, then of others. A connection in use is never closed; if all are, nothing is accepted, and clients wait
+// in the system's queue. Cost: a lock for some instructions at the begin and the end of a request, and no allocation.
+type conns struct {
+	bound int
+	log   *zap.Logger
+
+	mu      sync.Mutex
+	freed   sync.Cond // a connection has been closed or become idle, or a listener closed
+	open    int
+	warned  bool     // that the bound was reached, since there was room
+	waiting [2]queue // idle ones, of strangers and of others
+}
+
+func newConns(bound int, log *zap.Logger) *conns {
+	cs := &conns{bound: bound, log: log}
+	cs.freed.L = &cs.mu
+	for i := range cs.waiting {
+		cs.waiting[i].init()
+	}
+	return cs
+}
+
+// bounded is a listener whose connections are counted.
+type bounded struct {
+	net.Listener
+	all    *conns
+	closed bool // guarded by all.mu
+}
+
+func (cs *conns) listen(l net.Listener) net.Listener { return &bounded{Listener: l, all: cs} }
+
+// Accept implements net.Listener. It returns when there is room for the connection.
+func (l *bounded) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			l.all.closeIdle() // net/http tries again soon
+		}
+		return nil, err
+	}
+	c := &conn{Conn: nc, all: l.all}
+	if !l.admit(c) {
+		nc.Close()
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+// admit counts c in once there is room. It returns false if the listener is closed before that.
+func (l *bounded) admit(c *conn) bool {
+	cs := l.all
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.open >= cs.bound && !cs.warned {
+		cs.warned = true
+		cs.mu.Unlock()
+		cs.log.Warn("connections have reached their bound; idle ones are closed for new ones", zap.Int("bound", cs.bound))
+		cs.mu.Lock()
+	}
+	for cs.open >= cs.bound && !l.closed {
+		idle := cs.takeIdle()
+		if idle == nil {
+			cs.freed.Wait()
+			continue
+		}
+		cs.mu.Unlock()
+		idle.Close()
+		cs.mu.Lock()
+	}
+	if l.closed {
+		return false
+	}
+	cs.open++
+	cs.waiting[0].push(c)
+	return true
+}
+
+// Close implements net.Listener.
+func (l *bounded) Close() error {
+	l.all.mu.Lock()
+	l.closed = true
+	l.all.freed.Broadcast()
+	l.all.mu.Unlock()
+	return l.Listener.Close()
+}
+
+// takeIdle takes the idle connection off its queue that is to go first; nil if there is none. mu is held.
+func (cs *conns) takeIdle() *conn {
+	for i := range cs.waiting {
+		if c := cs.waiting[i].first(); c != nil {
+			c.unlink()
+			return c
+		}
+	}
+	return nil
+}
+
+func (cs *conns) closeIdle() {
+	cs.mu.Lock()
+	c := cs.takeIdle()
+	cs.mu.Unlock()
+	if c != nil {
+		c.Close()
+	}
+}
+
+// changed is called by net/http when the state of a connection changes. New ones are idle from the start, until the
+// headers of a request have been read.
+func (cs *conns) changed(nc net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateActive, http.StateHijacked, http.StateIdle:
+	default:
+		return
+	}
+	c := connOf(nc)
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c.unlink()
+	if state != http.StateIdle || c.closed {
+		return
+	}
+	if c.known.Load() {
+		cs.waiting[1].push(c)
+	} else {
+		cs.waiting[0].push(c)
+	}
+	cs.freed.Broadcast()
+}
+
+type connKey struct{}
+
+// context lets know find the connection of a request.
+func (cs *conns) context(ctx context.Context, nc net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, connOf(nc))
+}
+
+func connOf(nc net.Conn) *conn {
+	if t, ok := nc.(*tls.Conn); ok {
+		nc = t.NetConn()
+	}
+	return nc.(*conn)
+}
+
+// acquainted is an authenticator that tells the connection of a request if somebody is known.
+type acquainted struct{ request.Authenticator }
+
+// Authenticate implements request.Authenticator.
+func (a acquainted) Authenticate(r *http.Request) (*request.User, error) {
+	user, err := a.Authenticator.Authenticate(r)
+	if err == nil && user != nil && user.Name != request.AnonymousUser {
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.known.Load() { // requests of the loopback have none
+			c.known.Store(true)
+		}
+	}
+	return user, err
+}
+
+// conn is a connection that is counted.
+type conn struct {
+	net.Conn
+	all    *conns
+	known  atomic.Bool // somebody known has sent a request by it
+	closed bool        // guarded by all.mu, as are its neighbours in a queue: nil if it is in none
+
+	prev, next *conn
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	cs := c.all
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if c.closed {
+		return err
+	}
+	c.closed = true
+	c.unlink()
+	cs.open--
+	if cs.open < cs.bound/2 {
+		cs.warned = false
+	}
+	cs.freed.Broadcast()
+	return err
+}
+
+// CloseWrite lets net/http end an answer before the request has been read.
+func (c *conn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+func (c *conn) unlink() {
+	if c.next == nil {
+		return
+	}
+	c.prev.next, c.next.prev = c.next, c.prev
+	c.prev, c.next = nil, nil
+}
+
+// queue is a ring of connections around one that is none, which links them without allocating.
+type queue struct{ ring conn }
+
+func (q *queue) init() { q.ring.prev, q.ring.next = &q.ring, &q.ring }
+
+func (q *queue) first() *conn {
+	if q.ring.next == &q.ring {
+		return nil
+	}
+	return q.ring.next
+}
+
+func (q *queue) push(c *conn) {
+	c.prev, c.next = q.ring.prev, &q.ring
+	c.prev.next, q.ring.prev = c, c
+}

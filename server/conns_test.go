@@ -1,0 +1,235 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+func TestMaxConns(t *testing.T) {
+	for _, tt := range []struct {
+		files uint64
+		want  int
+	}{{0, 1}, {1, 1}, {200, 100}, {256, 128}, {1024, 896}, {1 << 20, 1<<20 - 128}, {math.MaxUint64, math.MaxInt32}} {
+		if got := maxConns(tt.files); got != tt.want {
+			t.Errorf("maxConns(%d): got %d, want %d", tt.files, got, tt.want)
+		}
+	}
+}
+
+// peer is a client's end of a connection.
+type peer struct {
+	t *testing.T
+	net.Conn
+	answers *bufio.Reader
+}
+
+func dialPeer(t *testing.T, p *pipes) *peer {
+	c := p.dial("")
+	synctest.Wait()
+	return &peer{t, c, bufio.NewReader(c)}
+}
+
+// ask sends a request and reads the answer, that of a watch up to its headers.
+func (c *peer) ask(target, header string) {
+	c.t.Helper()
+	go fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", target, header)
+	resp, err := http.ReadResponse(c.answers, nil)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		c.t.Fatalf("%s: got %v, %v", target, resp, err)
+	}
+	if resp.ContentLength >= 0 {
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}
+	synctest.Wait()
+}
+
+func (c *peer) watch() { c.t.Helper(); c.ask("/api/v1/pods?watch=1", "") }
+
+// is reports an error if the connection is not open, or not closed.
+func (c *peer) is(open bool, who string) {
+	c.t.Helper()
+	synctest.Wait()
+	c.SetReadDeadline(time.Now().Add(time.Nanosecond)) // fails if it is closed, as does Peek
+	_, err := c.answers.Peek(1)
+	if got := errors.Is(err, os.ErrDeadlineExceeded); got != open {
+		c.t.Errorf("%s: open is %v, want %v (%v)", who, got, open, err)
+	}
+	c.SetReadDeadline(time.Time{})
+}
+
+// TestWhoGoes fills the server with connections. Strangers go before others, whoever has been idle for longest first,
+// and nobody whose request is being served.
+func TestWhoGoes(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		p.all.bound = 4
+		known := dialPeer(t, p)
+		known.ask("/version", "Authorization: Bearer "+token+"\r\n")
+		known.ask("/version", "") // once known, always known
+		mute, asked, watcher := dialPeer(t, p), dialPeer(t, p), dialPeer(t, p)
+		asked.ask("/version", "")
+		watcher.watch()
+
+		another := dialPeer(t, p)
+		mute.is(false, "a stranger that has said nothing")
+		third := dialPeer(t, p)
+		asked.is(false, "a stranger whose request has been answered")
+		known.is(true, "somebody known")
+		third.watch()
+		fourth := dialPeer(t, p)
+		another.is(false, "another stranger")
+		fourth.watch()
+		known.is(true, "somebody known")
+		fifth := dialPeer(t, p)
+		known.is(false, "somebody known, when all strangers are served")
+		fifth.watch()
+		for _, c := range []*peer{watcher, third, fourth, fifth} {
+			c.is(true, "a watch")
+		}
+
+		// Now nobody can go. Who comes waits until somebody does.
+		waiting := dialPeer(t, p)
+		waiting.is(true, "who waits")
+		fourth.Close()
+		waiting.ask("/version", "")
+		last := dialPeer(t, p)
+		waiting.is(false, "the only idle one")
+		for _, c := range []*peer{known, mute, asked, watcher, another, third, fifth, waiting, last} {
+			c.Close()
+		}
+		synctest.Wait()
+		if p.all.open != 0 || p.all.takeIdle() != nil {
+			t.Errorf("%d connections are counted, none is open", p.all.open)
+		}
+	})
+}
+
+// TestKnownByHTTP2 keeps a connection by HTTP/2 and one that has shown a certificate, over a flood of strangers.
+func TestKnownByHTTP2(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		p.all.bound = 3
+		dials := 0
+		transport := &http.Transport{
+			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				dials++
+				c := tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+				return c, c.HandshakeContext(ctx)
+			},
+			ForceAttemptHTTP2: true,
+		}
+		defer transport.CloseIdleConnections()
+		for round := range 3 {
+			req, err := http.NewRequest("GET", "https://server/api/v1/namespaces", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
+			resp, err := transport.RoundTrip(req)
+			if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+				t.Fatal(resp, err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			synctest.Wait()
+			for range 5 {
+				c := dialPeer(t, p.secure)
+				defer c.Close()
+			}
+			if dials != 1 {
+				t.Errorf("round %d: %d connections", round, dials)
+			}
+		}
+	})
+}
+
+// TestCloseWithoutRoom closes a listener that waits for room.
+func TestCloseWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		cs := newConns(1, zap.NewNop())
+		l := cs.listen(p)
+		ended := make(chan error)
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					ended <- err
+					return
+				}
+				defer c.Close()
+				cs.changed(c, http.StateActive)
+			}
+		}()
+		first, second := p.dial(""), p.dial("")
+		synctest.Wait()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept: got %v, want %v", err, net.ErrClosed)
+		}
+		for _, c := range []net.Conn{first, second} {
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("a client's connection: got %v, want its end", err)
+			}
+		}
+	})
+}
+
+// failing is a listener for whose connections there are no descriptors.
+type failing struct{ net.Listener }
+
+func (failing) Accept() (net.Conn, error) {
+	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+}
+
+// TestNoDescriptors accepts although others have taken the descriptors: an idle connection goes, and net/http tries again.
+func TestNoDescriptors(t *testing.T) {
+	cs := newConns(10, zap.NewNop())
+	client, end := net.Pipe()
+	defer client.Close()
+	c := &conn{Conn: end, all: cs}
+	l := &bounded{Listener: failing{}, all: cs}
+	if !l.admit(c) {
+		t.Fatal("not admitted")
+	}
+	for range 2 { // with and without an idle one
+		_, err := l.Accept()
+		var again interface{ Temporary() bool } // as net/http asks
+		if !errors.As(err, &again) || !again.Temporary() {
+			t.Errorf("Accept: got %v, want an error after which net/http tries again", err)
+		}
+		if !c.closed || cs.open != 0 {
+			t.Errorf("%d connections are open, want none", cs.open)
+		}
+	}
+}
+
+// TestChangesAllocateNothing: they belong to each request.
+func TestChangesAllocateNothing(t *testing.T) {
+	cs := newConns(10, zap.NewNop())
+	client, end := net.Pipe()
+	defer client.Close()
+	c := &conn{Conn: end, all: cs}
+	(&bounded{all: cs}).admit(c)
+	defer c.Close()
+	if n := testing.AllocsPerRun(100, func() {
+		cs.changed(c, http.StateActive)
+		cs.changed(c, http.StateIdle)
+	}); n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}

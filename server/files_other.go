@@ -1,0 +1,8 @@
+//go:build !unix
+
+package server
+
+import "math"
+
+// maxFiles is how many descriptors the process may have: there is no limit to ask for.
+func maxFiles() uint64 { return math.MaxUint64 }
