@@ -13,7 +13,7 @@ import (
 // newStrict makes a server where strangers may do nothing.
 func newStrict(tb testing.TB) *inProcess {
 	tb.Helper()
-	s, err := server.New(t.Context(), server.Config{
+	s, err := server.New(tb.Context(), server.Config{
 		Storage: server.StorageMemory, DataDir: tb.TempDir(), SecurePort: server.NoPort, HTTPPort: server.AnyPort,
 		CORSOrigins: []string{`^https?://([a-z]+\.)*example\.com$`},
 	})
