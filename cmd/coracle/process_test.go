@@ -53,7 +53,7 @@ func start(t *testing.T, first string, args ...string) *process {
 // TestInterruptedStart interrupts a server that waits for its etcd: it ends and says what it waited for, in few words.
 func TestInterruptedStart(t *testing.T) {
 	t.Parallel()
-	p := start(t, "", "serve", "--data-dir", t.TempDir(), "--etcd-servers", "http://127.0.0.1:1")
+	p := start(t, "", "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--etcd-servers", "http://127.0.0.1:1")
 	var lines []string
 	for p.log.Scan() {
 		lines = append(lines, p.log.Text())
