@@ -30,9 +30,10 @@ unit: ## tests of the main module, with the race detector
 	$(GO) test $(RACE) ./...
 
 .PHONY: interop
-interop: ## real kubectl and client-go against the server, and the load tool (modules of their own)
+interop: ## real kubectl and client-go against the server, the load tool, hostile requests (modules of their own)
 	cd test/interop && $(GO) test -vet=off -count=1 ./...
 	cd test/load && $(GO) test ./...
+	cd test/hostile && $(GO) test -count=1 ./...
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it
@@ -53,6 +54,13 @@ bench-chain: ## our filter chain beside that of k8s.io/apiserver (a module of it
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s each)
 	@./test/fuzz.sh $(or $(FUZZTIME),30s)
+
+.PHONY: hostile
+hostile: ## what strangers send, beside a bare net/http server; the dearest requests, beside a bystander
+	$(GO) build -o bin/coracle ./cmd/coracle
+	cd test/hostile && $(GO) build -o ../../bin/hostile .
+	bin/hostile -server bin/coracle
+	bin/hostile -server bin/coracle -dear
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// compare measures every refusal on both servers and prints a line for each.
+func (p *plan) compare(ctx context.Context, coracle *process, bare *bareServer) error {
+	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "coracle", "bare", "times")
+	dear := 0
+	for _, q := range refused() {
+		for _, proto := range []protocol{http1, http2} {
+			if !p.only.MatchString(q.name) || proto == http2 && q.odd {
+				continue
+			}
+			ratio, err := p.one(ctx, &q, proto, coracle, bare)
+			if unsaid(err) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s over %s: %w", q.name, proto, err)
+			}
+			if ratio > p.max {
+				dear++
+			}
+		}
+	}
+	if dear > 0 {
+		return fmt.Errorf("%d refusals cost more than %g times the bare server's", dear, p.max)
+	}
+	return nil
+}
+
+// one compares one request, and returns how many times the bare server's processor time it takes.
+func (p *plan) one(ctx context.Context, q *request, proto protocol, coracle *process, bare *bareServer) (float64, error) {
+	a, err := newSender(coracle, proto).once(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	if a.Status < 400 {
+		return 0, fmt.Errorf("it was not refused but answered %d: %.200s", a.Status, a.Body)
+	}
+	if err := bare.say(*a); err != nil {
+		return 0, err
+	}
+	ours, theirs := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range p.rounds {
+		cost, err := p.cost(ctx, q, proto, coracle)
+		if err != nil {
+			return 0, err
+		}
+		ours = min(ours, cost)
+		if cost, err = p.cost(ctx, q, proto, &bare.process); err != nil {
+			return 0, err
+		}
+		theirs = min(theirs, cost)
+	}
+	ratio := float64(ours) / float64(theirs)
+	mark := ""
+	if ratio > p.max {
+		mark = " <--"
+	}
+	fmt.Printf("%-28s %-5s %6d %8d %12v %12v %6.2f%s\n", q.name, proto, a.Status, len(a.Body), ours, theirs, ratio, mark)
+	return ratio, nil
+}
+
+// cost is the processor time that the server takes for each q.
+func (p *plan) cost(ctx context.Context, q *request, proto protocol, server *process) (time.Duration, error) {
+	s := newSender(server, proto)
+	defer s.close()
+	if _, err := s.send(ctx, q); err != nil { // the connection, and what is made once
+		return 0, err
+	}
+	before, err := server.cpu()
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for end := time.Now().Add(p.duration); n < 10 || time.Now().Before(end); n++ {
+		if _, err := s.send(ctx, q); err != nil {
+			return 0, err
+		}
+	}
+	after, err := server.cpu()
+	if err == nil && after == before {
+		err = errors.New("the server's processor time does not grow")
+	}
+	return (after - before) / time.Duration(n), err
+}
+
+// unsaid reports whether the client did not send a request because the server has told it, as HTTP/2 servers do, that it
+// would refuse a header so long.
+func unsaid(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "request header list larger than peer's advertised limit")
+}

@@ -1,0 +1,80 @@
+// Command hostile sends a running server what strangers send to do harm, and compares the processor time of each refusal
+// with what a bare net/http server takes to read the same request and to write the same answer.
+//
+//	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5] [-dear]
+//
+// It starts the server itself, with an embedded store and TLS, and ends with 1 if a refusal costs more than -max times the
+// bare server's. With -dear it sends, instead, the dearest requests of somebody who may write, each four at a time, and
+// tells how long a bystander waits meanwhile.
+//
+// Read: requests.go for what is sent, compare.go for how it is measured, dear.go, then bare.go, server.go and send.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == bareCommand {
+		if err := serveBare(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "hostile:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	var p plan
+	flag.StringVar(&p.server, "server", "", "the coracle binary; required")
+	flag.DurationVar(&p.duration, "d", 150*time.Millisecond, "how long each request is sent, to each server in each round")
+	flag.IntVar(&p.rounds, "rounds", 3, "how often; the least of each server counts")
+	flag.Float64Var(&p.max, "max", 1.5, "how many times the bare server's processor time a refusal may take")
+	flag.BoolVar(&p.dear, "dear", false, "send the dearest requests that are served, and look at a bystander")
+	run := flag.String("run", "", "only requests whose name matches this pattern")
+	flag.Parse()
+	var err error
+	if p.only, err = regexp.Compile(*run); err == nil && p.server == "" {
+		err = errors.New("-server is required")
+	}
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		err = p.run(ctx)
+		stop()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "hostile: %.500s\n", err) // it may hold what was sent
+		os.Exit(1)
+	}
+}
+
+// plan is what the command line says.
+type plan struct {
+	server   string
+	duration time.Duration
+	rounds   int
+	max      float64
+	dear     bool
+	only     *regexp.Regexp
+}
+
+func (p *plan) run(ctx context.Context) error {
+	coracle, err := startServer(ctx, p.server)
+	if err != nil {
+		return err
+	}
+	defer coracle.stop()
+	if p.dear {
+		return p.lookOn(ctx, coracle)
+	}
+	bare, err := startBare()
+	if err != nil {
+		return err
+	}
+	defer bare.stop()
+	return p.compare(ctx, coracle, bare)
+}

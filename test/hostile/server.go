@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a running server.
+type process struct {
+	cmd     *exec.Cmd
+	address string
+	cleanup func()
+}
+
+// start starts cmd, which dies with this process.
+func start(cmd *exec.Cmd) (process, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return process{cmd: cmd, cleanup: func() {}}, cmd.Start()
+}
+
+func (p *process) stop() {
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	p.cleanup()
+}
+
+// startServer starts the coracle binary on a free port, with data of its own, and waits until it is ready.
+func startServer(ctx context.Context, binary string) (*process, error) {
+	dir, err := os.MkdirTemp("", "hostile-")
+	if err != nil {
+		return nil, err
+	}
+	tokens := filepath.Join(dir, "tokens")
+	users := adminToken + ",admin,1,system:masters\n" + knownToken + ",known,2\n"
+	if err := os.WriteFile(tokens, []byte(users), 0o600); err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(binary, "serve", "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
+	cmd.Stderr = os.Stderr
+	p, err := start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p.address = "127.0.0.1:" + port
+	p.cleanup = func() { os.RemoveAll(dir) }
+	ready := request{method: "GET", target: "/readyz", header: bearer(adminToken)}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if a, err := newSender(&p, http1).once(ctx, &ready); err == nil && a.Status == 200 {
+			return &p, nil
+		}
+	}
+	p.stop()
+	return nil, errors.New("the server did not become ready")
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// cpu is the processor time that the process has used so far.
+func (p *process) cpu() (time.Duration, error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	var sum time.Duration
+	for _, task := range tasks {
+		data, err := os.ReadFile(task)
+		if err != nil {
+			continue // the thread has ended
+		}
+		first, _, _ := strings.Cut(string(data), " ")
+		n, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(n)
+	}
+	if sum == 0 {
+		return 0, errors.New("the server has ended")
+	}
+	return sum, nil
+}
