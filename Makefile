@@ -18,7 +18,7 @@ run: ## run the server
 	$(GO) run ./cmd/coracle serve
 
 .PHONY: test
-test: vet unit interop ## all tests: what CI runs
+test: vet unit interop robust ## all tests: what CI runs
 
 .PHONY: vet
 vet: ## formatting and go vet
@@ -33,6 +33,10 @@ unit: ## tests of the main module, with the race detector
 interop: ## real kubectl and client-go against the server, and the load tool (modules of their own)
 	cd test/interop && $(GO) test -vet=off -count=1 ./...
 	cd test/load && $(GO) test ./...
+
+.PHONY: robust
+robust: ## kill servers under load and check what everybody saw, for DURATION (default 40s) with SEED (a module of its own)
+	cd test/robust && $(GO) test -count=1 -parallel 5 -timeout 0
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it
