@@ -18,7 +18,7 @@ run: ## run the server
 	$(GO) run ./cmd/coracle serve
 
 .PHONY: test
-test: vet unit interop ## all tests: what CI runs
+test: vet unit interop robust ## all tests: what CI runs
 
 .PHONY: vet
 vet: ## formatting and go vet
@@ -34,6 +34,10 @@ interop: ## real kubectl and client-go against the server, the load tool, hostil
 	cd test/interop && $(GO) test -vet=off -count=1 ./...
 	cd test/load && $(GO) test ./...
 	cd test/hostile && $(GO) test -count=1 ./...
+
+.PHONY: robust
+robust: ## kill servers under load and check what everybody saw, for DURATION (default 40s) with SEED (a module of its own)
+	cd test/robust && $(GO) test -count=1 -parallel 5 -timeout 0
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it

@@ -1,0 +1,170 @@
+package robust
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// client is one user, with connections of its own. One goroutine uses it.
+type client struct {
+	run    *run
+	id     int
+	http   *http.Client
+	rng    *rand.Rand
+	writes int
+	known  map[string]*Object // as last seen
+}
+
+func newClient(r *run, id int) *client {
+	return &client{run: r, id: id, http: newHTTP(id%2 == 0), rng: rand.New(rand.NewPCG(r.seed, uint64(id))), known: map[string]*Object{}}
+}
+
+func newHTTP(http2 bool) *http.Client {
+	t := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, Protocols: new(http.Protocols)}
+	t.Protocols.SetHTTP1(!http2)
+	t.Protocols.SetHTTP2(http2)
+	return &http.Client{Transport: t}
+}
+
+// answer is an object, a list or a Status.
+type answer struct {
+	Kind     string            `json:"kind"`
+	Metadata meta              `json:"metadata"`
+	Items    []json.RawMessage `json:"items"`
+	Reason   string            `json:"reason"`
+	Message  string            `json:"message"`
+	Details  struct {
+		UID string `json:"uid"`
+	} `json:"details"`
+}
+
+// request is what an operation sends.
+type request struct {
+	method, name string
+	query        url.Values
+	contentType  string
+	body         any // to be encoded; nil for none
+}
+
+// newRequest makes a request to a server for ConfigMaps.
+func (r *run) newRequest(ctx context.Context, server int, all bool, q request) *http.Request {
+	path := "/api/v1/namespaces/" + namespace + "/configmaps"
+	if all {
+		path = "/api/v1/configmaps"
+	}
+	if q.name != "" {
+		path += "/" + q.name
+	}
+	var body io.Reader
+	if q.body != nil {
+		data, err := json.Marshal(q.body)
+		if err != nil {
+			panic(err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, r.cluster.urls[server]+path+"?"+q.query.Encode(), body)
+	if err != nil {
+		panic(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != nil {
+		req.Header.Set("Content-Type", q.contentType)
+	}
+	return req
+}
+
+// do performs an operation and notes its result. It returns the answer, which is empty if none came, and its bytes.
+func (c *client) do(op *Op, q request) (*answer, []byte) {
+	op.Client, op.Server = c.id, c.rng.IntN(len(c.run.cluster.urls))
+	limit := 30 * time.Second
+	if c.id < clients && q.method != "GET" && c.rng.IntN(50) == 0 { // give up, mostly while the server writes
+		limit = time.Duration(c.rng.IntN(8000)) * time.Microsecond
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if op.Call == 0 {
+		op.Call = c.run.now()
+	}
+	code, data, err := exchange(c.http, c.run.newRequest(ctx, op.Server, op.Scope.All, q))
+	op.Return = c.run.now()
+	a := &answer{}
+	if err == nil {
+		if err = json.Unmarshal(data, a); err != nil {
+			c.run.trouble("an answer is not JSON: %v: %.300q", op, data)
+		}
+	}
+	op.Code, op.Result, op.Error = code, classify(code, a.Reason, err), a.Message
+	if err != nil {
+		op.Error = err.Error()
+	}
+	return a, data
+}
+
+func exchange(h *http.Client, req *http.Request) (int, []byte, error) {
+	resp, err := h.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, data, err
+}
+
+func classify(code int, reason string, err error) Result {
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return unsent
+	case err != nil, code == http.StatusTooManyRequests, code >= 500:
+		return inDoubt
+	case code < 300:
+		return acked
+	case code == http.StatusNotFound:
+		return notFound
+	case reason == "AlreadyExists":
+		return exists
+	case code == http.StatusConflict:
+		return conflict
+	case code == http.StatusUnprocessableEntity:
+		return invalid
+	case code == http.StatusGone:
+		return expired
+	}
+	return refused
+}
+
+// keep records an operation that has ended.
+func (c *client) keep(op *Op) {
+	c.run.keep(op)
+	if op.Result == unsent || op.Result == inDoubt {
+		time.Sleep(time.Duration(10+c.rng.IntN(30)) * time.Millisecond)
+	}
+}
+
+// one performs an operation that is about one object and answers with it.
+func (c *client) one(op *Op, q request) {
+	a, data := c.do(op, q)
+	switch {
+	case op.Result == notFound:
+		delete(c.known, op.Key)
+	case op.Result != acked:
+	case a.Kind == "Status": // of a deletion
+		op.UID = a.Details.UID
+	default:
+		if op.Object = c.run.decode(data); op.Object != nil {
+			c.known[op.Key] = op.Object
+			c.run.saw(op.Object.RV)
+		}
+	}
+	c.keep(op)
+}

@@ -1,0 +1,169 @@
+package robust
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Config is what is tested.
+type Config struct {
+	Name    string
+	Storage string // the engine
+	Servers int
+	Faults  []string
+}
+
+// lasting reports whether the store keeps its history over restarts.
+func (c Config) lasting() bool { return c.Storage == "embedded" || c.Storage == "etcd" }
+
+// Configs are all that is tested. The memory engine does not outlive its server, which is therefore only stopped.
+func Configs() []Config {
+	local := []string{"kill", "kill", "kill again", "kill stopped", "terminate", "stop"}
+	remote := []string{"kill", "kill again", "terminate", "stop", "kill etcd", "kill etcd", "stop etcd"}
+	return []Config{
+		{"embedded", "embedded", 1, local},
+		{"file", "file", 1, local},
+		{"memory", "memory", 1, []string{"stop"}},
+		{"etcd", "etcd", 1, remote},
+		{"pair", "etcd", 2, remote},
+	}
+}
+
+// Programs are the paths of what is run.
+type Programs struct{ Server, Etcd string }
+
+const (
+	namespace = "robust"
+	token     = "robust-token"
+)
+
+// cluster is the servers of a run, with their etcd if they have one.
+type cluster struct {
+	servers []*process
+	urls    []string
+	etcd    *process // nil if the engine needs none
+}
+
+// newCluster starts all processes, with their files in dir.
+func newCluster(c Config, programs Programs, dir string, trouble func(string, ...any)) (*cluster, error) {
+	tokens := filepath.Join(dir, "tokens.csv")
+	if err := os.WriteFile(tokens, []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	cl := &cluster{}
+	storage := []string{"--storage", c.Storage}
+	if c.Storage == "etcd" {
+		client, peer := fmt.Sprintf("http://127.0.0.1:%d", freePort()), fmt.Sprintf("http://127.0.0.1:%d", freePort())
+		cl.etcd = &process{name: "etcd", path: programs.Etcd, args: []string{filepath.Join(dir, "etcd"), client, peer},
+			log: filepath.Join(dir, "etcd.log"), ready: client + "/health", trouble: trouble}
+		storage = []string{"--etcd-servers", client}
+	}
+	for i := range c.Servers {
+		port := strconv.Itoa(freePort())
+		name := fmt.Sprintf("server%d", i)
+		args := []string{"serve", "--data-dir", filepath.Join(dir, name), "--secure-port", port, "--token-auth-file", tokens,
+			"--etcd-compaction-interval", "0"}
+		url := "https://127.0.0.1:" + port
+		cl.urls = append(cl.urls, url)
+		cl.servers = append(cl.servers, &process{name: name, path: programs.Server, args: append(args, storage...),
+			log: filepath.Join(dir, name+".log"), ready: url + "/readyz", trouble: trouble})
+	}
+	for _, p := range cl.all() {
+		err := p.start()
+		if err == nil {
+			err = p.wait()
+		}
+		if err != nil {
+			cl.kill()
+			return nil, err
+		}
+	}
+	return cl, nil
+}
+
+// all are the processes in the order in which they start.
+func (cl *cluster) all() []*process {
+	if cl.etcd == nil {
+		return cl.servers
+	}
+	return append([]*process{cl.etcd}, cl.servers...)
+}
+
+// kill ends all that runs.
+func (cl *cluster) kill() {
+	for _, p := range cl.all() {
+		if p.cmd != nil {
+			p.cmd.Process.Kill()
+			<-p.over
+		}
+	}
+}
+
+// end terminates the servers and looks through their logs for what must not be there.
+func (cl *cluster) end(trouble func(string, ...any)) {
+	for _, p := range cl.servers {
+		p.terminate()
+		data, err := os.ReadFile(p.log)
+		if err != nil {
+			trouble("%v", err)
+		} else if at := alarm.FindIndex(data); at != nil {
+			trouble("%s: %.2000s", p.log, data[at[0]:])
+		}
+	}
+}
+
+// alarm is what must not be in a log.
+var alarm = regexp.MustCompile(`(?i)panic|data race|fatal error`)
+
+// fault does one bad thing to the cluster, and repairs it.
+func (cl *cluster) fault(name string, rng *rand.Rand) error {
+	pause := func(most time.Duration) { time.Sleep(time.Duration(rng.Int64N(int64(most)))) }
+	p := cl.servers[rng.IntN(len(cl.servers))]
+	name, isEtcd := strings.CutSuffix(name, " etcd")
+	if isEtcd {
+		p = cl.etcd
+	}
+	switch name {
+	case "kill":
+		p.kill()
+		pause(500 * time.Millisecond)
+	case "kill again": // while it starts
+		for range 1 + rng.IntN(3) {
+			p.kill()
+			if err := p.start(); err != nil {
+				return err
+			}
+			pause(400 * time.Millisecond)
+		}
+		p.kill()
+	case "kill stopped":
+		p.signal(syscall.SIGSTOP)
+		pause(time.Second)
+		p.kill()
+	case "terminate":
+		p.terminate()
+	case "stop":
+		p.signal(syscall.SIGSTOP)
+		pause(3 * time.Second)
+		p.signal(syscall.SIGCONT)
+		return nil
+	default:
+		return fmt.Errorf("no fault %q", name)
+	}
+	if err := p.start(); err != nil {
+		return err
+	}
+	for _, p := range cl.all() { // servers are not ready while etcd is away
+		if err := p.wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+module github.com/coracle-project/coracle/test/robust
+
+go 1.26.0
+
+require github.com/anishathalye/porcupine v1.3.1

@@ -1,0 +1,220 @@
+package robust
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// value is new with each call.
+func (c *client) value() string {
+	c.writes++
+	return fmt.Sprintf("c%d-%d", c.id, c.writes)
+}
+
+func (c *client) color() string { return []string{"red", "green", none}[c.rng.IntN(3)] }
+
+type tree = map[string]any
+
+// body is the whole object of a create or update.
+func body(op *Op, base string) tree {
+	m := tree{"name": op.Key, "namespace": namespace}
+	if op.Color != none {
+		m["labels"] = tree{"color": op.Color}
+	}
+	if op.PreRV != 0 {
+		m["resourceVersion"] = strconv.FormatInt(op.PreRV, 10)
+	}
+	return tree{"apiVersion": "v1", "kind": "ConfigMap", "metadata": m, "data": tree{"v": op.V, "base": base}}
+}
+
+func (c *client) create(key string) {
+	op := &Op{Verb: create, Key: key, V: c.value(), Color: c.color()}
+	c.one(op, request{method: "POST", contentType: "application/json", body: body(op, op.V)})
+}
+
+func (c *client) get(key, match string) *Object {
+	op := &Op{Verb: get, Key: key, Match: match}
+	q := request{method: "GET", name: key}
+	if match == "any" {
+		q.query = url.Values{"resourceVersion": {"0"}}
+	}
+	c.one(op, q)
+	return op.Object
+}
+
+// update replaces an object, with the resourceVersion that the client knows as a precondition if cas is set.
+func (c *client) update(key string, cas bool, color string) *Object {
+	op := &Op{Verb: update, Key: key, V: c.value(), Color: color}
+	if base := c.known[key]; cas && base != nil {
+		op.PreRV = base.RV
+	}
+	c.one(op, request{method: "PUT", name: key, contentType: "application/json", body: body(op, op.V)})
+	return op.Object
+}
+
+func (c *client) merge(key string) {
+	op := &Op{Verb: merge, Key: key, V: c.value()}
+	m := tree{}
+	if c.rng.IntN(2) == 0 {
+		op.Color = c.color()
+		m["labels"] = tree{"color": op.Color}
+		if op.Color == none {
+			m["labels"] = tree{"color": nil}
+		}
+	}
+	if base := c.known[key]; base != nil && c.rng.IntN(4) == 0 {
+		op.PreRV = base.RV
+		m["resourceVersion"] = strconv.FormatInt(base.RV, 10)
+	}
+	c.one(op, request{method: "PATCH", name: key, contentType: "application/merge-patch+json",
+		body: tree{"metadata": m, "data": tree{"v": op.V}}})
+}
+
+// patch is a JSON patch that tests what the client knows.
+func (c *client) patch(key string) {
+	op := &Op{Verb: jsonPatch, Key: key, V: c.value()}
+	if base := c.known[key]; base != nil {
+		op.TestV = base.V
+	}
+	c.one(op, request{method: "PATCH", name: key, contentType: "application/json-patch+json", body: []tree{
+		{"op": "test", "path": "/data/v", "value": op.TestV},
+		{"op": "replace", "path": "/data/v", "value": op.V},
+	}})
+}
+
+// noop writes what the object is already, by an update or by a patch, if it is still what the client knows.
+func (c *client) noop(key string) {
+	base := c.known[key]
+	if base == nil {
+		if base = c.get(key, ""); base == nil {
+			return
+		}
+	}
+	op := &Op{Verb: update, Key: key, V: base.V, Color: base.Color, Noop: true, PreRV: base.RV}
+	q := request{method: "PUT", name: key, contentType: "application/json", body: body(op, base.Base)}
+	if c.rng.IntN(2) == 0 {
+		op.Verb, q.method, q.contentType = merge, "PATCH", "application/merge-patch+json"
+	}
+	c.one(op, q)
+}
+
+func (c *client) remove(key string) {
+	op := &Op{Verb: remove, Key: key}
+	q := request{method: "DELETE", name: key, contentType: "application/json"}
+	if base := c.known[key]; base != nil {
+		conditions := tree{}
+		switch c.rng.IntN(4) {
+		case 0:
+			op.PreUID, conditions["uid"] = base.UID, base.UID
+		case 1:
+			op.PreRV, conditions["resourceVersion"] = base.RV, strconv.FormatInt(base.RV, 10)
+		}
+		q.body = tree{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
+	}
+	c.one(op, q)
+}
+
+// list reads a list with all its pages.
+func (c *client) list(op *Op) {
+	op.Verb = list
+	q := request{method: "GET", query: url.Values{"labelSelector": {selectors[op.Scope.Selector]}}}
+	switch op.Match {
+	case "any":
+		q.query.Set("resourceVersion", "0")
+	case "Exact", "NotOlderThan":
+		q.query.Set("resourceVersion", strconv.FormatInt(op.AskRV, 10))
+		q.query.Set("resourceVersionMatch", op.Match)
+	}
+	if op.Limit > 0 {
+		q.query.Set("limit", strconv.Itoa(op.Limit))
+	}
+	for {
+		a, _ := c.do(op, q)
+		if op.Result != acked {
+			break
+		}
+		page := Page{RV: a.Metadata.revision(), More: a.Metadata.Continue != ""}
+		for _, item := range a.Items {
+			if o := c.run.decode(item); o != nil {
+				page.Items = append(page.Items, o)
+			}
+		}
+		op.Pages = append(op.Pages, page)
+		c.run.saw(page.RV)
+		if !page.More {
+			break
+		}
+		q.query.Del("resourceVersion")
+		q.query.Del("resourceVersionMatch")
+		q.query.Set("continue", a.Metadata.Continue)
+		time.Sleep(time.Duration(c.rng.IntN(30)) * time.Millisecond)
+	}
+	c.keep(op)
+}
+
+// step does one operation, as chance has it.
+func (c *client) step() {
+	key := c.run.hot[c.rng.IntN(len(c.run.hot))]
+	scope := Scope{All: c.rng.IntN(4) == 0, Selector: c.rng.IntN(len(selectors))}
+	switch n := c.rng.IntN(100); {
+	case n < 20:
+		c.get(key, "")
+	case n < 26:
+		c.get(key, "any")
+	case n < 40:
+		c.create(key)
+	case n < 52:
+		c.update(key, true, c.color())
+	case n < 58:
+		c.update(key, false, c.color())
+	case n < 66:
+		c.merge(key)
+	case n < 72:
+		c.patch(key)
+	case n < 75:
+		c.noop(key)
+	case n < 78:
+		c.noop(quiet)
+	case n < 86:
+		c.remove(key)
+	case n < 91:
+		c.list(&Op{Scope: scope})
+	case n < 94:
+		c.list(&Op{Scope: scope, Limit: 1 + c.rng.IntN(3)})
+	case n < 96:
+		c.list(&Op{Scope: scope, Match: "Exact", AskRV: c.run.somewhen(c.rng), Limit: c.rng.IntN(3)})
+	case n < 98:
+		c.list(&Op{Scope: scope, Match: "NotOlderThan", AskRV: c.run.newest.Load()})
+	default:
+		c.list(&Op{Scope: scope, Match: "any"})
+	}
+}
+
+// react does what a controller does about a job that a watch has just shown, and of which it is the only user: the
+// answer must never be that there is no such object.
+func (c *client) react(e *Event) {
+	o := e.Object
+	if e.Type == deleted || !strings.HasPrefix(o.Key, jobPrefix) {
+		return
+	}
+	c.known[o.Key] = o
+	if e.Type == added {
+		switch c.rng.IntN(5) {
+		case 0:
+			c.update(o.Key, true, c.color())
+			return
+		case 1:
+			c.patch(o.Key)
+			return
+		case 2:
+			c.noop(o.Key)
+		case 3:
+			c.get(o.Key, "")
+		}
+	}
+	c.remove(o.Key)
+	delete(c.known, o.Key)
+}

@@ -1,0 +1,105 @@
+package robust
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+)
+
+// none is the color of an object without one.
+const none = "none"
+
+// Object is a ConfigMap as somebody was shown it.
+type Object struct {
+	Key   string // its name
+	UID   string `json:",omitempty"`
+	RV    int64
+	V     string // data.v: new with every write that changes something
+	Base  string // data.base: as v, but patches leave it alone
+	Color string // a label, or none
+	Hash  uint64 // of everything but the resourceVersion
+	Typed bool   `json:",omitempty"` // it said its kind, as everything but the item of a list has to
+}
+
+func (o *Object) String() string {
+	if o == nil {
+		return "absent"
+	}
+	return fmt.Sprintf("{%s rv=%d v=%s base=%s color=%s uid=%.8s #%04x}", o.Key, o.RV, o.V, o.Base, o.Color, o.UID, o.Hash&0xffff)
+}
+
+// meta is what is read of the metadata of an object, a list or a bookmark.
+type meta struct {
+	Name            string            `json:"name"`
+	Namespace       string            `json:"namespace"`
+	UID             string            `json:"uid"`
+	ResourceVersion string            `json:"resourceVersion"`
+	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
+	Continue        string            `json:"continue"`
+}
+
+func (m *meta) revision() int64 {
+	n, _ := strconv.ParseInt(m.ResourceVersion, 10, 64)
+	return n
+}
+
+// decodeObject reads a ConfigMap. It returns nil for one of another namespace.
+func decodeObject(data []byte) (*Object, error) {
+	var head struct {
+		Kind     string            `json:"kind"`
+		Metadata meta              `json:"metadata"`
+		Data     map[string]string `json:"data"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil || head.Metadata.Namespace != namespace {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return nil, err
+	}
+	delete(tree, "kind")
+	delete(tree, "apiVersion")
+	delete(tree["metadata"].(map[string]any), "resourceVersion")
+	rest, err := json.Marshal(tree) // with its keys in order
+	if err != nil {
+		return nil, err
+	}
+	hash := fnv.New64a()
+	hash.Write(rest)
+	m := &head.Metadata
+	return &Object{Key: m.Name, UID: m.UID, RV: m.revision(), V: head.Data["v"], Base: head.Data["base"], Color: cmp.Or(m.Labels["color"], none),
+		Hash: hash.Sum64(), Typed: head.Kind != ""}, nil
+}
+
+// selectors are those of lists and watches.
+var selectors = []string{"", "color=red", "color!=red"}
+
+// Scope is what a list or watch is about.
+type Scope struct {
+	All      bool   `json:",omitempty"` // of all namespaces, though only one matters
+	Selector int    `json:",omitempty"` // index of selectors
+	Name     string `json:",omitempty"` // of the only object
+}
+
+func (s Scope) has(o *Object) bool {
+	if o == nil || s.Name != "" && s.Name != o.Key {
+		return false
+	}
+	switch selectors[s.Selector] {
+	case "color=red":
+		return o.Color == "red"
+	case "color!=red":
+		return o.Color != "red"
+	}
+	return true
+}
+
+// whole reports whether nothing is left out.
+func (s Scope) whole() bool { return s.Selector == 0 && s.Name == "" }
+
+func (s Scope) String() string {
+	return fmt.Sprintf("all=%v selector=%q name=%q", s.All, selectors[s.Selector], s.Name)
+}

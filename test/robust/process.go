@@ -1,0 +1,134 @@
+package robust
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// patience bounds what must happen at some time: starts, ends, the last event. It is far above what a slow machine takes.
+const patience = 90 * time.Second
+
+// process is a program that is killed and started again. One goroutine at a time uses it.
+type process struct {
+	name    string
+	path    string
+	args    []string
+	log     string // file
+	ready   string // URL that answers 200 once it is
+	trouble func(format string, args ...any)
+
+	cmd  *exec.Cmd
+	over chan struct{} // closed at its end
+}
+
+// start starts the process without waiting for it.
+func (p *process) start() error {
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd, over := exec.Command(p.path, p.args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = log, log
+	tether(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.cmd, p.over = cmd, over
+	go func() { // ends with the process
+		cmd.Wait()
+		close(over)
+	}()
+	return nil
+}
+
+var prober = &http.Client{
+	Timeout:   5 * time.Second,
+	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+}
+
+// wait waits until the process is ready.
+func (p *process) wait() error {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		resp, err := prober.Get(p.ready)
+		if err == nil {
+			if resp.Body.Close(); resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(resp.Status)
+		}
+		select {
+		case <-p.over:
+			return fmt.Errorf("%s ended before it was ready:\n%s", p.name, tail(p.log))
+		default:
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s is not ready after %v: %w\n%s", p.name, patience, err, tail(p.log))
+		}
+	}
+}
+
+// signal sends a signal to the process, which has to be there.
+func (p *process) signal(sig syscall.Signal) {
+	select {
+	case <-p.over:
+		p.trouble("%s ended by itself: %v\n%s", p.name, p.cmd.ProcessState, tail(p.log))
+	default:
+		p.cmd.Process.Signal(sig)
+	}
+}
+
+// kill ends the process as a power cut would, also when it is stopped.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.over
+}
+
+// terminate has the process end by itself, with exit code 0.
+func (p *process) terminate() {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.over:
+		if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+			p.trouble("%s ended with code %d after SIGTERM\n%s", p.name, code, tail(p.log))
+		}
+	case <-time.After(patience):
+		p.trouble("%s still runs %v after SIGTERM\n%s", p.name, patience, tail(p.log))
+		p.kill()
+	}
+}
+
+// tail is the end of a log.
+func tail(file string) string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return "\t" + strings.Join(lines[max(0, len(lines)-10):], "\n\t")
+}
+
+var lastPort atomic.Int64 // given by freePort
+
+// freePort returns a port that is nobody's: below those that systems give to outgoing connections, one of which could
+// take it while a server is down.
+func freePort() int {
+	lastPort.CompareAndSwap(0, 20000+rand.Int64N(5000))
+	for {
+		port := int(lastPort.Add(1))
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package robust
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"time"
+)
+
+// Verb is what an operation does.
+type Verb string
+
+const (
+	create    Verb = "create"
+	update    Verb = "update"
+	merge     Verb = "merge-patch"
+	jsonPatch Verb = "json-patch"
+	remove    Verb = "delete"
+	get       Verb = "get"
+	list      Verb = "list"
+)
+
+// Result is what became of an operation, as far as its client knows.
+type Result string
+
+const (
+	acked    Result = "acked"
+	notFound Result = "not found" // 404
+	conflict Result = "conflict"  // 409
+	exists   Result = "exists"    // 409 of a create
+	invalid  Result = "invalid"   // 422
+	expired  Result = "expired"   // 410
+	refused  Result = "refused"   // any other 4xx
+	unsent   Result = "unsent"    // no connection: nothing can have happened
+	inDoubt  Result = "in doubt"  // no answer, 429 or 5xx: it may have happened, or happen yet
+)
+
+// Op is one operation. Times are since the start of the run.
+type Op struct {
+	ID, Client, Server int
+	Verb               Verb
+	Key                string `json:",omitempty"`
+	Call, Return       time.Duration
+
+	// What a write asks for.
+	V      string `json:",omitempty"`
+	Color  string `json:",omitempty"` // "": leave it alone
+	Noop   bool   `json:",omitempty"` // V and all else is there already, at PreRV
+	PreRV  int64  `json:",omitempty"`
+	PreUID string `json:",omitempty"`
+	TestV  string `json:",omitempty"`
+
+	// What a read asks for. Match is "", any, Exact or NotOlderThan.
+	Match string `json:",omitempty"`
+	AskRV int64  `json:",omitempty"`
+	Scope Scope  `json:",omitzero"`
+	Limit int    `json:",omitempty"`
+
+	// What came of it.
+	Result Result
+	Code   int     `json:",omitempty"`
+	Error  string  `json:",omitempty"`
+	Object *Object `json:",omitempty"`
+	UID    string  `json:",omitempty"` // of what was deleted
+	Pages  []Page  `json:",omitempty"`
+}
+
+// Page is one answer of a list.
+type Page struct {
+	RV    int64
+	Items []*Object
+	More  bool `json:",omitempty"`
+}
+
+func (p Page) String() string { return fmt.Sprintf("{rv=%d %v}", p.RV, p.Items) }
+
+// changes reports whether the operation is a write that makes a new state, and not a deletion.
+func (op *Op) changes() bool {
+	return !op.Noop && (op.Verb == create || op.Verb == update || op.Verb == merge || op.Verb == jsonPatch)
+}
+
+// happened reports whether the operation may have had an effect.
+func (op *Op) happened() bool { return op.Result == acked || op.Result == inDoubt }
+
+// listed returns the items of all pages. It is false if the list did not come to its end.
+func (op *Op) listed() ([]*Object, bool) {
+	var all []*Object
+	whole := false
+	for _, p := range op.Pages {
+		all, whole = append(all, p.Items...), !p.More
+	}
+	return all, whole
+}
+
+// String gives all that is set.
+func (op *Op) String() string {
+	text := fmt.Sprintf("op %d:", op.ID)
+	for field, value := range reflect.ValueOf(*op).Fields() {
+		if !value.IsZero() && field.Name != "ID" {
+			text += fmt.Sprintf(" %s=%v", field.Name, value.Interface())
+		}
+	}
+	return text
+}
+
+// The types of events.
+const (
+	added    = "ADDED"
+	modified = "MODIFIED"
+	deleted  = "DELETED"
+	bookmark = "BOOKMARK"
+	failed   = "ERROR"
+)
+
+// Event is one event of a watch.
+type Event struct {
+	Time    time.Duration
+	Type    string
+	RV      int64
+	Object  *Object `json:",omitempty"`
+	Initial bool    `json:",omitempty"` // the bookmark that ends the initial state
+	Code    int     `json:",omitempty"` // of an error
+	Error   string  `json:",omitempty"`
+}
+
+func (e *Event) String() string {
+	return fmt.Sprintf("%v %s %d %v %s", e.Time, e.Type, e.RV, e.Object, e.Error)
+}
+
+// Session is one watch request. It asks for what came after From, or, if that is 0, for the present state first.
+type Session struct {
+	Watcher, Server int
+	Scope           Scope
+	From            int64
+	Opened          time.Duration
+	Code            int    `json:",omitempty"` // 0: no answer
+	End             string `json:",omitempty"`
+	Events          []Event
+}
+
+func (s *Session) String() string {
+	return fmt.Sprintf("watcher %d, server %d, %v: from %d of %v -> %d, %d events, %s", s.Watcher, s.Server,
+		s.Opened, s.From, s.Scope, s.Code, len(s.Events), s.End)
+}
+
+// initial is the index of the bookmark that ends the initial state, or -1.
+func (s *Session) initial() int {
+	for i := range s.Events {
+		if s.Events[i].Initial {
+			return i
+		}
+	}
+	return -1
+}
+
+// state returns the initial state, by name, and its revision, which is 0 if that state did not come to its end.
+func (s *Session) state() (map[string]*Object, int64) {
+	i := s.initial()
+	if i < 0 {
+		return nil, 0
+	}
+	state := map[string]*Object{}
+	for _, e := range s.Events[:i] {
+		if e.Object != nil {
+			state[e.Object.Key] = e.Object
+		}
+	}
+	return state, s.Events[i].RV
+}
+
+// live are the events behind the initial state: what happened after From, or after the bookmark that ends it.
+func (s *Session) live() []Event {
+	if i := s.initial(); s.From > 0 || i >= 0 {
+		return s.Events[i+1:]
+	}
+	return nil
+}
+
+// Record is everything that was seen of a run. All checks are functions of it.
+type Record struct {
+	Start    int64    // the revision before the first write
+	Stay     []string // the objects that all know; others come and go
+	Lasting  bool     // no history is ever lost, so nothing may be answered 410
+	Shared   bool     // the store is elsewhere, so an answer of it may be lost while the server lives
+	Ops      []*Op
+	Sessions []*Session
+	Trouble  []string // what was wrong with the processes themselves
+}
+
+// load reads a record that save wrote.
+func load(file string) (*Record, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	rec := &Record{}
+	return rec, json.NewDecoder(z).Decode(rec)
+}
+
+// save writes the record as compressed JSON.
+func (rec *Record) save(file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	return errors.Join(json.NewEncoder(z).Encode(rec), z.Close(), f.Close())
+}
+
+// summary says how much was done.
+func (rec *Record) summary() string {
+	results, events := map[Result]int{}, 0
+	for _, op := range rec.Ops {
+		results[op.Result]++
+	}
+	for _, s := range rec.Sessions {
+		events += len(s.Events)
+	}
+	return fmt.Sprintf("%d operations %v, %d watches, %d events", len(rec.Ops), results, len(rec.Sessions), events)
+}

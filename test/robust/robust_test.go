@@ -1,0 +1,116 @@
+package robust
+
+import (
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Set from the environment by TestMain.
+var (
+	programs = Programs{Server: os.Getenv("CORACLE"), Etcd: os.Getenv("ETCD")}
+	duration = 40 * time.Second
+	seed     = rand.Uint64N(1_000_000)
+)
+
+func TestMain(m *testing.M) {
+	if err := configure(); err != nil {
+		log.Fatal(err)
+	}
+	log.SetFlags(0)
+	log.Printf("SEED=%d DURATION=%v", seed, duration)
+	os.Exit(m.Run())
+}
+
+func configure() (err error) {
+	if text := os.Getenv("DURATION"); text != "" {
+		if duration, err = time.ParseDuration(text); err != nil {
+			return fmt.Errorf("DURATION: %w", err)
+		}
+	}
+	if text := os.Getenv("SEED"); text != "" {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return fmt.Errorf("SEED: %w", err)
+		}
+	}
+	return nil
+}
+
+// build builds the programs that the environment does not name, each in its module.
+func build(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, p := range []struct {
+		path           *string
+		name, in, what string
+	}{
+		{&programs.Server, "coracle", "../..", "./cmd/coracle"},
+		{&programs.Etcd, "etcd", "../interop", "./etcd"},
+	} {
+		if *p.path != "" {
+			continue
+		}
+		*p.path = filepath.Join(dir, p.name)
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", *p.path, p.what)
+		cmd.Dir = p.in
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", p.name, err, out)
+		}
+	}
+}
+
+// TestRobust runs all configurations side by side.
+func TestRobust(t *testing.T) {
+	build(t)
+	for _, c := range Configs() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			robust(t, c)
+		})
+	}
+}
+
+const shown = 3 // violations of a kind
+
+func robust(t *testing.T, c Config) {
+	dir, err := os.MkdirTemp("", "robust-"+c.Name+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if !t.Failed() && os.Getenv("KEEP") == "" {
+			os.RemoveAll(dir)
+			return
+		}
+		t.Logf("SEED=%d; the record, the data and the logs are in %s", seed, dir)
+	}()
+	rec, err := Run(c, programs, dir, seed, duration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.save(filepath.Join(dir, "record.json.gz")); err != nil {
+		t.Error(err)
+	}
+	begun := time.Now()
+	report(t, Check(rec))
+	log.Printf("%s: %s; checked in %v", c.Name, rec.summary(), time.Since(begun).Round(time.Millisecond))
+}
+
+// report fails the test for violations, the first few of each kind.
+func report(t *testing.T, found []Violation) {
+	kinds := map[string]int{}
+	for _, v := range found {
+		if kinds[v.Check]++; kinds[v.Check] <= shown {
+			t.Errorf("%s: %s", v.Check, v.Text)
+		}
+	}
+	if len(found) > 0 {
+		t.Errorf("%d violations: %v", len(found), kinds)
+	}
+}

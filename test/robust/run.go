@@ -1,0 +1,235 @@
+package robust
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The load. Pauses are means: of a client between two operations, of the producer between two jobs, between two faults.
+const (
+	clients    = 8
+	pause      = 60 * time.Millisecond
+	jobPause   = 15 * time.Millisecond
+	faultPause = 2 * time.Second
+)
+
+// Who else is a client.
+const (
+	controllerID = 900 + iota
+	producerID
+	preparerID
+	finisherID
+	faultsID
+)
+
+// The objects: hot ones are what all clients contend for, the quiet one is written again and again as it is, and each
+// job is made by the producer and removed by the controller.
+const (
+	hotObjects = 3
+	quiet      = "quiet"
+	jobPrefix  = "job-"
+)
+
+// run is one run of a configuration.
+type run struct {
+	seed     uint64
+	begun    time.Time
+	cluster  *cluster
+	watchers []*watcher
+	hot      []string
+	start    int64            // the revision before the first write
+	newest   atomic.Int64     // revision that anybody has seen
+	recent   [64]atomic.Int64 // some that were the newest
+
+	mu  sync.Mutex
+	rec *Record
+}
+
+// Run runs a configuration for a while, with its files in dir, and returns all that was seen.
+func Run(c Config, programs Programs, dir string, seed uint64, d time.Duration) (*Record, error) {
+	r := &run{seed: seed, begun: time.Now(), rec: &Record{Lasting: c.lasting(), Shared: c.Storage == "etcd"}}
+	for i := range hotObjects {
+		r.hot = append(r.hot, fmt.Sprintf("hot-%d", i))
+	}
+	r.rec.Stay = append([]string{quiet}, r.hot...)
+	var err error
+	if r.cluster, err = newCluster(c, programs, dir, r.trouble); err != nil {
+		return nil, err
+	}
+	defer r.cluster.kill()
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	r.watchers = r.newWatchers()
+	watching, stopWatching := context.WithCancel(context.Background())
+	defer stopWatching()
+	var watchers, workers sync.WaitGroup
+	for _, w := range r.watchers {
+		watchers.Go(func() { w.watch(watching) })
+	}
+	ctx, stop := context.WithTimeout(context.Background(), d)
+	defer stop()
+	r.work(ctx, &workers)
+	err = r.harm(ctx, c.Faults)
+	stop()
+	workers.Wait()
+	if err == nil {
+		r.finish()
+	}
+	stopWatching()
+	watchers.Wait()
+	r.cluster.end(r.trouble)
+	return r.rec, err
+}
+
+// prepare makes the namespace and the quiet object, and notes where the history begins.
+func (r *run) prepare() error {
+	c := newClient(r, preparerID)
+	req, err := http.NewRequest("POST", r.cluster.urls[0]+"/api/v1/namespaces",
+		strings.NewReader(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+namespace+`"}}`))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	if code, data, err := exchange(c.http, req); err != nil || code != http.StatusCreated {
+		return fmt.Errorf("create the namespace: %d, %v: %s", code, err, data)
+	}
+	first := &Op{}
+	c.list(first)
+	if items, whole := first.listed(); !whole || len(items) > 0 {
+		return fmt.Errorf("the namespace is not empty: %v", first)
+	}
+	r.start = first.Pages[0].RV
+	r.rec.Start = r.start
+	c.create(quiet)
+	return nil
+}
+
+// work starts the clients, which end with ctx.
+func (r *run) work(ctx context.Context, wg *sync.WaitGroup) {
+	repeat := func(c *client, mean time.Duration, step func()) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				step()
+				time.Sleep(time.Duration(c.rng.ExpFloat64() * float64(mean)))
+			}
+		})
+	}
+	for i := range clients {
+		c := newClient(r, i)
+		repeat(c, pause, c.step)
+	}
+	producer, jobs := newClient(r, producerID), 0
+	repeat(producer, jobPause, func() {
+		jobs++
+		producer.create(fmt.Sprintf("%s%d", jobPrefix, jobs))
+	})
+}
+
+// harm does one fault after the other until ctx ends. All is repaired then.
+func (r *run) harm(ctx context.Context, faults []string) error {
+	rng := rand.New(rand.NewPCG(r.seed, faultsID))
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(faultPause/2 + time.Duration(rng.Int64N(int64(faultPause)))):
+		}
+		if err := r.cluster.fault(faults[rng.IntN(len(faults))], rng); err != nil {
+			return err
+		}
+	}
+}
+
+// finish makes two last changes that each watcher is told of, reads everything once more, and waits for the watchers.
+func (r *run) finish() {
+	c := newClient(r, finisherID)
+	end := time.Now().Add(patience)
+	key, last := r.hot[0], (*Object)(nil)
+	for last == nil || last.Color != "green" {
+		switch last = c.get(key, ""); {
+		case time.Now().After(end):
+			r.trouble("no writes after the last fault")
+			return
+		case last == nil:
+			c.create(key)
+		case last.Color != "red":
+			c.update(key, true, "red")
+		default:
+			last = c.update(key, true, "green")
+		}
+	}
+	for read := (&Op{}); read.Result != acked; {
+		if time.Now().After(end) {
+			r.trouble("no list after the last fault: %v", read)
+			return
+		}
+		read = &Op{}
+		c.list(read)
+	}
+	for _, w := range r.watchers {
+		for w.follows() && w.reached.Load() < last.RV {
+			if time.Now().After(end) {
+				r.trouble("watcher %d has come to revision %d only, not %d, long after the last fault", w.id, w.reached.Load(), last.RV)
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+func (r *run) now() time.Duration { return time.Since(r.begun).Truncate(time.Microsecond) }
+
+// saw notes a revision that a server has shown.
+func (r *run) saw(rv int64) {
+	for old := r.newest.Load(); rv > old; old = r.newest.Load() {
+		if r.newest.CompareAndSwap(old, rv) {
+			r.recent[rv%int64(len(r.recent))].Store(rv)
+			return
+		}
+	}
+}
+
+// somewhen returns a revision that was the newest a while ago or, sometimes, long ago.
+func (r *run) somewhen(rng *rand.Rand) int64 {
+	if rng.IntN(4) == 0 {
+		return r.start + rng.Int64N(max(r.newest.Load()-r.start, 1))
+	}
+	return max(r.recent[rng.IntN(len(r.recent))].Load(), r.start)
+}
+
+func (r *run) keep(op *Op) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	op.ID = len(r.rec.Ops)
+	r.rec.Ops = append(r.rec.Ops, op)
+}
+
+func (r *run) keepSession(s *Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rec.Sessions = append(r.rec.Sessions, s)
+}
+
+func (r *run) trouble(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rec.Trouble = append(r.rec.Trouble, fmt.Sprintf(format, args...))
+}
+
+// decode reads a ConfigMap that a server has sent, nil if it is another's or none.
+func (r *run) decode(data json.RawMessage) *Object {
+	o, err := decodeObject(data)
+	if err != nil {
+		r.trouble("not a ConfigMap: %v: %.300q", err, data)
+	}
+	return o
+}
