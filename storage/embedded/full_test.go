@@ -151,6 +151,7 @@ type filling struct {
 	acked  map[string]storage.Revision
 	cursor storage.Cursor
 	shown  storage.Revision
+	ended  bool // the lease
 }
 
 func openFull(t *testing.T, dir string) *filling {
@@ -236,12 +237,21 @@ func (f *filling) reads() {
 	}
 	for f.shown < f.store.Seen() {
 		f.cursor.Progress()
-		b, err := f.cursor.Next(f.Context())
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.shown = b.Rev
+		f.next()
 	}
+}
+
+// next takes what the cursor has.
+func (f *filling) next() {
+	f.Helper()
+	b, err := f.cursor.Next(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, ev := range b.Events {
+		f.ended = f.ended || ev.Key == "/leased" && ev.Deleted
+	}
+	f.shown = b.Rev
 }
 
 // deletes makes a little room as clients can, and waits for the end of a lease.
@@ -257,15 +267,8 @@ func (f *filling) deletes() {
 			break
 		}
 	}
-	for leased := true; leased; {
-		b, err := f.cursor.Next(f.Context())
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, ev := range b.Events {
-			leased = leased && !(ev.Key == "/leased" && ev.Deleted)
-		}
-		f.shown = b.Rev
+	for !f.ended {
+		f.next()
 	}
 }
 

@@ -85,12 +85,15 @@ type share struct {
 }
 
 func newRoom(s *Store, dir string, quota int64, log *zap.Logger) *room {
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &room{store: s, dir: dir, quota: quota, log: log, born: time.Now(),
-		kick: make(chan struct{}, 1), stop: cancel}
+	return &room{store: s, dir: dir, quota: quota, log: log, born: time.Now(), kick: make(chan struct{}, 1)}
+}
+
+// open looks at the disk and begins the loop, which goes by way of the store's room.
+func (r *room) open() {
+	var ctx context.Context
+	ctx, r.stop = context.WithCancel(context.Background())
 	r.look()
 	r.done.Go(func() { r.run(ctx) })
-	return r
 }
 
 // close ends the loop.
