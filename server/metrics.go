@@ -94,11 +94,13 @@ var (
 		"Revision of the store up to which the cache has seen everything.", nil, nil)
 	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"Size of the embedded store's database file, in bytes.", nil, nil)
+	freeDesc = prometheus.NewDesc("coracle_storage_free_bytes",
+		"Bytes free on the disk of the embedded store, which refuses writes before there are none.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *cacheCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{objectsDesc, windowDesc, versionDesc, seenDesc, sizeDesc} {
+	for _, d := range []*prometheus.Desc{objectsDesc, windowDesc, versionDesc, seenDesc, sizeDesc, freeDesc} {
 		ch <- d
 	}
 }
@@ -121,6 +123,11 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	if sized, ok := c.s.main.engine.(interface{ Size() (file, used int64) }); ok {
 		file, _ := sized.Size()
 		gauge(sizeDesc, float64(file))
+	}
+	if bounded, ok := c.s.main.engine.(interface{ Free() (int64, bool) }); ok {
+		if free, known := bounded.Free(); known {
+			gauge(freeDesc, float64(free))
+		}
 	}
 }
 

@@ -124,6 +124,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.Saw(storage.Revision(s.kv.Rev()))
 	s.trim = newTrimmer(dbPath(dir))
 	s.room = newRoom(s, dir, cfg.Quota, log)
+	s.room.open()
 	return s, nil
 }
 

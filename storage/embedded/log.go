@@ -14,14 +14,15 @@ type quiet struct {
 	closing *atomic.Bool
 }
 
-// expected are messages of an ordinary start, in which the server looks for data that it has yet to write, finds its
-// quota larger than ours by the margin that is never used (room.go), and makes itself known to the cluster: which it
-// tries without a pause while it refuses all requests, because the log is far ahead of what has been applied. Until it
-// has succeeded start waits, or says why it does not, so that nothing is hidden.
+// expected are messages of an ordinary life. The server looks for data that it has yet to write; finds its quota larger than
+// ours by the margin that is never used (make.go); makes itself known to the cluster, which it tries without a pause while
+// it refuses all requests, because the log is far ahead of what has been applied (until it has succeeded start waits, or
+// says why it does not, so that nothing is hidden); and looks for segments of the log to delete while it still needs them.
 var expected = map[string]bool{
 	"quota exceeds the maximum value":  true,
 	"Failed to detect schema version":  true,
 	"failed to update storage version": true, // done again some seconds later
+	"failed to lock file":              true,
 
 	"failed to publish local member to cluster through raft": true,
 	"stopped publish because server is stopping":             true,

@@ -36,7 +36,7 @@ const (
 	lookAge = 100 * time.Millisecond
 	idleAge = time.Second
 
-	// Writes are refused from when less than the one is left until there is the other.
+	// Writes are refused from when less than the one may be written until it is the other.
 	lastRoom  = 1 << 20
 	roomBegin = segmentBytes
 )
@@ -85,12 +85,15 @@ type share struct {
 }
 
 func newRoom(s *Store, dir string, quota int64, log *zap.Logger) *room {
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &room{store: s, dir: dir, quota: quota, log: log, born: time.Now(),
-		kick: make(chan struct{}, 1), stop: cancel}
+	return &room{store: s, dir: dir, quota: quota, log: log, born: time.Now(), kick: make(chan struct{}, 1)}
+}
+
+// open looks at the disk and begins the loop, which goes by way of the store's room.
+func (r *room) open() {
+	var ctx context.Context
+	ctx, r.stop = context.WithCancel(context.Background())
 	r.look()
 	r.done.Go(func() { r.run(ctx) })
-	return r
 }
 
 // close ends the loop.
@@ -124,10 +127,11 @@ func (r *room) take(size, cost int64, frees bool) error {
 	if frees {
 		s = &r.frees
 	}
+	r.underway.Add(cost) // first, so that no look misses it
 	if (s.left.Add(-cost) < 0 || !r.fresh()) && !r.refill(s, cost) {
+		r.give(cost)
 		return errDisk
 	}
-	r.underway.Add(cost)
 	return nil
 }
 
@@ -149,7 +153,11 @@ func (r *room) refill(s *share, cost int64) bool {
 			return false
 		}
 	}
-	r.lookLocked(s, cost)
+	if s == &r.writes {
+		r.lookLocked(cost, 0)
+	} else {
+		r.lookLocked(0, cost)
+	}
 	return s.left.Add(-cost) >= 0
 }
 
@@ -157,20 +165,17 @@ func (r *room) refill(s *share, cost int64) bool {
 func (r *room) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lookLocked(&r.writes, 0)
+	r.lookLocked(0, 0)
 }
 
-// lookLocked looks at the disk, for a request of some cost that goes by the share s.
-func (r *room) lookLocked(s *share, cost int64) {
+// lookLocked looks at the disk, for a write or a request that makes room, of some cost.
+func (r *room) lookLocked(write, free int64) {
 	writes, frees := r.left()
 	if writes < nearEnd && (r.writes.used() || r.frees.used()) {
 		r.store.commit()
 		writes, frees = r.left()
 	}
-	least := max(lastRoom, cost)
-	if s == &r.frees {
-		least = lastRoom
-	}
+	least := max(lastRoom, write)
 	if r.mu.low {
 		least = roomBegin
 	}
@@ -186,44 +191,41 @@ func (r *room) lookLocked(s *share, cost int64) {
 		writes = 0
 		signal(r.kick)
 	}
-	for _, of := range []struct {
-		s    *share
-		left int64
-	}{{&r.writes, writes}, {&r.frees, frees}} {
-		grant := of.left / 2
-		if of.s == s && cost <= of.left {
-			grant = max(grant, cost)
-		}
-		of.s.grant(min(grant, mostShare))
-	}
+	underway := r.underway.Load() - write - free
+	r.writes.grant(writes-underway, write)
+	r.frees.grant(frees-underway, free)
 	r.looked.Store(int64(time.Since(r.born)))
 }
 
-// grant sets what is left; nothing is admitted if that is 0.
-func (s *share) grant(n int64) {
-	s.granted = n
-	s.left.Store(n)
+// grant makes a share of what may be written, of which a request of some cost may take all. Nothing is admitted if that is
+// 0 or less.
+func (s *share) grant(room, cost int64) {
+	s.granted = min(room/2, mostShare)
+	if cost <= room {
+		s.granted = max(s.granted, cost)
+	}
+	s.left.Store(s.granted)
 }
 
 // used reports whether anything has been admitted or refused since the last look.
 func (s *share) used() bool { return s.left.Load() != s.granted }
 
-// left returns what may be written to the disk, and what by requests that make room.
+// left returns what may be written to the disk, and what by requests that make room; of that something is under way.
 func (r *room) left() (writes, frees int64) {
 	file, used := r.store.Size()
 	free, size := space(r.dir)
 	r.free.Store(free)
 	writes, frees = beyond(free, size)
-	// What the database has allocated and does not use can stand in for a part of the reserve, not for the log's.
-	reusable := min(allocated(dbPath(r.dir))-used, reserve(size)/2-segmentBytes)
-	writes += max(0, reusable)
+	if writes < nearEnd {
+		// What the database has allocated and does not use can stand in for a part of the reserve, not for the log's.
+		writes += max(0, min(allocated(dbPath(r.dir))-used, reserve(size)/2-segmentBytes))
+	}
 	if limit := fileLimit(); limit != unbounded {
 		// The database grows in steps; a segment of the log is longer than the others by what is written at once.
 		w, f := beyond(limit-max(file+growth-segmentBytes, segmentBytes), limit)
 		writes, frees = min(writes, w), min(frees, f)
 	}
-	underway := r.underway.Load()
-	return writes - underway, frees - underway
+	return writes, frees
 }
 
 // unbounded is more than any disk has. It can be added to.
