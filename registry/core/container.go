@@ -165,10 +165,10 @@ func untrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
 }
 
-func untrimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
+func untrimmedImages(p *field.Path, name string, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
-		errs = append(errs, untrimmedImage(p.Index(i), ctr)...)
+		errs = append(errs, untrimmedImage(p.Child(name).Index(i), ctr)...)
 	}
 	return errs
 }

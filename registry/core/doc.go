@@ -2,7 +2,8 @@
 // changed, deleted, selected and printed.
 //
 // Resources returns the declarations that a server makes stores from. The rules are pure functions of the new and the
-// old object; messages are those of kube-apiserver, in its order.
+// old object; messages are those of kube-apiserver, in its order. Whatever loops over a list or map of an object and may
+// find something wrong with each element goes by field.Each or field.Entries; what it compares with, it finds by hash.
 //
 // PodCheck serves pod templates of other groups, too.
 //

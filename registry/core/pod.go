@@ -182,9 +182,8 @@ func (c PodCheck) pod(pod *corev1.Pod) field.ErrorList {
 			}
 		}
 	}
-	images := untrimmedImages(p.Child("containers"), pod.Spec.Containers)
-	images = append(images, untrimmedImages(p.Child("initContainers"), pod.Spec.InitContainers)...)
-	return append(errs, images...)
+	errs = append(errs, untrimmedImages(p, "containers", pod.Spec.Containers)...)
+	return append(errs, untrimmedImages(p, "initContainers", pod.Spec.InitContainers)...)
 }
 
 func podAnnotations(p *field.Path, pod *corev1.Pod) field.ErrorList {

@@ -47,7 +47,7 @@ func (c PodCheck) Spec(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) 
 	errs = append(errs, pc.checkPodSecurity(p)...)
 	errs = append(errs, checkAffinity(p.Child("affinity"), spec.Affinity)...)
 	errs = append(errs, checkDNSConfig(p.Child("dnsConfig"), spec.DNSConfig, spec.DNSPolicy)...)
-	errs = append(errs, checkReadinessGates(p.Child("readinessGates"), spec.ReadinessGates)...)
+	errs = append(errs, checkReadinessGates(p, spec.ReadinessGates)...)
 	errs = append(errs, checkSchedulingGates(p.Child("schedulingGates"), spec.SchedulingGates)...)
 	errs = append(errs, checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
 	errs = append(errs, pc.checkHostProcess(p)...)
@@ -77,7 +77,7 @@ func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
 	plain("hostname", spec.Hostname, label)
 	plain("subdomain", spec.Subdomain, label)
 	errs = append(errs, checkTolerations(p.Child("tolerations"), spec.Tolerations)...)
-	errs = append(errs, checkHostAliases(p.Child("hostAliases"), spec.HostAliases)...)
+	errs = append(errs, checkHostAliases(p, spec.HostAliases)...)
 	plain("priorityClassName", spec.PriorityClassName, subdomain)
 	if spec.RuntimeClassName != nil {
 		errs = append(errs, subdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
@@ -92,6 +92,7 @@ func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
 func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList {
 	var errs field.ErrorList
 	for _, alias := range field.Each(&errs, aliases) {
+		p := p.Child("hostAliases")
 		errs = append(errs, invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
 		for _, name := range field.Each(&errs, alias.Hostnames) {
 			errs = append(errs, subdomain(p.Child("hostnames"), *name)...)
@@ -225,10 +226,11 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 	return errs
 }
 
+// checkReadinessGates checks names of conditions. p is the path of the spec, as in checkHostAliases.
 func checkReadinessGates(p *field.Path, gates []corev1.PodReadinessGate) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range field.Each(&errs, gates) {
-		errs = append(errs, qualifiedName(p.Index(i).Child("conditionType"), string(gate.ConditionType))...)
+		errs = append(errs, qualifiedName(p.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType))...)
 	}
 	return errs
 }

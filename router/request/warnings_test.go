@@ -9,7 +9,7 @@ import (
 // TestWarningsBounded adds warnings without end, as bodies with many mistakes do: what is kept, and what is done for each
 // one that is not, does not grow.
 func TestWarningsBounded(t *testing.T) {
-	const many = 100_000
+	const many = 20_000
 	long := strings.Repeat("x", 300)
 	for name, text := range map[string]func(i int) string{
 		"one text":       func(int) string { return "hides previous definition" },
