@@ -1,0 +1,80 @@
+package router
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// checkOneAnswer compares what authorization is told of a query with what the handlers make of it.
+func checkOneAnswer(t *testing.T, query string) {
+	t.Helper()
+	e := newEndpoint(testConfig(t), meta.GroupVersion{Version: "v1"}, &Resource{Name: "configmaps", Encoder: encoder{}})
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		r := httptest.NewRequest(method, maps, nil)
+		r.URL.RawQuery = query
+		info := &request.Info{}
+		if request.Parse(r, info) != nil {
+			continue // nobody is told anything
+		}
+		var seen request.Attributes
+		seen.From(info)
+		list, _, err := e.listRequest(info)
+		if err != nil {
+			continue
+		}
+		labels, labelErr := meta.ParseLabels(seen.LabelSelector)
+		fields, fieldErr := meta.ParseFields(seen.FieldSelector)
+		if labelErr != nil || labels.String() != list.Labels.String() || fieldErr != nil || !slices.Equal(fields, list.Fields) {
+			t.Errorf("%s ?%.80s: authorization sees %+v, the list selects %v and %v", method, query, seen, list.Labels, list.Fields)
+		}
+		if name, ok := list.Fields.RequiresExact("metadata.name"); seen.Name != "" && (!ok || name != seen.Name) {
+			t.Errorf("%s ?%.80s: authorization sees %q, the list selects %q", method, query, seen.Name, name)
+		}
+		if opts, err := e.deleteOptions(r, info); err == nil && len(opts.DryRun) > 0 != (info.Query.Get("dryRun") != "") {
+			t.Errorf("%s ?%.80s: dryRun is %q, and for others %q", method, query, opts.DryRun, info.Query.Get("dryRun"))
+		}
+	}
+}
+
+var strangeQueries = []string{
+	"labelSelector=a%3Db&labelSelector=c", "label%53elector=a&fieldSelector=metadata.name==x", "labelSelector=a;labelSelector=b", "labelSelector=%zz&labelSelector=b",
+	"fieldSelector=metadata.name%3Db,metadata.name%3Da", "fieldSelector=metadata.name%3D%ff%5C%5C", "fieldSelector=,,metadata.name=x&watch=1", "watch=0&watch=1",
+	"dryRun=All", "dryRun=All&dryRun=All", "dryRun", "dry%52un=All", "dryRun=%41ll;", strings.Repeat("a&", 9_999) + "labelSelector=b", strings.Repeat("a&", 10_000) + "labelSelector=b",
+	strings.Repeat("a&", 10_000) + "dryRun=All",
+}
+
+// Authorization sees the selectors that the list uses, and a dry run is one for everybody, or the request is refused.
+func TestOneAnswer(t *testing.T) {
+	for _, query := range strangeQueries {
+		checkOneAnswer(t, query)
+	}
+}
+
+// A query that cannot be understood as a whole is not served by halves, least of all by deleting what was to be left.
+func TestRefusedQueries(t *testing.T) {
+	for _, query := range []string{
+		"dryRun=All;", "dryRun=All&a=%zz", "dryRun=%", "labelSelector=a%3Db;c=d", strings.Repeat("a&", 10_000) + "dryRun=All",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPost} {
+			r := httptest.NewRequest(method, maps, nil)
+			r.URL.RawQuery = query
+			if err := request.Parse(r, &request.Info{}); !meta.IsBadRequest(err) {
+				t.Errorf("%s ?%.40s: got %v, want a bad request", method, query, err)
+			}
+		}
+	}
+}
+
+// FuzzOneAnswer is TestOneAnswer with any query.
+func FuzzOneAnswer(f *testing.F) {
+	for _, query := range strangeQueries {
+		f.Add(query)
+	}
+	f.Fuzz(checkOneAnswer)
+}
