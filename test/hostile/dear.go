@@ -38,9 +38,9 @@ func dearest() []request {
 			body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},` + fill(maxBody, quoted) + `"z":1}`)},
 		{name: "json depth", method: "POST", target: configMaps, body: []byte(`{"metadata":` + fill(maxBody, same("[")))},
 		{name: "yaml repeated keys", method: "POST", target: configMaps, header: yaml,
-			body: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" + fill(maxBody, same(" a:\n")))},
+			body: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}\ndata:\n" + fill(maxBody, same(" a:\n")))},
 		{name: "yaml many keys", method: "POST", target: configMaps, header: yaml,
-			body: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" + fill(maxBody, func(i int) string { return " k" + strconv.Itoa(i) + ": a\n" }))},
+			body: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}\ndata:\n" + fill(maxBody, func(i int) string { return " k" + strconv.Itoa(i) + ": a\n" }))},
 		{name: "yaml flow", method: "POST", target: configMaps, header: yaml, body: []byte("a: " + fill(maxBody, same("[")))},
 		{name: "finalizers", method: "POST", target: configMaps, body: object(`"finalizers":[` + fill(maxBody, same(`"",`)) + `""]`)},
 		{name: "owner references", method: "POST", target: configMaps, body: object(`"ownerReferences":[` + fill(maxBody, same(`{},`)) + `{}]`)},
@@ -78,15 +78,15 @@ func dearest() []request {
 }
 
 func object(metadata string) []byte {
-	return []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a",` + metadata + `}}`)
+	return []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"a",` + metadata + `}}`)
 }
 
 func configMap(data string) []byte {
-	return []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{` + data + `"z":"z"}}`)
+	return []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"a"},"data":{` + data + `"z":"z"}}`)
 }
 
 func pod(container string) []byte {
-	return []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i",` + container + `}]}}`)
+	return []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"a"},"spec":{"containers":[{"name":"c","image":"i",` + container + `}]}}`)
 }
 
 // lookOn sends each of the dearest requests four at a time and reads one object all the while.

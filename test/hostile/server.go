@@ -48,7 +48,7 @@ func startServer(ctx context.Context, binary string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary, "serve", "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
+	cmd := exec.Command(binary, "serve", "--log-level=error", "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
 	cmd.Stderr = os.Stderr
 	p, err := start(cmd)
 	if err != nil {
