@@ -19,5 +19,5 @@
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
 // Read: config.go, server.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go, health.go, listen.go,
-// loopback.go, then client/ and controller/.
+// conns.go, loopback.go, then client/ and controller/.
 package server

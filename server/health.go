@@ -95,8 +95,8 @@ func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Ha
 			ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 			err := c.check(ctx)
 			cancel()
+			s.noteHealth(c.name, err)
 			if err != nil {
-				s.clientLog.Warn("health check failed", zap.String("check", c.name), zap.Error(err))
 				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)
 				failed.WriteString(c.name + " ")
 				continue
@@ -147,6 +147,17 @@ func exclusions(query *request.Query, checks []healthCheck) (excluded map[string
 		quoted.WriteString(strconv.Quote(meta.Excerpt(name)))
 	}
 	return excluded, quoted.String()
+}
+
+// noteHealth logs the first failure of a check in a row. Anybody may ask for the others.
+func (s *Server) noteHealth(check string, err error) {
+	if err == nil {
+		s.failing.Delete(check)
+		return
+	}
+	if _, before := s.failing.LoadOrStore(check, nil); !before {
+		s.log.Log(severity(err), "health check failed", zap.String("check", check), zap.Error(err))
+	}
 }
 
 // maxUnknown is up to which length the report names more checks that do not exist, in bytes.

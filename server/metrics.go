@@ -139,9 +139,11 @@ func (s *Server) cacheHooks() cache.Hooks {
 			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects), zap.Duration("took", took))
 		},
 		LoadFailed: func(resource string, err error) {
-			log.Warn("load failed", zap.String("resource", resource), zap.Error(err))
+			log.Log(severity(err), "load failed", zap.String("resource", resource), zap.Error(err))
 		},
-		WatchFailed: func(err error) { log.Warn("the watch on the store ended; watching again", zap.Error(err)) },
+		WatchFailed: func(err error) {
+			log.Log(severity(err), "the watch on the store ended; watching again", zap.Error(err))
+		},
 		DecodeFailed: func(resource, key string, err error) {
 			log.Error("a stored object cannot be read", zap.String("resource", resource), zap.String("key", key), zap.Error(err))
 		},

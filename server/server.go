@@ -52,6 +52,7 @@ type Server struct {
 	loopback string // the token of client
 
 	postStart, preShutdown hooks
+	failing                sync.Map    // names of the health checks that failed when they were last made
 	used                   atomic.Bool // Run or Close has been called
 	stopping               atomic.Bool
 	ready                  chan struct{} // closed when all post-start hooks have run
@@ -132,7 +133,7 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	if s.cfg.CompactionInterval > 0 {
 		compactor := &storage.Compactor{Store: s.main.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
-			s.log.Warn("compaction failed; the next interval tries again", zap.Error(err))
+			s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
 		}}
 		s.Go(compactor.Run)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/kind"
@@ -104,6 +105,15 @@ func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
 			Dir: cfg.path("etcd"), Logger: warnings(cfg.Log),
 		})
 	}
+}
+
+// severity is the level at which to log the failure of something that is done again and again. While a store cannot be
+// reached it says so itself, once.
+func severity(err error) zapcore.Level {
+	if storage.KindOf(err) == storage.Unavailable {
+		return zap.DebugLevel
+	}
+	return zap.WarnLevel
 }
 
 // warnings returns log without what is below a warning: an etcd server has much to say.

@@ -24,11 +24,11 @@ const (
 
 	// At each beat all connections are looked at. One on which nothing has arrived for pokeAfter beats is provoked, and
 	// one that is silent for silentAfter is closed: so an etcd that hangs, or has a network in front that drops packets,
-	// is noticed within 10 s, patience included. (gRPC's own keepalive does not ask before 10 s have passed.) What
-	// counts is beats, not time: while this process is stopped itself, nobody else is late.
+	// is noticed within 10 s, patience and the beat that has begun included. (gRPC's own keepalive does not ask before
+	// 10 s have passed.) What counts is beats, not time: while this process is stopped itself, nobody else is late.
 	beat        = time.Second
 	pokeAfter   = 2
-	silentAfter = 8
+	silentAfter = 7
 )
 
 // errAway refuses a call before anything is sent.

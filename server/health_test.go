@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// ailing is a store that fails to tell its revision while err is set.
+type ailing struct {
+	storage.Store
+	err atomic.Pointer[error]
+}
+
+func (s *ailing) Revision(ctx context.Context) (storage.Revision, error) {
+	if err := s.err.Load(); err != nil {
+		return 0, *err
+	}
+	return s.Store.Revision(ctx)
+}
+
+// TestHealthLog asks for the health of an ailing server again and again: the log tells of it once, or not at all if the
+// store has told of it.
+func TestHealthLog(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	store := &ailing{Store: memory.New(memory.Config{})}
+	p := newInProcess(t, func(cfg *server.Config) { cfg.Store, cfg.Log = store, zap.New(core) })
+	probe := func(want, lines int) {
+		t.Helper()
+		for range 10 {
+			if code, body := p.do("GET", "/livez/etcd", ""); code != want {
+				t.Errorf("got %d %s, want %d", code, body, want)
+			}
+		}
+		if got := logs.FilterMessage("health check failed").Len(); got != lines {
+			t.Errorf("got %d lines in the log, want %d", got, lines)
+		}
+	}
+	probe(http.StatusOK, 0)
+	broken := errors.New("broken")
+	for round := range 2 {
+		store.err.Store(&broken)
+		probe(http.StatusInternalServerError, round+1)
+		store.err.Store(nil)
+		probe(http.StatusOK, round+1)
+	}
+	away := error(&storage.Error{Op: "revision", Kind: storage.Unavailable})
+	store.err.Store(&away)
+	probe(http.StatusInternalServerError, 2)
+}
