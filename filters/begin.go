@@ -24,7 +24,6 @@ type exchange struct {
 	attributes request.Attributes
 	auditID    [1]string     // the value of the Audit-ID header
 	place      *atomic.Int64 // counts the request among those in flight; nil while it has no place
-	authorized bool          // the request is one that its user may make
 }
 
 type exchangeKey struct{}

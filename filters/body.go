@@ -72,11 +72,14 @@ func (b *body) hurry() {
 // settle comes to an end with the body before the answer begins. If it does not, the deadline stays, and net/http, which
 // tries once more, closes the connection behind the answer.
 func (b *body) settle() {
-	if b.conn == nil || !b.http1 || b.done || b.expects && !b.begun {
+	if b.conn == nil || !b.http1 || b.done {
 		return
 	}
 	b.hurried = true // at the end of the body its deadline is taken off
 	b.limit(time.Now().Add(restTime))
+	if b.expects && !b.begun { // to read would be to ask for it
+		return
+	}
 	buf := rests.Get().(*[]byte)
 	defer rests.Put(buf)
 	for read := 0; !b.done && read < maxRest; {

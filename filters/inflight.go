@@ -108,7 +108,8 @@ func isHealth(info *request.Info) bool {
 }
 
 // refusals returns fail for the filters of a chain. What is refused before it has a place gets one for the time that
-// its answer takes. Without one there is no answer: the connection is cut, or of HTTP/2 the stream.
+// its answer takes, for a stranger by HTTP/2 until the client has let it come. Without one there is no answer: the
+// connection is cut, or of HTTP/2 the stream.
 func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		x := of(r)
@@ -122,5 +123,8 @@ func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 			}
 		}
 		fail(w, r, err)
+		if r.ProtoMajor == 2 && isStranger(x.info.User) {
+			_ = x.response.FlushError() // else net/http keeps the answer until it is read, but not the place
+		}
 	}
 }

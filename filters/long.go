@@ -36,7 +36,7 @@ func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter
 		lasting := d.lasting(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
-			x.authorized = true
+			x.response.authorized = true
 			if !long(&x.info) {
 				next.ServeHTTP(w, r)
 				return

@@ -140,7 +140,7 @@ func (m *Metrics) observe(x *exchange, l labels, returned bool) {
 			code = http.StatusInternalServerError
 		}
 	}
-	s := m.series(l, x.authorized && code < http.StatusBadRequest)
+	s := m.series(l, x.response.authorized && code < http.StatusBadRequest)
 	if aborted {
 		m.aborts.WithLabelValues(s.labels.values()[:6]...).Inc()
 	}

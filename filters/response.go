@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/coracle-project/coracle/router/request"
 )
 
 // strangerTime is how long a stranger may take to send a body, and to read an answer; and how long anybody may take to
@@ -21,16 +19,16 @@ const strangerTime = 10 * time.Second
 // less. A handler that streams sets deadlines of its own, or takes them off, and has them from then on.
 type response struct {
 	http.ResponseWriter
-	x        *exchange
-	info     *request.Info
-	begun    bool // the header has been sent
-	hijacked bool
-	refused  bool // what is sent is a filter's refusal
-	streams  bool // the handler has taken the deadlines off
+	x          *exchange
+	begun      bool // the header has been sent
+	hijacked   bool
+	authorized bool // the user may have the answer
+	refused    bool // the answer is a filter's
+	streams    bool // the handler has taken the deadlines off
 }
 
 func (w *response) start(under http.ResponseWriter, x *exchange) {
-	w.ResponseWriter, w.x, w.info = under, x, &x.info
+	w.ResponseWriter, w.x = under, x
 }
 
 // SetReadDeadline is for http.ResponseController. A handler that lifts the deadline reads for as long as it likes, before
@@ -47,7 +45,7 @@ func (w *response) begin() {
 		return
 	}
 	w.x.body.settle()
-	if w.refused || isStranger(w.info.User) {
+	if w.refused || isStranger(w.x.info.User) {
 		if conn, ok := w.ResponseWriter.(interface{ SetWriteDeadline(time.Time) error }); ok {
 			_ = conn.SetWriteDeadline(time.Now().Add(strangerTime))
 		}
@@ -62,9 +60,9 @@ func (w *response) WriteHeader(code int) {
 	}
 	if !w.begun {
 		w.begin()
-		w.info.Status = code
-		if len(w.info.Warnings) > 0 {
-			addWarnings(w.Header(), w.info.Warnings)
+		w.x.info.Status = code
+		if len(w.x.info.Warnings) > 0 {
+			addWarnings(w.Header(), w.x.info.Warnings)
 		}
 	}
 	w.ResponseWriter.WriteHeader(code)
@@ -75,7 +73,7 @@ func (w *response) Write(p []byte) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	n, err := w.ResponseWriter.Write(p)
-	w.info.Written += int64(n)
+	w.x.info.Written += int64(n)
 	return n, err
 }
 
@@ -85,7 +83,7 @@ func (w *response) WriteString(s string) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	n, err := io.WriteString(w.ResponseWriter, s)
-	w.info.Written += int64(n)
+	w.x.info.Written += int64(n)
 	return n, err
 }
 
@@ -105,8 +103,8 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.begun, w.hijacked = true, true
-		if w.info.Status == 0 {
-			w.info.Status = http.StatusSwitchingProtocols
+		if w.x.info.Status == 0 {
+			w.x.info.Status = http.StatusSwitchingProtocols
 		}
 	}
 	return conn, rw, err
@@ -117,8 +115,8 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // status returns the code that the client got or, if the handler returned without a word, will get.
 func (w *response) status() int {
-	if w.info.Status == 0 {
+	if w.x.info.Status == 0 {
 		return http.StatusOK
 	}
-	return w.info.Status
+	return w.x.info.Status
 }

@@ -93,7 +93,7 @@ type Config struct {
 	CORSOrigins []string
 
 	// MaxReads, MaxWrites and MaxWatches bound the requests being served at once; 0 means 400, 200 and 10,000, negative
-	// no bound.
+	// no bound. Anonymous requests have places of their own beside them, a quarter as many. Health needs none.
 	MaxReads, MaxWrites, MaxWatches int
 	// RequestTimeout bounds a request, default 1 min. MinWatch is the least time that a watch without timeoutSeconds
 	// lasts, default 30 min.

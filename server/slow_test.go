@@ -154,6 +154,53 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
+// TestUnneededBody does not wait for a body that nobody reads, whoever asks for what.
+func TestUnneededBody(t *testing.T) {
+	const soon = 3 * time.Second
+	overPipes(t, func(t *testing.T, p *pipes) {
+		for _, request := range []string{
+			"GET /version", "GET /openapi/v2", "GET /none", "POST /version", "GET /api/v1/watch", "GET /version?timeout=x", "DELETE /api/v1/none",
+			"POST /api/v1/namespaces/default/pods/p/exec", "GET /api/v1/none?watch=1", "PUT /api/v1/namespaces/default/pods/p/proxy",
+		} {
+			for _, more := range []string{
+				"Content-Length: 10\r\n\r\n", "Content-Length: 1000000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+				"Content-Length: 10\r\nAuthorization: Bearer nobody\r\n\r\n", "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n",
+			} {
+				c := p.dial(request + " HTTP/1.1\r\nHost: x\r\n" + more)
+				if answer, took := until(c); !strings.HasPrefix(answer, "HTTP/1.1 ") || strings.HasPrefix(answer, "HTTP/1.1 100") || took > soon {
+					t.Errorf("%s, %q: got %.40q and the end after %v, want both within %v", request, more, answer, took, soon)
+				}
+				c.Close()
+			}
+		}
+		// One that comes after all costs nobody the connection.
+		c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+		defer c.Close()
+		time.Sleep(time.Second)
+		r := bufio.NewReader(c)
+		for _, send := range []string{"0123456789", "GET /version HTTP/1.1\r\nHost: x\r\n\r\n"} {
+			io.WriteString(c, send)
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("after %q: got %v, %v", send, resp, err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// TestWatchWithBody does not take the end of the time for a body for the end of its client.
+func TestWatchWithBody(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		c := p.dial("GET /api/v1/namespaces?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+		defer c.Close()
+		if answer, took := until(c); !strings.HasSuffix(answer, "\r\n0\r\n\r\n") && took < 10*time.Minute {
+			t.Errorf("got the end after %v: %q", took, answer)
+		}
+	})
+}
+
 // TestSlowReader gives up on a client that does not read its answer.
 func TestSlowReader(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {

@@ -126,6 +126,32 @@ func TestContextDeadline(t *testing.T) {
 	}
 }
 
+// TestContextLift takes a deadline off, whether somebody has waited for it or not.
+func TestContextLift(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		parent, cancel := context.WithCancel(t.Context())
+		c := start(parent)
+		c.SetDeadline(time.Now().Add(-time.Second))
+		if early {
+			c.Done()
+		}
+		if got := c.Err(); !errors.Is(got, context.DeadlineExceeded) {
+			t.Errorf("before: got %v", got)
+		}
+		c.SetDeadline(time.Time{})
+		if _, ok := c.Deadline(); ok || c.Err() != nil {
+			t.Errorf("afterwards: a deadline: %v, error: %v", ok, c.Err())
+		}
+		done := c.Done()
+		cancel()
+		<-done
+		if got := c.Err(); !errors.Is(got, context.Canceled) {
+			t.Errorf("with its parent: got %v", got)
+		}
+		c.End()
+	}
+}
+
 // Children of a request's context must not cost a goroutine each.
 func TestContextChildren(t *testing.T) {
 	c := start(t.Context())
