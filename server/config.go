@@ -99,7 +99,7 @@ type Config struct {
 	// lasts, default 30 min.
 	RequestTimeout, MinWatch time.Duration
 	// ShutdownDelay is how long requests are still served after readiness has failed, default 0. ShutdownTimeout
-	// bounds the wait for running requests, default 1 min.
+	// bounds the wait for running requests, default RequestTimeout and 15 s.
 	ShutdownDelay, ShutdownTimeout time.Duration
 	// EventTTL is how long Events are kept, default 1 h.
 	EventTTL time.Duration
@@ -118,6 +118,10 @@ const (
 	AnyPort = -2
 
 	defaultPort = 6443
+
+	// shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
+	// writeGrace, to read the last answer.
+	shutdownGrace = writeGrace + 5*time.Second
 )
 
 // complete fills in defaults and returns everything that is wrong with the configuration.
@@ -128,7 +132,7 @@ func (c *Config) complete() error {
 	setDefault(&c.Authorization, AuthorizePrivileged)
 	setDefault(&c.RequestTimeout, time.Minute)
 	setDefault(&c.MinWatch, 30*time.Minute)
-	setDefault(&c.ShutdownTimeout, time.Minute)
+	setDefault(&c.ShutdownTimeout, c.RequestTimeout+shutdownGrace)
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	setDefault(&c.EventTTL, time.Hour)
 	setDefault(&c.SecurePort, defaultPort)

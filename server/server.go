@@ -30,8 +30,6 @@ import (
 type Server struct {
 	cfg Config
 	log *zap.Logger
-	// clientLog is for what clients cause.
-	clientLog *zap.Logger
 
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
@@ -83,14 +81,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s := &Server{
-		cfg:       cfg,
-		log:       cfg.Log,
-		clientLog: filters.LimitLog(cfg.Log),
-		Scheme:    scheme.New(),
-		Metrics:   prometheus.NewRegistry(),
-		drain:     filters.NewDrain(),
-		table:     newTable(cfg.EtcdPrefix + "/"),
-		ready:     make(chan struct{}),
+		cfg:     cfg,
+		log:     cfg.Log,
+		Scheme:  scheme.New(),
+		Metrics: prometheus.NewRegistry(),
+		drain:   filters.NewDrain(),
+		table:   newTable(cfg.EtcdPrefix + "/"),
+		ready:   make(chan struct{}),
 	}
 	s.listeners.conns = newConns(maxConns(maxFiles()), s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -238,7 +235,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.listen(); err != nil {
 		return errors.Join(err, s.listeners.close(ctx), s.Close())
 	}
-	failed := s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.clientLog)
+	failed := s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, filters.LimitLog(s.log))
 	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
 		if s.postStart.run(ctx, s, first(hookFailed)) {

@@ -23,7 +23,9 @@ type Query struct {
 	// Where the parameters end, each at the & before the next or at the end of raw; in many if there are more than few holds.
 	few  [fewParams]int32
 	many []int32
-	n    int
+	n    int32
+	// The first letters of all names, a bit each, so that most questions need no search.
+	heads uint32
 }
 
 // The queries that are refused.
@@ -49,7 +51,7 @@ func (q *Query) parse(raw string) error {
 	if err := checkEscapes(raw); err != nil {
 		return err
 	}
-	q.raw, q.n = raw, n
+	q.raw, q.n, q.heads = raw, int32(n), head(raw[0])
 	if n > fewParams {
 		q.many = make([]int32, n)
 	}
@@ -58,10 +60,21 @@ func (q *Query) parse(raw string) error {
 		if raw[i] == '&' {
 			ends[at] = int32(i)
 			at++
+			if i+1 < len(raw) {
+				q.heads |= head(raw[i+1])
+			}
 		}
 	}
 	ends[at] = int32(len(raw))
 	return nil
+}
+
+// head is the bit of a name that begins with c; what begins with an escape may be any.
+func head(c byte) uint32 {
+	if c == '%' || c == '+' {
+		return ^uint32(0)
+	}
+	return 1 << (c & 31)
 }
 
 func (q *Query) ends() []int32 {
@@ -136,6 +149,9 @@ func (q *Query) Empty() bool { return q.raw == "" }
 // values yields the values of a parameter, whose name must not be empty.
 func (q *Query) values(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
+		if q.heads&head(name[0]) == 0 {
+			return
+		}
 		start := 0
 		for _, end := range q.ends() {
 			if value, ok := valueOf(q.raw[start:end], name); ok && !yield(unescape(value)) {
