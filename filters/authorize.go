@@ -2,8 +2,8 @@ package filters
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
@@ -48,21 +48,31 @@ func Forbidden(a *request.Attributes, reason string) error {
 // markup makes text harmless for browsers that take it for HTML.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
+// forbiddenText is the message before its markup is made harmless.
 func forbiddenText(a *request.Attributes) string {
+	text := append(make([]byte, 0, 192), "User "...)
+	quote := func(before, s string) {
+		text = strconv.AppendQuote(append(text, before...), meta.Excerpt(s))
+	}
 	user := ""
 	if a.User != nil {
-		user = meta.Excerpt(a.User.Name)
+		user = a.User.Name
 	}
-	verb := meta.Excerpt(a.Verb)
+	quote("", user)
+	text = append(append(text, " cannot "...), meta.Excerpt(a.Verb)...)
 	if !a.IsResource {
-		return fmt.Sprintf("User %q cannot %s path %q", user, verb, meta.Excerpt(a.Path))
+		quote(" path ", a.Path)
+		return string(text)
 	}
-	resource, group := meta.Excerpt(a.Resource), meta.Excerpt(a.Group)
+	resource := meta.Excerpt(a.Resource)
 	if a.Subresource != "" {
 		resource += "/" + meta.Excerpt(a.Subresource)
 	}
-	if a.Namespace != "" {
-		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", user, verb, resource, group, meta.Excerpt(a.Namespace))
+	text = strconv.AppendQuote(append(text, " resource "...), resource)
+	quote(" in API group ", a.Group)
+	if a.Namespace == "" {
+		return string(append(text, " at the cluster scope"...))
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", user, verb, resource, group)
+	quote(" in the namespace ", a.Namespace)
+	return string(text)
 }

@@ -74,18 +74,24 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	if roots == nil {
 		return nil, nil
 	}
-	leaf, now := r.TLS.PeerCertificates[0], a.now()
+	return a.owner(r.TLS, roots)
+}
+
+// owner returns the owner of the certificate that was shown on a connection. It stands apart for the stack that it needs
+// and most requests do not.
+func (a *X509) owner(conn *tls.ConnectionState, roots *x509.CertPool) (*request.User, error) {
+	leaf, now := conn.PeerCertificates[0], a.now()
 	a.mu.RLock()
 	v, ok := a.mu.verified[string(leaf.Raw)]
 	a.mu.RUnlock()
 	if ok && v.roots == roots && now.Before(v.until) {
 		return v.user, nil
 	}
-	if err := a.failure(r.TLS, roots, now); err != nil {
+	if err := a.failure(conn, roots, now); err != nil {
 		return nil, err
 	}
-	if err := verify(r.TLS.PeerCertificates, roots, now); err != nil {
-		a.remember(r.TLS, failed{err: err, roots: roots, until: now.Add(verifiedFor)})
+	if err := verify(conn.PeerCertificates, roots, now); err != nil {
+		a.remember(conn, failed{err: err, roots: roots, until: now.Add(verifiedFor)})
 		return nil, err
 	}
 	if leaf.Subject.CommonName == "" {

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	gojson "github.com/goccy/go-json"
+
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // This is the only file that imports goccy/go-json. It writes JSON only: its decoder matches names in any case and is
@@ -14,6 +16,14 @@ import (
 // AppendJSON appends v as compact JSON, without a newline, as encoding/json would write it: fields in the order of
 // declaration, map keys sorted, HTML characters escaped. It is the form in which objects are stored.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
+	if status, ok := v.(*meta.Status); ok && status != nil {
+		return appendStatus(dst, status)
+	}
+	return appendAny(dst, v)
+}
+
+// appendAny is AppendJSON of a type of which nothing more is known.
+func appendAny(dst []byte, v any) ([]byte, error) {
 	out, err := gojson.Marshal(v)
 	if err != nil {
 		return dst, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,32 +71,54 @@ func (p *plan) one(ctx context.Context, q *request, proto protocol, coracle *pro
 	return ratio, nil
 }
 
+// strangers is how many send at once, each on a connection of its own.
+const strangers = 8
+
 // cost is the processor time that the server takes for each q.
 func (p *plan) cost(ctx context.Context, q *request, proto protocol, server *process) (time.Duration, error) {
-	s := newSender(server, proto)
-	defer s.close()
-	if _, err := s.send(ctx, q); err != nil { // the connection, and what is made once
-		return 0, err
+	senders := make([]*sender, strangers)
+	for i := range senders {
+		senders[i] = newSender(server, proto)
+		defer senders[i].close()
+		if _, err := senders[i].send(ctx, q); err != nil { // the connection, and what is made once
+			return 0, err
+		}
 	}
 	before, err := server.cpu()
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for end := time.Now().Add(p.duration); n < 10 || time.Now().Before(end); n++ {
-		if _, err := s.send(ctx, q); err != nil {
-			return 0, err
-		}
+	var sent atomic.Int64
+	var sending sync.WaitGroup
+	failed := make(chan error, strangers)
+	end := time.Now().Add(p.duration)
+	for _, s := range senders {
+		sending.Go(func() {
+			for n := 0; n < 2 || time.Now().Before(end); n++ {
+				if _, err := s.send(ctx, q); err != nil {
+					failed <- err
+					return
+				}
+				sent.Add(1)
+			}
+		})
 	}
+	sending.Wait()
 	after, err := server.cpu()
-	if err == nil && after == before {
-		err = errors.New("the server's processor time does not grow")
+	switch {
+	case err != nil:
+		return 0, err
+	case len(failed) > 0:
+		return 0, <-failed
+	case after == before:
+		return 0, errors.New("the server's processor time does not grow")
 	}
-	return (after - before) / time.Duration(n), err
+	return (after - before) / time.Duration(sent.Load()), nil
 }
 
-// unsaid reports whether the client did not send a request because the server has told it, as HTTP/2 servers do, that it
-// would refuse a header so long.
+// unsaid reports whether a request came to nothing because of its long header: the client does not send what the server has
+// told it, as HTTP/2 servers do, that it would refuse, or the server closes the connection on it.
 func unsaid(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "request header list larger than peer's advertised limit")
+	return err != nil && (strings.Contains(err.Error(), "request header list larger than peer's advertised limit") ||
+		strings.Contains(err.Error(), "server sent GOAWAY"))
 }

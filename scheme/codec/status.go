@@ -1,0 +1,136 @@
+package codec
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// appendStatus is AppendJSON of a Status. It is written by hand because refusals are what strangers can have as often as
+// they like: the encoder for all types needs more stack than the goroutine of a request has, and growing that costs more
+// than the rest of the answer.
+func appendStatus(dst []byte, s *meta.Status) ([]byte, error) {
+	if s.ListMeta != (meta.ListMeta{}) {
+		return appendAny(dst, s)
+	}
+	o := objectWriter{dst: append(dst, '{')}
+	o.text("kind", s.Kind)
+	o.text("apiVersion", s.APIVersion)
+	o.name("metadata")
+	o.dst = append(o.dst, '{', '}')
+	o.text("status", s.Status)
+	o.text("message", s.Message)
+	o.text("reason", string(s.Reason))
+	if s.Details != nil {
+		o.name("details")
+		o.details(s.Details)
+	}
+	o.number("code", s.Code)
+	return append(o.dst, '}'), nil
+}
+
+// objectWriter appends the members of objects that are not empty.
+type objectWriter struct {
+	dst []byte
+}
+
+func (o *objectWriter) details(d *meta.StatusDetails) {
+	o.dst = append(o.dst, '{')
+	o.text("name", d.Name)
+	o.text("group", d.Group)
+	o.text("kind", d.Kind)
+	o.text("uid", string(d.UID))
+	if len(d.Causes) > 0 {
+		o.name("causes")
+		o.dst = append(o.dst, '[')
+		for i := range d.Causes {
+			if i > 0 {
+				o.dst = append(o.dst, ',')
+			}
+			o.cause(&d.Causes[i])
+		}
+		o.dst = append(o.dst, ']')
+	}
+	o.number("retryAfterSeconds", d.RetryAfterSeconds)
+	o.dst = append(o.dst, '}')
+}
+
+func (o *objectWriter) cause(c *meta.StatusCause) {
+	o.dst = append(o.dst, '{')
+	o.text("reason", string(c.Type))
+	o.text("message", c.Message)
+	o.text("field", c.Field)
+	o.dst = append(o.dst, '}')
+}
+
+func (o *objectWriter) name(name string) {
+	if o.dst[len(o.dst)-1] != '{' {
+		o.dst = append(o.dst, ',')
+	}
+	o.dst = append(o.dst, '"')
+	o.dst = append(o.dst, name...)
+	o.dst = append(o.dst, '"', ':')
+}
+
+func (o *objectWriter) text(name, value string) {
+	if value != "" {
+		o.name(name)
+		o.dst = appendText(o.dst, value)
+	}
+}
+
+func (o *objectWriter) number(name string, value int32) {
+	if value != 0 {
+		o.name(name)
+		o.dst = strconv.AppendInt(o.dst, int64(value), 10)
+	}
+}
+
+// appendText appends s as a JSON string, with the escapes of encoding/json.
+func appendText(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	plain := 0 // from here on s stands as it is
+	for i := 0; i < len(s); {
+		c, n := rune(s[i]), 1
+		if c >= utf8.RuneSelf {
+			c, n = utf8.DecodeRuneInString(s[i:])
+		}
+		if invalid := c == utf8.RuneError && n == 1; invalid || escaped(c) {
+			dst = appendEscape(append(dst, s[plain:i]...), c)
+			plain = i + n
+		}
+		i += n
+	}
+	dst = append(dst, s[plain:]...)
+	return append(dst, '"')
+}
+
+// escaped reports whether c does not stand for itself in a JSON string: because it may not, or because readers could take
+// it for HTML or for the end of a line of JavaScript.
+func escaped(c rune) bool {
+	switch c {
+	case '"', '\\', '<', '>', '&', '\u2028', '\u2029':
+		return true
+	}
+	return c < ' '
+}
+
+func appendEscape(dst []byte, c rune) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', byte(c))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
+}
