@@ -3,8 +3,8 @@
 //
 // Decoding, patching, walking trees and making lists take a time that the client decides on: by the size of a body, or by
 // what it asks for. Such work carries a Meter and reports its steps to it. Every Interval of them the Meter looks at the
-// context of the request; once that has ended, or the budget is spent, each further Step fails, and the work has to
-// return. A step is about a nanosecond of work: a byte read, a node of a tree visited, two elements compared.
+// context of the request and lets others run; once that has ended, or the budget is spent, each further Step fails, and the
+// work has to return. A step is about a nanosecond of work: a byte read, a node of a tree visited, two elements compared.
 //
 // The error stays: work in the middle of a recursion may return anything and leave it to its entry point to ask Err.
 //
@@ -15,6 +15,7 @@ package meter
 import (
 	"context"
 	"errors"
+	"runtime"
 )
 
 // Interval is how many steps are taken between two looks at the context, but for one Step that is longer by itself.
@@ -67,7 +68,8 @@ func (m *Meter) Err() error {
 	return m.err
 }
 
-// look settles the steps beyond room with the budget and asks the context.
+// look settles the steps beyond room with the budget and asks the context. Then whoever else has something to do goes
+// first: beside work that takes seconds, a request that takes microseconds need not wait until the runtime steps in.
 func (m *Meter) look() error {
 	over := -m.room
 	m.room = 0
@@ -79,6 +81,7 @@ func (m *Meter) look() error {
 		m.err = m.ctx.Err()
 		m.room = min(Interval, m.left-over)
 		m.left -= over + m.room
+		runtime.Gosched()
 	}
 	if m.err != nil {
 		m.room = 0

@@ -16,12 +16,12 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
 	}
-	ops, err := operations(patch)
+	ops, n, err := operations(patch)
 	if err != nil {
 		return nil, err
 	}
-	if len(ops) > maxOperations {
-		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(ops))}
+	if n > maxOperations {
+		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, n)}
 	}
 	root := &node{raw: trim(doc)}
 	if !root.openAt(startDepth(len(doc)), m) {
@@ -47,47 +47,53 @@ type operation struct {
 	value          []byte // as written, null included; nil if absent
 }
 
-// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp.
-func operations(patch []byte) ([]operation, error) {
+// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp. It
+// returns how many there are, and no more than maxOperations of them.
+func operations(patch []byte) (ops []operation, n int, err error) {
 	refuse := func(value []byte, into string) error {
 		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
 	}
 	syntax, number := check(patch)
 	if syntax != nil {
-		return nil, malformed("error decoding patch: " + syntax.Error())
+		return nil, 0, malformed("error decoding patch: " + syntax.Error())
 	}
 	patch = trim(patch)
 	if isNull(patch) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	items, ok := elements(patch, 0, nil)
 	if !ok {
-		return nil, refuse(patch, "value of type []handlers.jsonPatchOp")
+		return nil, 0, refuse(patch, "value of type []handlers.jsonPatchOp")
 	}
-	ops := make([]operation, len(items))
+	ops = make([]operation, min(len(items), maxOperations))
+	var beyond operation
 	var space [inline]member
 	for i, item := range items {
 		if isNull(item) {
 			continue
 		}
+		op := &beyond
+		if i < len(ops) {
+			op = &ops[i]
+		}
 		ms, ok := fields(item, 1, space[:0])
 		if !ok {
-			return nil, refuse(item, "value of type handlers.jsonPatchOp")
+			return nil, 0, refuse(item, "value of type handlers.jsonPatchOp")
 		}
 		for _, m := range ms {
 			var target *[]byte
 			switch string(m.key) {
 			case "op":
-				target = &ops[i].op
+				target = &op.op
 			case "path":
-				target = &ops[i].path
+				target = &op.path
 			case "from":
-				target = &ops[i].from
+				target = &op.from
 			case "value":
-				ops[i].value = m.value
+				op.value = m.value
 				if number != nil && m.traits&huge != 0 {
 					if _, err := check(m.value); err != nil {
-						return nil, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
+						return nil, 0, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
 					}
 				}
 				continue
@@ -100,11 +106,11 @@ func operations(patch []byte) ([]operation, error) {
 			case isNull(m.value):
 				*target = nil
 			default:
-				return nil, refuse(m.value, "struct field jsonPatchOp."+string(m.key)+" of type string")
+				return nil, 0, refuse(m.value, "struct field jsonPatchOp."+string(m.key)+" of type string")
 			}
 		}
 	}
-	return ops, nil
+	return ops, len(items), nil
 }
 
 // node is a value of the document. It stays raw until an operation looks into it; then it is a map or a list whose
