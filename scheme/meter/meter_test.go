@@ -3,6 +3,8 @@ package meter
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -65,5 +67,27 @@ func TestNone(t *testing.T) {
 	}
 	if err := For(ended, Interval).Step(1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a large input: got %v, want that the context has ended", err)
+	}
+}
+
+// At each look, others may go first. (The runtime keeps two queues, so one look may not be enough for a single goroutine.)
+func TestOthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m := New(t.Context())
+	for range 100 {
+		var ran atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			ran.Store(true)
+			close(done)
+		}()
+		looks := 0
+		for ; looks < 10 && !ran.Load(); looks++ {
+			m.Step(Interval + 1)
+		}
+		if !ran.Load() {
+			t.Fatalf("a goroutine that was ready has not run after %d looks", looks)
+		}
+		<-done
 	}
 }
