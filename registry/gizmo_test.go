@@ -135,7 +135,7 @@ func (k *kit) shows(s *registry.Store, enc request.Encoded, version string) stri
 	if err != nil {
 		k.tb.Fatalf("Encode(%s): %v", version, err)
 	}
-	v, _, err := codec.DecodeTree(data, false)
+	v, _, err := codec.DecodeTree(data, false, nil)
 	if err != nil {
 		k.tb.Fatalf("%v in %s", err, data)
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -20,13 +22,16 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	if err != nil {
 		return nil, err
 	}
+	if sel.judge != nil || !sel.labels.Empty() {
+		sel.meter = meter.New(ctx)
+	}
 	opts, err := s.listOptions(req, &sel)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.objects.List(ctx, *opts)
 	if err == nil {
-		err = sel.judge.failed()
+		err = cmp.Or(sel.judge.failed(), sel.meter.Err())
 	}
 	if err != nil {
 		if req.Continue != "" && errors.Is(err, storage.Compacted) {

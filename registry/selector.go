@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
@@ -24,6 +25,7 @@ type selector struct {
 	group cache.Pair
 
 	judge *judge // of fields; nil without any
+	meter *meter.Meter
 }
 
 // judge matches the fields of objects as one version shows them. It belongs to one request.
@@ -105,16 +107,20 @@ func declared(fields []FieldValue, version *kind.Version, label string) FieldVal
 	return FieldValue{}
 }
 
-// match returns the function that the cache filters with, nil for all objects.
+// stepsPerRequirement is how many steps it takes to hold a requirement against an object.
+const stepsPerRequirement = 16
+
+// match returns the function that the cache filters with, nil for all objects. Nothing matches once the Meter has ended.
 func (sel *selector) match() func(*cache.Object) bool {
-	labels, j := sel.labels, sel.judge
+	labels, j, m := sel.labels, sel.judge, sel.meter
+	steps := stepsPerRequirement * (len(labels) + len(sel.fields))
 	switch { // pointers, because a slice in an interface would be allocated for each object
 	case labels.Empty() && j == nil:
 		return nil
 	case j == nil:
-		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) }
+		return func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) }
 	default:
-		return func(o *cache.Object) bool { return labels.Matches(&o.Labels) && j.matches(o) }
+		return func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) && j.matches(o) }
 	}
 }
 

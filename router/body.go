@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // The values of the fieldValidation parameter.
@@ -85,9 +86,13 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	if err != nil {
 		return nil, err
 	}
+	m := meter.For(r.Context(), len(body))
 	decoded, err := e.res.Type.Decode(codec.DecodeRequest{
-		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true,
+		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m,
 	})
+	if over := m.Err(); over != nil {
+		return nil, over
+	}
 	if err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}

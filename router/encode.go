@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // maxPooled is the largest buffer kept for the next request, in bytes. flushAt is when a list is written out.
@@ -50,6 +51,9 @@ func (e *endpoint) formOf(media codec.Media) uint32 {
 	return e.res.Encoder.FormOf(e.gv.Version, media)
 }
 
+// stepsPerObject is how many steps it takes to find the form of an object, beside making it.
+const stepsPerObject = 256
+
 // form is encoded for many objects, one after the other. It saves what that does anew for each: finding the number of
 // the form, and a closure.
 type form struct {
@@ -86,16 +90,21 @@ func (f *form) encode() ([]byte, error) {
 }
 
 // made makes the form of those objects of a list that are not stored in it, in their places; nil if all are. The error is
-// that of the first that does not have it: an object that cannot be shown fails the list as a whole.
+// that of the first that does not have it: an object that cannot be shown fails the list as a whole. So does the end of the
+// request.
 func (f *form) made(list *request.List) ([][]byte, error) {
 	var out [][]byte
+	var m *meter.Meter
 	i := 0
 	for enc := range list.Items {
-		if _, form := enc.Stored(); form != f.id {
+		if data, form := enc.Stored(); form != f.id {
 			if out == nil {
-				out = make([][]byte, list.Len)
+				out, m = make([][]byte, list.Len), meter.New(f.ctx)
 			}
-			var err error
+			err := m.Step(stepsPerObject + len(data))
+			if err != nil {
+				return nil, err
+			}
 			if out[i], err = f.of(enc); err != nil {
 				return nil, err
 			}

@@ -34,6 +34,9 @@ type fake struct {
 	create  *meta.CreateOptions
 	write   *request.Write
 	body    meta.Object
+	// contended: the object changes after each try of an update, of which tries counts.
+	contended bool
+	tries     int
 }
 
 func (f *fake) note(format string, args ...any) {
@@ -93,6 +96,9 @@ func (f *fake) first() (request.Encoded, error) {
 func (f *fake) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
 	f.note("update %s/%s", req.Namespace, req.Name)
 	obj, err := req.Change(ctx, request.Current{Encoded: f.objects[0]})
+	for f.tries = 1; f.contended && err == nil; f.tries++ {
+		obj, err = req.Change(ctx, request.Current{Encoded: f.objects[0]})
+	}
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,8 +1,10 @@
 package router
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -38,26 +40,43 @@ func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *reque
 		return e.writeTable(w, r, http.StatusOK, list.Items, lm, media)
 	case media.Type == codec.Protobuf:
 		return e.writeProtoList(w, r, list, lm, media)
-	case media.Type == codec.YAML || media.Pretty:
-		return e.writeListWhole(w, r, list, lm, media)
 	}
 	made, err := e.items(r.Context(), list, media)
 	if err != nil {
 		return err
 	}
+	if media.Type == codec.YAML {
+		return e.writeYAMLList(w, r, list, made, lm, media)
+	}
 	w.Header()["Content-Type"] = contentTypes[codec.JSON]
 	w.WriteHeader(http.StatusOK)
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
-	err = e.appendList(buf, list, made, lm, media, func(b []byte) ([]byte, error) {
+	flush := func(b []byte) ([]byte, error) {
 		_, err := w.Write(b)
 		return b[:0], err
-	})
-	if err == nil {
-		*buf = append(*buf, '\n')
-		_, err = w.Write(*buf)
+	}
+	if media.Pretty {
+		flush = indented(w)
+	}
+	if err = e.appendList(buf, list, made, lm, media, flush); err == nil {
+		if !media.Pretty {
+			*buf = append(*buf, '\n')
+		}
+		_, err = flush(*buf)
 	}
 	return abort(err)
+}
+
+// indented returns what writes JSON out indented, part by part.
+func indented(w http.ResponseWriter) func(b []byte) ([]byte, error) {
+	var indenter codec.Indenter
+	var out []byte
+	return func(b []byte) ([]byte, error) {
+		out = indenter.Append(out[:0], b)
+		_, err := w.Write(out)
+		return b[:0], err
+	}
 }
 
 // abort ends an answer that has begun and cannot be finished: the connection is cut, so that the client does not
@@ -80,29 +99,15 @@ func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Me
 // appendList appends the list's JSON to *buf, calling flush when it has grown large. made are the items that are not as
 // they are stored.
 func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
-	kind := e.res.Kind.GroupVersion().WithKind(e.listKind)
-	cut := !e.res.KeepItemKind
-	if media.As == codec.AsPartialList {
-		kind = meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}
-		cut = false
-	}
+	kind, cut := e.listShown(media)
 	*buf = appendListHead((*buf)[:0], kind, lm, e.res.KeepItemKind)
 	i := 0
 	for enc := range list.Items {
 		if i > 0 {
 			*buf = append(*buf, ',')
 		}
-		data, _ := enc.Stored()
-		head := enc.Head()
-		if made != nil && made[i] != nil {
-			data, head = made[i], len(e.itemDoc)
-		}
+		*buf = e.appendItem(*buf, enc, made, i, cut)
 		i++
-		if cut {
-			*buf = append(append(*buf, '{'), data[head:]...)
-		} else {
-			*buf = append(*buf, data...)
-		}
 		if len(*buf) >= flushAt {
 			var err error
 			if *buf, err = flush(*buf); err != nil {
@@ -112,6 +117,27 @@ func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm
 	}
 	*buf = append(*buf, "]}"...)
 	return nil
+}
+
+// listShown is what a list calls itself, and whether it shows its items without their kind.
+func (e *endpoint) listShown(media codec.Media) (kind meta.GroupVersionKind, cut bool) {
+	if media.As == codec.AsPartialList {
+		return meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}, false
+	}
+	return e.res.Kind.GroupVersion().WithKind(e.listKind), !e.res.KeepItemKind
+}
+
+// appendItem appends the i-th item of a list. cut says that lists of the kind show it without its own kind.
+func (e *endpoint) appendItem(dst []byte, enc request.Encoded, made [][]byte, i int, cut bool) []byte {
+	data, _ := enc.Stored()
+	head := enc.Head()
+	if made != nil && made[i] != nil {
+		data, head = made[i], len(e.itemDoc)
+	}
+	if cut {
+		return append(append(dst, '{'), data[head:]...)
+	}
+	return append(dst, data...)
 }
 
 // asItem is the kind of an item in a list of the kind as.
@@ -149,35 +175,46 @@ func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, cust
 	return append(b, `},"items":[`...)
 }
 
-// writeListWhole writes forms that need the entire list at once: YAML and indented JSON.
-func (e *endpoint) writeListWhole(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
-	made, err := e.items(r.Context(), list, media)
+// noItems is what YAML says of the items of an empty list.
+const noItems = "items: []\n"
+
+// writeYAMLList writes a list as YAML, item by item: the elements of a list stand at the left margin, as they would alone.
+func (e *endpoint) writeYAMLList(w http.ResponseWriter, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media) error {
+	kind, cut := e.listShown(media)
+	empty, err := codec.AppendYAML(nil, append(appendListHead(nil, kind, lm, e.res.KeepItemKind), "]}"...))
 	if err != nil {
 		return err
 	}
-	var body []byte
-	if err := e.appendList(&body, list, made, lm, media, func(b []byte) ([]byte, error) { return b, nil }); err != nil {
-		return err
+	if list.Len == 0 {
+		writeBody(w, http.StatusOK, codec.YAML, empty)
+		return nil
 	}
-	var out []byte
-	if media.Type == codec.YAML {
-		out, err = codec.AppendYAML(nil, body)
-	} else {
-		out = codec.AppendIndent(nil, body)
+	before, after, _ := bytes.Cut(empty, []byte(noItems))
+	w.Header()["Content-Type"] = contentTypes[codec.YAML]
+	w.WriteHeader(http.StatusOK)
+	out := append(slices.Clip(before), "items:\n"...)
+	var item []byte
+	i := 0
+	for enc := range list.Items {
+		item = append(e.appendItem(append(item[:0], '['), enc, made, i, cut), ']')
+		i++
+		if out, err = codec.AppendYAML(out, item); err != nil {
+			return abort(err)
+		}
+		if len(out) >= flushAt {
+			if _, err := w.Write(out); err != nil {
+				return abort(err)
+			}
+			out = out[:0]
+		}
 	}
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, media.Type, out)
-	return nil
+	_, err = w.Write(append(out, after...))
+	return abort(err)
 }
 
 // writeProtoList writes a protobuf list: sizes come before contents, so the items are encoded (or found) first.
 func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
-	kind := e.res.Kind.GroupVersion().WithKind(e.listKind)
-	if media.As == codec.AsPartialList {
-		kind = meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}
-	}
+	kind, _ := e.listShown(media)
 	form := e.form(r.Context(), codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
 	messages, err := form.made(list)
 	if err != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/patch"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -22,7 +24,8 @@ const (
 	strategicPatch = "application/strategic-merge-patch+json"
 )
 
-// patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile.
+// patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile, within
+// one budget.
 type patcher struct {
 	e          *endpoint
 	info       *request.Info
@@ -30,6 +33,8 @@ type patcher struct {
 	body       []byte
 	validation string
 	typ        *typeinfo.Type
+	meter      *meter.Meter
+	slips      []string // what field validation has to say about the patch itself
 }
 
 // patch changes an object by a patch in its served version.
@@ -59,7 +64,10 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, false)); err != nil {
 		return err
 	}
-	pt := &patcher{e: e, info: info, form: form, body: body, validation: opts.FieldValidation, typ: typ}
+	pt := &patcher{
+		e: e, info: info, form: form, body: body, validation: opts.FieldValidation, typ: typ,
+		meter: meter.WithBudget(r.Context(), patch.MaxWork),
+	}
 	req := e.write(r, info, &meta.UpdateOptions{ // to everybody behind, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,
 	})
@@ -97,16 +105,19 @@ func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, 
 	var patched []byte
 	switch p.form {
 	case jsonPatch:
-		patched, err = patch.JSON(doc, p.body)
+		patched, err = patch.JSON(doc, p.body, p.meter)
 	case mergePatch:
-		patched, err = patch.Merge(doc, p.body)
+		patched, err = patch.Merge(doc, p.body, p.meter)
 	default:
-		patched, err = patch.Strategic(doc, p.body, p.typ)
+		patched, err = patch.Strategic(doc, p.body, p.typ, p.meter)
 	}
 	if err != nil {
 		return nil, patchError(err)
 	}
 	decoded, err := p.decode(patched)
+	if over := p.meter.Err(); over != nil {
+		return nil, patchError(over)
+	}
 	if err != nil {
 		return nil, p.invalid(doc, patched, err)
 	}
@@ -119,7 +130,7 @@ func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, 
 
 // decode turns the result into an object. Field validation is told of the patch's own slips first.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
-	req := codec.DecodeRequest{Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true}
+	req := codec.DecodeRequest{Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter}
 	if p.form == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
 		req.As = p.e.res.Kind
 	}
@@ -133,7 +144,7 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 		return decoded, err
 	}
 	if req.Strict {
-		decoded.Strict = append(p.slips(), decoded.Strict...)
+		decoded.Strict = slices.Concat(p.findSlips(), decoded.Strict)
 	}
 	if err := p.e.reportStrict(p.info, decoded.Strict, p.validation); err != nil {
 		return decoded, err
@@ -144,12 +155,16 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	return decoded, nil
 }
 
-// slips are the unknown and repeated fields of the patch itself.
-func (p *patcher) slips() []string {
-	if p.form == jsonPatch {
-		return patch.CheckJSON(p.body)
+// findSlips returns the unknown and repeated fields of the patch itself.
+func (p *patcher) findSlips() []string {
+	switch {
+	case p.slips != nil:
+	case p.form == jsonPatch:
+		p.slips = append([]string{}, patch.CheckJSON(p.body, p.meter)...)
+	default:
+		p.slips = append([]string{}, patch.CheckMerge(p.body, p.meter)...)
 	}
-	return patch.CheckMerge(p.body)
+	return p.slips
 }
 
 // invalid is the answer to a patch whose result is no object of the kind: a 422 that names no kind and shows the
@@ -157,7 +172,7 @@ func (p *patcher) slips() []string {
 func (p *patcher) invalid(doc, patched []byte, err error) error {
 	shown := string(patched)
 	if p.form == strategicPatch {
-		shown = patch.StrategicText(doc, p.body, p.typ)
+		shown = patch.StrategicText(doc, p.body, p.typ, p.meter)
 	}
 	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})
 }
@@ -165,8 +180,11 @@ func (p *patcher) invalid(doc, patched []byte, err error) error {
 // patchError turns an error of package patch into its Status.
 func patchError(err error) error {
 	var e *patch.Error
-	if !errors.As(err, &e) {
-		return meta.NewBadRequest(err.Error())
+	switch {
+	case errors.Is(err, meter.ErrSpent):
+		return meta.NewRequestEntityTooLarge("the patch takes too much work")
+	case !errors.As(err, &e): // the request has ended
+		return err
 	}
 	switch e.Kind {
 	case patch.Malformed:

@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // writeTable answers with objects as the rows of a Table.
@@ -30,8 +31,12 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
 	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
 	whole, partial := e.form(ctx, codec.Media{}), e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
-	now := e.cfg.Now()
+	now, m := e.cfg.Now(), meter.New(ctx)
 	for enc := range objects {
+		data, _ := enc.Stored()
+		if err := m.Step(stepsPerObject + len(data)); err != nil {
+			return nil, err
+		}
 		cells, conditions, err := e.res.Tabler.Row(ctx, enc, now)
 		if err != nil {
 			return nil, err

@@ -74,7 +74,7 @@ func ReadKubeconfig(path string) (Target, error) {
 }
 
 func parseKubeconfig(data []byte, folder string) (Target, error) {
-	text, _, err := codec.YAMLToJSON(data, false)
+	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {
 		if !strings.HasPrefix(err.Error(), "yaml: line ") { // others quote what stands in the file
 			err = errors.New("the file is no YAML object")

@@ -21,9 +21,10 @@ const (
 	maxStrictText = 4 << 20
 )
 
-// maxMemory bounds the memory, in bytes, that the elements of lists and maps may take: an element as short as {} can
-// stand for a struct of hundreds of bytes.
-const maxMemory = 256 << 20
+// maxMemory bounds the memory, in bytes, that the elements of lists and maps may take, with all that growing lists leave
+// behind: an element as short as {} can stand for a struct of hundreds of bytes. Lists of valid elements that fit a body
+// stay below it.
+const maxMemory = 128 << 20
 
 var errMemory = errors.New("the lists of the object are too long")
 

@@ -273,8 +273,8 @@ func FuzzTree(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, _, err := DecodeTree(body, true)
-		loose, _, looseErr := DecodeTree(body, false)
+		got, _, err := DecodeTree(body, true, nil)
+		loose, _, looseErr := DecodeTree(body, false, nil)
 		if errText(err) != errText(looseErr) || err == nil && !reflect.DeepEqual(got, loose) {
 			t.Fatalf("DecodeTree(%q): strict %v, %v; loose %v, %v", body, got, err, loose, looseErr)
 		}
@@ -333,7 +333,7 @@ func TestDecodeMemory(t *testing.T) {
 func TestStrictText(t *testing.T) {
 	key := strings.Repeat("k", 1<<20)
 	body := `{"` + key + `":{` + strings.Repeat(`"a":1,"b":1,`, 100_000) + `"c":1}}`
-	_, found, err := DecodeTree([]byte(body), true)
+	_, found, err := DecodeTree([]byte(body), true, nil)
 	if want := fmt.Sprintf("duplicate field %q", field.Cut(key, field.MaxText)); err != nil || len(found) == 0 || found[0] != want {
 		t.Fatalf("DecodeTree: %d messages, error %v", len(found), err)
 	}

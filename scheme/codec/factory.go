@@ -5,7 +5,8 @@
 //   - decoding accepts what kube-apiserver accepts and words errors as it does: field names are case-sensitive,
 //     unknown and repeated fields are found with their paths, syntax and type errors read as encoding/json's;
 //   - encoding gives the bytes that encoding/json would give, kind and apiVersion first;
-//   - input of any kind ends in a value or an error: depth, alias expansion and the memory of lists are bounded;
+//   - input of any kind ends in a value or an error: depth, alias expansion and the memory of lists are bounded, and
+//     decoding ends soon after its Meter has;
 //   - decoded objects share no memory with the input, unless the caller says that the input never changes.
 //
 // A Factory and everything it returns are safe for concurrent use; a Peek result belongs to its caller.
@@ -23,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -58,6 +60,8 @@ type DecodeRequest struct {
 	Strict bool
 	// Shared says that Data will never change, so that the object may refer to it instead of copying it.
 	Shared bool
+	// Meter counts the bytes that are decoded. When it ends, its error is returned. It may be nil.
+	Meter *meter.Meter
 }
 
 // Decoded is a decoded object.

@@ -36,40 +36,52 @@ func appendAny(dst []byte, v any) ([]byte, error) {
 
 // AppendIndent appends the well-formed JSON in src, indented by two spaces as encoding/json does, without a newline.
 func AppendIndent(dst, src []byte) []byte {
-	depth := 0
-	newline := func() {
-		dst = append(dst, '\n')
-		for range depth {
-			dst = append(dst, "  "...)
-		}
+	var n Indenter
+	return n.Append(dst, src)
+}
+
+// Indenter indents JSON that comes in parts, as AppendIndent does.
+type Indenter struct {
+	depth int
+	open  bool // a bracket was opened and nothing came after it
+}
+
+// newline begins a line.
+func (n *Indenter) newline(dst []byte) []byte {
+	dst = append(dst, '\n')
+	for range n.depth {
+		dst = append(dst, "  "...)
 	}
-	open := false // a bracket was opened and nothing came after it
+	return dst
+}
+
+// Append appends the next part, which ends between two tokens.
+func (n *Indenter) Append(dst, src []byte) []byte {
 	for i := 0; i < len(src); i++ {
 		c := src[i]
 		switch c {
 		case ' ', '\t', '\n', '\r':
 			continue
 		case '}', ']':
-			depth--
-			if !open {
-				newline()
+			n.depth--
+			if !n.open {
+				dst = n.newline(dst)
 			}
-			open = false
+			n.open = false
 			dst = append(dst, c)
 			continue
 		}
-		if open {
-			newline()
-			open = false
+		if n.open {
+			dst = n.newline(dst)
+			n.open = false
 		}
 		switch c {
 		case '{', '[':
 			dst = append(dst, c)
-			depth++
-			open = true
+			n.depth++
+			n.open = true
 		case ',':
-			dst = append(dst, c)
-			newline()
+			dst = n.newline(append(dst, c))
 		case ':':
 			dst = append(dst, ": "...)
 		case '"':

@@ -33,8 +33,9 @@ func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
 		guess, _ = leadingKind(req.Data)
 	}
 	if guess.Kind != "" {
-		if out, ok := f.decodeQuickly(req, guess); ok {
-			return out, nil
+		out, err := f.decodeQuickly(req, guess)
+		if err == nil || final(err, req.Meter) {
+			return out, err
 		}
 	}
 	gvk, err := interpret(req.Data)
@@ -63,27 +64,28 @@ func (f *Factory) decodeAs(gvk meta.GroupVersionKind, req DecodeRequest) (Decode
 	return out, nil
 }
 
-// decodeQuickly decodes data on the assumption that it is of kind guess; it reports false if that did not work out.
-func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) (Decoded, bool) {
+// decodeQuickly decodes data on the assumption that it is of kind guess; the error is errAgain, or a final one, if that did
+// not work out.
+func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) (Decoded, error) {
 	t := f.kinds.Type(guess)
 	if t == nil {
-		return Decoded{}, false
+		return Decoded{}, errAgain
 	}
 	obj, err := f.kinds.NewObject(guess)
 	if err != nil || reflect.TypeOf(obj).Elem() != t.Go {
-		return Decoded{}, false
+		return Decoded{}, errAgain
 	}
-	d := decoder{scanner: newScanner(req.Data, req.Shared), strict: req.Strict}
-	if d.document(planOf(t), pointer(obj)) != nil {
-		return Decoded{}, false
+	d := decoder{scanner: newScanner(req.Data, req.Shared, req.Meter), strict: req.Strict}
+	if err := d.document(planOf(t), pointer(obj)); err != nil {
+		return Decoded{GVK: guess}, err
 	}
 	tm := obj.GetTypeMeta()
 	gv, ok := meta.ParseGroupVersion(tm.APIVersion)
 	if !ok || complete(gv.WithKind(tm.Kind), req.Default) != guess || guess.Version == "" {
-		return Decoded{}, false
+		return Decoded{}, errAgain
 	}
 	tm.SetGroupVersionKind(guess)
-	return Decoded{Object: obj, GVK: guess}, true
+	return Decoded{Object: obj, GVK: guess}, nil
 }
 
 // fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a Go type of its own brings an UnmarshalJSON; all that is
@@ -100,7 +102,7 @@ func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequ
 		var repeated []string
 		if req.Strict {
 			var err error
-			if _, repeated, err = DecodeTree(req.Data, true); err != nil {
+			if _, repeated, err = DecodeTree(req.Data, true, req.Meter); err != nil {
 				return nil, err
 			}
 		}

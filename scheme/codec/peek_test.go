@@ -86,14 +86,14 @@ func FuzzPeek(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got Peek
 		if err := p.Peek(data, &got); err != nil {
-			if v, _, err := DecodeTree(data, false); err == nil {
+			if v, _, err := DecodeTree(data, false, nil); err == nil {
 				if _, isMap := v.(map[string]any); isMap {
 					t.Fatalf("Peek(%q) refused an object", data)
 				}
 			}
 			return
 		}
-		v, dups, err := DecodeTree(data, true)
+		v, dups, err := DecodeTree(data, true, nil)
 		if err != nil && json.Valid(data) {
 			return // a number out of range
 		}

@@ -203,10 +203,7 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 	if m == nil {
 		return out, notMarshalable(obj)
 	}
-	p := protoReader{}
-	if req.Shared {
-		p.shared = true
-	}
+	p := protoReader{shared: req.Shared, meter: req.Meter}
 	if err := p.message(m, e.raw, pointer(obj)); err != nil {
 		return out, err
 	}

@@ -9,16 +9,21 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 var errDepth = errors.New("proto: message exceeds the maximum depth")
+
+// stepsPerField is how many steps it takes to decode a field without what is in it.
+const stepsPerField = 8
 
 // protoReader decodes messages. Repeated fields of one struct are merged, as protobuf demands.
 type protoReader struct {
 	budget
 	shared bool // strings may refer to the input
 	depth  int
+	meter  *meter.Meter
 }
 
 // message decodes data into the value of m's type at at.
@@ -31,6 +36,9 @@ func (r *protoReader) message(m *message, data []byte, at unsafe.Pointer) error 
 	}
 	defer func() { r.depth-- }()
 	for len(data) > 0 {
+		if err := r.meter.Step(stepsPerField); err != nil {
+			return err
+		}
 		number, typ, n := protowire.ConsumeTag(data)
 		if n < 0 {
 			return wireError(n)

@@ -269,7 +269,7 @@ func sortLabels(labels []Label) []Label {
 
 // peekInside fills out.Fields from a JSON object at the paths of node.
 func peekInside(data []byte, node *pathNode, out *Peek) error {
-	l := peeker{scanner: newScanner(data, true), out: out}
+	l := peeker{scanner: newScanner(data, true, nil), out: out}
 	if l.next() != '{' || l.descend(node) != nil {
 		return errNoObject
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // maxDepth is how deep arrays and objects may nest, as in encoding/json.
@@ -25,10 +27,13 @@ type scanner struct {
 	text  string
 	pos   int
 	depth int
+	// meter counts the bytes passed; it is told at each element, and was last at counted.
+	meter   *meter.Meter
+	counted int
 }
 
-func newScanner(data []byte, shared bool) scanner {
-	s := scanner{data: data}
+func newScanner(data []byte, shared bool, m *meter.Meter) scanner {
+	s := scanner{data: data, meter: m}
 	switch {
 	case len(data) == 0:
 	case shared:
@@ -311,6 +316,12 @@ func (s *scanner) open() error {
 // more is called where an element or the end of an array or object may stand: first says that none came before.
 // It consumes a comma, or the closing bracket, in which case it returns false.
 func (s *scanner) more(closing byte, first bool) (bool, error) {
+	if s.meter != nil {
+		if err := s.meter.Step(s.pos - s.counted); err != nil {
+			return false, err
+		}
+		s.counted = s.pos
+	}
 	c := s.next()
 	switch {
 	case c == closing:

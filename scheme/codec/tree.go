@@ -5,22 +5,28 @@ import (
 	"reflect"
 	"strconv"
 	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // DecodeTree decodes JSON into plain values: map[string]any, []any, string, bool, int64 (float64 for what has a
-// fraction or exponent or does not fit), nil. strict asks for repeated fields. Errors read as encoding/json's.
-func DecodeTree(data []byte, strict bool) (v any, warnings []string, err error) {
-	d := decoder{scanner: newScanner(data, false), strict: strict}
+// fraction or exponent or does not fit), nil. strict asks for repeated fields. Errors read as encoding/json's, or are that
+// of the Meter, which counts the bytes; it may be nil.
+func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []string, err error) {
+	d := decoder{scanner: newScanner(data, false, m), strict: strict}
 	if v, err = d.plain(); err == nil {
 		err = d.end()
 	}
 	if err == nil {
 		return v, nil, nil
 	}
+	if err := m.Err(); err != nil {
+		return nil, nil, err
+	}
 	if err := checkSyntax(data); err != nil {
 		return nil, nil, err
 	}
-	d = decoder{scanner: newScanner(data, false), strict: strict, careful: true}
+	d = decoder{scanner: newScanner(data, false, m), strict: strict, careful: true}
 	if v, err = d.plain(); err == nil {
 		err = d.saved
 	}
@@ -32,9 +38,12 @@ func DecodeTree(data []byte, strict bool) (v any, warnings []string, err error) 
 
 // decodeInto decodes quickly and, if that stops, carefully.
 func decodeInto(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]string, error) {
-	d := decoder{scanner: newScanner(data, req.Shared), strict: req.Strict}
-	if d.document(p, at) == nil {
+	d := decoder{scanner: newScanner(data, req.Shared, req.Meter), strict: req.Strict}
+	switch err := d.document(p, at); {
+	case err == nil:
 		return nil, nil
+	case final(err, req.Meter):
+		return nil, err
 	}
 	if err := checkSyntax(data); err != nil {
 		return nil, err
@@ -42,11 +51,15 @@ func decodeInto(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]s
 	return decodeCarefully(data, p, at, req)
 }
 
+// final reports whether the error that has stopped the quick way is the one to answer with: the work is not to be done
+// again where it was too much already.
+func final(err error, m *meter.Meter) bool { return err == errMemory || m.Err() != nil }
+
 // decodeCarefully decodes well-formed JSON.
 func decodeCarefully(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]string, error) {
 	// What the quick way has left behind would look like an earlier value of the same field.
 	reflect.NewAt(p.goType, at).Elem().SetZero()
-	d := decoder{scanner: newScanner(data, req.Shared), strict: req.Strict, careful: true}
+	d := decoder{scanner: newScanner(data, req.Shared, req.Meter), strict: req.Strict, careful: true}
 	if err := d.document(p, at); err != nil {
 		return nil, err
 	}

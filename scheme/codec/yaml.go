@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 
 	"go.yaml.in/yaml/v2"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // maxYAML bounds the text of all keys and strings, in bytes, that a document with aliases stands for.
@@ -20,12 +22,12 @@ var errAliases = errors.New("yaml: document contains excessive aliasing")
 
 // checkAliases refuses documents that aliases blow up. Package yaml bounds how many values aliases add, but neither how
 // long those are nor what it says about each repeated key. A yaml.MapSlice hashes no keys and keeps repeated ones.
-func checkAliases(data []byte) error {
+func checkAliases(data []byte, m *meter.Meter) error {
 	if bytes.IndexByte(data, '&') < 0 || bytes.IndexByte(data, '*') < 0 {
 		return nil
 	}
 	var tree yaml.MapSlice
-	if err := yaml.Unmarshal(data, &tree); err != nil {
+	if err := unmarshalYAML(data, &tree, false, m); err != nil {
 		return err
 	}
 	if room := maxYAML; !fits(tree, &room) {
@@ -55,28 +57,60 @@ func fits(v any, room *int) bool {
 	return *room >= 0
 }
 
+// stepsPerByte is how many steps it takes to parse a byte of YAML.
+const stepsPerByte = 16
+
+// meteredReader reads data and has a Meter count them.
+type meteredReader struct {
+	bytes.Reader
+	m *meter.Meter
+}
+
+// Read implements io.Reader.
+func (r *meteredReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if over := r.m.Step(n * stepsPerByte); over != nil {
+		return 0, over
+	}
+	return n, err
+}
+
+// unmarshalYAML is package yaml's Unmarshal or UnmarshalStrict, which ends with the Meter while it parses.
+func unmarshalYAML(data []byte, into any, strict bool, m *meter.Meter) error {
+	r := &meteredReader{m: m}
+	r.Reset(data)
+	d := yaml.NewDecoder(r)
+	d.SetStrict(strict)
+	err := d.Decode(into)
+	if over := m.Err(); over != nil {
+		return over
+	}
+	if err == io.EOF { // there is no document
+		return nil
+	}
+	return err
+}
+
 // YAMLToJSON converts the first document of a YAML 1.1 stream to compact JSON with sorted keys. Of repeated keys
 // the last counts; if strict is set, repeated is the message about them, "" if there are none. Aliases may not blow
-// the document up.
-func YAMLToJSON(data []byte, strict bool) (out []byte, repeated string, err error) {
-	if err := checkAliases(data); err != nil {
+// the document up. The Meter, which may be nil, counts the bytes.
+func YAMLToJSON(data []byte, strict bool, m *meter.Meter) (out []byte, repeated string, err error) {
+	if err := checkAliases(data, m); err != nil {
 		return nil, "", err
 	}
 	var tree any
-	if strict {
-		err = yaml.UnmarshalStrict(data, &tree)
-		var twice *yaml.TypeError
-		if errors.As(err, &twice) {
-			repeated, tree = repeatedText(twice), nil
-			err = yaml.Unmarshal(data, &tree)
-		}
-	} else {
-		err = yaml.Unmarshal(data, &tree)
+	err = unmarshalYAML(data, &tree, strict, m)
+	if twice := (*yaml.TypeError)(nil); strict && errors.As(err, &twice) {
+		repeated, tree = repeatedText(twice), nil
+		err = unmarshalYAML(data, &tree, false, m)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	if tree, err = plainYAML(tree); err != nil {
+		return nil, "", err
+	}
+	if err := m.Step(len(data)); err != nil {
 		return nil, "", err
 	}
 	// encoding/json writes numbers and refuses infinities as sigs.k8s.io/yaml does.
@@ -150,7 +184,7 @@ func yamlKey(key, value any) (string, error) {
 
 // AppendYAML appends well-formed JSON as YAML with sorted keys, ending in a newline.
 func AppendYAML(dst, data []byte) ([]byte, error) {
-	d := decoder{scanner: newScanner(data, true), unsigned: true}
+	d := decoder{scanner: newScanner(data, true, nil), unsigned: true}
 	tree, err := d.plain()
 	if err != nil || d.end() != nil {
 		// A number out of all range stays text, as it does in kube-apiserver, where YAML's own parser reads the JSON.
@@ -167,7 +201,7 @@ func AppendYAML(dst, data []byte) ([]byte, error) {
 
 // decodeYAML converts to JSON first. Repeated keys, gone by then, head the list of what is wrong.
 func (f *Factory) decodeYAML(req DecodeRequest) (Decoded, error) {
-	data, repeated, err := YAMLToJSON(req.Data, req.Strict)
+	data, repeated, err := YAMLToJSON(req.Data, req.Strict, req.Meter)
 	if err != nil {
 		return Decoded{}, err
 	}

@@ -23,11 +23,11 @@ func TestYAMLToJSON(t *testing.T) {
 		{"18446744073709551615: d\n", ``, "", "unsupported map key of type: uint64, key: 0xffffffffffffffff, value: \"d\""},
 		{"a: .nan\n", ``, "", "json: unsupported value: NaN"},
 	} {
-		got, repeated, err := YAMLToJSON([]byte(tt.in), true)
+		got, repeated, err := YAMLToJSON([]byte(tt.in), true, nil)
 		if string(got) != tt.want || repeated != tt.repeated || errText(err) != tt.err {
 			t.Errorf("YAMLToJSON(%q): got %s, %q, %v, want %s, %q, %q", tt.in, got, repeated, err, tt.want, tt.repeated, tt.err)
 		}
-		if loose, repeated, _ := YAMLToJSON([]byte(tt.in), false); string(loose) != tt.want || repeated != "" {
+		if loose, repeated, _ := YAMLToJSON([]byte(tt.in), false, nil); string(loose) != tt.want || repeated != "" {
 			t.Errorf("YAMLToJSON(%q), not strict: got %s, %q", tt.in, loose, repeated)
 		}
 	}
@@ -46,11 +46,11 @@ func TestYAMLBomb(t *testing.T) {
 		{"long keys", "a: &a " + long + "\nb: [" + strings.Repeat("{*a : 1},", 1e5) + "]\n"},
 		{"long repeated keys", "a: &a " + long + "\nb: {" + strings.Repeat("*a : 1,", 1e5) + "}\n"},
 	} {
-		if _, _, err := YAMLToJSON([]byte(tt.doc), true); errText(err) != "yaml: document contains excessive aliasing" {
+		if _, _, err := YAMLToJSON([]byte(tt.doc), true, nil); errText(err) != "yaml: document contains excessive aliasing" {
 			t.Errorf("%s: got %v, want a refusal", tt.name, err)
 		}
 	}
-	got, _, err := YAMLToJSON([]byte("a: &a {x: '*'}\nb: {<<: *a, z: *a}\n"), true)
+	got, _, err := YAMLToJSON([]byte("a: &a {x: '*'}\nb: {<<: *a, z: *a}\n"), true, nil)
 	if want := `{"a":{"x":"*"},"b":{"x":"*","z":{"x":"*"}}}`; string(got) != want {
 		t.Errorf("aliases: got %s, %v, want %s", got, err, want)
 	}
@@ -119,11 +119,11 @@ func FuzzYAML(f *testing.F) {
 		if len(data) > 4096 {
 			return
 		}
-		json, _, err := YAMLToJSON(data, true)
+		json, _, err := YAMLToJSON(data, true, nil)
 		if err != nil {
 			return
 		}
-		want, _, err := DecodeTree(json, false)
+		want, _, err := DecodeTree(json, false, nil)
 		if err != nil {
 			t.Fatalf("YAMLToJSON(%q): %s: %v", data, json, err)
 		}
@@ -131,11 +131,11 @@ func FuzzYAML(f *testing.F) {
 		if err != nil {
 			t.Fatalf("AppendYAML(%s): %v", json, err)
 		}
-		again, _, err := YAMLToJSON(text, true)
+		again, _, err := YAMLToJSON(text, true, nil)
 		if err != nil {
 			t.Fatalf("YAMLToJSON(%q), from %s: %v", text, json, err)
 		}
-		if got, _, _ := DecodeTree(again, false); !reflect.DeepEqual(got, want) {
+		if got, _, _ := DecodeTree(again, false, nil); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q: there %s and back %s", data, json, again)
 		}
 	})

@@ -105,15 +105,18 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	case codec.YAML:
 		var repeated string
 		var err error
-		if data, repeated, err = codec.YAMLToJSON(data, req.Strict); err != nil {
+		if data, repeated, err = codec.YAMLToJSON(data, req.Strict, req.Meter); err != nil {
 			return out, err
 		}
 		if repeated != "" {
 			out.Strict = append(out.Strict, repeated)
 		}
 	}
-	value, repeated, err := codec.DecodeTree(data, req.Strict)
+	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
 	if err != nil {
+		return out, err
+	}
+	if err := req.Meter.Step(len(data)); err != nil { // for what follows
 		return out, err
 	}
 	tree, ok := value.(map[string]any)

@@ -55,7 +55,7 @@ func TestKeeper(t *testing.T) {
 				}
 				obj, before := decode(t, k, sent).(meta.Object), decode(t, k, tt.old).(meta.Object)
 				keep(obj, before)
-				want, _, err := codec.DecodeTree([]byte(tt.want), false)
+				want, _, err := codec.DecodeTree([]byte(tt.want), false, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

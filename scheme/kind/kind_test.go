@@ -166,7 +166,7 @@ func tree(tb testing.TB, k kind.Kind, obj meta.Typed) any {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	v, _, err := codec.DecodeTree(data, false)
+	v, _, err := codec.DecodeTree(data, false, nil)
 	if err != nil {
 		tb.Fatalf("%v in %s", err, data)
 	}
@@ -190,7 +190,7 @@ func drop(v any) {
 
 func wantTree(tb testing.TB, what string, k kind.Kind, obj meta.Typed, want string) {
 	tb.Helper()
-	v, _, err := codec.DecodeTree([]byte(want), false)
+	v, _, err := codec.DecodeTree([]byte(want), false, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func BenchmarkMerge(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(configMap)))
 	for b.Loop() {
-		if _, err := Merge(configMap, p); err != nil {
+		if _, err := Merge(configMap, p, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -26,7 +26,7 @@ func BenchmarkJSON(b *testing.B) {
 	p := []byte(`[{"op":"replace","path":"/data/c","value":"2"},{"op":"add","path":"/metadata/labels/tier","value":"back"}]`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := JSON(configMap, p); err != nil {
+		if _, err := JSON(configMap, p, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -37,7 +37,7 @@ func BenchmarkStrategic(b *testing.B) {
 	p := []byte(`{"subs":[{"name":"three"},{"name":"two","n":5}],"$setElementOrder/subs":[{"name":"one"},{"name":"three"},{"name":"two"}]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Strategic(doc, p, root); err != nil {
+		if _, err := Strategic(doc, p, root, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func BenchmarkStrategic(b *testing.B) {
 func TestMergeAllocs(t *testing.T) {
 	p := []byte(`{"data":{"c":"2","d":"new"},"metadata":{"labels":{"tier":"back"}}}`)
 	got := testing.AllocsPerRun(200, func() {
-		if _, err := Merge(configMap, p); err != nil {
+		if _, err := Merge(configMap, p, nil); err != nil {
 			t.Fatal(err)
 		}
 	})

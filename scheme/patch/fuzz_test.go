@@ -56,8 +56,8 @@ func FuzzMerge(f *testing.F) {
 	}
 	f.Add([]byte(`{"a":"\ud800","b":"<"}`), []byte(`{"a\n":1E5,"a":{"b":[null]}} `))
 	f.Fuzz(func(t *testing.T, doc, p []byte) {
-		got, err := Merge(doc, p)
-		CheckMerge(p)
+		got, err := Merge(doc, p, nil)
+		CheckMerge(p, nil)
 		old, docErr := decode(doc)
 		var changes map[string]any
 		patchErr := json.Unmarshal(p, &changes)
@@ -88,8 +88,8 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(c.Doc), []byte(c.Patch))
 	}
 	f.Fuzz(func(t *testing.T, doc, p []byte) {
-		got, err := JSON(doc, p)
-		CheckJSON(p)
+		got, err := JSON(doc, p, nil)
+		CheckJSON(p, nil)
 		if err == nil && !json.Valid(got) && !deep(doc, p) {
 			t.Fatalf("JSON(%q, %q): got invalid %q", doc, p, got)
 		}
@@ -111,11 +111,11 @@ func FuzzStrategic(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc, p []byte) {
 		before := string(doc) + string(p)
-		got, err := Strategic(doc, p, root)
+		got, err := Strategic(doc, p, root, nil)
 		if err == nil && !json.Valid(got) && !deep(doc, p) {
 			t.Fatalf("Strategic(%q, %q): got invalid %q", doc, p, got)
 		}
-		again, againErr := Strategic(doc, p, root)
+		again, againErr := Strategic(doc, p, root, nil)
 		if string(got) != string(again) || (err == nil) != (againErr == nil) || err != nil && err.Error() != againErr.Error() {
 			t.Fatalf("Strategic(%q, %q): got %q %v, then %q %v", doc, p, got, err, again, againErr)
 		}

@@ -6,28 +6,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// JSON applies a JSON patch, a list of operations. The error is an *Error of kind Malformed, TooLarge or Inapplicable.
-func JSON(doc, patch []byte) ([]byte, error) {
-	ops, err := operations(patch)
+// JSON applies a JSON patch, a list of operations. The error is that of the Meter, or an *Error of kind Malformed, TooLarge
+// or Inapplicable.
+func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
+	if err := m.Step(len(doc) + len(patch)); err != nil {
+		return nil, err
+	}
+	ops, n, err := operations(patch)
 	if err != nil {
 		return nil, err
 	}
-	if len(ops) > maxOperations {
-		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(ops))}
+	if n > maxOperations {
+		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, n)}
 	}
 	root := &node{raw: trim(doc)}
-	if !root.openAt(startDepth(len(doc))) {
+	if !root.openAt(startDepth(len(doc)), m) {
 		return nil, inapplicable("Invalid JSON Document")
 	}
-	e := editor{root: root}
+	e := editor{root: root, m: m}
 	for i := range ops {
-		if err := e.apply(&ops[i]); err != nil {
+		err := e.apply(&ops[i])
+		if over := m.Err(); over != nil {
+			return nil, over
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	return e.root.append(make([]byte, 0, len(doc)+len(patch))), nil
+	out := e.root.append(make([]byte, 0, len(doc)+len(patch)))
+	return out, m.Step(len(out))
 }
 
 // operation is one step. A nil field is absent or null.
@@ -36,47 +47,53 @@ type operation struct {
 	value          []byte // as written, null included; nil if absent
 }
 
-// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp.
-func operations(patch []byte) ([]operation, error) {
+// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp. It
+// returns how many there are, and no more than maxOperations of them.
+func operations(patch []byte) (ops []operation, n int, err error) {
 	refuse := func(value []byte, into string) error {
 		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
 	}
 	syntax, number := check(patch)
 	if syntax != nil {
-		return nil, malformed("error decoding patch: " + syntax.Error())
+		return nil, 0, malformed("error decoding patch: " + syntax.Error())
 	}
 	patch = trim(patch)
 	if isNull(patch) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	items, ok := elements(patch, 0, nil)
 	if !ok {
-		return nil, refuse(patch, "value of type []handlers.jsonPatchOp")
+		return nil, 0, refuse(patch, "value of type []handlers.jsonPatchOp")
 	}
-	ops := make([]operation, len(items))
+	ops = make([]operation, min(len(items), maxOperations))
+	var beyond operation
 	var space [inline]member
 	for i, item := range items {
 		if isNull(item) {
 			continue
 		}
+		op := &beyond
+		if i < len(ops) {
+			op = &ops[i]
+		}
 		ms, ok := fields(item, 1, space[:0])
 		if !ok {
-			return nil, refuse(item, "value of type handlers.jsonPatchOp")
+			return nil, 0, refuse(item, "value of type handlers.jsonPatchOp")
 		}
 		for _, m := range ms {
 			var target *[]byte
 			switch string(m.key) {
 			case "op":
-				target = &ops[i].op
+				target = &op.op
 			case "path":
-				target = &ops[i].path
+				target = &op.path
 			case "from":
-				target = &ops[i].from
+				target = &op.from
 			case "value":
-				ops[i].value = m.value
+				op.value = m.value
 				if number != nil && m.traits&huge != 0 {
 					if _, err := check(m.value); err != nil {
-						return nil, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
+						return nil, 0, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
 					}
 				}
 				continue
@@ -89,11 +106,11 @@ func operations(patch []byte) ([]operation, error) {
 			case isNull(m.value):
 				*target = nil
 			default:
-				return nil, refuse(m.value, "struct field jsonPatchOp."+string(m.key)+" of type string")
+				return nil, 0, refuse(m.value, "struct field jsonPatchOp."+string(m.key)+" of type string")
 			}
 		}
 	}
-	return ops, nil
+	return ops, len(items), nil
 }
 
 // node is a value of the document. It stays raw until an operation looks into it; then it is a map or a list whose
@@ -106,14 +123,15 @@ type node struct {
 }
 
 // open turns a raw object or array into its members and reports whether the node is one. It must have been scanned.
-func (n *node) open() bool { return n.openAt(0) }
+// Nothing is opened any more once the Meter has ended.
+func (n *node) open(m *meter.Meter) bool { return n.openAt(0, m) }
 
 // openAt is open for an input that may nest less the greater depth is.
-func (n *node) openAt(depth int) bool {
+func (n *node) openAt(depth int, m *meter.Meter) bool {
 	if n.kind != 0 {
 		return true
 	}
-	if len(n.raw) == 0 {
+	if len(n.raw) == 0 || m.Step(len(n.raw)) != nil {
 		return false
 	}
 	switch n.raw[0] {
@@ -185,24 +203,27 @@ func (n *node) append(dst []byte) []byte {
 
 // equal compares as kube-apiserver does: objects and lists by their elements, everything else as text. It opens what
 // it compares.
-func (n *node) equal(o *node) bool {
+func (n *node) equal(o *node, m *meter.Meter) bool {
 	if n == nil || o == nil {
 		return n == o
 	}
-	if !n.open() {
+	if m.Step(1) != nil {
+		return false
+	}
+	if !n.open(m) {
 		return o.kind == 0 && bytes.Equal(n.raw, o.raw)
 	}
-	if !o.open() || n.kind != o.kind {
+	if !o.open(m) || n.kind != o.kind {
 		return false
 	}
 	if n.kind == '[' {
-		return slices.EqualFunc(n.list, o.list, (*node).equal)
+		return slices.EqualFunc(n.list, o.list, func(a, b *node) bool { return a.equal(b, m) })
 	}
 	if len(n.keys) != len(o.keys) {
 		return false
 	}
 	for k, v := range n.keys {
-		if other, ok := o.keys[k]; !ok || !v.equal(other) {
+		if other, ok := o.keys[k]; !ok || !v.equal(other, m) {
 			return false
 		}
 	}
@@ -287,6 +308,7 @@ type editor struct {
 	root    *node
 	copied  int // bytes that copies have added
 	shifted int // elements of lists that operations have looked into
+	m       *meter.Meter
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
@@ -303,13 +325,16 @@ func (e *editor) find(what string, pointer []byte) (*node, string, error) {
 			part = pointerEscapes.Replace(part)
 		}
 		if !ok {
+			if err := e.m.Step(1 + len(at.list)/shiftsPerStep); err != nil {
+				return nil, "", err
+			}
 			if e.shifted += len(at.list); e.shifted > maxShifts {
 				return nil, "", inapplicable("the operations change lists that are too long")
 			}
 			return at, part, nil
 		}
 		child, err := at.get(part)
-		if err != nil || child == nil || !child.open() {
+		if err != nil || child == nil || !child.open(e.m) {
 			break
 		}
 		at = child
@@ -353,7 +378,7 @@ func (e *editor) apply(op *operation) error {
 	if err != nil {
 		return err
 	}
-	if !found.equal(newNode(op.value)) {
+	if !found.equal(newNode(op.value), e.m) {
 		return inapplicable("testing value " + string(op.path) + " failed")
 	}
 	return nil
@@ -362,9 +387,9 @@ func (e *editor) apply(op *operation) error {
 // applyRoot replaces or tests the whole document.
 func (e *editor) applyRoot(kind string, value *node) error {
 	switch {
-	case kind == "test" && !e.root.equal(value):
+	case kind == "test" && !e.root.equal(value, e.m):
 		return inapplicable("testing value  failed")
-	case kind == "replace" && (value == nil || !value.open()):
+	case kind == "replace" && (value == nil || !value.open(e.m)):
 		return inapplicable("replace operation value must be object or array")
 	case kind == "replace":
 		e.root = value
@@ -393,6 +418,9 @@ func (e *editor) transfer(kind string, op *operation) error {
 	}
 	if kind == "copy" && value != nil {
 		raw := value.append(nil)
+		if err := e.m.Step(len(raw)); err != nil {
+			return err
+		}
 		if e.copied += len(raw); e.copied > maxCopyBytes {
 			return inapplicable(fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", e.copied, maxCopyBytes))
 		}

@@ -1,18 +1,29 @@
 package patch
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/coracle-project/coracle/scheme/meter"
+)
 
 // Merge applies a JSON merge patch: objects merge key by key, null removes a key, everything else replaces.
-// The error is an *Error of kind Malformed, or Inapplicable if doc is not a JSON object.
-func Merge(doc, patch []byte) ([]byte, error) {
+// The error is that of the Meter, or an *Error of kind Malformed, or Inapplicable if doc is not a JSON object.
+func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
+	if err := m.Step(len(doc) + len(patch)); err != nil {
+		return nil, err
+	}
 	if err := checkMerge(patch); err != nil {
 		return nil, err
 	}
-	m := merger{out: make([]byte, 0, len(doc)+len(patch)), docStart: startDepth(len(doc))}
-	if !m.merge(trim(doc), patch, 0) {
+	w := merger{out: make([]byte, 0, len(doc)+len(patch)), docStart: startDepth(len(doc)), m: m}
+	merged := w.merge(trim(doc), patch, 0)
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	if !merged {
 		return nil, inapplicable("Invalid JSON Document")
 	}
-	return m.out, nil
+	return w.out, nil
 }
 
 // checkMerge refuses what is not an object. Kubernetes first decodes into a map, which accepts null.
@@ -57,14 +68,18 @@ func wordFor(value []byte) string {
 type merger struct {
 	out      []byte
 	docStart int // depth of the document's outermost object; the patch has been checked, so it counts from 0
+	m        *meter.Meter
 }
 
 // inline is how many members of an object are kept on the stack.
 const inline = 12
 
 // merge appends the merge of two objects. Both sides are sorted by key, so they are walked like sorted lists. It
-// reports false if one of them is not a well-formed object.
+// reports false if one of them is not a well-formed object, or the Meter has ended.
 func (m *merger) merge(doc, patch []byte, depth int) bool {
+	if m.m.Step(len(doc)+len(patch)) != nil {
+		return false
+	}
 	var docSpace, patchSpace [inline]member
 	old, ok := members(doc, m.docStart+depth, docSpace[:0])
 	if !ok {
@@ -137,8 +152,11 @@ func (m *merger) key(key []byte, start int) {
 }
 
 // add appends a value of the patch without the nulls in its objects. The patch has been checked, so splitting it
-// cannot fail.
+// cannot fail. Nothing is appended any more once the Meter has ended.
 func (m *merger) add(v member, depth int) {
+	if m.m.Step(len(v.value)) != nil {
+		return
+	}
 	switch v.value[0] {
 	case '{':
 		var space [inline]member

@@ -1,8 +1,9 @@
 package patch
 
 import (
-	"sort"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // ordering is what decides on the order of a merged list.
@@ -11,6 +12,7 @@ type ordering struct {
 	server list // the order of the list before the merge
 	key    string
 	kind   string // shape of the elements
+	m      *meter.Meter
 }
 
 // mergeOrdered merges the lists for which the patch gives an order with $setElementOrder, and takes them out of the
@@ -38,11 +40,11 @@ func mergeOrdered(into, patch object, s shape) error {
 }
 
 func mergeOrderedList(into, patch object, name string, wanted list, s shape) error {
-	old, hasOld, err := listAt(into, name)
+	old, hasOld, err := listAt(into, name, s.m)
 	if err != nil {
 		return err
 	}
-	changes, hasChanges, err := listAt(patch, name)
+	changes, hasChanges, err := listAt(patch, name, s.m)
 	if err != nil {
 		return err
 	}
@@ -50,11 +52,10 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 	if err != nil {
 		return err
 	}
-	all := len(old) + len(changes) + len(wanted)
-	if err := s.compare(all, all); err != nil {
+	if err := s.m.Step(len(old) + len(changes) + len(wanted)); err != nil {
 		return err
 	}
-	if err := checkOrder(changes, wanted, f.PatchKey); err != nil {
+	if err := checkOrder(changes, wanted, f.PatchKey, s.m); err != nil {
 		return err
 	}
 	var merged list
@@ -73,7 +74,7 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 	default:
 		merged = changes
 	}
-	patched, others, err := partition(merged, wanted, f.PatchKey)
+	patched, others, err := partition(merged, wanted, f.PatchKey, s.m)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 	if err != nil {
 		return err
 	}
-	ordered, err := order(patched, others, ordering{wanted, old, f.PatchKey, kind})
+	ordered, err := order(patched, others, ordering{wanted, old, f.PatchKey, kind, s.m})
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 }
 
 // listAt returns the list at a key and whether there is one.
-func listAt(o object, key string) (list, bool, error) {
-	v, ok := lookup(o, key)
+func listAt(o object, key string, m *meter.Meter) (list, bool, error) {
+	v, ok := lookup(o, key, m)
 	if !ok {
 		return nil, false, nil
 	}
@@ -104,14 +105,14 @@ func listAt(o object, key string) (list, bool, error) {
 }
 
 // checkOrder refuses a patch whose elements come in another order than it asks for.
-func checkOrder(patch, wanted list, key string) error {
+func checkOrder(patch, wanted list, key string, m *meter.Meter) error {
 	if len(wanted) == 0 || len(patch) == 0 {
 		return nil
 	}
 	elements := patch
 	if key != "" {
 		var err error
-		if elements, _, err = splitDeletions(patch); err != nil {
+		if elements, _, err = splitDeletions(patch, m); err != nil {
 			return err
 		}
 	}
@@ -123,7 +124,7 @@ func checkOrder(patch, wanted list, key string) error {
 				continue
 			}
 		}
-		equal, err := sameElement(elements[p], wanted[w], key)
+		equal, err := sameElement(elements[p], wanted[w], key, m)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func checkOrder(patch, wanted list, key string) error {
 }
 
 // sameElement compares by merge key, which both must have, or by value if there is none.
-func sameElement(a, b any, key string) (bool, error) {
+func sameElement(a, b any, key string, m *meter.Meter) (bool, error) {
 	if key == "" {
 		return same(a, b), nil
 	}
@@ -149,7 +150,7 @@ func sameElement(a, b any, key string) (bool, error) {
 		if !ok {
 			return false, wrongShape(objectShape, v)
 		}
-		if values[i], ok = lookup(element, key); !ok {
+		if values[i], ok = lookup(element, key, m); !ok {
 			return false, noMergeKey(element, key)
 		}
 	}
@@ -157,30 +158,35 @@ func sameElement(a, b any, key string) (bool, error) {
 }
 
 // partition splits a list into what by names, and the rest.
-func partition(l, by list, key string) (named, rest list, err error) {
+func partition(l, by list, key string, m *meter.Meter) (named, rest list, err error) {
 	named, rest = make(list, 0, len(l)), make(list, 0, len(l))
-	for _, v := range l {
-		found := false
-		if key == "" {
-			found = contains(by, v)
-		} else {
-			element, ok := v.(object)
-			if !ok {
-				return nil, nil, wrongShape(objectShape, v)
+	if key == "" {
+		x := placesIn(by, itself)
+		for _, v := range l {
+			if x.of(v) >= 0 {
+				named = append(named, v)
+			} else {
+				rest = append(rest, v)
 			}
-			value, ok := lookup(element, key)
-			if !ok {
-				return nil, nil, noMergeKey(element, key)
-			}
-			i, err := find(by, key, value)
-			if err != nil {
-				return nil, nil, err
-			}
-			found = i >= 0
 		}
-		if found {
+		return named, rest, nil
+	}
+	x := keyedBy(by, key, m)
+	for _, v := range l {
+		element, ok := v.(object)
+		if !ok {
+			return nil, nil, wrongShape(objectShape, v)
+		}
+		value, ok := lookup(element, key, m)
+		if !ok {
+			return nil, nil, noMergeKey(element, key)
+		}
+		switch i, err := x.find(value); {
+		case err != nil:
+			return nil, nil, err
+		case i >= 0:
 			named = append(named, v)
-		} else {
+		default:
 			rest = append(rest, v)
 		}
 	}
@@ -197,9 +203,13 @@ func order(patched, others list, o ordering) (list, error) {
 	if others, err = o.sort(others, o.server); err != nil {
 		return nil, err
 	}
+	if len(patched) == 0 || len(others) == 0 {
+		return append(patched, others...), nil
+	}
+	server := placesIn(o.server, o.value)
 	all := make(list, 0, len(patched)+len(others))
 	for len(patched) > 0 && len(others) > 0 {
-		other, own := o.position(o.server, others[0]), o.position(o.server, patched[0])
+		other, own := server.of(o.value(others[0])), server.of(o.value(patched[0]))
 		if other >= 0 && own >= 0 && other < own {
 			all, others = append(all, others[0]), others[1:]
 		} else {
@@ -225,57 +235,41 @@ func (o ordering) sort(l, like list) (list, error) {
 			}
 		}
 		var err error
-		if l, deletions, err = splitDeletions(l); err != nil {
+		if l, deletions, err = splitDeletions(l, o.m); err != nil {
 			return nil, err
 		}
 	}
-	// An element that is not in the other list compares as less than everything. That is no proper order, so the
-	// result depends on the algorithm; Kubernetes uses this one.
-	sort.SliceStable(l, func(i, j int) bool {
-		pi := o.position(like, l[i])
-		if pi < 0 {
-			return true
-		}
-		pj := o.position(like, l[j])
-		return pj < 0 || pi < pj
-	})
+	if err := o.m.Step(sortSteps(len(l))); err != nil {
+		return nil, err
+	}
+	if len(l) > 1 {
+		x := placesIn(like, o.value)
+		rank(l, func(v any) int { return x.of(o.value(v)) })
+	}
 	return append(l, deletions...), nil
 }
 
-// position returns the index of an element in a list, or -1.
-func (o ordering) position(l list, v any) int {
-	if o.kind == objectShape {
-		v = o.value(v)
-	}
-	for i, e := range l {
-		if o.kind == objectShape {
-			e = o.value(e)
-		}
-		if same(v, e) {
-			return i
-		}
-	}
-	return -1
-}
-
-// value returns the merge key's value of an element, nil if it has none.
+// value returns what an element is compared by: the merge key's value of an object, nil if it has none.
 func (o ordering) value(v any) any {
+	if o.kind != objectShape {
+		return v
+	}
 	element, ok := v.(object)
 	if !ok {
 		return nil
 	}
-	value, _ := lookup(element, o.key)
+	value, _ := lookup(element, o.key, o.m)
 	return value
 }
 
 // splitDeletions separates elements with a delete directive from the others.
-func splitDeletions(l list) (rest, deletions list, err error) {
+func splitDeletions(l list, m *meter.Meter) (rest, deletions list, err error) {
 	for _, v := range l {
 		element, ok := v.(object)
 		if !ok {
 			return nil, nil, wrongShape(objectShape, v)
 		}
-		if d, ok := lookup(element, directive); ok && d == "delete" {
+		if d, ok := lookup(element, directive, m); ok && d == "delete" {
 			deletions = append(deletions, v)
 		} else {
 			rest = append(rest, v)

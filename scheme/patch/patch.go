@@ -6,13 +6,15 @@
 // RFCs (a replace of a missing key adds it, array indices may be negative, numbers are compared as text). Number
 // literals are never rewritten. A patch that fails changes nothing. Objects that the patch touches come out with
 // sorted keys, all others byte for byte as they went in, made compact and HTML-escaped like encoding/json does.
-// Nesting, operations and what copies may add are bounded. Nothing here panics on bad input, and neither the document
+// Nesting, operations and what copies may add are bounded. A patch takes a time proportional to its length and that of the
+// document, times their nesting; a Meter, which may be nil, counts it. Nothing here panics on bad input, and neither the document
 // nor the patch is written to. All functions may be called at once.
 //
 // Not here: decoding the result into a type, unknown fields of the object, the checks on identity and version
 // (the PATCH handler), and server-side apply.
 //
-// Reading order: patch.go, scan.go (the JSON scanner), merge.go, json.go, strategic.go with tree.go and order.go, strict.go and misfit.go (what else a client is told).
+// Reading order: patch.go, scan.go (the JSON scanner), merge.go, json.go, strategic.go with tree.go,
+// places.go and order.go, strict.go and misfit.go (what else a client is told).
 package patch
 
 // Limits. The first three are kube-apiserver's.
@@ -21,10 +23,17 @@ const (
 	maxOperations = 10000   // of one JSON patch
 	maxCopyBytes  = 3 << 20 // that the copy operations of one JSON patch may add together
 
-	maxScan     = 256 << 20 // bytes: length times nesting, as what lies deep is scanned on each level above it
-	maxShifts   = 1 << 29   // elements that list operations of one JSON patch may move aside
-	maxCompares = 1 << 25   // elements that the lists of a strategic merge may compare with one another
+	maxScan   = 256 << 20 // bytes: length times nesting, as what lies deep is scanned on each level above it
+	maxShifts = 1 << 29   // elements that list operations of one JSON patch may move aside
 )
+
+// MaxWork is the budget, in steps, for all that is done about one patch request, however often the patch is applied anew
+// because the object has changed meanwhile. A patch of 3 MiB reaches it after ten times, one that nests as much as maxScan
+// lets it after one or two, a usual one never.
+const MaxWork = 1 << 29
+
+// shiftsPerStep is how many elements a list moves aside in the time of a step.
+const shiftsPerStep = 8
 
 // startDepth is the depth at which the scan of an input of some length begins: the longer it is, the less it may nest.
 // With 3 MiB that are 85 levels, with 25 KiB all of them.
@@ -58,7 +67,7 @@ func (k Kind) Code() int {
 	}
 }
 
-// Error is the only error type of this package.
+// Error is the only error type of this package. Beside it there is the error of the Meter.
 type Error struct {
 	Kind    Kind
 	Message string

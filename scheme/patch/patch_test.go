@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -70,11 +71,11 @@ func TestRecorded(t *testing.T) {
 		var err error
 		switch c.Form {
 		case "strategic":
-			got, err = Strategic(c.Doc, c.Patch, root)
+			got, err = Strategic(c.Doc, c.Patch, root, nil)
 		case "merge":
-			got, err = Merge(c.Doc, c.Patch)
+			got, err = Merge(c.Doc, c.Patch, nil)
 		case "json":
-			got, err = JSON(c.Doc, c.Patch)
+			got, err = JSON(c.Doc, c.Patch, nil)
 		}
 		switch {
 		case c.Error == "inapplicable":
@@ -89,7 +90,7 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%d: %s(%s, %s): got %s, error %v, want %s", i, c.Form, doc, p, got, err, c.Want)
 		}
 		if c.Left != "" {
-			if left := StrategicText(c.Doc, c.Patch, root); left != c.Left {
+			if left := StrategicText(c.Doc, c.Patch, root, nil); left != c.Left {
 				t.Errorf("%d: StrategicText(%s, %s): got %s, want %s", i, doc, p, left, c.Left)
 			}
 		}
@@ -137,7 +138,7 @@ func TestMerge(t *testing.T) {
 		{"many keys", many(40, `"v"`), many(30, "null"), `{"k30":"v","k31":"v","k32":"v","k33":"v","k34":"v","k35":"v","k36":"v","k37":"v","k38":"v","k39":"v"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Merge([]byte(tt.doc), []byte(tt.patch))
+			got, err := Merge([]byte(tt.doc), []byte(tt.patch), nil)
 			if err != nil || string(got) != tt.want {
 				t.Errorf("Merge(%s, %s): got %s, %v, want %s", tt.doc, tt.patch, got, err, tt.want)
 			}
@@ -191,11 +192,11 @@ func TestRefusals(t *testing.T) {
 			var err error
 			switch tt.form {
 			case "merge":
-				got, err = Merge([]byte(doc), []byte(tt.patch))
+				got, err = Merge([]byte(doc), []byte(tt.patch), nil)
 			case "json":
-				got, err = JSON([]byte(doc), []byte(tt.patch))
+				got, err = JSON([]byte(doc), []byte(tt.patch), nil)
 			default:
-				got, err = Strategic([]byte(`{"m":{"a":"b"},"subs":[{"name":"x"}]}`), []byte(tt.patch), root)
+				got, err = Strategic([]byte(`{"m":{"a":"b"},"subs":[{"name":"x"}]}`), []byte(tt.patch), root, nil)
 				if tt.name == "strategic: directive" {
 					tt.want = Error{Unmergeable, "unknown patch type: shred in map: map[$patch:shred]"}
 				}
@@ -230,7 +231,7 @@ func TestCodes(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	for _, tt := range []struct {
-		check func([]byte) []string
+		check func([]byte, *meter.Meter) []string
 		patch string
 		want  []string
 	}{
@@ -243,17 +244,17 @@ func TestFindings(t *testing.T) {
 				`json patch duplicate field "[0].value.a"`, `json patch unknown field "[1].x"`}},
 		{CheckJSON, `{}`, nil},
 	} {
-		if got := tt.check([]byte(tt.patch)); !reflect.DeepEqual(got, tt.want) {
+		if got := tt.check([]byte(tt.patch), nil); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.patch, got, tt.want)
 		}
 	}
-	if got := CheckMerge([]byte(`{"a":[` + strings.Repeat(`{"b":1,"b":2},`, 200) + `{}]}`)); len(got) != maxFindings {
+	if got := CheckMerge([]byte(`{"a":[`+strings.Repeat(`{"b":1,"b":2},`, 200)+`{}]}`), nil); len(got) != maxFindings {
 		t.Errorf("got %d findings, want %d", len(got), maxFindings)
 	}
 }
 
 func TestJSONKeepsUntouchedOrder(t *testing.T) {
-	got, err := JSON([]byte(`{"z":{"b":1,"a":2},"y":{"d":1,"c":[{"f":1,"e":2}]},"x":1.0}`), []byte(`[{"op":"add","path":"/y/n","value":{"q": 1,"p":"<"}}]`))
+	got, err := JSON([]byte(`{"z":{"b":1,"a":2},"y":{"d":1,"c":[{"f":1,"e":2}]},"x":1.0}`), []byte(`[{"op":"add","path":"/y/n","value":{"q": 1,"p":"<"}}]`), nil)
 	want := `{"x":1.0,"y":{"c":[{"f":1,"e":2}],"d":1,"n":{"q":1,"p":"\u003c"}},"z":{"b":1,"a":2}}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
@@ -322,14 +323,13 @@ func TestWork(t *testing.T) {
 		apply func() ([]byte, error)
 		want  Kind
 	}{
-		{"merge of a deep patch", func() ([]byte, error) { return Merge([]byte(`{}`), deep) }, Malformed},
-		{"merge into a deep object", func() ([]byte, error) { return Merge(deep, []byte(nest("1"))) }, Inapplicable},
-		{"strategic merge of a deep patch", func() ([]byte, error) { return Strategic([]byte(`{}`), deep, pod) }, Malformed},
+		{"merge of a deep patch", func() ([]byte, error) { return Merge([]byte(`{}`), deep, nil) }, Malformed},
+		{"merge into a deep object", func() ([]byte, error) { return Merge(deep, []byte(nest("1")), nil) }, Inapplicable},
+		{"strategic merge of a deep patch", func() ([]byte, error) { return Strategic([]byte(`{}`), deep, pod, nil) }, Malformed},
 		{"JSON patch of a deep object", func() ([]byte, error) {
-			return JSON(deep, []byte(`[{"op":"remove","path":"`+pointer+`"}]`))
+			return JSON(deep, []byte(`[{"op":"remove","path":"`+pointer+`"}]`), nil)
 		}, Inapplicable},
-		{"strategic merge of long lists", func() ([]byte, error) { return Strategic(owners, owners, pod) }, TooLarge},
-		{"JSON patch of a long list", func() ([]byte, error) { return JSON(many, shift) }, Inapplicable},
+		{"JSON patch of a long list", func() ([]byte, error) { return JSON(many, shift, nil) }, Inapplicable},
 	} {
 		_, err := tt.apply()
 		var e *Error
@@ -337,11 +337,14 @@ func TestWork(t *testing.T) {
 			t.Errorf("%s: got %v, want an error of kind %d", tt.name, err, tt.want)
 		}
 	}
-	if got, err := Merge([]byte(nest("1")), []byte(nest("2"))); err != nil || string(got) != nest("2") {
+	if _, err := Strategic(owners, owners, pod, nil); err != nil {
+		t.Errorf("strategic merge of long lists: %v", err)
+	}
+	if got, err := Merge([]byte(nest("1")), []byte(nest("2")), nil); err != nil || string(got) != nest("2") {
 		t.Errorf("Merge of %d levels: got %d bytes, %v", levels, len(got), err)
 	}
 	key := strings.Repeat("k", 1<<20)
-	found := CheckMerge([]byte(`{"` + key + `":{` + strings.Repeat(`"a":1,"b":1,`, 100_000) + `"c":1}}`))
+	found := CheckMerge([]byte(`{"`+key+`":{`+strings.Repeat(`"a":1,"b":1,`, 100_000)+`"c":1}}`), nil)
 	if n := len(strings.Join(found, "")); n > maxFindingsText+2*len(key) {
 		t.Errorf("CheckMerge: messages of %d bytes", n)
 	}

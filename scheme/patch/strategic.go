@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -23,27 +24,30 @@ var (
 	errListOfLists  = inapplicable("lists of lists are not supported")
 )
 
-// Strategic applies a strategic merge patch to an object of type t. The error is an *Error of kind Malformed,
-// Inapplicable or Unmergeable.
+// Strategic applies a strategic merge patch to an object of type t. The error is that of the Meter, or an *Error of kind
+// Malformed, Inapplicable or Unmergeable.
 //
 // The merge follows the patch's keys in sorted order, so its outcome never depends on chance. (In Kubernetes, a patch
 // that both deletes from and adds to one list of scalars does both in random order. Here the deletion comes first.)
-func Strategic(doc, patch []byte, t *typeinfo.Type) ([]byte, error) {
-	merged, _, err := strategic(doc, patch, t)
+func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, error) {
+	merged, _, err := strategic(doc, patch, t, m)
 	if err != nil {
 		return nil, err
 	}
-	return appendTree(make([]byte, 0, len(doc)+len(patch)), merged), nil
+	return appendTree(make([]byte, 0, len(doc)+len(patch)), merged), m.Step(len(doc) + len(patch))
 }
 
 // StrategicText returns the patch as Kubernetes shows it in the error about a merge result that is no valid object:
 // printed like a Go map, without the directives that the merge has consumed. It costs as much as the merge.
-func StrategicText(doc, patch []byte, t *typeinfo.Type) string {
-	_, changes, _ := strategic(doc, patch, t)
+func StrategicText(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) string {
+	_, changes, _ := strategic(doc, patch, t, m)
 	return text(changes)
 }
 
-func strategic(doc, patch []byte, t *typeinfo.Type) (merged, changes object, err error) {
+func strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) (merged, changes object, err error) {
+	if err := m.Step(len(doc) + len(patch)); err != nil {
+		return nil, nil, err
+	}
 	syntax, number := check(patch)
 	if syntax != nil {
 		return nil, nil, malformed(syntax.Error())
@@ -55,32 +59,27 @@ func strategic(doc, patch []byte, t *typeinfo.Type) (merged, changes object, err
 	case number != nil:
 		return nil, nil, malformed(number.Error())
 	case patch[0] == '{':
-		changes = parse(patch, true).(object)
+		changes, _ = parse(patch, true, m).(object)
 	}
 	if syntax, _ := check(doc); syntax != nil || doc[0] != '{' {
 		return nil, changes, inapplicable("invalid JSON document")
 	}
-	merged, err = mergeObject(parse(doc, false).(object), changes, shape{t: t, compares: new(int)})
+	if err := m.Err(); err != nil {
+		return nil, changes, err
+	}
+	merged, err = mergeObject(parse(doc, false, m).(object), changes, shape{t: t, m: m})
 	return merged, changes, err
 }
 
 // shape is where in the type a merge stands. t is nil where the descriptors have no type, as within []byte.
 type shape struct {
-	t        *typeinfo.Type
-	pointer  bool
-	compares *int // elements compared so far, in the whole merge
+	t       *typeinfo.Type
+	pointer bool
+	m       *meter.Meter
 }
 
 // of returns the shape of a part.
-func (s shape) of(t *typeinfo.Type, pointer bool) shape { return shape{t, pointer, s.compares} }
-
-// compare notes that n elements are about to be compared with m others, and refuses if that becomes too much.
-func (s shape) compare(n, m int) error {
-	if *s.compares += n * m; *s.compares > maxCompares {
-		return &Error{TooLarge, "the lists of the strategic merge patch are too long"}
-	}
-	return nil
-}
+func (s shape) of(t *typeinfo.Type, pointer bool) shape { return shape{t, pointer, s.m} }
 
 // kind is the name of the Go kind, for messages.
 func (s shape) kind() string {
@@ -172,19 +171,20 @@ func retain(into, patch object, s shape) error {
 	if !ok {
 		return errRetainKeys
 	}
-	if err := s.compare(len(keys), len(into)+len(patch)); err != nil {
+	if err := s.m.Step(len(keys) + len(into) + len(patch)); err != nil {
 		return err
 	}
+	named := placesIn(keys, itself)
 	for k, v := range patch {
 		if v == nil || strings.HasPrefix(k, deleteFromList) || strings.HasPrefix(k, elementOrder) {
 			continue
 		}
-		if !contains(keys, k) {
+		if named.of(k) < 0 {
 			return errRetainKeys
 		}
 	}
 	for k := range into {
-		if !contains(keys, k) {
+		if named.of(k) < 0 {
 			delete(into, k)
 		}
 	}
@@ -193,6 +193,9 @@ func retain(into, patch object, s shape) error {
 
 // mergeKey merges one key of a patch.
 func mergeKey(into object, key string, change any, s shape) error {
+	if err := s.m.Step(len(key)); err != nil {
+		return err
+	}
 	deleting := strings.HasPrefix(key, deleteFromList)
 	if deleting {
 		_, name, ok := strings.Cut(key, "/")
@@ -207,7 +210,7 @@ func mergeKey(into object, key string, change any, s shape) error {
 		delete(into, key)
 		return nil
 	}
-	old, ok := lookup(into, key)
+	old, ok := lookup(into, key, s.m)
 	if !ok || shapeOf(old) != shapeOf(change) {
 		if !deleting {
 			dropNulls(change)
@@ -272,15 +275,16 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.element.compare(len(old)+len(patch), len(old)+len(patch)); err != nil {
+	m := r.element.m
+	if err := m.Step(len(old) + len(patch)); err != nil {
 		return nil, err
 	}
 	var merged list
 	switch {
 	case kind != objectShape && r.deleting:
-		kept := make(list, 0, len(old))
+		kept, gone := make(list, 0, len(old)), placesIn(patch, itself)
 		for _, v := range old {
-			if !contains(patch, v) {
+			if gone.of(v) < 0 {
 				kept = append(kept, v)
 			}
 		}
@@ -290,18 +294,18 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	case r.key == "":
 		return nil, unmergeable("cannot merge lists without merge key for " + r.element.kind())
 	default:
-		if old, patch, err = applyElementDirectives(old, patch, r.key); err != nil {
+		if old, patch, err = applyElementDirectives(old, patch, r.key, m); err != nil {
 			return nil, err
 		}
 		if merged, err = mergeElements(old, patch, r); err != nil {
 			return nil, err
 		}
 	}
-	patched, others, err := partition(merged, patch, r.key)
+	patched, others, err := partition(merged, patch, r.key, m)
 	if err != nil {
 		return nil, err
 	}
-	return order(patched, others, ordering{patch, old, r.key, kind})
+	return order(patched, others, ordering{patch, old, r.key, kind, m})
 }
 
 // elementShape returns the one shape that all elements share.
@@ -330,25 +334,10 @@ func elementShape(lists ...list) (string, error) {
 	return first, nil
 }
 
-// distinct removes scalars that are there already. What stands last takes the place of a duplicate, as it does in
-// Kubernetes; the order is made afterwards.
-func distinct(l list) list {
-	for i := 0; i < len(l)-1; i++ {
-		for j := i + 1; j < len(l); j++ {
-			if same(l[i], l[j]) {
-				l[j] = l[len(l)-1]
-				l = l[:len(l)-1]
-				j--
-			}
-		}
-	}
-	return l
-}
-
 // applyElementDirectives carries out the $patch directives among the elements of a patch and returns what is left of
 // both lists. After a replace, the patch's elements are the list.
-func applyElementDirectives(old, patch list, key string) (list, list, error) {
-	plain := list{}
+func applyElementDirectives(old, patch list, key string, m *meter.Meter) (list, list, error) {
+	plain, gone := list{}, list(nil)
 	replace := false
 	for _, v := range patch {
 		element := v.(object)
@@ -363,17 +352,7 @@ func applyElementDirectives(old, patch list, key string) (list, list, error) {
 			if !ok {
 				return nil, nil, noMergeKey(element, key)
 			}
-			for {
-				i, err := find(old, key, value)
-				if err != nil {
-					return nil, nil, err
-				}
-				if i < 0 {
-					break
-				}
-				// Not slices.Delete, which clears the freed tail: callers still hold the list at its old length.
-				old = append(old[:i], old[i+1:]...)
-			}
+			gone = append(gone, value)
 		case "replace":
 			replace = true
 		case "merge":
@@ -381,6 +360,9 @@ func applyElementDirectives(old, patch list, key string) (list, list, error) {
 		default:
 			return nil, nil, unknownDirective(d, element)
 		}
+	}
+	if len(gone) > 0 {
+		old = without(old, key, gone, m)
 	}
 	if replace {
 		return plain, nil, nil
@@ -390,39 +372,32 @@ func applyElementDirectives(old, patch list, key string) (list, list, error) {
 
 // mergeElements merges each element of the patch into the one of the same key, or appends it.
 func mergeElements(old, patch list, r listRules) (list, error) {
+	x := keyedBy(old, r.key, r.element.m)
 	for _, v := range patch {
 		element := v.(object)
 		value, ok := element[r.key]
 		if !ok {
 			return nil, noMergeKey(element, r.key)
 		}
-		i, err := find(old, r.key, value)
+		i, err := x.find(value)
 		if err != nil {
 			return nil, err
 		}
 		if i < 0 {
 			old = append(old, v)
+			x.append(value)
 			continue
 		}
-		if old[i], err = mergeObject(old[i].(object), element, r.element); err != nil {
+		merged, err := mergeObject(old[i].(object), element, r.element)
+		if err != nil {
 			return nil, err
+		}
+		old[i] = merged
+		if _, still := merged[r.key]; !still { // its key was null
+			x.drop(value)
 		}
 	}
 	return old, nil
-}
-
-// find returns the index of the first element whose key has the value, or -1.
-func find(l list, key string, value any) (int, error) {
-	for i, v := range l {
-		element, ok := v.(object)
-		if !ok {
-			return 0, unmergeable(fmt.Sprintf("value for key %d is not a map", i))
-		}
-		if found, ok := lookup(element, key); ok && same(found, value) {
-			return i, nil
-		}
-	}
-	return -1, nil
 }
 
 func noMergeKey(element object, key string) error {

@@ -1,6 +1,10 @@
 package patch
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/meter"
+)
 
 // What field validation has to say about the patch itself. What it says about the patched object is the decoder's.
 
@@ -10,8 +14,12 @@ const (
 )
 
 // CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, as the warnings or the strict
-// decoding errors name them. A patch that cannot be read has none: JSON refuses it.
-func CheckJSON(patch []byte) []string {
+// decoding errors name them. A patch that cannot be read has none: JSON refuses it. The list is not complete if the Meter
+// has ended.
+func CheckJSON(patch []byte, m *meter.Meter) []string {
+	if m.Step(len(patch)) != nil {
+		return nil
+	}
 	if syntax, _ := check(patch); syntax != nil {
 		return nil
 	}
@@ -19,7 +27,7 @@ func CheckJSON(patch []byte) []string {
 	if !ok {
 		return nil
 	}
-	f := findings{prefix: "json patch "}
+	f := findings{prefix: "json patch ", m: m}
 	for i, op := range ops {
 		ms, _ := fields(op, 1, nil)
 		at := f.enter("[" + strconv.Itoa(i) + "]")
@@ -45,12 +53,15 @@ func CheckJSON(patch []byte) []string {
 }
 
 // CheckMerge returns the repeated fields in a merge patch or strategic merge patch, as the warnings or the strict
-// decoding errors name them. A patch that cannot be read has none.
-func CheckMerge(patch []byte) []string {
+// decoding errors name them. A patch that cannot be read has none. The list is not complete if the Meter has ended.
+func CheckMerge(patch []byte, m *meter.Meter) []string {
+	if m.Step(len(patch)) != nil {
+		return nil
+	}
 	if syntax, _ := check(patch); syntax != nil {
 		return nil
 	}
-	var f findings
+	f := findings{m: m}
 	f.walk(trim(patch))
 	return f.found
 }
@@ -63,6 +74,7 @@ type findings struct {
 	found  []string
 	seen   map[string]bool
 	made   int // bytes of messages
+	m      *meter.Meter
 }
 
 // enter appends to the path and returns what leave needs to undo it.
@@ -105,6 +117,9 @@ func (f *findings) walkAt(part string, value []byte) {
 
 // walk looks for repeated keys. Only containers are worth the look.
 func (f *findings) walk(value []byte) {
+	if f.m.Step(len(value)) != nil {
+		return
+	}
 	switch value[0] {
 	case '{':
 		var space [inline]member

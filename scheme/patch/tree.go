@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // The strategic merge works on trees of these values:
@@ -23,18 +25,22 @@ type (
 	raw    []byte
 )
 
-// parse reads a checked value; deep asks for the whole tree, else what an object holds stays raw.
-func parse(value []byte, deep bool) any {
+// parse reads a checked value; deep asks for the whole tree, else what an object holds stays raw. A deep tree is not
+// complete if the Meter has ended.
+func parse(value []byte, deep bool, m *meter.Meter) any {
+	if m.Step(len(value)) != nil && deep {
+		return nil
+	}
 	switch value[0] {
 	case '{':
 		var space [inline]member
 		ms, _ := fields(value, 0, space[:0])
 		o := make(object, len(ms))
-		for _, m := range ms {
+		for _, held := range ms {
 			if deep {
-				o[string(m.key)] = parse(m.value, true)
+				o[string(held.key)] = parse(held.value, true, m)
 			} else {
-				o[string(m.key)] = raw(m.value)
+				o[string(held.key)] = raw(held.value)
 			}
 		}
 		return o
@@ -43,7 +49,7 @@ func parse(value []byte, deep bool) any {
 		es, _ := elements(value, 0, space[:0])
 		l := make(list, len(es))
 		for i, e := range es {
-			l[i] = parse(e, deep)
+			l[i] = parse(e, deep, m)
 		}
 		return l
 	case '"':
@@ -57,10 +63,10 @@ func parse(value []byte, deep bool) any {
 }
 
 // lookup returns what an object holds at key, looking into it if nothing has before.
-func lookup(o object, key string) (any, bool) {
+func lookup(o object, key string, m *meter.Meter) (any, bool) {
 	v, ok := o[key]
 	if r, lazy := v.(raw); lazy {
-		v = parse(r, false)
+		v = parse(r, false, m)
 		o[key] = v
 	}
 	return v, ok
@@ -133,7 +139,7 @@ func native(v any) any {
 		f, _ := strconv.ParseFloat(string(v), 64)
 		return f
 	case raw:
-		return native(parse(v, true))
+		return native(parse(v, true, nil))
 	}
 	return v
 }
@@ -155,10 +161,6 @@ func same(a, b any) bool {
 		return false
 	}
 	return a == b
-}
-
-func contains(l list, v any) bool {
-	return slices.ContainsFunc(l, func(e any) bool { return same(e, v) })
 }
 
 // shapeOf names the Go type that Kubernetes decodes a value to; values of unequal shape do not merge.

@@ -234,7 +234,7 @@ func parseDefault(f *typeinfo.Field) any {
 		n, _ := strconv.ParseInt(f.Default, 10, 64)
 		return n
 	}
-	if v, _, err := codec.DecodeTree([]byte(f.Default), false); err == nil {
+	if v, _, err := codec.DecodeTree([]byte(f.Default), false, nil); err == nil {
 		return v
 	}
 	return f.Default

@@ -202,7 +202,7 @@ func treeOf(t *testing.T, v any) any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, _, err := codec.DecodeTree(data, false)
+	tree, _, err := codec.DecodeTree(data, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

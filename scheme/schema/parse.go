@@ -15,7 +15,7 @@ import (
 //
 // The result is a Resource. Defaults are pruned by the schema that they belong to.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
-	tree, _, err := codec.DecodeTree(data, false)
+	tree, _, err := codec.DecodeTree(data, false, nil)
 	if err != nil {
 		return nil, field.ErrorList{field.Invalid(path, "", err.Error())}
 	}

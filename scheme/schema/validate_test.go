@@ -20,7 +20,7 @@ func parseSchema(t testing.TB, text string) *Schema {
 
 func parseTree(t testing.TB, text string) any {
 	t.Helper()
-	v, _, err := codec.DecodeTree([]byte(text), false)
+	v, _, err := codec.DecodeTree([]byte(text), false, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -272,7 +272,7 @@ func FuzzParse(f *testing.F) {
 		if (s == nil) != (len(errs) > 0) {
 			t.Fatalf("got %v and %v", s, errs)
 		}
-		tree, _, err := codec.DecodeTree(data, false)
+		tree, _, err := codec.DecodeTree(data, false, nil)
 		if s == nil || err != nil {
 			return
 		}

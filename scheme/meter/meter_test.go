@@ -1,0 +1,93 @@
+package meter
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// looks is a context that ends at its n-th look, and counts them.
+type looks struct {
+	context.Context
+	n, end int
+}
+
+func (l *looks) Err() error {
+	if l.n++; l.n == l.end {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestStep(t *testing.T) {
+	for _, size := range []int{1, 7, Interval, 3 * Interval} {
+		ctx := &looks{Context: t.Context(), end: 4}
+		m := New(ctx)
+		steps, between := 0, 0
+		for before := 0; m.Step(size) == nil; before = ctx.n {
+			if steps += size; ctx.n != before {
+				between = 0
+			}
+			if between += size; between > Interval+size {
+				t.Fatalf("Step(%d): %d steps without a look", size, between)
+			}
+		}
+		if ctx.n != 4 || !errors.Is(m.Err(), context.Canceled) || steps > 4*(Interval+size) {
+			t.Errorf("Step(%d): got %d looks, %d steps, error %v", size, ctx.n, steps, m.Err())
+		}
+		if err := m.Step(1); !errors.Is(err, context.Canceled) || ctx.n != 4 {
+			t.Errorf("Step after the end: got %v after %d looks, want the same error and no look", err, ctx.n)
+		}
+	}
+}
+
+func TestBudget(t *testing.T) {
+	for _, budget := range []int{0, 1, Interval - 1, Interval, Interval + 1, 10 * Interval} {
+		for _, size := range []int{1, 1000, Interval + 5} {
+			m := WithBudget(t.Context(), budget)
+			steps := 0
+			for m.Step(size) == nil {
+				steps += size
+			}
+			if want := budget / size * size; steps != want || m.Err() != ErrSpent {
+				t.Errorf("budget %d, Step(%d): got %d steps, error %v, want %d", budget, size, steps, m.Err(), want)
+			}
+		}
+	}
+}
+
+func TestNone(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := For(ended, Interval-1)
+	if err := m.Step(1 << 40); m != nil || err != nil || m.Err() != nil {
+		t.Errorf("a small input: got %v, %v", m, err)
+	}
+	if err := For(ended, Interval).Step(1); !errors.Is(err, context.Canceled) {
+		t.Errorf("a large input: got %v, want that the context has ended", err)
+	}
+}
+
+// At each look, others may go first. (The runtime keeps two queues, so one look may not be enough for a single goroutine.)
+func TestOthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m := New(t.Context())
+	for range 100 {
+		var ran atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			ran.Store(true)
+			close(done)
+		}()
+		looks := 0
+		for ; looks < 10 && !ran.Load(); looks++ {
+			m.Step(Interval + 1)
+		}
+		if !ran.Load() {
+			t.Fatalf("a goroutine that was ready has not run after %d looks", looks)
+		}
+		<-done
+	}
+}

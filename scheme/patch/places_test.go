@@ -1,0 +1,189 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// The plain twins of places.go compare every element with every other, as Kubernetes does.
+
+func plainFind(l list, key string, value any) int {
+	return slices.IndexFunc(l, func(e any) bool {
+		found, ok := lookup(e.(object), key, nil)
+		return ok && same(found, value)
+	})
+}
+
+func plainWithout(l list, key string, values list) list {
+	for _, value := range values {
+		for i := plainFind(l, key, value); i >= 0; i = plainFind(l, key, value) {
+			l = append(l[:i], l[i+1:]...)
+		}
+	}
+	return l
+}
+
+func plainDistinct(l list) list {
+	for i := 0; i < len(l)-1; i++ {
+		for j := i + 1; j < len(l); j++ {
+			if same(l[i], l[j]) {
+				l[j] = l[len(l)-1]
+				l = l[:len(l)-1]
+				j--
+			}
+		}
+	}
+	return l
+}
+
+func TestPlaces(t *testing.T) {
+	scalars := list{nil, true, "a", "b", "1", number("1"), number("1.0"), number("1e0"), number("01"), number("-0.0"), number("0"), number("0.0"),
+		number("9007199254740993"), number("9007199254740993.0"), number("9223372036854775808")}
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		values := make(list, r.IntN(30))
+		objects := make(list, len(values))
+		for i := range values {
+			values[i] = scalars[r.IntN(len(scalars))]
+			objects[i] = object{"name": values[i], "at": i}
+			if r.IntN(10) == 0 {
+				objects[i] = object{"at": i}
+			}
+		}
+		x := keyedBy(objects, "name", nil)
+		for _, v := range scalars {
+			if got, _ := x.find(v); got != plainFind(objects, "name", v) {
+				t.Fatalf("seed %d: find(%v) in %v: got %d, want %d", seed, v, objects, got, plainFind(objects, "name", v))
+			}
+			want := slices.IndexFunc(values, func(e any) bool { return same(e, v) })
+			if got := placesIn(values, itself).of(v); got != want {
+				t.Fatalf("seed %d: of(%v) in %v: got %d, want %d", seed, v, values, got, want)
+			}
+		}
+		gone := values[:len(values)/3]
+		got, want := slices.Clone(objects), slices.Clone(objects)
+		gotRest, wantRest := without(got, "name", gone, nil), plainWithout(want, "name", gone)
+		if !reflect.DeepEqual(gotRest, wantRest) || !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: without(%v): got %v of %v, want %v of %v", seed, gone, gotRest, got, wantRest, want)
+		}
+		if got, want := distinct(slices.Clone(values)), plainDistinct(slices.Clone(values)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: distinct(%v): got %v, want %v", seed, values, got, want)
+		}
+	}
+}
+
+// items joins what f makes of the numbers up to n.
+func items(n int, f func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = f(i)
+	}
+	return strings.Join(parts, ",")
+}
+
+// dear are patches whose work once grew with the square of their lists, or that are as large as they may be.
+func dear() map[string]func(m *meter.Meter) error {
+	const n = 20_000
+	service, pod := typeinfo.For[corev1.Service](), typeinfo.For[corev1.Pod]()
+	ports := func(spelling string) string {
+		return items(n, func(i int) string { return fmt.Sprintf(`{"port":%d%s}`, i, spelling) })
+	}
+	doc, whole := `{"spec":{"ports":[`+ports("")+`]}}`, ports("")
+	names := items(n, func(i int) string { return fmt.Sprintf(`"a/%d"`, i) })
+	finalizers := `{"metadata":{"finalizers":[` + names + `]}}`
+	strategic := func(doc, patch string, t *typeinfo.Type) func(*meter.Meter) error {
+		return func(m *meter.Meter) error {
+			_, err := Strategic([]byte(doc), []byte(patch), t, m)
+			return err
+		}
+	}
+	object := `{"a":{` + items(n, func(i int) string { return fmt.Sprintf(`"k%d":{"b":1}`, i) }) + `}}`
+	return map[string]func(m *meter.Meter) error{
+		"keys":          strategic(doc, doc, service),
+		"other numbers": strategic(doc, `{"spec":{"ports":[`+ports(".0")+`]}}`, service),
+		"order":         strategic(doc, `{"spec":{"$setElementOrder/ports":[`+whole+`]}}`, service),
+		"deletions": strategic(doc, `{"spec":{"ports":[`+
+			items(n, func(i int) string { return fmt.Sprintf(`{"$patch":"delete","port":%d}`, i) })+`]}}`, service),
+		"scalars":             strategic(finalizers, finalizers, pod),
+		"repeated scalars":    strategic(`{"metadata":{"finalizers":["x","x"]}}`, `{"metadata":{"finalizers":[`+items(n, func(int) string { return `"x"` })+`]}}`, pod),
+		"deletion of scalars": strategic(finalizers, `{"metadata":{"$deleteFromPrimitiveList/finalizers":[`+names+`]}}`, pod),
+		"retained keys":       strategic(finalizers, `{"$retainKeys":["metadata",`+names+`]}`, pod),
+		"merge": func(m *meter.Meter) error {
+			_, err := Merge([]byte(object), []byte(object), m)
+			return err
+		},
+		"JSON": func(m *meter.Meter) error {
+			_, err := JSON([]byte(doc), []byte(`[`+items(1000, func(int) string { return `{"op":"move","from":"/spec/ports/0","path":"/spec/ports/-"}` })+`]`), m)
+			return err
+		},
+		"test": func(m *meter.Meter) error {
+			_, err := JSON([]byte(object), []byte(`[{"op":"test","path":"/a","value":`+object[5:len(object)-1]+`}]`), m)
+			return err
+		},
+		"findings": func(m *meter.Meter) error {
+			CheckMerge([]byte(object), m)
+			return m.Err()
+		},
+	}
+}
+
+// ending is a context that ends when it is looked at for the end-th time.
+type ending struct {
+	context.Context
+	looks, end int
+}
+
+func (c *ending) Err() error {
+	if c.looks++; c.looks == c.end {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Dear patches take a number of steps in proportion to their size, and end with the context.
+func TestDear(t *testing.T) {
+	for name, apply := range dear() {
+		t.Run(name, func(t *testing.T) {
+			if err := apply(meter.WithBudget(t.Context(), 100<<20)); err != nil {
+				t.Errorf("within the budget: %v", err)
+			}
+			if err := apply(meter.WithBudget(t.Context(), 1<<16)); !errors.Is(err, meter.ErrSpent) {
+				t.Errorf("beyond the budget: got %v, want %v", err, meter.ErrSpent)
+			}
+			ctx := &ending{Context: t.Context()}
+			if err := apply(meter.New(ctx)); err != nil || ctx.looks < 4 {
+				t.Fatalf("got %v after %d looks at the context", err, ctx.looks)
+			}
+			for end := 1; end <= ctx.looks; end += 1 + ctx.looks/3 {
+				ctx := &ending{Context: t.Context(), end: end}
+				if err := apply(meter.New(ctx)); !errors.Is(err, context.Canceled) || ctx.looks != end {
+					t.Errorf("a context that ends at look %d: got %v after %d looks", end, err, ctx.looks)
+				}
+			}
+		})
+	}
+}
+
+// A value that copies repeat and paths open, again and again, is within all sizes, and would take minutes.
+func TestBudget(t *testing.T) {
+	const levels, times = 5000, 100
+	value := strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
+	var ops []string
+	for i := range times {
+		ops = append(ops, fmt.Sprintf(`{"op":"copy","from":"/v","path":"/v%d"},{"op":"add","path":"/v%d%s","value":2}`, i, i, strings.Repeat("/a", levels)))
+	}
+	_, err := JSON([]byte(`{"v":`+value+`}`), []byte("["+strings.Join(ops, ",")+"]"), meter.WithBudget(t.Context(), MaxWork>>3))
+	if !errors.Is(err, meter.ErrSpent) {
+		t.Errorf("got %v, want %v", err, meter.ErrSpent)
+	}
+}
