@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ func appendStatus(dst []byte, s *meta.Status) ([]byte, error) {
 	if s.ListMeta != (meta.ListMeta{}) {
 		return appendAny(dst, s)
 	}
-	o := objectWriter{dst: append(dst, '{')}
+	o := objectWriter{dst: append(slices.Grow(dst, usualStatus+len(s.Message)), '{')}
 	o.text("kind", s.Kind)
 	o.text("apiVersion", s.APIVersion)
 	o.name("metadata")
@@ -29,6 +30,9 @@ func appendStatus(dst []byte, s *meta.Status) ([]byte, error) {
 	o.number("code", s.Code)
 	return append(o.dst, '}'), nil
 }
+
+// usualStatus is what a Status takes apart from its message, in bytes.
+const usualStatus = 256
 
 // objectWriter appends the members of objects that are not empty.
 type objectWriter struct {
