@@ -2,6 +2,7 @@ package filters
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 
@@ -31,6 +32,8 @@ const (
 	strangersShare = 4
 	// maxRefusals bounds the refusals being written at once, of strangers and of others.
 	maxRefusals = 256
+	// manyGoroutines is from how many goroutines on some of them may be refusals that nobody reads.
+	manyGoroutines = 1024
 )
 
 // Running returns how many reading and writing requests run.
@@ -108,8 +111,11 @@ func isHealth(info *request.Info) bool {
 }
 
 // refusals returns fail for the filters of a chain. What is refused before it has a place gets one for the time that
-// its answer takes, for a stranger by HTTP/2 until the client has let it come. Without one there is no answer: the
-// connection is cut, or of HTTP/2 the stream.
+// its answer takes. Without one there is no answer: the connection is cut, or of HTTP/2 the stream.
+//
+// By HTTP/2, net/http keeps an answer until the client lets it come, in a goroutine that the filters have left. When there
+// are many goroutines, a stranger's answer is flushed, and keeps its place so long. That costs as much as the rest of it, and
+// is not done before.
 func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		x := of(r)
@@ -123,8 +129,8 @@ func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 			}
 		}
 		fail(w, r, err)
-		if r.ProtoMajor == 2 && isStranger(x.info.User) {
-			_ = x.response.FlushError() // else net/http keeps the answer until it is read, but not the place
+		if r.ProtoMajor == 2 && isStranger(x.info.User) && runtime.NumGoroutine() > manyGoroutines {
+			_ = x.response.FlushError()
 		}
 	}
 }
