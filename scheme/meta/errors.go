@@ -90,11 +90,11 @@ func NewForbidden(gr GroupResource, name string, err error) *StatusError {
 	var message string
 	switch {
 	case gr.Resource == "" && gr.Group == "":
-		message = fmt.Sprintf("forbidden: %v", err)
+		message = "forbidden: " + err.Error()
 	case name == "":
-		message = fmt.Sprintf("%s is forbidden: %v", Excerpt(gr.String()), err)
+		message = Excerpt(gr.String()) + " is forbidden: " + err.Error()
 	default:
-		message = fmt.Sprintf("%s is forbidden: %v", quotedName(gr, name), err)
+		message = quotedName(gr, name) + " is forbidden: " + err.Error()
 	}
 	return newStatusError(http.StatusForbidden, StatusReasonForbidden, message, resourceDetails(gr, name))
 }
