@@ -156,7 +156,13 @@ func (m *Metrics) observe(x *exchange, l labels, returned bool) {
 // series returns what belongs to l. Labels that are new become known if learn is set; else the request counts as one
 // without resource.
 func (m *Metrics) series(l labels, learn bool) *series {
-	if s := (*m.known.Load())[l]; s != nil {
+	known := *m.known.Load()
+	if s := known[l]; s != nil {
+		return s
+	}
+	nameless := l
+	nameless.group, nameless.version, nameless.resource, nameless.subresource = "", "", "", ""
+	if s := known[nameless]; s != nil && !learn { // refusals come in great numbers
 		return s
 	}
 	m.mu.Lock()
@@ -165,7 +171,7 @@ func (m *Metrics) series(l labels, learn bool) *series {
 		return s
 	}
 	if !learn || len(*m.known.Load())+len(m.mu.fresh) >= maxSeries || !m.exists(l) {
-		l.group, l.version, l.resource, l.subresource = "", "", "", ""
+		l = nameless
 		if s := m.freshLocked(l); s != nil {
 			return s
 		}

@@ -80,10 +80,12 @@ func writeObject(w http.ResponseWriter, code int, codecs *codec.Factory, obj met
 		}
 	}
 	media.As, media.Stream = "", false
-	body, err := codecs.Append(nil, obj, media)
+	buffer := buffers.Get().(*[]byte)
+	defer putBuffer(buffer)
+	body, err := codecs.Append((*buffer)[:0], obj, media)
 	if err != nil { // no protobuf form
 		media = codec.Media{}
-		if body, err = codecs.Append(nil, obj, media); err != nil {
+		if body, err = codecs.Append((*buffer)[:0], obj, media); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -93,6 +95,7 @@ func writeObject(w http.ResponseWriter, code int, codecs *codec.Factory, obj met
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(code)
 	w.Write(body)
+	*buffer = body
 }
 
 // contentTypes are header values, shared by all answers.

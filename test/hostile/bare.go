@@ -46,6 +46,8 @@ func serveBare(in io.Reader, out io.Writer) error {
 	srv := &http.Server{
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}},
 		ErrorLog:  log.New(io.Discard, "", 0),
+		// The times that any server has that strangers can reach.
+		ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			a := current.Load()
 			h := w.Header()
