@@ -20,7 +20,6 @@ package codec
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -145,9 +144,7 @@ func BodyError(err error, gvk meta.GroupVersionKind, want string, body []byte) *
 	if gvk.Kind != "" {
 		msg = fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, want, err)
 	}
-	return &meta.StatusError{Status: meta.Status{
-		Status: "Failure", Code: http.StatusBadRequest, Reason: "BadRequest", Message: msg,
-	}}
+	return meta.NewBadRequest(msg)
 }
 
 // summary shows the beginning of a body: as text if it looks like JSON, else in hex.

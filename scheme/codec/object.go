@@ -155,15 +155,18 @@ func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 	return gvk
 }
 
+// maxShown is how many characters of a body an error shows. It is more than an answer repeats.
+const maxShown = 128 << 10
+
 // named reports what gvk misses.
 func named(gvk meta.GroupVersionKind, data []byte) error {
 	if gvk.Kind == "" {
 		//lint:ignore ST1005 clients know kube-apiserver's wording
-		return fmt.Errorf("Object 'Kind' is missing in '%s'", data)
+		return fmt.Errorf("Object 'Kind' is missing in '%.*s'", maxShown, data)
 	}
 	if gvk.Version == "" {
 		//lint:ignore ST1005 clients know kube-apiserver's wording
-		return fmt.Errorf("Object 'apiVersion' is missing in '%s'", data)
+		return fmt.Errorf("Object 'apiVersion' is missing in '%.*s'", maxShown, data)
 	}
 	return nil
 }
