@@ -14,8 +14,9 @@
 // Not here: conversion between versions and defaults (package scheme), what to do about unknown fields (router).
 //
 // Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), scan.go, plan.go, decode.go,
-// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json), peek.go
-// (looking into encoded objects), yaml.go, proto*.go (protopeek.go is peek.go for protobuf), frame.go (watch events).
+// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json),
+// status.go (the same for refusals), peek.go (looking into encoded objects), yaml.go, proto*.go (protopeek.go is peek.go
+// for protobuf), frame.go (watch events).
 package codec
 
 import (
