@@ -88,8 +88,9 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 	return Decoded{Object: obj, GVK: guess}, nil
 }
 
-// fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a Go type of its own brings an UnmarshalJSON; all that is
-// reported of it are repeated fields, as only its schema knows which ones are unknown.
+// fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a
+// Go type of its own brings an UnmarshalJSON; all that is reported of it are repeated fields, as only its schema knows
+// which ones are unknown.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {
