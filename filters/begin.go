@@ -76,7 +76,7 @@ const maxAuditID = 64
 
 // auditID returns the id of a request whose client sent one, "" for none. What cannot stand in a header is none.
 func auditID(sent string) string {
-	sent = cut(sent, maxAuditID)
+	sent = sent[:min(len(sent), maxAuditID)]
 	if sent == "" || strings.IndexFunc(sent, unicode.IsControl) >= 0 {
 		return newID()
 	}

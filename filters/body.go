@@ -19,6 +19,9 @@ const (
 // A client that never sends what it has announced would so hold up its own answer, and the connection, and with that the
 // end of the server. HTTP/2 just ends the stream.
 //
+// It belongs to the goroutine that answers. A handler that has another one read, as proxies do, takes the deadline off
+// first: then nothing is read here.
+//
 // A read deadline must not outlast the reading: net/http goes on to read, to see the client go, and takes its end for that.
 type body struct {
 	io.ReadCloser

@@ -4,10 +4,11 @@ import (
 	"hash/maphash"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // Of lines with the same cause, linesPerPause are written in logPause; there are logCauses causes.
@@ -54,7 +55,7 @@ func (c *limitedCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) 
 
 // Write implements zapcore.Core.
 func (c *limitedCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	entry.Message = cut(entry.Message, maxStack)
+	entry.Message = field.Cut(entry.Message, maxStack)
 	short := make([]zapcore.Field, len(fields), len(fields)+1)
 	for i, f := range fields {
 		short[i] = cutField(f)
@@ -120,23 +121,12 @@ func (c *causes) place(entry zapcore.Entry, fields []zapcore.Field) uint64 {
 func cutField(f zapcore.Field) zapcore.Field {
 	switch f.Type {
 	case zapcore.StringType:
-		f.String = cut(f.String, maxText)
+		f.String = field.Cut(f.String, maxText)
 	case zapcore.ByteStringType:
 		b := f.Interface.([]byte)
 		f.Interface = b[:min(len(b), maxStack)]
 	case zapcore.ErrorType:
-		return zap.String(f.Key, cut(f.Interface.(error).Error(), maxText))
+		return zap.String(f.Key, field.Cut(f.Interface.(error).Error(), maxText))
 	}
 	return f
-}
-
-// cut returns the first n bytes of s, or a little less, so that no character is broken.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

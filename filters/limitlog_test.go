@@ -115,20 +115,6 @@ func TestLimitLog(t *testing.T) {
 	})
 }
 
-func TestCut(t *testing.T) {
-	for _, tt := range []struct {
-		s    string
-		n    int
-		want string
-	}{
-		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aéé", 4, "aé"}, {"éé", 1, ""}, {"\x80\x80\x80", 2, ""},
-	} {
-		if got := cut(tt.s, tt.n); got != tt.want {
-			t.Errorf("cut(%q, %d): got %q, want %q", tt.s, tt.n, got, tt.want)
-		}
-	}
-}
-
 // TestAuditID takes a client's id, as far as it can be one.
 func TestAuditID(t *testing.T) {
 	for _, tt := range []struct {

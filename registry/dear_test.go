@@ -3,7 +3,7 @@ package registry_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -21,26 +21,43 @@ func (c *ending) Err() error {
 	return nil
 }
 
-// A list by many requirements is worked on as long as the request lasts.
+// A list by many fields is worked on as long as the request lasts.
 func TestListEnds(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(30, "ns", "other")
-	var requirements []string
-	for i := range 2000 {
-		requirements = append(requirements, fmt.Sprintf("!k%d", i))
+	req := selectors(t, "", "", strings.Repeat("spec.color!=red,", 2000)+"spec.color=blue")
+	ctx := &ending{Context: k.ctx}
+	list, err := k.List(ctx, &req)
+	if err != nil || list.Len == 0 || ctx.looks < 10 {
+		t.Fatalf("List: got %v after %d looks at the context", err, ctx.looks)
 	}
-	for _, fields := range []string{"", "spec.color=blue"} {
-		req := selectors(t, "", strings.Join(requirements, ","), fields)
-		ctx := &ending{Context: k.ctx}
-		list, err := k.List(ctx, &req)
-		if err != nil || list.Len == 0 || ctx.looks < 10 {
-			t.Fatalf("List(fields %q): got %v after %d looks at the context", fields, err, ctx.looks)
+	for end := 1; end <= ctx.looks; end++ {
+		ctx := &ending{Context: k.ctx, end: end}
+		if _, err := k.List(ctx, &req); !errors.Is(err, context.DeadlineExceeded) || ctx.looks > end+1 {
+			t.Errorf("List, time is up at look %d: got %v after %d looks", end, err, ctx.looks)
 		}
-		for end := 1; end <= ctx.looks; end++ {
-			ctx := &ending{Context: k.ctx, end: end}
-			if _, err := k.List(ctx, &req); !errors.Is(err, context.DeadlineExceeded) || ctx.looks > end+1 {
-				t.Errorf("List(fields %q), time is up at look %d: got %v after %d looks", fields, end, err, ctx.looks)
-			}
+	}
+}
+
+// Requirements that are not about the labels of an object, or are there a thousand times, are not held against it one by
+// one.
+func TestListByManyLabels(t *testing.T) {
+	k := newKit(t, options{})
+	k.fill(30, "ns", "other")
+	all := selectors(t, "", "", "")
+	want, err := k.List(k.ctx, &all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{"!k%d,", "k!=%d,", "k notin (%d),", "!k,"} {
+		var labels strings.Builder
+		for i := range 2000 {
+			labels.WriteString(strings.Replace(piece, "%d", strconv.Itoa(i), 1))
+		}
+		req := selectors(t, "", strings.TrimSuffix(labels.String(), ","), "")
+		ctx := &ending{Context: k.ctx}
+		if list, err := k.List(ctx, &req); err != nil || list.Len != want.Len || ctx.looks > 2 {
+			t.Errorf("List by 2,000 of %s: got %d objects and error %v after %d looks at the context, want %d", piece, list.Len, err, ctx.looks, want.Len)
 		}
 	}
 }

@@ -107,21 +107,34 @@ func declared(fields []FieldValue, version *kind.Version, label string) FieldVal
 	return FieldValue{}
 }
 
-// stepsPerRequirement is how many steps it takes to hold a requirement against an object.
-const stepsPerRequirement = 16
+const (
+	// stepsPerRequirement is how many steps it takes to hold a requirement against an object.
+	stepsPerRequirement = 16
+	// fewRequirements on labels are held against each object one by one; of more, those about its labels are.
+	fewRequirements = 16
+)
 
 // match returns the function that the cache filters with, nil for all objects. Nothing matches once the Meter has ended.
 func (sel *selector) match() func(*cache.Object) bool {
 	labels, j, m := sel.labels, sel.judge, sel.meter
-	steps := stepsPerRequirement * (len(labels) + len(sel.fields))
-	switch { // pointers, because a slice in an interface would be allocated for each object
-	case labels.Empty() && j == nil:
+	if labels.Empty() && j == nil {
 		return nil
-	case j == nil:
-		return func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) }
-	default:
-		return func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) && j.matches(o) }
 	}
+	fields := len(sel.fields)
+	steps := stepsPerRequirement * (len(labels) + fields)
+	// A pointer, because a slice in an interface would be allocated for each object.
+	meets := func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) }
+	if len(labels) > fewRequirements {
+		index := labels.Index()
+		meets = func(o *cache.Object) bool {
+			label := func(i int) (key, value string) { return o.Labels[i].Key, o.Labels[i].Value }
+			return m.Step(stepsPerRequirement*(len(o.Labels)+fields)) == nil && index.Matches(len(o.Labels), label)
+		}
+	}
+	if j == nil {
+		return meets
+	}
+	return func(o *cache.Object) bool { return meets(o) && j.matches(o) }
 }
 
 // failed is why the request fails whatever the cache says: an object that could not be looked at.

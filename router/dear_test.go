@@ -49,6 +49,19 @@ func TestPatchBudget(t *testing.T) {
 	}
 }
 
+// What a patch says at length is not said again at the same length.
+func TestPatchErrorIsBounded(t *testing.T) {
+	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
+	body := `{"metadata":{"$patch":"` + strings.Repeat("<", 1<<20) + `"}}`
+	w := serve(t, core(t, f), "PATCH", maps+"/a", body, "Content-Type", strategicPatch)
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"message":"unknown patch type: `) {
+		t.Errorf("got %d %.300s", w.Code, w.Body)
+	}
+	if w.Body.Len() > 1<<20 {
+		t.Errorf("got an answer of %d bytes", w.Body.Len())
+	}
+}
+
 // A body, and a list that is not stored in the form that is asked for, are worked on as long as the request lasts.
 func TestDearEnds(t *testing.T) {
 	f := &fake{}

@@ -197,8 +197,6 @@ func patchError(err error) error {
 			Message: "the server rejected our request due to an error in our request", Details: &meta.StatusDetails{},
 		}}
 	default:
-		return &meta.StatusError{Status: meta.Status{
-			Status: meta.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: meta.StatusReasonInvalid, Message: e.Message,
-		}}
+		return meta.NewUnprocessable(e.Message)
 	}
 }

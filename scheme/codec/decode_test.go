@@ -172,6 +172,32 @@ func TestDecodeKind(t *testing.T) {
 	}
 }
 
+// What a body says at length is not said again at the same length.
+func TestBodyErrorIsBounded(t *testing.T) {
+	f := newTestFactory(t)
+	long := strings.Repeat("<", 1<<20)
+	for name, body := range map[string]string{
+		"kind":       `{"apiVersion":"v1","kind":"` + long + `"}`,
+		"apiVersion": `{"kind":"ConfigMap","apiVersion":"` + long + `"}`,
+		"time":       `{"metadata":{"creationTimestamp":"` + long + `"}}`,
+		"number":     `{"metadata":{"generation":` + strings.Repeat("9", 1<<20) + `}}`,
+		"no kind":    `{"apiVersion":"v1","a":"` + long + `"}`,
+	} {
+		def := configMapKind
+		if name == "no kind" {
+			def = meta.GroupVersionKind{}
+		}
+		out, err := f.Decode(DecodeRequest{Data: []byte(body), Default: def})
+		if err == nil {
+			t.Errorf("%s: decoded %v", name, out.GVK)
+			continue
+		}
+		if got := len(BodyError(err, out.GVK, "ConfigMap", []byte(body)).Status.Message); got > 256<<10 {
+			t.Errorf("%s: got a message of %d bytes, want 256 KiB at most", name, got)
+		}
+	}
+}
+
 func errText(err error) string {
 	if err == nil {
 		return ""

@@ -14,13 +14,13 @@
 // Not here: conversion between versions and defaults (package scheme), what to do about unknown fields (router).
 //
 // Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), scan.go, plan.go, decode.go,
-// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json), peek.go
-// (looking into encoded objects), yaml.go, proto*.go (protopeek.go is peek.go for protobuf), frame.go (watch events).
+// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json),
+// status.go (the same for refusals), peek.go (looking into encoded objects), yaml.go, proto*.go (protopeek.go is peek.go
+// for protobuf), frame.go (watch events).
 package codec
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -145,9 +145,7 @@ func BodyError(err error, gvk meta.GroupVersionKind, want string, body []byte) *
 	if gvk.Kind != "" {
 		msg = fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, want, err)
 	}
-	return &meta.StatusError{Status: meta.Status{
-		Status: "Failure", Code: http.StatusBadRequest, Reason: "BadRequest", Message: msg,
-	}}
+	return meta.NewBadRequest(msg)
 }
 
 // summary shows the beginning of a body: as text if it looks like JSON, else in hex.

@@ -88,8 +88,9 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 	return Decoded{Object: obj, GVK: guess}, nil
 }
 
-// fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a Go type of its own brings an UnmarshalJSON; all that is
-// reported of it are repeated fields, as only its schema knows which ones are unknown.
+// fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a
+// Go type of its own brings an UnmarshalJSON; all that is reported of it are repeated fields, as only its schema knows
+// which ones are unknown.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {
@@ -155,15 +156,18 @@ func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 	return gvk
 }
 
+// maxShown is how many characters of a body an error shows. It is more than an answer repeats.
+const maxShown = 128 << 10
+
 // named reports what gvk misses.
 func named(gvk meta.GroupVersionKind, data []byte) error {
 	if gvk.Kind == "" {
 		//lint:ignore ST1005 clients know kube-apiserver's wording
-		return fmt.Errorf("Object 'Kind' is missing in '%s'", data)
+		return fmt.Errorf("Object 'Kind' is missing in '%.*s'", maxShown, data)
 	}
 	if gvk.Version == "" {
 		//lint:ignore ST1005 clients know kube-apiserver's wording
-		return fmt.Errorf("Object 'apiVersion' is missing in '%s'", data)
+		return fmt.Errorf("Object 'apiVersion' is missing in '%.*s'", maxShown, data)
 	}
 	return nil
 }

@@ -17,5 +17,5 @@
 // Not here: struct tags and what follows from them (typeinfo), codecs (codec), rules for names (names), and which rules
 // apply to which kind (registry).
 //
-// Read: gvk.go, object.go, objectmeta.go; then status.go and errors.go, selector.go, quantity.go, validate.go.
+// Read: gvk.go, object.go, objectmeta.go; then status.go and errors.go, selector.go and labelindex.go, quantity.go, validate.go.
 package meta

@@ -85,6 +85,11 @@ func NewInvalid(gk GroupKind, name string, errs field.ErrorList) *StatusError {
 	return newStatusError(http.StatusUnprocessableEntity, StatusReasonInvalid, message, details)
 }
 
+// NewUnprocessable says that a request was understood and cannot be carried out, where there is no object to blame.
+func NewUnprocessable(msg string) *StatusError {
+	return newStatusError(http.StatusUnprocessableEntity, StatusReasonInvalid, msg, nil)
+}
+
 // NewForbidden says that the user may not do this; err says why.
 func NewForbidden(gr GroupResource, name string, err error) *StatusError {
 	var message string

@@ -154,13 +154,15 @@ func (r *LabelRequirement) Matches(labels Lookup) bool {
 	case OpDoesNotExist:
 		return !ok
 	case OpGreaterThan, OpLessThan:
-		if !ok {
-			return false
-		}
-		n, isNumber := labelNumber(value)
-		return isNumber && ((r.op == OpGreaterThan && n > r.number) || (r.op == OpLessThan && n < r.number))
+		return ok && r.compares(value)
 	}
 	return false
+}
+
+// compares reports whether a value is a number on the side of OpGreaterThan or OpLessThan.
+func (r *LabelRequirement) compares(value string) bool {
+	n, isNumber := labelNumber(value)
+	return isNumber && ((r.op == OpGreaterThan && n > r.number) || (r.op == OpLessThan && n < r.number))
 }
 
 func (r *LabelRequirement) has(value string) bool {

@@ -82,7 +82,7 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 	if err != nil {
 		return err
 	}
-	ordered, err := order(patched, others, ordering{wanted, old, f.PatchKey, kind, s.m})
+	ordered, err := order(patched, others, &ordering{wanted, old, f.PatchKey, kind, s.m})
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func partition(l, by list, key string, m *meter.Meter) (named, rest list, err er
 
 // order brings the patched elements into the order of the patch, the others into that of the server, and interleaves
 // the two so that an element of the server stays before the patched ones that it stood before.
-func order(patched, others list, o ordering) (list, error) {
+func order(patched, others list, o *ordering) (list, error) {
 	patched, err := o.sort(patched, o.patch)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func order(patched, others list, o ordering) (list, error) {
 }
 
 // sort orders a list like another; deletions go to the end.
-func (o ordering) sort(l, like list) (list, error) {
+func (o *ordering) sort(l, like list) (list, error) {
 	var deletions list
 	if o.kind == objectShape {
 		for _, lists := range []list{l, like} {
@@ -250,7 +250,7 @@ func (o ordering) sort(l, like list) (list, error) {
 }
 
 // value returns what an element is compared by: the merge key's value of an object, nil if it has none.
-func (o ordering) value(v any) any {
+func (o *ordering) value(v any) any {
 	if o.kind != objectShape {
 		return v
 	}

@@ -3,14 +3,16 @@ package patch
 import (
 	"math/bits"
 	"slices"
-	"sort"
 	"strconv"
 
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Lists of a strategic merge are compared with one another element by element. The keys of each list are hashed once, so
-// that this takes as long as the lists are, and not as their product.
+// Lists of a strategic merge are compared with one another element by element. The keys of a list that is not short are
+// hashed once, so that this takes as long as the lists are, and not as their product.
+
+// few is how many elements are compared one by one: hashing them costs more.
+const few = 16
 
 // scalar returns a value that is equal (==) for values that are the same (see same); ok is false for objects and lists,
 // which are the same as nothing.
@@ -25,24 +27,40 @@ func scalar(v any) (key any, ok bool) {
 }
 
 // places says where in a list a value stands first.
-type places map[any]int
+type places struct {
+	l     list
+	value func(any) any // of an element
+	first map[any]int   // by value; nil if the elements are few
+}
 
-// placesIn finds the places of what value makes of the elements of a list.
+// placesIn finds the places of what value makes of the elements of a list, which must not change meanwhile.
 func placesIn(l list, value func(any) any) places {
-	x := make(places, len(l))
+	x := places{l: l, value: value}
+	if len(l) <= few {
+		return x
+	}
+	x.first = make(map[any]int, len(l))
 	for i, v := range l {
 		key, ok := scalar(value(v))
-		if _, known := x[key]; ok && !known {
-			x[key] = i
+		if _, known := x.first[key]; ok && !known {
+			x.first[key] = i
 		}
 	}
 	return x
 }
 
 // of returns the place of a value, -1 if it is not in the list.
-func (x places) of(v any) int {
+func (x *places) of(v any) int {
+	if x.first == nil {
+		return slices.IndexFunc(x.l, func(e any) bool { return same(x.value(e), v) })
+	}
+	return at(x.first, v)
+}
+
+// at returns what a map of places has for a value, -1 if there is nothing.
+func at(first map[any]int, v any) int {
 	if key, ok := scalar(v); ok {
-		if i, ok := x[key]; ok {
+		if i, ok := first[key]; ok {
 			return i
 		}
 	}
@@ -52,59 +70,89 @@ func (x places) of(v any) int {
 // itself is the value of a scalar in a list.
 func itself(v any) any { return v }
 
-// keyed are the places in a list of objects of the values of a merge key. What is no object ends it: nothing behind that is found.
+// keyed is a list of objects that are found by the values of a merge key. What is no object ends it: nothing behind that
+// is found.
 type keyed struct {
-	places
-	next []int // of each element: the next one of the same key, -1 if there is none
-	err  error // instead of what is not found
+	l   list
+	key string
+	m   *meter.Meter
+
+	first map[any]int // by value; nil as long as the elements are few
+	next  []int       // of each element: the next one of the same value, -1 if there is none
+	err   error       // instead of what is not found
 }
 
-func keyedBy(l list, key string, m *meter.Meter) *keyed {
-	x := &keyed{places: make(places, len(l))}
+func keyedBy(l list, key string, m *meter.Meter) keyed {
+	x := keyed{l: l, key: key, m: m}
 	for i, v := range l {
 		if _, ok := v.(object); !ok {
 			x.err = unmergeable("value for key " + strconv.Itoa(i) + " is not a map")
-			l = l[:i]
+			x.l = l[:i]
 			break
 		}
 	}
-	x.next = make([]int, len(l))
-	for i := len(l) - 1; i >= 0; i-- {
-		x.next[i] = -1
-		if value, ok := lookup(l[i].(object), key, m); ok {
-			x.next[i] = x.of(value)
-			x.put(value, i)
-		}
+	if len(x.l) > few {
+		x.hash()
 	}
 	return x
 }
 
-// put notes that an element with a value for the key stands at i.
-func (x places) put(value any, i int) {
-	if key, ok := scalar(value); ok {
-		x[key] = i
+// hash notes where the elements are.
+func (x *keyed) hash() {
+	x.first, x.next = make(map[any]int, len(x.l)), make([]int, len(x.l))
+	for i := len(x.l) - 1; i >= 0; i-- {
+		x.next[i] = -1
+		if value, ok := lookup(x.l[i].(object), x.key, x.m); ok {
+			x.next[i] = at(x.first, value)
+			x.put(value, i)
+		}
 	}
 }
 
-// append notes an element behind the others, whose value for the key is a new one.
-func (x *keyed) append(value any) {
-	x.put(value, len(x.next))
-	x.next = append(x.next, -1)
+// put notes that an element with a value for the key stands at i.
+func (x *keyed) put(value any, i int) {
+	if key, ok := scalar(value); ok {
+		x.first[key] = i
+	}
 }
 
-// drop forgets the first element with a value.
+// append adds an element, whose value for the key is a new one.
+func (x *keyed) append(element, value any) {
+	x.l = append(x.l, element)
+	switch {
+	case x.first != nil:
+		x.put(value, len(x.next))
+		x.next = append(x.next, -1)
+	case len(x.l) > few:
+		x.hash()
+	}
+}
+
+// drop is called when the first element with a value has lost it.
 func (x *keyed) drop(value any) {
+	if x.first == nil {
+		return
+	}
 	key, _ := scalar(value)
-	if next := x.next[x.places[key]]; next >= 0 {
-		x.places[key] = next
+	if next := x.next[x.first[key]]; next >= 0 {
+		x.first[key] = next
 	} else {
-		delete(x.places, key)
+		delete(x.first, key)
 	}
 }
 
 // find returns the place of the first element whose key has the value, or -1.
 func (x *keyed) find(value any) (int, error) {
-	if i := x.of(value); i >= 0 {
+	i := -1
+	if x.first != nil {
+		i = at(x.first, value)
+	} else {
+		i = slices.IndexFunc(x.l, func(e any) bool {
+			found, ok := lookup(e.(object), x.key, x.m)
+			return ok && same(found, value)
+		})
+	}
+	if i >= 0 {
 		return i, nil
 	}
 	return -1, x.err
@@ -114,11 +162,11 @@ func (x *keyed) find(value any) (int, error) {
 // the array looks as if each had been removed by itself, in the order of values: callers still hold the list at its old
 // length, and its order counts for the result.
 func without(l list, key string, values []any, m *meter.Meter) list {
-	at := map[any][]int{}
+	byValue := map[any][]int{}
 	for i, v := range l {
 		if value, ok := lookup(v.(object), key, m); ok {
 			if k, ok := scalar(value); ok {
-				at[k] = append(at[k], i)
+				byValue[k] = append(byValue[k], i)
 			}
 		}
 	}
@@ -130,14 +178,14 @@ func without(l list, key string, values []any, m *meter.Meter) list {
 		if !ok {
 			continue
 		}
-		for _, i := range at[k] {
+		for _, i := range byValue[k] {
 			for gone[last] {
 				last--
 			}
 			tail = append(tail, l[last])
 			gone[i] = true
 		}
-		delete(at, k)
+		delete(byValue, k)
 	}
 	kept := l[:0]
 	for i, v := range l {
@@ -189,15 +237,18 @@ func sortSteps(n int) int {
 }
 
 // rank sorts a list in place by the places of its elements. One that has none counts as less than everything. That is no
-// proper order, so the result depends on the algorithm; Kubernetes uses this one.
+// proper order, so the result depends on the algorithm; Kubernetes uses this one (that of sort.SliceStable).
 func rank(l list, place func(any) int) {
-	all := make([]ranked, len(l))
-	for i, v := range l {
-		all[i] = ranked{v, place(v)}
+	var space [few]ranked
+	all := space[:0]
+	for _, v := range l {
+		all = append(all, ranked{v, place(v)})
 	}
-	sort.SliceStable(all, func(i, j int) bool {
-		pi, pj := all[i].place, all[j].place
-		return pi < 0 || pj < 0 || pi < pj
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		if a.place < 0 || b.place < 0 || a.place < b.place {
+			return -1
+		}
+		return 1
 	})
 	for i := range all {
 		l[i] = all[i].value

@@ -66,7 +66,8 @@ func TestPlaces(t *testing.T) {
 				t.Fatalf("seed %d: find(%v) in %v: got %d, want %d", seed, v, objects, got, plainFind(objects, "name", v))
 			}
 			want := slices.IndexFunc(values, func(e any) bool { return same(e, v) })
-			if got := placesIn(values, itself).of(v); got != want {
+			places := placesIn(values, itself)
+			if got := places.of(v); got != want {
 				t.Fatalf("seed %d: of(%v) in %v: got %d, want %d", seed, v, values, got, want)
 			}
 		}
@@ -78,6 +79,28 @@ func TestPlaces(t *testing.T) {
 		}
 		if got, want := distinct(slices.Clone(values)), plainDistinct(slices.Clone(values)); !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: distinct(%v): got %v, want %v", seed, values, got, want)
+		}
+	}
+}
+
+// What is appended to a short list is found as well when that has become a long one, and what loses its key is not.
+func TestKeyedGrows(t *testing.T) {
+	x := keyedBy(list{object{"name": "a"}, object{"name": "b"}, object{"name": "a"}}, "name", nil)
+	drop := func(i int, value any) {
+		delete(x.l[i].(object), "name")
+		x.drop(value)
+	}
+	drop(0, "a")
+	for i := range 3 * few {
+		x.append(object{"name": number(fmt.Sprint(i))}, number(fmt.Sprint(i)))
+		if (x.first != nil) != (len(x.l) > few) {
+			t.Fatalf("%d elements: hashed is %v", len(x.l), x.first != nil)
+		}
+	}
+	drop(1, "b")
+	for value, want := range map[any]int{"a": 2, "b": -1, number("0"): 3, number("20"): 23, number("47"): 50, "c": -1} {
+		if got, err := x.find(value); got != want || err != nil {
+			t.Errorf("find(%v): got %d and error %v, want %d", value, got, err, want)
 		}
 	}
 }

@@ -305,7 +305,7 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	if err != nil {
 		return nil, err
 	}
-	return order(patched, others, ordering{patch, old, r.key, kind, m})
+	return order(patched, others, &ordering{patch, old, r.key, kind, m})
 }
 
 // elementShape returns the one shape that all elements share.
@@ -384,20 +384,19 @@ func mergeElements(old, patch list, r listRules) (list, error) {
 			return nil, err
 		}
 		if i < 0 {
-			old = append(old, v)
-			x.append(value)
+			x.append(v, value)
 			continue
 		}
-		merged, err := mergeObject(old[i].(object), element, r.element)
+		merged, err := mergeObject(x.l[i].(object), element, r.element)
 		if err != nil {
 			return nil, err
 		}
-		old[i] = merged
+		x.l[i] = merged
 		if _, still := merged[r.key]; !still { // its key was null
 			x.drop(value)
 		}
 	}
-	return old, nil
+	return x.l, nil
 }
 
 func noMergeKey(element object, key string) error {

@@ -37,8 +37,8 @@ var formats = map[string]func(string) []string{
 func Format(name string) func(string) []string { return formats[name] }
 
 // Validate applies the declared checks to v and everything below it, and returns what is wrong in the order of the
-// fields, until the list is full. v is a pointer to a struct; old is the value before an update, of the same type, or nil. Values of types
-// that cannot be described pass.
+// fields, until the list is full. v is a pointer to a struct; old is the value before an update, of the same type, or
+// nil. Values of types that cannot be described pass.
 //
 // An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all others. Elements of
 // lists of type map are compared with the old ones of the same keys, entries of maps with those of the same key, and
