@@ -5,10 +5,8 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/coracle-project/coracle/router/request"
 )
@@ -46,8 +44,8 @@ func of(r *http.Request) *exchange {
 }
 
 // Begin opens the books on a request: it notes when it came and makes the Info, the context and the writer that all
-// other filters use. The request gets an audit id, the client's own if it sent one that is fit for it, which goes back in
-// the answer. A handler that leaves without an answer has its body settled here; see body.
+// other filters use. The request gets an audit id, the client's own if it sent one, which goes back in the answer. A
+// handler that leaves without an answer has its body settled here; see body.
 // Order: outermost. Cost: three allocations, of exchange, request and id.
 func Begin() Filter {
 	return func(next http.Handler) http.Handler {
@@ -55,7 +53,10 @@ func Begin() Filter {
 			x := new(exchange)
 			x.info.Received = time.Now()
 			x.info.UserAgent = r.UserAgent()
-			x.info.AuditID = auditID(r.Header.Get("Audit-Id"))
+			x.info.AuditID = r.Header.Get("Audit-Id")
+			if x.info.AuditID == "" {
+				x.info.AuditID = newID()
+			}
 			x.auditID[0] = x.info.AuditID
 			w.Header()["Audit-Id"] = x.auditID[:]
 			x.Start(r.Context(), &x.info)
@@ -69,18 +70,6 @@ func Begin() Filter {
 			}
 		})
 	}
-}
-
-// maxAuditID is the length, in bytes, at which a client's audit id is cut. Kubernetes cuts it there in its log.
-const maxAuditID = 64
-
-// auditID returns the id of a request whose client sent one, "" for none. What cannot stand in a header is none.
-func auditID(sent string) string {
-	sent = sent[:min(len(sent), maxAuditID)]
-	if sent == "" || strings.IndexFunc(sent, unicode.IsControl) >= 0 {
-		return newID()
-	}
-	return sent
 }
 
 var _ context.Context = (*exchange)(nil)

@@ -114,25 +114,3 @@ func TestLimitLog(t *testing.T) {
 		}
 	})
 }
-
-// TestAuditID takes a client's id, as far as it can be one.
-func TestAuditID(t *testing.T) {
-	for _, tt := range []struct {
-		sent, want string // "": one of ours
-	}{
-		{"", ""},
-		{"my-id", "my-id"},
-		{strings.Repeat("x", 1<<20), strings.Repeat("x", 64)},
-		{"a\tb", ""},
-		{"a\r\nX-Evil: 1", ""},
-	} {
-		r := get()
-		r.Header["Audit-Id"] = []string{tt.sent}
-		w := &sink{header: http.Header{}}
-		Chain(noop, testConfig(t).Steps()...).ServeHTTP(w, r)
-		got := w.header.Get("Audit-Id")
-		if tt.want != "" && got != tt.want || tt.want == "" && (len(got) != 36 || got == tt.sent) {
-			t.Errorf("Audit-ID %.20q: got %q, want %q", tt.sent, got, tt.want)
-		}
-	}
-}
