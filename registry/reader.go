@@ -111,6 +111,13 @@ func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
 			return cache.Decoded{}, err
 		}
 	}
+	// A revision that is stored as well is of another time or store: bytes may have been copied from an answer.
+	for peek.Version != (codec.Span{}) {
+		value = slices.Concat(value[:peek.Version.Start], value[peek.Version.End:])
+		if err := l.json.Peek(value, &peek); err != nil {
+			return cache.Decoded{}, err
+		}
+	}
 	if peek.Splice == 0 {
 		return cache.Decoded{}, errNoMetadata
 	}

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,6 +78,39 @@ func TestStoredForms(t *testing.T) {
 					t.Errorf("after a write: got %s, want %s", text(got), text(w))
 				}
 			})
+		}
+	}
+}
+
+// TestStoredVersion reads objects whose bytes say a resourceVersion themselves, as files do that were copied from an answer.
+// They are shown with the one that they have here, and with no other.
+func TestStoredVersion(t *testing.T) {
+	for _, metadata := range []string{
+		`{"resourceVersion":"3","name":"a","namespace":"ns","uid":"u"}`,
+		`{"name":"a","namespace":"ns","resourceVersion":"3","uid":"u"}`,
+		`{"name":"a","namespace":"ns","uid":"u" , "resourceVersion" : "3" }`,
+		`{"name":"a","namespace":"ns","resourceVersion":"3","uid":"u","resourceVersion":"4"}`,
+		`{"name":"a","namespace":"ns","resourceVersion":null,"uid":"u","resourceVersion":"","labels":{"resourceVersion":"7"}}`,
+	} {
+		k := newKit(t, options{entries: []storage.Entry{
+			entry("a", `{"kind":"Widget","apiVersion":"test.example.com/v1","metadata":`+metadata+`,"spec":{"color":"red"}}`)}})
+		for range 2 {
+			enc, err := k.Get(k.ctx, "ns", "a", "")
+			if err != nil {
+				t.Fatalf("%s: %v", metadata, err)
+			}
+			data, _ := enc.Stored()
+			_, shown, _ := strings.Cut(string(data), `"metadata":`)
+			shown, _, _ = strings.Cut(shown, `"labels"`)
+			if strings.Count(shown, `"resourceVersion"`) != 1 || !json.Valid(data) {
+				t.Errorf("%s: got %s, want one resourceVersion", metadata, data)
+			}
+			if w := k.get("a"); w.ResourceVersion != fmt.Sprint(enc.Revision()) {
+				t.Errorf("%s: got resourceVersion %s, want %d", metadata, w.ResourceVersion, enc.Revision())
+			}
+			if _, err := k.change("a", func(w *widget) { w.Spec.Color = "blue" }); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -168,13 +168,23 @@ func (p *pki) make(name string, template *x509.Certificate) (*keyPair, error) {
 	if pair.cert, err = x509.ParseCertificate(der); err != nil {
 		return nil, err
 	}
-	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.keyPEM); err != nil {
-		return nil, err
-	}
-	return pair, writeFile(filepath.Join(p.dir, name+".crt"), pair.certPEM)
+	return pair, p.write(name, pair)
 }
 
-// writeFile replaces a file as a whole: readers see the old or the new content. It is for its owner alone.
+// write replaces the two files of a pair. The certificate goes first and comes last, so that wherever this is cut off, a
+// certificate that is there fits its key; a pair without one is made anew.
+func (p *pki) write(name string, pair *keyPair) error {
+	crt := filepath.Join(p.dir, name+".crt")
+	if err := os.Remove(crt); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.keyPEM); err != nil {
+		return err
+	}
+	return writeFile(crt, pair.certPEM)
+}
+
+// writeFile replaces a file as a whole: readers see the old or the new content, also after a crash. It is for its owner alone.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {
@@ -182,7 +192,7 @@ func writeFile(path string, data []byte) error {
 	}
 	defer os.Remove(f.Name()) // a no-op after the rename
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,14 @@
 package server_test
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/tls"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/http2"
 
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -81,87 +79,35 @@ func TestHeaderLimit(t *testing.T) {
 // A client of HTTP/2 is told the limit. One that does not heed it loses its connection, or gets a 431 if it is over by little.
 func TestHeaderLimitHTTP2(t *testing.T) {
 	s := servertest.Start(t)
-	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{RootCAs: pool(t, s.CAPEM), NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	var block bytes.Buffer
-	for _, h := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":path", "/"}, {":authority", "x"}} {
-		block.Write(literal(h[0], h[1]))
-	}
+	f := dialFrames(t, s.Server.Address().String(), 1<<20)
+	var headers []string
 	for i := range 10 {
-		block.Write(literal(fmt.Sprint("x-", i), strings.Repeat("a", 7<<10)))
+		headers = append(headers, fmt.Sprint("x-", i), strings.Repeat("a", 7<<10))
 	}
-	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	const settings, headers, continuation, endStream, endHeaders, data, goAway = 4, 1, 9, 1, 4, 0, 7
-	writeFrame(t, conn, settings, 0, 0, nil)
-	writeFrame(t, conn, headers, endStream, 1, block.Next(16<<10))
-	for block.Len() > 0 {
-		flags := byte(0)
-		if block.Len() <= 16<<10 {
-			flags = endHeaders
-		}
-		writeFrame(t, conn, continuation, flags, 1, block.Next(16<<10))
-	}
-	in := bufio.NewReader(conn)
+	id := f.Send("GET", "/", true, headers...)
 	limit := uint32(0)
 	for {
-		typ, payload := readFrame(t, in)
-		switch typ {
-		case settings:
-			for ; len(payload) >= 6; payload = payload[6:] {
-				if binary.BigEndian.Uint16(payload) == 6 { // SETTINGS_MAX_HEADER_LIST_SIZE
-					limit = binary.BigEndian.Uint32(payload[2:])
-				}
-			}
-		case goAway, data:
-			if limit < 64<<10 || limit > 65<<10 || typ == data && !strings.Contains(string(payload), "431") {
-				t.Errorf("got frame %d %q, limit %d, want a refusal, 64 KiB", typ, payload, limit)
-			}
-			return
+		frame, err := f.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-// literal is a header as HPACK writes it without tables.
-func literal(name, value string) []byte {
-	b := []byte{0}
-	for _, s := range []string{name, value} {
-		n := len(s)
-		if n < 127 {
-			b = append(b, byte(n))
-		} else {
-			b = append(b, 127)
-			for n -= 127; n >= 128; n >>= 7 {
-				b = append(b, byte(n)|128)
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if v, ok := frame.Value(http2.SettingMaxHeaderListSize); ok {
+				limit = v
 			}
-			b = append(b, byte(n))
+			continue
+		case *http2.MetaHeadersFrame:
+			if code := frame.PseudoValue("status"); frame.StreamID != id || code != "431" {
+				t.Errorf("got %s, want 431", code)
+			}
+		case *http2.GoAwayFrame:
+		default:
+			continue
 		}
-		b = append(b, s...)
+		if limit < 64<<10 || limit > 65<<10 {
+			t.Errorf("got limit %d, want 64 KiB", limit)
+		}
+		return
 	}
-	return b
-}
-
-func writeFrame(t *testing.T, conn net.Conn, typ, flags byte, stream uint32, payload []byte) {
-	t.Helper()
-	frame := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), typ, flags}
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(frame, stream), payload...)); err != nil {
-		t.Fatal(fmt.Errorf("write a frame of type %d: %w", typ, err))
-	}
-}
-
-func readFrame(t *testing.T, in io.Reader) (typ byte, payload []byte) {
-	t.Helper()
-	var head [9]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
-		t.Fatal(err)
-	}
-	payload = make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
-	if _, err := io.ReadFull(in, payload); err != nil {
-		t.Fatal(err)
-	}
-	return head[3], payload
 }

@@ -315,7 +315,7 @@ func (h *harbor) objects() {
 	}
 }
 
-// conversion lets a converter hang and fail: only who needs its result notices.
+// conversion lets a converter hang: only who needs its result notices. Others who waited for it would fail at the end of their time.
 func (h *harbor) conversion(b *boats) {
 	gate := make(chan struct{})
 	b.hang.Store(&gate) // before there is a boat that hangs: a watch that is about to end may still convert it
@@ -327,7 +327,6 @@ func (h *harbor) conversion(b *boats) {
 		code, _ := h.raw("GET", boatsAlpha+"/stuck", "")
 		hanging <- code
 	}()
-	began := time.Now()
 	for range 20 {
 		h.want(200, "GET", boatsV1+"/stuck", "", map[string]any{"spec.length": 3})
 		h.want(200, "GET", boatsAlpha+"/fine", "", map[string]any{"spec.feet": 9})
@@ -339,9 +338,6 @@ func (h *harbor) conversion(b *boats) {
 	case code := <-hanging:
 		h.t.Fatalf("the reader who needs the converter was answered %d", code)
 	default:
-	}
-	if took := time.Since(began); took > 4*time.Second {
-		h.t.Errorf("the others took %v", took)
 	}
 	close(gate)
 	if code := <-hanging; code != 200 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -105,6 +104,9 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
+// anyPort is the value of a flag for a port that is free.
+var anyPort = strconv.Itoa(server.AnyPort)
+
 // TestServe starts the server as a user does, waits for its greeting and stops it.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
@@ -113,7 +115,7 @@ func TestServe(t *testing.T) {
 	read, write := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, write, "serve", "--data-dir", dir, "--storage=memory", "--log-level=error", "--secure-port", freePort(t))
+		done <- run(ctx, write, "serve", "--data-dir", dir, "--storage=memory", "--log-level=error", "--secure-port", anyPort)
 		write.Close()
 	}()
 	greeting := make([]byte, 4096)
@@ -146,15 +148,4 @@ func parse(t *testing.T, args ...string) *options {
 		t.Fatal(err)
 	}
 	return o
-}
-
-// freePort returns a port that was free a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

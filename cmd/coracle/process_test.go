@@ -83,9 +83,7 @@ func TestFewDescriptors(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("secret,admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := "127.0.0.1:" + freePort(t)
-	_, port, _ := net.SplitHostPort(address)
-	p := start(t, fmt.Sprintf("ulimit -n %d; ", files), "serve", "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
+	p := start(t, fmt.Sprintf("ulimit -n %d; ", files), "serve", "--data-dir", filepath.Join(dir, "data"), "--secure-port", anyPort, "--token-auth-file", tokens)
 	var log bytes.Buffer
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -93,7 +91,9 @@ func TestFewDescriptors(t *testing.T) {
 			fmt.Fprintln(&log, p.log.Text())
 		}
 	})
-	for p.output.Scan() && !strings.Contains(p.output.Text(), "is ready") {
+	address, found := "", false
+	for !found && p.output.Scan() {
+		_, address, found = strings.Cut(p.output.Text(), "is ready at https://")
 	}
 
 	writers, idle := []*admin{newAdmin(address), newAdmin(address)}, newAdmin(address)

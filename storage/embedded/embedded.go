@@ -5,7 +5,8 @@
 // to the write-ahead log, together with all others waiting at that moment, and applied; it survives kill -9.
 //
 // The data directory has etcd's own layout (member/wal, member/snap/db), so that an etcd binary can be started on it,
-// and a lock file that keeps a second process out.
+// and a lock file that keeps a second process out. All of it is below folders of mode 0700, and readable for its owner alone,
+// apart from the snapshots: their mode is left to the umask.
 //
 // Because the only member has applied every write it acknowledged, a plain read of its store is linearizable, and
 // Revision is one atomic load.

@@ -33,7 +33,8 @@ func TestOutages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	endpoint, stop := embedded.Serve(t, server, "127.0.0.1:0")
+	dir := t.TempDir()
+	endpoint, stop := embedded.Serve(t, server, dir)
 	defer func() { stop() }()
 	var pair [2]*cache.Resource
 	for i := range pair {
@@ -95,7 +96,7 @@ func TestOutages(t *testing.T) {
 		}
 		stop()
 		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
-		_, stop = embedded.Serve(t, server, endpoint)
+		_, stop = embedded.Serve(t, server, dir)
 		time.Sleep(200 * time.Millisecond)
 	}
 	wg.Wait()

@@ -25,7 +25,7 @@ func openRemote(t testing.TB, dir string) *remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint, stop := embedded.Serve(t, server, "127.0.0.1:0")
+	endpoint, stop := embedded.Serve(t, server, t.TempDir())
 	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{endpoint}, Page: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,8 @@ func TestEtcdReconnects(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	endpoint, stop := embedded.Serve(t, server, "127.0.0.1:0")
+	dir := t.TempDir()
+	endpoint, stop := embedded.Serve(t, server, dir)
 	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{endpoint}})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestEtcdReconnects(t *testing.T) {
 		if _, err := s.Get(t.Context(), "/a/x"); storage.KindOf(err) != storage.Unavailable {
 			t.Errorf("Get without a connection: got %v, want Unavailable", err)
 		}
-		_, stop = embedded.Serve(t, server, endpoint)
+		_, stop = embedded.Serve(t, server, dir)
 		for end := server.Seen(); last < end; {
 			b, err := c.Next(t.Context())
 			if err != nil {
