@@ -26,7 +26,7 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 			case decision == request.Allow:
 				next.ServeHTTP(w, r)
 			case err != nil:
-				log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
+				logUndecided(log, x, err)
 				fail(w, r, meta.NewInternalError(err))
 			default:
 				w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -34,6 +34,10 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 			}
 		})
 	}
+}
+
+func logUndecided(log *zap.Logger, x *exchange, err error) {
+	log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.
@@ -50,29 +54,28 @@ var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // forbiddenText is the message before its markup is made harmless.
 func forbiddenText(a *request.Attributes) string {
-	text := append(make([]byte, 0, 192), "User "...)
-	quote := func(before, s string) {
-		text = strconv.AppendQuote(append(text, before...), meta.Excerpt(s))
-	}
 	user := ""
 	if a.User != nil {
 		user = a.User.Name
 	}
-	quote("", user)
+	text := appendQuoted(make([]byte, 0, 192), "User ", user)
 	text = append(append(text, " cannot "...), meta.Excerpt(a.Verb)...)
 	if !a.IsResource {
-		quote(" path ", a.Path)
-		return string(text)
+		return string(appendQuoted(text, " path ", a.Path))
 	}
-	resource := meta.Excerpt(a.Resource)
+	resource := a.Resource
 	if a.Subresource != "" {
-		resource += "/" + meta.Excerpt(a.Subresource)
+		resource = meta.Excerpt(resource) + "/" + a.Subresource
 	}
-	text = strconv.AppendQuote(append(text, " resource "...), resource)
-	quote(" in API group ", a.Group)
+	text = appendQuoted(text, " resource ", resource)
+	text = appendQuoted(text, " in API group ", a.Group)
 	if a.Namespace == "" {
 		return string(append(text, " at the cluster scope"...))
 	}
-	quote(" in the namespace ", a.Namespace)
-	return string(text)
+	return string(appendQuoted(text, " in the namespace ", a.Namespace))
+}
+
+// appendQuoted appends a word and, in quotes, an excerpt of what the client has sent.
+func appendQuoted(text []byte, word, sent string) []byte {
+	return strconv.AppendQuote(append(text, word...), meta.Excerpt(sent))
 }

@@ -27,10 +27,11 @@ type body struct {
 	io.ReadCloser
 	conn    readDeadline // nil if there is nothing to be waited for: no body, or no connection
 	http1   bool
-	begun   bool // something has been asked for
-	done    bool // all has been read, or nothing more will come
-	hurried bool // the read deadline is a stranger's
-	expects bool // the client only sends what it is asked for (Expect: 100-continue)
+	left    int64 // how much is announced and has not been read; less than 0 if nobody knows
+	begun   bool  // something has been asked for
+	done    bool  // all has been read, or nothing more will come
+	hurried bool  // the read deadline is a stranger's
+	expects bool  // the client only sends what it is asked for (Expect: 100-continue)
 }
 
 // readDeadline is what connections can do. Writers that cannot (in tests, in process) have no slow clients either.
@@ -41,8 +42,11 @@ func (b *body) start(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
+	if r.ContentLength == 0 && r.Header["Content-Length"] == nil { // what net/http says of HTTP/2 requests that have ended
+		return
+	}
 	b.conn, _ = w.(readDeadline)
-	b.ReadCloser, b.http1, b.expects = r.Body, r.ProtoMajor == 1, r.Header["Expect"] != nil
+	b.ReadCloser, b.left, b.http1, b.expects = r.Body, r.ContentLength, r.ProtoMajor == 1, r.Header["Expect"] != nil
 	r.Body = b
 }
 
@@ -50,6 +54,7 @@ func (b *body) start(w http.ResponseWriter, r *http.Request) {
 func (b *body) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
 	if err != nil && !b.done {
 		b.done = true
 		if b.hurried && err == io.EOF {
@@ -80,7 +85,7 @@ func (b *body) settle() {
 	}
 	b.hurried = true // at the end of the body its deadline is taken off
 	b.limit(time.Now().Add(restTime))
-	if b.expects && !b.begun { // to read would be to ask for it
+	if b.expects && !b.begun || b.left > maxRest { // to read would be to ask for it; or be for nothing
 		return
 	}
 	buf := rests.Get().(*[]byte)

@@ -114,12 +114,13 @@ func isHealth(info *request.Info) bool {
 // its answer takes. Without one there is no answer: the connection is cut, or of HTTP/2 the stream.
 //
 // By HTTP/2, net/http keeps an answer until the client lets it come, in a goroutine that the filters have left. When there
-// are many goroutines, a stranger's answer is flushed, and keeps its place so long. That costs as much as the rest of it, and
-// is not done before.
+// are many goroutines, a refusal gets a deadline of its own, and a stranger's is flushed, to keep its place so long. That
+// costs as much as the rest of it, and is not done before.
 func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		x := of(r)
-		x.response.refused = true
+		crowded := runtime.NumGoroutine() > manyGoroutines
+		x.response.refused, x.response.patient = true, r.ProtoMajor == 2 && !crowded
 		if x.place == nil {
 			running := &f.places(x).refusals
 			defer running.Add(-1)
@@ -129,7 +130,7 @@ func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 			}
 		}
 		fail(w, r, err)
-		if r.ProtoMajor == 2 && isStranger(x.info.User) && runtime.NumGoroutine() > manyGoroutines {
+		if r.ProtoMajor == 2 && isStranger(x.info.User) && crowded {
 			_ = x.response.FlushError()
 		}
 	}

@@ -117,14 +117,13 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
-			l := labelsOf(&x.info, r)
 			if long(&x.info) {
-				gauge := m.series(l, false).long
+				gauge := m.series(labelsOf(&x.info, r), false).long
 				gauge.Inc()
 				defer gauge.Dec()
 			}
 			returned := false
-			defer func() { m.observe(x, l, returned) }()
+			defer func() { m.observe(x, r, returned) }()
 			next.ServeHTTP(w, r)
 			returned = true
 		})
@@ -132,7 +131,7 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 }
 
 // observe counts one request. returned is false if its handler panicked, which Recover answers if nothing has been said yet.
-func (m *Metrics) observe(x *exchange, l labels, returned bool) {
+func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	code, aborted := x.response.status(), false
 	if !returned {
 		aborted = x.info.Status != 0
@@ -140,7 +139,7 @@ func (m *Metrics) observe(x *exchange, l labels, returned bool) {
 			code = http.StatusInternalServerError
 		}
 	}
-	s := m.series(l, x.response.authorized && code < http.StatusBadRequest)
+	s := m.series(labelsOf(&x.info, r), x.response.authorized && code < http.StatusBadRequest)
 	if aborted {
 		m.aborts.WithLabelValues(s.labels.values()[:6]...).Inc()
 	}

@@ -24,6 +24,7 @@ type response struct {
 	hijacked   bool
 	authorized bool // the user may have the answer
 	refused    bool // the answer is a filter's
+	patient    bool // the server's deadline is enough for it
 	streams    bool // the handler has taken the deadlines off
 }
 
@@ -45,7 +46,7 @@ func (w *response) begin() {
 		return
 	}
 	w.x.body.settle()
-	if w.refused || isStranger(w.x.info.User) {
+	if !w.patient && (w.refused || isStranger(w.x.info.User)) {
 		if conn, ok := w.ResponseWriter.(interface{ SetWriteDeadline(time.Time) error }); ok {
 			_ = conn.SetWriteDeadline(time.Now().Add(strangerTime))
 		}

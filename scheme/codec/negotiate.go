@@ -33,7 +33,7 @@ const (
 const (
 	maxRemembered  = 1024
 	maxHeader      = 512
-	maxClauses     = 64
+	maxClauses     = 16
 	maxParams      = 128
 	maxQuality     = 64
 	maxContentType = 1 << 10

@@ -97,10 +97,14 @@ func appendText(dst []byte, s string) []byte {
 	plain := 0 // from here on s stands as it is
 	for i := 0; i < len(s); {
 		c, n := rune(s[i]), 1
+		if c < utf8.RuneSelf && !escaped[c] {
+			i++
+			continue
+		}
 		if c >= utf8.RuneSelf {
 			c, n = utf8.DecodeRuneInString(s[i:])
 		}
-		if invalid := c == utf8.RuneError && n == 1; invalid || escaped(c) {
+		if n == 1 || c == '\u2028' || c == '\u2029' { // which JavaScript takes for the end of a line
 			dst = appendEscape(append(dst, s[plain:i]...), c)
 			plain = i + n
 		}
@@ -110,15 +114,17 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// escaped reports whether c does not stand for itself in a JSON string: because it may not, or because readers could take
-// it for HTML or for the end of a line of JavaScript.
-func escaped(c rune) bool {
-	switch c {
-	case '"', '\\', '<', '>', '&', '\u2028', '\u2029':
-		return true
+// escaped are the ASCII characters that do not stand for themselves in a JSON string: because they may not, or because
+// readers could take them for HTML.
+var escaped = func() (set [utf8.RuneSelf]bool) {
+	for c := range ' ' {
+		set[c] = true
 	}
-	return c < ' '
-}
+	for _, c := range `"\<>&` {
+		set[c] = true
+	}
+	return set
+}()
 
 func appendEscape(dst []byte, c rune) []byte {
 	switch c {
