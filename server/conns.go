@@ -156,7 +156,9 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	} else {
 		cs.waiting[0].push(c)
 	}
-	cs.freed.Broadcast()
+	if cs.open >= cs.bound { // else nobody waits
+		cs.freed.Broadcast()
+	}
 }
 
 type connKey struct{}
