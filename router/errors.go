@@ -54,7 +54,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 
 // isPretty reports whether r wants indented JSON.
 func isPretty(r *http.Request) bool {
-	return codec.Pretty(request.QueryOf(r).Get("pretty"), r.UserAgent())
+	asked := ""
+	if r.URL.RawQuery != "" {
+		asked = request.QueryOf(r).Get("pretty")
+	}
+	return codec.Pretty(asked, r.UserAgent())
 }
 
 // writeTimeout answers a request whose time is up. As in kube-apiserver, nobody asks any more what the client accepts:

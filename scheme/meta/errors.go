@@ -193,6 +193,9 @@ func StatusOf(err error) *Status {
 	if err == nil {
 		return nil
 	}
+	if e, ok := err.(*StatusError); ok { // mostly
+		return &e.Status
+	}
 	if e := (*StatusError)(nil); errors.As(err, &e) {
 		return &e.Status
 	}
