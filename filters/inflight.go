@@ -113,14 +113,14 @@ func isHealth(info *request.Info) bool {
 // refusals returns fail for the filters of a chain. What is refused before it has a place gets one for the time that
 // its answer takes. Without one there is no answer: the connection is cut, or of HTTP/2 the stream.
 //
-// When there are many goroutines, a refusal gets a deadline of its own instead of the server's. By HTTP/2, where net/http keeps
-// an answer until the client lets it come, in a goroutine that the filters have left, a stranger's is flushed then, to keep
-// its place so long. That costs as much as the rest of it, and is not done before.
+// By HTTP/2, net/http keeps an answer until the client lets it come, in a goroutine that the filters have left. Only when
+// there are many goroutines, such a refusal gets less time than the server gives, and a stranger's is flushed, to keep its
+// place so long: that costs as much as the rest of it.
 func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		x := of(r)
 		crowded := runtime.NumGoroutine() > manyGoroutines
-		x.response.refused, x.response.patient = true, !crowded
+		x.response.hurried = crowded || r.ProtoMajor < 2
 		if x.place == nil {
 			running := &f.places(x).refusals
 			defer running.Add(-1)

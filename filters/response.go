@@ -9,7 +9,7 @@ import (
 )
 
 // strangerTime is how long a stranger may take to send a body, and to read an answer; and how long anybody may take to
-// read a refusal. It is far more than small answers need.
+// read a refusal (but see InFlight.refusals). It is far more than small answers need.
 const strangerTime = 10 * time.Second
 
 // response is the writer that every handler behind Begin writes to. It notes status and size in the Info and sends
@@ -23,8 +23,7 @@ type response struct {
 	begun      bool // the header has been sent
 	hijacked   bool
 	authorized bool // the user may have the answer
-	refused    bool // the answer is a filter's
-	patient    bool // the server's deadline is enough for it
+	hurried    bool // the client has strangerTime to read the answer, whoever it is
 	streams    bool // the handler has taken the deadlines off
 }
 
@@ -46,7 +45,7 @@ func (w *response) begin() {
 		return
 	}
 	w.x.body.settle()
-	if !w.patient && (w.refused || isStranger(w.x.info.User)) {
+	if w.hurried || w.authorized && isStranger(w.x.info.User) {
 		if conn, ok := w.ResponseWriter.(interface{ SetWriteDeadline(time.Time) error }); ok {
 			_ = conn.SetWriteDeadline(time.Now().Add(strangerTime))
 		}
