@@ -18,7 +18,9 @@ func Authenticate(who request.Authenticator, log *zap.Logger, fail ErrorWriter) 
 			x := of(r)
 			user, err := who.Authenticate(r)
 			if err != nil || user == nil {
-				logUnknown(log, x, r.RemoteAddr, err)
+				if line := log.Check(zap.DebugLevel, "request not authenticated"); line != nil {
+					line.Write(zap.Error(err), zap.String("source", r.RemoteAddr), zap.String("audit-id", x.info.AuditID))
+				}
 				fail(w, r, meta.NewUnauthorized("Unauthorized"))
 				return
 			}
@@ -26,11 +28,5 @@ func Authenticate(who request.Authenticator, log *zap.Logger, fail ErrorWriter) 
 			delete(r.Header, "Authorization")
 			next.ServeHTTP(w, r)
 		})
-	}
-}
-
-func logUnknown(log *zap.Logger, x *exchange, source string, err error) {
-	if line := log.Check(zap.DebugLevel, "request not authenticated"); line != nil {
-		line.Write(zap.Error(err), zap.String("source", source), zap.String("audit-id", x.info.AuditID))
 	}
 }

@@ -26,7 +26,7 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 			case decision == request.Allow:
 				next.ServeHTTP(w, r)
 			case err != nil:
-				logUndecided(log, x, err)
+				log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 				fail(w, r, meta.NewInternalError(err))
 			default:
 				w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -34,10 +34,6 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 			}
 		})
 	}
-}
-
-func logUndecided(log *zap.Logger, x *exchange, err error) {
-	log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.

@@ -74,13 +74,7 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	if roots == nil {
 		return nil, nil
 	}
-	return a.owner(r.TLS, roots)
-}
-
-// owner returns the owner of the certificate that was shown on a connection. It stands apart for the stack that it needs
-// and most requests do not.
-func (a *X509) owner(conn *tls.ConnectionState, roots *x509.CertPool) (*request.User, error) {
-	leaf, now := conn.PeerCertificates[0], a.now()
+	conn, leaf, now := r.TLS, r.TLS.PeerCertificates[0], a.now()
 	a.mu.RLock()
 	v, ok := a.mu.verified[string(leaf.Raw)]
 	a.mu.RUnlock()
