@@ -163,7 +163,7 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 
 type connKey struct{}
 
-// context lets know find the connection of a request.
+// context lets acquainted find the connection of a request.
 func (cs *conns) context(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, connOf(nc))
 }

@@ -95,7 +95,9 @@ func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Ha
 			ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 			err := c.check(ctx)
 			cancel()
-			s.noteHealth(c.name, err)
+			if r.Context().Err() == nil { // else it may be that alone
+				s.noteHealth(c.name, err)
+			}
 			if err != nil {
 				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)
 				failed.WriteString(c.name + " ")
