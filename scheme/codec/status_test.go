@@ -11,7 +11,7 @@ import (
 // FuzzStatus holds the encoder of a Status against encoding/json.
 func FuzzStatus(f *testing.F) {
 	f.Add("Failure", "no", "Forbidden", "", int32(0), uint8(0))
-	f.Add("Failure", "no", "v1", "Status", int32(403), uint8(1)) // the usual head
+	f.Add("Failure", "no", "v1", "Status", int32(403), uint8(1))
 	f.Add("", "a\x00<b>&\u2028\"\\\n\xff\b\f\t\r\x7f\ufffd\u20ac", "x", "é", int32(-403), uint8(2))
 	f.Fuzz(func(t *testing.T, status, message, reason, name string, code int32, causes uint8) {
 		s := &meta.Status{TypeMeta: meta.TypeMeta{Kind: name, APIVersion: reason}, Status: status, Message: message,
