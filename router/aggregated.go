@@ -59,7 +59,7 @@ func acceptsAggregated(accept string) (codec.Media, bool) {
 
 // Of an Accept header, maxClauses elements of up to maxClause bytes are looked at.
 const (
-	maxClauses = 64
+	maxClauses = 16
 	maxClause  = 1 << 10
 )
 
