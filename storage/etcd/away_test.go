@@ -142,6 +142,19 @@ func eventually(t *testing.T, f func() error) {
 	}
 }
 
+// watched writes /a/x and returns it, with a cursor behind it.
+func watched(t *testing.T, s *Store) (first storage.Entry, c storage.Cursor) {
+	t.Helper()
+	first, err := s.Put(t.Context(), "/a/x", []byte("1"), storage.Pre{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = s.Watch(t.Context(), storage.WatchRequest{Prefix: "/a/", After: first.Rev}); err != nil {
+		t.Fatal(err)
+	}
+	return first, c
+}
+
 // TestAway takes etcd away while it is written to. Once that is known everything is refused at once, and nothing is in
 // doubt. When it is back all goes on, the cursor without a gap; and the log has one line for each.
 func TestAway(t *testing.T) {
@@ -153,14 +166,7 @@ func TestAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	first, err := s.Put(t.Context(), "/a/x", []byte("1"), storage.Pre{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.Watch(t.Context(), storage.WatchRequest{Prefix: "/a/", After: first.Rev})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, c := watched(t, s)
 	defer c.Close()
 
 	p.cut()
@@ -235,14 +241,7 @@ func TestHanging(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	first, err := s.Put(t.Context(), "/a/x", []byte("1"), storage.Pre{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.Watch(t.Context(), storage.WatchRequest{Prefix: "/a/", After: first.Rev})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, c := watched(t, s)
 	defer c.Close()
 
 	// An idle connection is kept: it answers when it is asked.
