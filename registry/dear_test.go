@@ -6,35 +6,24 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
-
-// ending is a context that ends when it is looked at for the end-th time.
-type ending struct {
-	context.Context
-	looks, end int
-}
-
-func (c *ending) Err() error {
-	if c.looks++; c.looks >= c.end && c.end > 0 {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
 
 // A list by many fields is worked on as long as the request lasts.
 func TestListEnds(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(30, "ns", "other")
 	req := selectors(t, "", "", strings.Repeat("spec.color!=red,", 2000)+"spec.color=blue")
-	ctx := &ending{Context: k.ctx}
+	ctx := &metertest.Context{Context: k.ctx}
 	list, err := k.List(ctx, &req)
-	if err != nil || list.Len == 0 || ctx.looks < 10 {
-		t.Fatalf("List: got %v after %d looks at the context", err, ctx.looks)
+	if err != nil || list.Len == 0 || ctx.Looks < 10 {
+		t.Fatalf("List: got %v after %d looks at the context", err, ctx.Looks)
 	}
-	for end := 1; end <= ctx.looks; end++ {
-		ctx := &ending{Context: k.ctx, end: end}
-		if _, err := k.List(ctx, &req); !errors.Is(err, context.DeadlineExceeded) || ctx.looks > end+1 {
-			t.Errorf("List, time is up at look %d: got %v after %d looks", end, err, ctx.looks)
+	for end := 1; end <= ctx.Looks; end++ {
+		ctx := &metertest.Context{Context: k.ctx, End: end}
+		if _, err := k.List(ctx, &req); !errors.Is(err, context.DeadlineExceeded) || ctx.Looks > end+1 {
+			t.Errorf("List, time is up at look %d: got %v after %d looks", end, err, ctx.Looks)
 		}
 	}
 }
@@ -55,9 +44,9 @@ func TestListByManyLabels(t *testing.T) {
 			labels.WriteString(strings.Replace(piece, "%d", strconv.Itoa(i), 1))
 		}
 		req := selectors(t, "", strings.TrimSuffix(labels.String(), ","), "")
-		ctx := &ending{Context: k.ctx}
-		if list, err := k.List(ctx, &req); err != nil || list.Len != want.Len || ctx.looks > 2 {
-			t.Errorf("List by 2,000 of %s: got %d objects and error %v after %d looks at the context, want %d", piece, list.Len, err, ctx.looks, want.Len)
+		ctx := &metertest.Context{Context: k.ctx}
+		if list, err := k.List(ctx, &req); err != nil || list.Len != want.Len || ctx.Looks > 2 {
+			t.Errorf("List by 2,000 of %s: got %d objects and error %v after %d looks at the context, want %d", piece, list.Len, err, ctx.Looks, want.Len)
 		}
 	}
 }

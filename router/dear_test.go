@@ -2,7 +2,6 @@ package router
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,20 +9,8 @@ import (
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
-
-// ending is a context that ends when it is looked at for the end-th time.
-type ending struct {
-	context.Context
-	looks, end int
-}
-
-func (c *ending) Err() error {
-	if c.looks++; c.looks >= c.end && c.end > 0 {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
 
 // A patch has one budget, however often it has to be applied anew, and ends with the request.
 func TestPatchBudget(t *testing.T) {
@@ -40,7 +27,7 @@ func TestPatchBudget(t *testing.T) {
 			t.Errorf("%s: %d tries", form, f.tries)
 		}
 		r, _ := parsed(t, "PATCH", maps+"/a", body, "Content-Type", form)
-		ctx := &ending{Context: r.Context(), end: 5}
+		ctx := &metertest.Context{Context: r.Context(), End: 5}
 		w = newRecorder()
 		rr.ServeHTTP(w, r.WithContext(ctx))
 		if w.Code != http.StatusGatewayTimeout || f.tries > 1 {
@@ -84,10 +71,10 @@ func TestDearEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			run := func(end int) (code, looks int) {
 				r, _ := parsed(t, tt.method, tt.path, tt.body, "Accept", tt.accept, "Content-Type", tt.contentType)
-				ctx := &ending{Context: r.Context(), end: end}
+				ctx := &metertest.Context{Context: r.Context(), End: end}
 				w := newRecorder()
 				rr.ServeHTTP(w, r.WithContext(ctx))
-				return w.Code, ctx.looks
+				return w.Code, ctx.Looks
 			}
 			code, looks := run(0)
 			if code >= 300 || looks < 4 {

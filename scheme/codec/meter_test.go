@@ -2,27 +2,14 @@ package codec
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
-
-// ending is a context that ends when it is looked at for the end-th time.
-type ending struct {
-	context.Context
-	looks, end int
-}
-
-func (c *ending) Err() error {
-	if c.looks++; c.looks == c.end {
-		return context.Canceled
-	}
-	return nil
-}
 
 // Decoding looks at the context again and again, and ends with it.
 func TestDecodeEnds(t *testing.T) {
@@ -66,16 +53,7 @@ func TestDecodeEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := &ending{Context: t.Context()}
-			if err := work(meter.New(ctx)); err != nil || ctx.looks < 3 {
-				t.Fatalf("got %v after %d looks at the context", err, ctx.looks)
-			}
-			for end := 1; end <= ctx.looks; end += 1 + ctx.looks/4 {
-				ctx := &ending{Context: t.Context(), end: end}
-				if err := work(meter.New(ctx)); !errors.Is(err, context.Canceled) || ctx.looks != end {
-					t.Errorf("a context that ends at look %d: got %v after %d looks", end, err, ctx.looks)
-				}
-			}
+			metertest.Ends(t, 3, func(ctx context.Context) error { return work(meter.New(ctx)) })
 		})
 	}
 }

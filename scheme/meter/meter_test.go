@@ -6,39 +6,28 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
-
-// looks is a context that ends at its n-th look, and counts them.
-type looks struct {
-	context.Context
-	n, end int
-}
-
-func (l *looks) Err() error {
-	if l.n++; l.n == l.end {
-		return context.Canceled
-	}
-	return nil
-}
 
 func TestStep(t *testing.T) {
 	for _, size := range []int{1, 7, Interval, 3 * Interval} {
-		ctx := &looks{Context: t.Context(), end: 4}
+		ctx := &metertest.Context{Context: t.Context(), End: 4}
 		m := New(ctx)
 		steps, between := 0, 0
-		for before := 0; m.Step(size) == nil; before = ctx.n {
-			if steps += size; ctx.n != before {
+		for before := 0; m.Step(size) == nil; before = ctx.Looks {
+			if steps += size; ctx.Looks != before {
 				between = 0
 			}
 			if between += size; between > Interval+size {
 				t.Fatalf("Step(%d): %d steps without a look", size, between)
 			}
 		}
-		if ctx.n != 4 || !errors.Is(m.Err(), context.Canceled) || steps > 4*(Interval+size) {
-			t.Errorf("Step(%d): got %d looks, %d steps, error %v", size, ctx.n, steps, m.Err())
+		if ctx.Looks != 4 || !errors.Is(m.Err(), context.DeadlineExceeded) || steps > 4*(Interval+size) {
+			t.Errorf("Step(%d): got %d looks, %d steps, error %v", size, ctx.Looks, steps, m.Err())
 		}
-		if err := m.Step(1); !errors.Is(err, context.Canceled) || ctx.n != 4 {
-			t.Errorf("Step after the end: got %v after %d looks, want the same error and no look", err, ctx.n)
+		if err := m.Step(1); !errors.Is(err, context.DeadlineExceeded) || ctx.Looks != 4 {
+			t.Errorf("Step after the end: got %v after %d looks, want the same error and no look", err, ctx.Looks)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/meter/metertest"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -160,19 +161,6 @@ func dear() map[string]func(m *meter.Meter) error {
 	}
 }
 
-// ending is a context that ends when it is looked at for the end-th time.
-type ending struct {
-	context.Context
-	looks, end int
-}
-
-func (c *ending) Err() error {
-	if c.looks++; c.looks == c.end {
-		return context.Canceled
-	}
-	return nil
-}
-
 // Dear patches take a number of steps in proportion to their size, and end with the context.
 func TestDear(t *testing.T) {
 	for name, apply := range dear() {
@@ -183,16 +171,7 @@ func TestDear(t *testing.T) {
 			if err := apply(meter.WithBudget(t.Context(), 1<<16)); !errors.Is(err, meter.ErrSpent) {
 				t.Errorf("beyond the budget: got %v, want %v", err, meter.ErrSpent)
 			}
-			ctx := &ending{Context: t.Context()}
-			if err := apply(meter.New(ctx)); err != nil || ctx.looks < 4 {
-				t.Fatalf("got %v after %d looks at the context", err, ctx.looks)
-			}
-			for end := 1; end <= ctx.looks; end += 1 + ctx.looks/3 {
-				ctx := &ending{Context: t.Context(), end: end}
-				if err := apply(meter.New(ctx)); !errors.Is(err, context.Canceled) || ctx.looks != end {
-					t.Errorf("a context that ends at look %d: got %v after %d looks", end, err, ctx.looks)
-				}
-			}
+			metertest.Ends(t, 4, func(ctx context.Context) error { return apply(meter.New(ctx)) })
 		})
 	}
 }
