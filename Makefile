@@ -4,6 +4,7 @@ GO    ?= go
 RACE  ?= -race
 # Linters run from their modules, at fixed versions; nothing is installed.
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GREMLINS    = $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
 .PHONY: help
 help: ## list the targets
@@ -46,6 +47,10 @@ load: ## build the load tool, bin/load; test/load/README.md says how to use it
 .PHONY: lint
 lint: ## staticcheck
 	$(STATICCHECK) ./...
+
+.PHONY: mutants
+mutants: ## change PACKAGE (such as ./filters) in many small ways, and name the changes that its own tests do not notice
+	$(GREMLINS) unleash --workers 2 --timeout-coefficient 10 --output-statuses lc $(PACKAGE)
 
 .PHONY: bench
 bench: ## Go benchmarks of the hot paths

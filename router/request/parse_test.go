@@ -115,6 +115,17 @@ func TestParseSelectors(t *testing.T) {
 	}
 }
 
+// A name is looked for in selectors of up to maxNaming bytes.
+func TestParseLongSelector(t *testing.T) {
+	const name = "metadata.name=a,x="
+	for length, want := range map[int]string{maxNaming: "a", maxNaming + 1: ""} {
+		i := parse(t, "GET", "/api/v1/pods?fieldSelector="+url.QueryEscape(name+strings.Repeat("x", length-len(name))))
+		if i.Name != want || len(i.FieldSelector) != length {
+			t.Errorf("%d bytes: got the name %q of %d bytes, want %q", length, i.Name, len(i.FieldSelector), want)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	long := strings.Repeat("a", 60_000)
 	for _, tt := range []struct {

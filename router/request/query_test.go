@@ -38,12 +38,22 @@ func checkQuery(t *testing.T, raw string, names ...string) {
 
 func TestQuery(t *testing.T) {
 	for _, raw := range []string{
-		"", "watch", "watch=", "watch=1", "=", "=watch", "&", "&&watch&&", "watch&watch=2&watch=3", "a=b&watch=%31", "wat%63h", "wat%63h=+", "+watch",
+		"", "watch", "watch=", "watch=1", "=", "=watch", "&", "&&watch&&", "watch&watch=2&watch=3", "a=b&watch=%31", "wat%63h", "wat%63h=+", "+watch", "w%20atch=1",
 		"w+atch=a%20b+c", "watch==1=2", "watch%3D1", "watch=1;a", "watch=%", "watch=%3", "wat%3=h", "watch=%zz", "%=watch", "watch=%26%3d%3b",
 		"a=b", "a%3Db=c", "a=1&b=2&c=3&d=4&e=5&f=6&g=7&watch=8", "a=1&b=2&c=3&d=4&e=5&f=6&g=7&h=8&watch=9&watch=10",
 		strings.Repeat("&", maxParams-1), strings.Repeat("&", maxParams), strings.Repeat("a&", maxParams-1) + "watch", strings.Repeat("a&", maxParams) + "watch",
 	} {
 		checkQuery(t, raw, "watch", "w atch", " watch", "a", "a=b")
+	}
+	for c := range 256 { // as either digit of an escape
+		checkQuery(t, "watch=%"+string([]byte{byte(c)})+"1")
+		checkQuery(t, "watch=%1"+string([]byte{byte(c)}))
+	}
+	for name, raw := range map[string]bool{"": true, "=": false} {
+		var q Query
+		if err := q.parse(name); err != nil || q.Empty() != raw {
+			t.Errorf("%q: Empty is %v, %v", name, q.Empty(), err)
+		}
 	}
 }
 
@@ -91,6 +101,7 @@ func TestQueryAllocs(t *testing.T) {
 	}{
 		{"", 0},
 		{"allowWatchBookmarks=true&labelSelector=a&resourceVersion=7&timeout=9m&timeoutSeconds=540&watch=true", 0},
+		{strings.Repeat("a&", fewParams-1) + "a", 0},
 		{"labelSelector=a%3Db", 1},
 		{strings.Repeat("a&", maxParams-1), 1},
 		{strings.Repeat("%41=%41&", maxParams-1), 1},

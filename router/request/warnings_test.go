@@ -59,3 +59,17 @@ func TestWarningsCut(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsFit: what fits exactly is not cut, and the next one cuts them all.
+func TestWarningsFit(t *testing.T) {
+	info := &Info{}
+	info.Warn("a" + strings.Repeat("x", maxWarnings/2-1))
+	info.Warn("b" + strings.Repeat("x", maxWarnings-maxWarnings/2-1))
+	if n := len(info.Warnings[0]) + len(info.Warnings[1]); n != maxWarnings {
+		t.Errorf("got %d bytes, want all %d", n, maxWarnings)
+	}
+	info.Warn("c")
+	if len(info.Warnings) != 3 || len(info.Warnings[0]) != maxWarning || len(info.Warnings[1]) != maxWarning {
+		t.Errorf("got %d warnings, the first of %d bytes, want 3 of at most %d", len(info.Warnings), len(info.Warnings[0]), maxWarning)
+	}
+}

@@ -1,0 +1,22 @@
+package request
+
+import "testing"
+
+func TestInGroup(t *testing.T) {
+	u := &User{Name: "u", Groups: []string{"a", GroupMasters}}
+	if !u.InGroup(GroupMasters) || u.InGroup("b") || u.InGroup("u") {
+		t.Errorf("InGroup of %v: got %v for %s, %v for b", u.Groups, u.InGroup(GroupMasters), GroupMasters, u.InGroup("b"))
+	}
+}
+
+// What has been said once stays.
+func TestAnnotate(t *testing.T) {
+	info := &Info{}
+	info.Annotate("a", "1")
+	info.Annotate("a", "2")
+	info.Annotate("b", "")
+	info.Annotate("b", "3")
+	if len(info.Annotations) != 2 || info.Annotations["a"] != "1" || info.Annotations["b"] != "" {
+		t.Errorf("got %q", info.Annotations)
+	}
+}
