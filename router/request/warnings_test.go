@@ -73,3 +73,20 @@ func TestWarningsFit(t *testing.T) {
 		t.Errorf("got %d warnings, the first of %d bytes, want 3 of at most %d", len(info.Warnings), len(info.Warnings[0]), maxWarning)
 	}
 }
+
+// TestWarningsText: control characters cannot stand in a header, wherever they are; all other text can.
+func TestWarningsText(t *testing.T) {
+	info := &Info{}
+	for _, text := range []string{"", "\na", "a\n", "a\x1fb", "a\x7f", "\xff"} {
+		info.Warn(text)
+	}
+	if len(info.Warnings) > 0 {
+		t.Errorf("got %q, want none of them", info.Warnings)
+	}
+	for _, text := range []string{"two words", "ä", "~"} {
+		info.Warn(text)
+	}
+	if len(info.Warnings) != 3 {
+		t.Errorf("got %q, want all three", info.Warnings)
+	}
+}
