@@ -14,6 +14,10 @@ func DeepCopy[T any](v T) T { return typeinfo.Copy(v) }
 // Copy returns a deep copy of an object. It needs no Scheme.
 func Copy(obj meta.Typed) meta.Typed { return typeinfo.Copy(obj) }
 
+// Equal reports whether two values, objects or parts of them, mean the same to the API: empty lists and maps are equal to none,
+// quantities by amount, times by instant. It needs no Scheme.
+func Equal[T any](a, b *T) bool { return typeinfo.Equal(a, b) }
+
 // Default completes obj in place: the defaults that tags declare and the registered functions, for the object and all
 // structs below it, parents first. Before Complete it does nothing. It costs nothing worth mentioning for kinds without defaults.
 func (s *Scheme) Default(obj meta.Typed) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -14,8 +15,6 @@ import (
 
 // maxData is the most that a config map or secret may hold, in bytes.
 const maxData = 1 << 20
-
-const sealedMessage = "field is immutable when `immutable` is set"
 
 // configMaps makes the resource configmaps.
 func configMaps() registry.Resource {
@@ -29,7 +28,7 @@ func configMaps() registry.Resource {
 			ValidateUpdate: func(_ *registry.Request, cm, old *corev1.ConfigMap) field.ErrorList {
 				var errs field.ErrorList
 				if old.Immutable != nil && *old.Immutable {
-					errs = sealed(cm.Immutable, []setting{
+					errs = sealed(cm.Immutable, []check.Setting{
 						{"data", !same(cm.Data, old.Data)}, {"binaryData", !same(cm.BinaryData, old.BinaryData)},
 					})
 				}
@@ -54,15 +53,9 @@ var configMapColumns = []meta.TableColumnDefinition{
 }
 
 // sealed reports changes of an immutable object: of the mark itself, and of the fields listed.
-func sealed(immutable *bool, changed []setting) field.ErrorList {
-	var errs field.ErrorList
-	if immutable == nil || !*immutable {
-		errs = append(errs, field.Forbidden(field.NewPath("immutable"), sealedMessage))
-	}
-	for _, f := range setFields(changed) {
-		errs = append(errs, field.Forbidden(field.NewPath(f), sealedMessage))
-	}
-	return errs
+func sealed(immutable *bool, changed []check.Setting) field.ErrorList {
+	lifted := immutable == nil || !*immutable
+	return check.Forbidden(nil, "field is immutable when `immutable` is set", append([]check.Setting{{"immutable", lifted}}, changed...))
 }
 
 func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
@@ -70,14 +63,14 @@ func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 	size := 0
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
 	for key, value := range field.Entries(&errs, cm.Data) {
-		errs = append(errs, invalid(data.Key(key), key, names.IsConfigMapKey(key))...)
+		errs = append(errs, check.Invalid(data.Key(key), key, names.IsConfigMapKey(key))...)
 		if _, ok := cm.BinaryData[key]; ok {
 			errs = append(errs, field.Invalid(data.Key(key), key, "duplicate of key present in binaryData"))
 		}
 		size += len(value)
 	}
 	for key, value := range field.Entries(&errs, cm.BinaryData) {
-		errs = append(errs, invalid(binary.Key(key), key, names.IsConfigMapKey(key))...)
+		errs = append(errs, check.Invalid(binary.Key(key), key, names.IsConfigMapKey(key))...)
 		size += len(value)
 	}
 	if size > maxData {
@@ -101,9 +94,9 @@ func secrets() registry.Resource {
 			},
 			Validate: func(_ *registry.Request, s *corev1.Secret) field.ErrorList { return checkSecret(s) },
 			ValidateUpdate: func(_ *registry.Request, s, old *corev1.Secret) field.ErrorList {
-				errs := immutable(field.NewPath("type"), s.Type, old.Type)
+				errs := check.Immutable(field.NewPath("type"), s.Type, old.Type)
 				if old.Immutable != nil && *old.Immutable {
-					errs = append(errs, sealed(s.Immutable, []setting{{"data", !same(s.Data, old.Data)}})...)
+					errs = append(errs, sealed(s.Immutable, []check.Setting{{"data", !same(s.Data, old.Data)}})...)
 				}
 				return append(errs, checkSecret(s)...)
 			},
@@ -140,7 +133,7 @@ func checkSecret(s *corev1.Secret) field.ErrorList {
 	p := field.NewPath("data")
 	size := 0
 	for key, value := range field.Entries(&errs, s.Data) {
-		errs = append(errs, invalid(p.Key(key), key, names.IsConfigMapKey(key))...)
+		errs = append(errs, check.Invalid(p.Key(key), key, names.IsConfigMapKey(key))...)
 		size += len(value)
 	}
 	if size > maxData {

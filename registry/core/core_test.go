@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -106,22 +105,6 @@ func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 	}
 	return keep
 }
-
-// wantErrors compares messages, one a line, in order.
-func wantErrors(t *testing.T, errs field.ErrorList, want string) {
-	t.Helper()
-	got := make([]string, len(errs))
-	for i, e := range errs {
-		got[i] = e.Error()
-	}
-	want = strings.TrimSpace(want)
-	if text := strings.Join(got, "\n"); text != want {
-		t.Errorf("errors:\ngot  %s\nwant %s", strings.ReplaceAll(text, "\n", "\n     "), strings.ReplaceAll(want, "\n", "\n     "))
-	}
-}
-
-const label1123 = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and ` +
-	`end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`
 
 func TestResourcesAreComplete(t *testing.T) {
 	seen := map[string]bool{}

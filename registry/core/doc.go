@@ -5,12 +5,11 @@
 // old object; messages are those of kube-apiserver, in its order. Whatever loops over a list or map of an object and may
 // find something wrong with each element goes by field.Each or field.Entries; what it compares with, it finds by hash.
 //
-// PodCheck serves pod templates of other groups, too.
+// Not here: the verbs (registry), types and defaults (scheme/api/corev1), the rules for the spec of a pod, which other groups
+// need as well (registry/podspec), addresses and ports of services, which must be allocated, and the subresources of pods that
+// are not a part of the object.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/corev1), addresses and ports of services, which must be
-// allocated, and the subresources of pods that are not a part of the object.
-//
-// Read: namespace.go as the plainest kind; pod.go, then podspec.go and what it calls, then podupdate.go.
+// Read: namespace.go as the plainest kind; pod.go, then podupdate.go.
 package core
 
 import (

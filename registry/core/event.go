@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -69,11 +70,11 @@ func checkEvent(e *corev1.Event) field.ErrorList {
 
 func checkNewEvent(e *corev1.Event) field.ErrorList {
 	component := field.NewPath("reportingController")
-	errs := required(component, e.ReportingController)
-	errs = append(errs, qualifiedName(component, e.ReportingController)...)
+	errs := check.Required(component, e.ReportingController)
+	errs = append(errs, check.QualifiedName(component, e.ReportingController)...)
 	word := func(name, value string) {
 		p := field.NewPath(name)
-		errs = append(errs, required(p, value)...)
+		errs = append(errs, check.Required(p, value)...)
 		if len(value) > maxEventWord {
 			errs = append(errs, field.Invalid(p, "", fmt.Sprintf("can have at most %d characters", maxEventWord)))
 		}

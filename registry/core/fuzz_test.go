@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
@@ -23,7 +24,7 @@ func FuzzPod(f *testing.F) {
 		testScheme().Default(pod)
 		testScheme().Default(old)
 		r := pods(Options{})
-		PodWarnings(nil, &pod.Spec, &pod.ObjectMeta)
+		podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
 		podCells(pod, testTime)
 		update(&r, "status", scheme.DeepCopy(pod), old)
 		update(&r, "", scheme.DeepCopy(pod), old)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -12,7 +13,7 @@ import (
 func TestNamespace(t *testing.T) {
 	r := resource(t, "namespaces")
 	ns := decode[corev1.Namespace](t, `{"metadata":{"name":"a"},"status":{"phase":"Terminating"}}`)
-	wantErrors(t, create(r, ns), ``)
+	checktest.Want(t, create(r, ns), ``)
 	if ns.Status.Phase != "Active" || len(ns.Spec.Finalizers) != 1 || ns.Labels[corev1.NamespaceNameLabel] != "a" {
 		t.Errorf("got %+v, want an active namespace with finalizer and label", ns)
 	}
@@ -24,23 +25,23 @@ func TestNamespace(t *testing.T) {
 	if len(next.Spec.Finalizers) != 1 {
 		t.Errorf("finalizers: got %v, want the old ones", next.Spec.Finalizers)
 	}
-	wantErrors(t, update(r, "status", decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
+	checktest.Want(t, update(r, "status", decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
 		"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty")
-	wantErrors(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
+	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
 		`spec.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
-	wantErrors(t, update(r, "finalize", decode[corev1.Namespace](t, `{}`), ns), ``)
+	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{}`), ns), ``)
 }
 
 func TestConfigMapAndSecret(t *testing.T) {
 	cms, secs := resource(t, "configmaps"), resource(t, "secrets")
-	wantErrors(t, create(cms, decode[corev1.ConfigMap](t, `{"data":{"same":"","bad key":""},"binaryData":{"same":""}}`)), `
+	checktest.Want(t, create(cms, decode[corev1.ConfigMap](t, `{"data":{"same":"","bad key":""},"binaryData":{"same":""}}`)), `
 data[bad key]: Invalid value: "bad key": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')
 data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	big := decode[corev1.ConfigMap](t, `{}`)
 	big.Data = map[string]string{"k": strings.Repeat("x", maxData+1)}
-	wantErrors(t, create(cms, big), `[]: Too long: may not be more than 1048576 bytes`)
+	checktest.Want(t, create(cms, big), `[]: Too long: may not be more than 1048576 bytes`)
 	sealed := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
-	wantErrors(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
+	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
 		"immutable: Forbidden: field is immutable when `immutable` is set\ndata: Forbidden: field is immutable when `immutable` is set")
 
 	for _, tt := range []struct{ in, want string }{
@@ -54,10 +55,10 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 		{`{"type":"kubernetes.io/ssh-auth"}`, `data[ssh-privatekey]: Required value`},
 		{`{"type":"kubernetes.io/service-account-token"}`, `metadata.annotations[kubernetes.io/service-account.name]: Required value`},
 	} {
-		wantErrors(t, create(secs, decode[corev1.Secret](t, tt.in)), tt.want)
+		checktest.Want(t, create(secs, decode[corev1.Secret](t, tt.in)), tt.want)
 	}
 	old := decode[corev1.Secret](t, `{}`)
-	wantErrors(t, update(secs, "", decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
+	checktest.Want(t, update(secs, "", decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
 		`type: Invalid value: "example.com/other": field is immutable`)
 	tls := decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
 	if got := secs.Strategy.Warnings(nil, tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
@@ -68,19 +69,19 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 func TestNode(t *testing.T) {
 	r := resource(t, "nodes")
 	node := decode[corev1.Node](t, `{"spec":{"podCIDR":"10.1.0.0/24"},"status":{"capacity":{"cpu":"4"}}}`)
-	wantErrors(t, create(r, node), ``)
+	checktest.Want(t, create(r, node), ``)
 	if len(node.Status.Allocatable) != 1 || len(node.Spec.PodCIDRs) != 1 {
 		t.Errorf("got %+v, want allocatable and podCIDRs", node)
 	}
-	wantErrors(t, create(r, decode[corev1.Node](t, `{"spec":{"taints":[{"key":"a","effect":"Foo"}]},"status":{"capacity":{"cpu":"-1"}}}`)), `
+	checktest.Want(t, create(r, decode[corev1.Node](t, `{"spec":{"taints":[{"key":"a","effect":"Foo"}]},"status":{"capacity":{"cpu":"-1"}}}`)), `
 metadata.taints[0].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
 status.capacity[cpu]: Invalid value: "-1": must be greater than or equal to 0
 status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0`)
 	const twice = `metadata.taints[1]: Duplicate value: {"Key":"k","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`
-	wantErrors(t, update(r, "", decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
+	checktest.Want(t, update(r, "", decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
 		twice+"\n"+`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`+"\n"+twice)
 	next := decode[corev1.Node](t, `{"metadata":{"labels":{"via":"status"}},"spec":{"unschedulable":true},"status":{"addresses":[{"type":"A","address":"b"},{"type":"A","address":"b"}]}}`)
-	wantErrors(t, update(r, "status", next, node), `status.addresses[1]: Duplicate value: {"Type":"A","Address":"b"}`)
+	checktest.Want(t, update(r, "status", next, node), `status.addresses[1]: Duplicate value: {"Type":"A","Address":"b"}`)
 	if next.Spec.Unschedulable || next.Labels["via"] != "status" {
 		t.Errorf("status door: got %+v, want the old spec and new labels", next)
 	}
@@ -98,7 +99,7 @@ func TestEvent(t *testing.T) {
 		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"n"},"eventTime":"2020-01-01T00:00:00.000000Z","reportingComponent":"c","reportingInstance":"i","reason":"r"}`,
 			`action: Required value`},
 	} {
-		wantErrors(t, create(r, decode[corev1.Event](t, tt.in)), tt.want)
+		checktest.Want(t, create(r, decode[corev1.Event](t, tt.in)), tt.want)
 	}
 	if got := r.TTL(nil).String(); got != "1h0m0s" {
 		t.Errorf("TTL: got %s, want 1h", got)
@@ -108,7 +109,7 @@ func TestEvent(t *testing.T) {
 func TestServiceAccount(t *testing.T) {
 	r := resource(t, "serviceaccounts")
 	sa := decode[corev1.ServiceAccount](t, `{"secrets":[{"name":"s","kind":"Secret","namespace":"x"}],"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}`)
-	wantErrors(t, create(r, sa), ``)
+	checktest.Want(t, create(r, sa), ``)
 	if sa.Secrets[0] != (corev1.ObjectReference{Name: "s"}) {
 		t.Errorf("secrets: got %+v, want only the name", sa.Secrets[0])
 	}
@@ -138,7 +139,7 @@ spec.ipFamilies[2]: Unsupported value: "Odd": supported values: "IPv4", "IPv6"
 spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by ` + "`ipFamilies[0]`"},
 		{"external name", `{"type":"ExternalName","externalName":"not a host","clusterIP":"10.0.0.1"}`, `
 spec.clusterIPs: Forbidden: may not be set for ExternalName services
-spec.externalName: Invalid value: "not a host": ` + subdomain1123},
+spec.externalName: Invalid value: "not a host": ` + checktest.Subdomain},
 		{"affinity", `{"sessionAffinity":"Cookie","ports":[{"port":80}]}`,
 			`spec.sessionAffinity: Unsupported value: "Cookie": supported values: "ClientIP", "None"`},
 		{"external addresses", `{"externalIPs":["127.0.0.1","x"],"ports":[{"port":80}]}`, `
@@ -162,7 +163,7 @@ spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for LoadBala
 				`spec.loadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wantErrors(t, create(r, decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)), tt.want)
+			checktest.Want(t, create(r, decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)), tt.want)
 		})
 	}
 }
@@ -206,14 +207,14 @@ spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualSt
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			svc := decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
-			wantErrors(t, update(r, "", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
+			checktest.Want(t, update(r, "", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
 			if svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Spec.Ports[0].Name == "a" && svc.Spec.Ports[0].NodePort != 30001 {
 				t.Errorf("node port: got %d, want the old 30001", svc.Spec.Ports[0].NodePort)
 			}
 		})
 	}
 	svc := decode[corev1.Service](t, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`)
-	wantErrors(t, update(r, "status", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)),
+	checktest.Want(t, update(r, "status", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)),
 		"status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is \"LoadBalancer\"")
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -86,7 +87,7 @@ func checkFinalized(ns *corev1.Namespace) field.ErrorList {
 
 // finalizerName checks the name of a finalizer, which is qualified unless it is one of the server's own.
 func finalizerName(p *field.Path, name string) field.ErrorList {
-	errs := qualifiedName(p, name)
+	errs := check.QualifiedName(p, name)
 	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" && name != "foregroundDeletion" {
 		errs = append(errs, field.Invalid(p, name, "name is neither a standard finalizer name nor is it fully qualified"))
 	}

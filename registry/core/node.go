@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -55,7 +58,7 @@ func checkNode(n *corev1.Node) field.ErrorList {
 	families := 0
 	for i, cidr := range field.Each(&errs, n.Spec.PodCIDRs) {
 		prefix, msgs := names.ParseCIDR(*cidr, true)
-		errs = append(errs, invalid(p.Index(i), *cidr, msgs)...)
+		errs = append(errs, check.Invalid(p.Index(i), *cidr, msgs)...)
 		if prefix.IsValid() && prefix.Addr().Is4() {
 			families |= 1
 		} else {
@@ -72,7 +75,7 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	amounts := func(p *field.Path, list corev1.ResourceList) {
 		for name, amount := range field.Entries(&errs, list) {
-			errs = append(errs, resourceAmount(p.Key(string(name)), name, amount)...)
+			errs = append(errs, podspec.ResourceAmount(p.Key(string(name)), name, amount)...)
 		}
 	}
 	amounts(field.NewPath("status", "capacity"), n.Status.Capacity)
@@ -82,16 +85,16 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 
 func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, t := range field.Each(&errs, taints) {
 		p := p.Index(i)
-		errs = append(errs, qualifiedName(p.Child("key"), t.Key)...)
+		errs = append(errs, check.QualifiedName(p.Child("key"), t.Key)...)
 		if msgs := names.IsValidLabelValue(t.Value); len(msgs) > 0 {
 			errs = append(errs, field.Invalid(p.Child("value"), t.Value, strings.Join(msgs, ";")))
 		}
-		errs = append(errs, oneOf(p.Child("effect"), t.Effect, taintEffects...)...)
-		if !seen.add(string(t.Effect) + "/" + t.Key) {
-			err := field.Duplicate(p, goJSON(t))
+		errs = append(errs, check.OneOf(p.Child("effect"), t.Effect, podspec.TaintEffects...)...)
+		if !seen.Add(string(t.Effect) + "/" + t.Key) {
+			err := field.Duplicate(p, govalue.JSON(t))
 			err.Detail = "taints must be unique by key and effect pair"
 			errs = append(errs, err)
 		}
@@ -104,7 +107,7 @@ func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	seen := make(map[corev1.NodeAddress]bool)
 	for i, address := range field.Each(&errs, n.Status.Addresses) {
 		if seen[*address] {
-			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), goJSON(address)))
+			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), govalue.JSON(address)))
 		}
 		seen[*address] = true
 	}

@@ -1,41 +1,36 @@
 package core
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Annotations that the server gives a meaning.
-const (
-	mirrorAnnotation       = "kubernetes.io/config.mirror"
-	deletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost"
-	appArmorPrefix         = "container.apparmor.security.beta.kubernetes.io/"
-)
-
 // pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
 func pods(opts Options) registry.Resource {
-	check := PodCheck{Pod: true, AllowPrivileged: opts.AllowPrivileged}
+	rules := podspec.Rules{AllowPrivileged: opts.AllowPrivileged}
 	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
 		GroupResource: meta.GroupResource{Resource: "pods"},
 		Kind:          "Pod", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Pod]{
-			Metadata:       registry.MetaWhole,
-			Prepare:        func(_ *registry.Request, pod *corev1.Pod) { preparePod(pod) },
-			PrepareUpdate:  func(_ *registry.Request, pod, old *corev1.Pod) { preparePodUpdate(pod, old) },
-			Validate:       func(_ *registry.Request, pod *corev1.Pod) field.ErrorList { return check.create(pod) },
-			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList { return check.update(pod, old) },
+			Metadata:      registry.MetaWhole,
+			Prepare:       func(_ *registry.Request, pod *corev1.Pod) { preparePod(pod) },
+			PrepareUpdate: func(_ *registry.Request, pod, old *corev1.Pod) { preparePodUpdate(pod, old) },
+			Validate:      func(_ *registry.Request, pod *corev1.Pod) field.ErrorList { return checkNewPod(rules, pod) },
+			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList {
+				return checkPodUpdate(rules, pod, old)
+			},
 			Warnings: func(_ *registry.Request, pod, old *corev1.Pod) []string {
 				if old != nil {
 					return nil // told when the pod was created; people rarely change pods by hand
 				}
-				return PodWarnings(nil, &pod.Spec, &pod.ObjectMeta)
+				return podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
 			},
 			AllowUnconditionalUpdate: true,
 			Graceful: func(_ *registry.Request, pod *corev1.Pod, opts *meta.DeleteOptions) bool {
@@ -66,19 +61,19 @@ func pods(opts Options) registry.Resource {
 func preparePod(pod *corev1.Pod) {
 	pod.Generation = 1
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosClass(&pod.Spec)}
-	dropAlpha(&pod.Spec, nil)
+	podspec.DropDisabled(&pod.Spec, nil)
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated",
 			Message: "Scheduling is blocked due to non-empty scheduling gates",
 		}}
 	}
-	mergeMatchKeys(pod)
+	podspec.MergeMatchKeys(pod)
 	appArmorFields(pod)
 }
 
 func preparePodUpdate(pod, old *corev1.Pod) {
-	dropAlpha(&pod.Spec, &old.Spec)
+	podspec.DropDisabled(&pod.Spec, &old.Spec)
 	if !same(pod.Spec, old.Spec) {
 		pod.Generation = old.Generation + 1
 	}
@@ -92,42 +87,6 @@ func preparePodStatus(pod, old *corev1.Pod) {
 	if pod.Status.QOSClass == "" {
 		pod.Status.QOSClass = old.Status.QOSClass
 	}
-}
-
-// dropAlpha takes out fields of features that are not served, unless the old object uses them.
-func dropAlpha(spec, old *corev1.PodSpec) {
-	if old == nil || old.SchedulingGroup == nil {
-		spec.SchedulingGroup = nil
-	}
-	if old == nil || !signals(old) {
-		for _, ctr := range containers(nil, spec) {
-			if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
-				l.StopSignal = nil
-				if l.PreStop == nil && l.PostStart == nil {
-					ctr.Lifecycle = nil
-				}
-			}
-		}
-	}
-	for i := range spec.Volumes {
-		p := spec.Volumes[i].Projected
-		if p == nil {
-			continue
-		}
-		for j := range p.Sources {
-			p.Sources[j].ClusterTrustBundle, p.Sources[j].PodCertificate = nil, nil
-		}
-	}
-}
-
-// signals reports whether a container chooses the signal that it is stopped with.
-func signals(spec *corev1.PodSpec) bool {
-	for _, ctr := range containers(nil, spec) {
-		if ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // gracePod gives a pod the time that it asks for, but none to one that no kubelet looks after.
@@ -150,10 +109,10 @@ func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
 	return true
 }
 
-// create returns what is wrong with a new pod.
-func (c PodCheck) create(pod *corev1.Pod) field.ErrorList {
+// checkNewPod returns what is wrong with a new pod.
+func checkNewPod(rules podspec.Rules, pod *corev1.Pod) field.ErrorList {
 	p := field.NewPath("spec")
-	errs := c.pod(pod)
+	errs := rules.Pod(pod)
 	if len(pod.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
 	}
@@ -163,60 +122,17 @@ func (c PodCheck) create(pod *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// pod returns what is wrong with a pod, new or changed.
-func (c PodCheck) pod(pod *corev1.Pod) field.ErrorList {
-	p := field.NewPath("spec")
-	errs := podAnnotations(field.NewPath("metadata", "annotations"), pod)
-	errs = append(errs, c.Spec(p, &pod.Spec, &pod.ObjectMeta)...)
-	if pod.Spec.ServiceAccountName == "" {
-		for i, volume := range field.Each(&errs, pod.Spec.Volumes) {
-			if volume.Projected == nil {
-				continue
-			}
-			for j, source := range field.Each(&errs, volume.Projected.Sources) {
-				if source.ServiceAccountToken != nil {
-					at := p.Child("volumes").Index(i).Child("projected", "sources").Index(j)
-					errs = append(errs, field.Forbidden(at.Child("serviceAccountToken"),
-						"must not be specified when serviceAccountName is not set"))
-				}
-			}
-		}
-	}
-	errs = append(errs, untrimmedImages(p, "containers", pod.Spec.Containers)...)
-	return append(errs, untrimmedImages(p, "initContainers", pod.Spec.InitContainers)...)
-}
-
-func podAnnotations(p *field.Path, pod *corev1.Pod) field.ErrorList {
-	var errs field.ErrorList
-	if value, ok := pod.Annotations[mirrorAnnotation]; ok && pod.Spec.NodeName == "" {
-		errs = append(errs, field.Invalid(p.Key(mirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
-	}
-	if cost, ok := pod.Annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) {
-		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
-	}
-	return errs
-}
-
-// validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
-func validDeletionCost(cost string) bool {
-	if strings.HasPrefix(cost, "+") || strings.HasPrefix(cost, "0") && cost != "0" {
-		return false
-	}
-	_, err := strconv.ParseInt(cost, 10, 32)
-	return err == nil
-}
-
 // appArmorFields makes fields of the annotations that came before them.
 func appArmorFields(pod *corev1.Pod) {
-	if !hasPrefixedKey(pod.Annotations, appArmorPrefix) {
+	if !hasPrefixedKey(pod.Annotations, podspec.AppArmorAnnotationPrefix) {
 		return
 	}
 	var podProfile *corev1.AppArmorProfile
 	if pod.Spec.SecurityContext != nil {
 		podProfile = pod.Spec.SecurityContext.AppArmorProfile
 	}
-	for _, ctr := range containers(nil, &pod.Spec) {
-		annotation, ok := pod.Annotations[appArmorPrefix+ctr.Name]
+	for _, ctr := range podspec.Containers(nil, &pod.Spec) {
+		annotation, ok := pod.Annotations[podspec.AppArmorAnnotationPrefix+ctr.Name]
 		if !ok || ctr.SecurityContext != nil && ctr.SecurityContext.AppArmorProfile != nil {
 			continue
 		}

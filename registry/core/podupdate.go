@@ -6,6 +6,9 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -17,9 +20,9 @@ const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`sp
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
 	"(allow it to be set to 1 if it was previously negative)"
 
-// update returns what is wrong with a change of a pod.
-func (c PodCheck) update(pod, old *corev1.Pod) field.ErrorList {
-	errs := c.pod(pod)
+// checkPodUpdate returns what is wrong with a change of a pod.
+func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
+	errs := rules.Pod(pod)
 	errs = append(errs, podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)...)
 	p := field.NewPath("spec")
 	for _, list := range []struct {
@@ -49,7 +52,7 @@ func (c PodCheck) update(pod, old *corev1.Pod) field.ErrorList {
 	}
 	if !same(*rest, old.Spec) {
 		errs = append(errs, field.Forbidden(p, "pod updates may not change fields other than "+updatable+
-			"\n"+goDiff(old.Spec, *rest)))
+			"\n"+govalue.Diff(old.Spec, *rest)))
 	}
 	return errs
 }
@@ -78,8 +81,8 @@ func imagesUpdate(p *field.Path, now, was []corev1.Container) (errs field.ErrorL
 		return field.ErrorList{field.Forbidden(p, "pod updates may not add or remove containers")}, true
 	}
 	for i, ctr := range field.Each(&errs, now) {
-		errs = append(errs, required(p.Index(i).Child("image"), ctr.Image)...)
-		errs = append(errs, untrimmedImage(p.Index(i), ctr)...)
+		errs = append(errs, check.Required(p.Index(i).Child("image"), ctr.Image)...)
+		errs = append(errs, podspec.TrimmedImage(p.Index(i), ctr)...)
 	}
 	return errs, false
 }
@@ -92,7 +95,7 @@ func deadlineUpdate(p *field.Path, now, was *int64) (errs field.ErrorList, stop 
 	case now == nil:
 		return field.ErrorList{field.Invalid(p, nil, "must not update from a positive integer to nil value")}, false
 	case *now < 0 || *now > math.MaxInt32:
-		return deadlineRange(p, *now, 0), true
+		return check.InRange(p, *now, 0, math.MaxInt32), true
 	case was != nil && *was < *now:
 		return field.ErrorList{field.Invalid(p, *now, "must be less than or equal to previous value")}, true
 	}
@@ -111,14 +114,14 @@ func tolerationsUpdate(p *field.Path, now, was []corev1.Toleration) field.ErrorL
 			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
-	return checkTolerations(p, now)
+	return podspec.Tolerations(p, now)
 }
 
 func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
-	known := duplicates{}
+	known := check.Duplicates{}
 	for _, gate := range was {
-		known.add(gate.Name)
+		known.Add(gate.Name)
 	}
 	for i, gate := range field.Each(&errs, now) {
 		if !known[gate.Name] {
@@ -142,7 +145,7 @@ func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	}
 	rest.NodeSelector = old.NodeSelector
 
-	now, was := nodeAffinity(rest), nodeAffinity(old)
+	now, was := podspec.NodeAffinity(rest), podspec.NodeAffinity(old)
 	if same(now, was) {
 		return errs
 	}
@@ -160,20 +163,13 @@ func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-func nodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
-	if spec.Affinity == nil {
-		return nil
-	}
-	return spec.Affinity.NodeAffinity
-}
-
 // affinityUpdate lets required terms gain requirements: terms may be set, but none added to those that are, and none
 // of their requirements may change. Preferences may change freely.
 func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorList {
 	if was == nil || was.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
-	p = p.Child(hardTerms, "nodeSelectorTerms")
+	p = p.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 	before := was.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	if len(before) == 0 {
 		return nil
@@ -183,18 +179,18 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 		after = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
 	if len(after) != len(before) {
-		return field.ErrorList{field.Invalid(p, goJSON(after), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
+		return field.ErrorList{field.Invalid(p, govalue.JSON(after), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
 	}
 	var errs field.ErrorList
 	for i := range field.Each(&errs, before) {
 		switch {
 		case len(before[i].MatchExpressions) == 0 && len(before[i].MatchFields) == 0:
 			if len(after[i].MatchExpressions) > 0 || len(after[i].MatchFields) > 0 {
-				errs = append(errs, field.Invalid(p.Index(i), goJSON(after[i]), "no additions are allowed to an empty term"))
+				errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]), "no additions are allowed to an empty term"))
 			}
 		case !beginsWith(after[i].MatchExpressions, before[i].MatchExpressions) ||
 			!beginsWith(after[i].MatchFields, before[i].MatchFields):
-			errs = append(errs, field.Invalid(p.Index(i), goJSON(after[i]),
+			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]),
 				"only additions are allowed (no mutations or deletions)"))
 		}
 	}
@@ -213,9 +209,9 @@ func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(key, appArmorPrefix):
+		case strings.HasPrefix(key, podspec.AppArmorAnnotationPrefix):
 			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update AppArmor annotations"))
-		case key == mirrorAnnotation:
+		case key == podspec.MirrorAnnotation:
 			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update mirror pod annotation"))
 		}
 	}
@@ -224,9 +220,9 @@ func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(key, appArmorPrefix):
+		case strings.HasPrefix(key, podspec.AppArmorAnnotationPrefix):
 			errs = append(errs, field.Forbidden(p.Key(key), "may not add AppArmor annotations"))
-		case key == mirrorAnnotation:
+		case key == podspec.MirrorAnnotation:
 			errs = append(errs, field.Forbidden(p.Key(key), "may not add mirror pod annotation"))
 		}
 	}
@@ -242,13 +238,13 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 		switch c.Type {
 		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
 		default:
-			errs = append(errs, qualifiedName(p.Child("conditions").Index(i).Child("Condition"), string(c.Type))...)
+			errs = append(errs, check.QualifiedName(p.Child("conditions").Index(i).Child("Condition"), string(c.Type))...)
 		}
 	}
 	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
-		errs = append(errs, subdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
+		errs = append(errs, check.DNSSubdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
 	}
-	errs = append(errs, immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
+	errs = append(errs, check.Immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
 		restartRules(&old.Spec, old.Spec.Containers))...)
 	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
@@ -262,8 +258,8 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	for _, ip := range s.HostIPs {
 		hostIPs = append(hostIPs, ip.IP)
 	}
-	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs, goJSON(s.PodIPs))...)
-	return append(errs, statusIPs(p.Child("hostIPs"), hostIPs, goJSON(s.HostIPs))...)
+	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs, govalue.JSON(s.PodIPs))...)
+	return append(errs, statusIPs(p.Child("hostIPs"), hostIPs, govalue.JSON(s.HostIPs))...)
 }
 
 // restartRules returns what says whether a container that has ended with an exit status may run again.
@@ -313,7 +309,7 @@ func statusIPs(p *field.Path, ips []string, shown any) field.ErrorList {
 	var parsed []netip.Addr
 	for i, text := range field.Each(&errs, ips) {
 		ip, msgs := names.ParseIP(*text, true)
-		errs = append(errs, invalid(p.Index(i), *text, msgs)...)
+		errs = append(errs, check.Invalid(p.Index(i), *text, msgs)...)
 		if len(msgs) == 0 {
 			parsed = append(parsed, ip)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -12,6 +13,22 @@ import (
 const othersMessage = "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`," +
 	"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
+
+// TestPodCreate: what is said about a pod that comes into being, beside what holds for every pod.
+func TestPodCreate(t *testing.T) {
+	for _, tt := range []struct{ name, spec, want string }{
+		{"good", `"containers":[{"name":"c","image":"i"}]`, ``},
+		{"ephemeral containers", `"containers":[{"name":"c","image":"i"}],"ephemeralContainers":[{"name":"c","image":"i"}]`, `
+spec.ephemeralContainers[0].name: Duplicate value: "c"
+spec.ephemeralContainers: Forbidden: cannot be set on create`},
+		{"scheduling", `"containers":[{"name":"c","image":"i"}],"nodeName":"n","schedulingGates":[{"name":"g"}]`,
+			`spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			checktest.Want(t, create(resource(t, "pods"), decode[corev1.Pod](t, `{"spec":{`+tt.spec+`}}`)), tt.want)
+		})
+	}
+}
 
 func TestPodUpdate(t *testing.T) {
 	r := resource(t, "pods")
@@ -43,7 +60,7 @@ func TestPodUpdate(t *testing.T) {
 			old := decode[corev1.Pod](t, `{"spec":{`+tt.old+`}}`)
 			old.Generation = 3
 			pod := decode[corev1.Pod](t, `{"spec":{`+tt.new+`}}`)
-			wantErrors(t, update(r, "", pod, old), tt.want)
+			checktest.Want(t, update(r, "", pod, old), tt.want)
 			if changed := !same(pod.Spec, old.Spec); changed != (pod.Generation == 4) {
 				t.Errorf("generation: got %d with changed=%v", pod.Generation, changed)
 			}
@@ -89,10 +106,10 @@ func TestPodStatus(t *testing.T) {
 		{"both families", base + `}`, base + `,"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]}`, ``},
 		{"no address", base + `}`, base + `,"podIPs":[{"ip":"x"}]}`,
 			`status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`},
-		{"nominated", base + `}`, base + `,"nominatedNodeName":"A"}`, `status.nominatedNodeName: Invalid value: "A": ` + subdomain1123},
+		{"nominated", base + `}`, base + `,"nominatedNodeName":"A"}`, `status.nominatedNodeName: Invalid value: "A": ` + checktest.Subdomain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wantErrors(t, update(r, "status", decode[corev1.Pod](t, `{`+tt.new+`}`), decode[corev1.Pod](t, `{`+tt.old+`}`)), tt.want)
+			checktest.Want(t, update(r, "status", decode[corev1.Pod](t, `{`+tt.new+`}`), decode[corev1.Pod](t, `{`+tt.old+`}`)), tt.want)
 		})
 	}
 	old := decode[corev1.Pod](t, `{`+base+`}}`)
@@ -143,66 +160,5 @@ func TestPodPrepare(t *testing.T) {
 	}
 	if e := pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchExpressions; len(e) != 1 || e[0].Values[0] != "b" {
 		t.Errorf("spread: got %+v, want the pod's own label merged", e)
-	}
-}
-
-func TestPodWarnings(t *testing.T) {
-	pod := decode[corev1.Pod](t, `{"metadata":{"annotations":{"seccomp.security.alpha.kubernetes.io/pod":"x"}},
-		"spec":{"nodeSelector":{"beta.kubernetes.io/os":"linux"},"terminationGracePeriodSeconds":-1,"imagePullSecrets":[{"name":"s"},{"name":"s"}],
-		"volumes":[{"name":"g","gitRepo":{"repository":"r"}}],"topologySpreadConstraints":[{"topologyKey":"k"}],
-		"containers":[{"name":"c","image":"i","env":[{"name":"A"},{"name":"A"}],"ports":[{"containerPort":80},{"containerPort":80}],
-		"resources":{"limits":{"memory":"0.5"}}}]}}`)
-	want := []string{
-		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
-		`metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; use the "seccompProfile" field instead`,
-		`spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+`,
-		`spec.imagePullSecrets[1]: duplicate name "s"`,
-		`spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`,
-		`spec.containers[0].resources.limits[memory]: fractional byte value "500m" is invalid, must be an integer`,
-		`spec.containers[0].resources.requests[memory]: fractional byte value "500m" is invalid, must be an integer`,
-		`spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]`,
-		`spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
-		`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`,
-	}
-	got := PodWarnings(nil, &pod.Spec, &pod.ObjectMeta)
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// TestManyPodWarnings: of a variable that is set without end, as much is told as a client is sent.
-func TestManyPodWarnings(t *testing.T) {
-	pod := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
-	const many = 40_000
-	ctr := &pod.Spec.Containers[0]
-	for range many {
-		ctr.Env = append(ctr.Env, corev1.EnvVar{Name: "A", Value: "b"})
-		ctr.Ports = append(ctr.Ports, corev1.ContainerPort{ContainerPort: 80})
-		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{})
-	}
-	var got []string
-	allocs := testing.AllocsPerRun(1, func() { got = PodWarnings(nil, &pod.Spec, &pod.ObjectMeta) })
-	if len(got) > maxPodWarnings || allocs > 50*maxPodWarnings {
-		t.Errorf("got %d warnings with %v allocations", len(got), allocs)
-	}
-	// What is left out would not be sent: warnings of this length fill more than the headers.
-	if sum := len(strings.Join(got, "")); sum < 4<<10 {
-		t.Errorf("got warnings of %d bytes", sum)
-	}
-}
-
-func TestUnifiedDiff(t *testing.T) {
-	for _, tt := range []struct{ name, a, b, want string }{
-		{"equal", "a b c", "a b c", ""},
-		{"first line", "a b c d e", "x b c d e", "@@ -1,4 +1,4 @@\n-a\n+x\n b\n c\n d\n"},
-		{"last line", "a b c d e", "a b c d x", "@@ -2,4 +2,4 @@\n b\n c\n d\n-e\n+x\n"},
-		{"added", "a b", "a x b", "@@ -1,2 +1,3 @@\n a\n+x\n b\n"},
-		{"close changes", "1 2 3 4 5 6 7 8 9", "1 x 3 4 5 6 7 y 9", "@@ -1,9 +1,9 @@\n 1\n-2\n+x\n 3\n 4\n 5\n 6\n 7\n-8\n+y\n 9\n"},
-		{"far changes", "1 2 3 4 5 6 7 8 9 0", "x 2 3 4 5 6 7 8 9 y",
-			"@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -7,4 +7,4 @@\n 7\n 8\n 9\n-0\n+y\n"},
-	} {
-		if got := unifiedDiff(strings.Fields(tt.a), strings.Fields(tt.b)); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
 	}
 }

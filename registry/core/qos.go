@@ -1,6 +1,9 @@
 package core
 
-import "github.com/coracle-project/coracle/scheme/api/corev1"
+import (
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
 
 // qosClass follows from the resources of a pod: all limits set and equal to the requests is Guaranteed, none at all
 // BestEffort, all else Burstable. Resources of the pod as a whole count instead of those of its containers.
@@ -40,4 +43,11 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 		return corev1.PodQOSGuaranteed
 	}
 	return corev1.PodQOSBurstable
+}
+
+func addTo(list corev1.ResourceList, name corev1.ResourceName, q meta.Quantity) {
+	if have, ok := list[name]; ok {
+		q = have.Add(q)
+	}
+	list[name] = q
 }

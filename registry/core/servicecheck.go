@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -31,18 +34,18 @@ func checkServiceSpec(svc *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Required(p.Child("ports"), ""))
 	}
 	errs = append(errs, checkServiceType(p, svc)...)
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, port := range field.Each(&errs, spec.Ports) {
 		errs = append(errs, checkServicePort(p.Child("ports").Index(i), port, len(spec.Ports) > 1, seen)...)
 	}
 	errs = append(errs, meta.ValidateLabels(spec.Selector, p.Child("selector"))...)
-	errs = append(errs, oneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
+	errs = append(errs, check.OneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
 		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
 	errs = append(errs, checkAffinityConfig(p.Child("sessionAffinityConfig"), spec)...)
 	for i, text := range field.Each(&errs, spec.ExternalIPs) {
 		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text)...)
 	}
-	errs = append(errs, oneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
+	errs = append(errs, check.OneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
 	errs = append(errs, checkPortNumbers(p.Child("ports"), spec)...)
 	errs = append(errs, checkSourceRanges(p.Child("loadBalancerSourceRanges"), svc)...)
@@ -53,7 +56,7 @@ func checkServiceSpec(svc *corev1.Service) field.ErrorList {
 		if spec.Type != corev1.ServiceTypeLoadBalancer {
 			errs = append(errs, field.Forbidden(p.Child("loadBalancerClass"), "may only be used when `type` is 'LoadBalancer'"))
 		} else {
-			errs = append(errs, qualifiedName(p.Child("loadBalancerClass"), *spec.LoadBalancerClass)...)
+			errs = append(errs, check.QualifiedName(p.Child("loadBalancerClass"), *spec.LoadBalancerClass)...)
 		}
 	}
 	return append(errs, checkTraffic(p, svc)...)
@@ -78,35 +81,33 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 				fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
 		}
 	case corev1.ServiceTypeExternalName:
-		for _, f := range setFields([]setting{
+		errs = append(errs, check.Forbidden(p, "may not be set for ExternalName services", []check.Setting{
 			{"clusterIPs", len(spec.ClusterIPs) > 0},
 			{"ipFamilies", len(spec.IPFamilies) > 0},
 			{"ipFamilyPolicy", spec.IPFamilyPolicy != nil},
-		}) {
-			errs = append(errs, field.Forbidden(p.Child(f), "may not be set for ExternalName services"))
-		}
-		errs = append(errs, needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), subdomain)...)
+		})...)
+		errs = append(errs, check.Needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), check.DNSSubdomain)...)
 	}
 	return errs
 }
 
 // checkServicePort checks one port. seen are the names so far; a port needs one if it has siblings.
-func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen duplicates) field.ErrorList {
+func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen check.Duplicates) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case port.Name == "" && named:
 		errs = append(errs, field.Required(p.Child("name"), ""))
 	case port.Name != "":
-		errs = append(errs, label(p.Child("name"), port.Name)...)
-		if !seen.add(port.Name) {
+		errs = append(errs, check.DNSLabel(p.Child("name"), port.Name)...)
+		if !seen.Add(port.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), port.Name))
 		}
 	}
-	errs = append(errs, portNumber(p.Child("port"), port.Port)...)
-	errs = append(errs, oneOf(p.Child("protocol"), port.Protocol, protocols...)...)
-	errs = append(errs, portReference(p.Child("targetPort"), port.TargetPort)...)
+	errs = append(errs, check.PortNumber(p.Child("port"), port.Port)...)
+	errs = append(errs, check.OneOf(p.Child("protocol"), port.Protocol, podspec.Protocols...)...)
+	errs = append(errs, check.PortReference(p.Child("targetPort"), port.TargetPort)...)
 	if port.AppProtocol != nil {
-		errs = append(errs, qualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
+		errs = append(errs, check.QualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
 	}
 	return errs
 }
@@ -143,7 +144,7 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 func checkEndpointIP(p *field.Path, text string) field.ErrorList {
 	ip, msgs := names.ParseIP(text, true)
 	if len(msgs) > 0 {
-		return invalid(p, text, msgs)
+		return check.Invalid(p, text, msgs)
 	}
 	var errs field.ErrorList
 	bad := func(is bool, msg string) {
@@ -186,7 +187,7 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	for i, port := range field.Each(&errs, spec.Ports) {
 		k := key{port.Protocol, port.Port}
 		if ports[k] {
-			errs = append(errs, field.Duplicate(p.Index(i), goJSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
+			errs = append(errs, field.Duplicate(p.Index(i), govalue.JSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
 		}
 		ports[k] = true
 	}
@@ -207,7 +208,7 @@ func checkSourceRanges(p *field.Path, svc *corev1.Service) field.ErrorList {
 	}
 	for i, given := range field.Each(&errs, ranges) {
 		text := strings.TrimSpace(*given) // blanks have been let through since early days
-		errs = append(errs, invalid(p.Index(i), text, names.IsValidLegacyCIDR(text, true))...)
+		errs = append(errs, check.Invalid(p.Index(i), text, names.IsValidLegacyCIDR(text, true))...)
 	}
 	if len(ranges) == 0 && strings.TrimSpace(annotation) != "" {
 		at := field.NewPath("metadata", "annotations").Key(sourceRangesAnnotation)
@@ -230,7 +231,7 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	external := p.Child("externalTrafficPolicy")
 	if corev1.ExternallyAccessible(svc) {
-		errs = append(errs, oneOf(external, spec.ExternalTrafficPolicy,
+		errs = append(errs, check.OneOf(external, spec.ExternalTrafficPolicy,
 			corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
 	} else if spec.ExternalTrafficPolicy != "" {
 		errs = append(errs, field.Invalid(external, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
@@ -238,7 +239,7 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	if port := spec.HealthCheckNodePort; port != 0 {
 		at := p.Child("healthCheckNodePort")
 		if usesHealthCheckPort(svc) {
-			errs = append(errs, portNumber(at, port)...)
+			errs = append(errs, check.PortNumber(at, port)...)
 		} else {
 			errs = append(errs, field.Invalid(at, port,
 				"may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
@@ -252,11 +253,11 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 				errs = append(errs, field.Required(at, ""))
 			}
 		} else {
-			errs = append(errs, supported(at, *spec.InternalTrafficPolicy,
+			errs = append(errs, check.Supported(at, *spec.InternalTrafficPolicy,
 				corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 		}
 	}
-	return append(errs, optionalOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
+	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
 }
 
 // checkClusterIPs checks addresses and families against each other.
@@ -275,16 +276,16 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 	case len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP:
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "first value must match `clusterIP`"))
 	}
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, family := range field.Each(&errs, spec.IPFamilies) {
 		f := *family
-		if bad := supported(families.Index(i), f, corev1.IPv4Protocol, corev1.IPv6Protocol); len(bad) > 0 {
+		if bad := check.Supported(families.Index(i), f, corev1.IPv4Protocol, corev1.IPv6Protocol); len(bad) > 0 {
 			errs = append(errs, bad...)
-		} else if !seen.add(string(f)) {
+		} else if !seen.Add(string(f)) {
 			errs = append(errs, field.Duplicate(families.Index(i), f))
 		}
 	}
-	errs = append(errs, optionalOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
+	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
 		corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs)
 	if errs = append(errs, bad...); len(bad) > 0 {
@@ -318,7 +319,7 @@ func parseClusterIPs(p *field.Path, ips []string) ([]netip.Addr, field.ErrorList
 			continue
 		}
 		ip, msgs := names.ParseIP(text, true)
-		errs = append(errs, invalid(p.Index(i), text, msgs)...)
+		errs = append(errs, check.Invalid(p.Index(i), text, msgs)...)
 		addrs = append(addrs, ip)
 	}
 	return addrs, errs
@@ -392,7 +393,7 @@ func checkServiceStatus(svc *corev1.Service) field.ErrorList {
 	for i, ing := range field.Each(&errs, ingress) {
 		p := p.Index(i)
 		if ing.IP != "" {
-			errs = append(errs, invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
+			errs = append(errs, check.Invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
 		}
 		mode := p.Child("ipMode")
 		switch {
@@ -401,10 +402,10 @@ func checkServiceStatus(svc *corev1.Service) field.ErrorList {
 		case ing.IP == "" && ing.IPMode != nil:
 			errs = append(errs, field.Forbidden(mode, "may not be specified when `ip` is not set"))
 		case ing.IPMode != nil:
-			errs = append(errs, supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+			errs = append(errs, check.Supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
 		}
 		if ing.Hostname != "" {
-			errs = append(errs, subdomain(p.Child("hostname"), ing.Hostname)...)
+			errs = append(errs, check.DNSSubdomain(p.Child("hostname"), ing.Hostname)...)
 			if _, msgs := names.ParseIP(ing.Hostname, false); len(msgs) == 0 {
 				errs = append(errs, field.Invalid(p.Child("hostname"), ing.Hostname, "must be a DNS name, not an IP address"))
 			}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -101,7 +102,7 @@ func externalIPs(svc *corev1.Service) string {
 // formatLabels prints labels as key=value pairs in order.
 func formatLabels(labels map[string]string) string {
 	pairs := make([]string, 0, len(labels))
-	for _, key := range sortedKeys(labels) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		pairs = append(pairs, key+"="+labels[key])
 	}
 	return orNone(strings.Join(pairs, ","))

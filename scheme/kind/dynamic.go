@@ -242,10 +242,8 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 
 // Keeper cannot know all fields that objects have. It refuses paths on which there can be none.
 func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
-	for _, path := range paths {
-		if err := k.checkPath(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", k.gk, err)
-		}
+	if err := k.checkPaths(paths); err != nil {
+		return nil, err
 	}
 	return func(obj, old meta.Object) {
 		u, before := obj.(*scheme.Unstructured), old.(*scheme.Unstructured)
@@ -262,6 +260,32 @@ func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object
 			keep(u, client, strings.Split(path, "."))
 		}
 	}, nil
+}
+
+func (k *dynamic) Differ(paths []string) (func(a, b meta.Object) bool, error) {
+	if err := k.checkPaths(paths); err != nil {
+		return nil, err
+	}
+	split := make([][]string, len(paths))
+	for i, path := range paths {
+		split[i] = strings.Split(path, ".")
+	}
+	return func(a, b meta.Object) bool {
+		return slices.ContainsFunc(split, func(path []string) bool {
+			x, inA := scheme.At[any](a.(*scheme.Unstructured), path...)
+			y, inB := scheme.At[any](b.(*scheme.Unstructured), path...)
+			return inA != inB || !typeinfo.EqualJSON(x, y)
+		})
+	}, nil
+}
+
+func (k *dynamic) checkPaths(paths []string) error {
+	for _, path := range paths {
+		if err := k.checkPath(path); err != nil {
+			return fmt.Errorf("%s: %w", k.gk, err)
+		}
+	}
+	return nil
 }
 
 // checkPath refuses what is not content, and what leads through a value that is no object: there, nothing would be kept.

@@ -61,6 +61,9 @@ type Kind interface {
 	// or "spec.finalizers", to what old has there; or, if others is set, all fields but these and the metadata. Both
 	// objects are of the hub. The error names a path that does not exist.
 	Keeper(paths []string, others bool) (func(obj, old meta.Object), error)
+	// Differ returns a function that reports whether two objects of the hub differ in one of the fields at the given paths.
+	// Values that mean the same, as scheme.Equal has it, do not. The error names a path that does not exist.
+	Differ(paths []string) (func(a, b meta.Object) bool, error)
 }
 
 // Version is what is known of a kind in one version. It is immutable.

@@ -128,3 +128,11 @@ func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object),
 	}
 	return func(obj, old meta.Object) { keep(obj, old) }, nil
 }
+
+func (k *typed) Differ(paths []string) (func(a, b meta.Object) bool, error) {
+	differ, err := typeinfo.Differ(k.scheme.Type(k.hub), paths)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.gk, err)
+	}
+	return func(a, b meta.Object) bool { return differ(a, b) }, nil
+}

@@ -162,6 +162,9 @@ func (q Quantity) Cmp(o Quantity) int {
 // Equal reports whether q and o are the same number.
 func (q Quantity) Equal(o Quantity) bool { return q.Cmp(o) == 0 }
 
+// EqualTo is Equal for typeinfo.Equal.
+func (q *Quantity) EqualTo(other any) bool { return q.Equal(*other.(*Quantity)) }
+
 // Add returns q+o in q's notation, or in o's if q is 0.
 func (q Quantity) Add(o Quantity) Quantity {
 	f := q.format

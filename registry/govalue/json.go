@@ -1,4 +1,4 @@
-package core
+package govalue
 
 import (
 	"bytes"
@@ -11,25 +11,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// goJSON is a value of the API as kube-apiserver shows it in messages. That server validates a second, internal set of
+// JSON is a value of the API as kube-apiserver shows it in messages. That server validates a second, internal set of
 // types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
-func goJSON(v any) json.Marshaler { return goValue{v} }
+func JSON(v any) json.Marshaler { return value{v} }
 
-// goValue is a value that is rendered when a message shows it.
-type goValue struct{ of any }
+// value is a value that is rendered when a message shows it.
+type value struct{ of any }
 
-// maxGoText bounds what one value is rendered to, in bytes: an element as short as {} stands for a kilobyte of unset
+// maxText bounds what one value is rendered to, in bytes: an element as short as {} stands for a kilobyte of unset
 // fields.
-const maxGoText = 256 << 10
+const maxText = 256 << 10
 
-var errGoText = errors.New("the value is too long to be shown")
+var errTooLong = errors.New("the value is too long to be shown")
 
 // MarshalJSON renders the value, or fails if it is too long.
-func (g goValue) MarshalJSON() ([]byte, error) {
+func (v value) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	writeGo(&b, reflect.ValueOf(g.of))
-	if b.Len() > maxGoText {
-		return nil, errGoText
+	write(&b, reflect.ValueOf(v.of))
+	if b.Len() > maxText {
+		return nil, errTooLong
 	}
 	return b.Bytes(), nil
 }
@@ -52,8 +52,8 @@ var (
 	ownPackage    = podSpecType.PkgPath()
 )
 
-func writeGo(b *bytes.Buffer, v reflect.Value) {
-	if b.Len() > maxGoText {
+func write(b *bytes.Buffer, v reflect.Value) {
+	if b.Len() > maxText {
 		return // in vain
 	}
 	if !v.IsValid() {
@@ -65,7 +65,7 @@ func writeGo(b *bytes.Buffer, v reflect.Value) {
 	case t == podSpecType:
 		writePodSpec(b, v)
 	case t.Kind() == reflect.Pointer:
-		writeGo(b, v.Elem())
+		write(b, v.Elem())
 	case t.Implements(marshalerType), t.Kind() == reflect.Struct && t.PkgPath() != ownPackage:
 		writeJSON(b, v)
 	case t.Kind() == reflect.Struct:
@@ -105,7 +105,7 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 
 func writeField(b *bytes.Buffer, name string, v reflect.Value, sep string) string {
 	fmt.Fprintf(b, "%s%q:", sep, name)
-	writeGo(b, v)
+	write(b, v)
 	return ","
 }
 
@@ -115,11 +115,11 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 		return
 	}
 	b.WriteByte('[')
-	for i := 0; i < v.Len() && b.Len() <= maxGoText; i++ {
+	for i := 0; i < v.Len() && b.Len() <= maxText; i++ {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		writeGo(b, v.Index(i))
+		write(b, v.Index(i))
 	}
 	b.WriteByte(']')
 }
@@ -145,8 +145,8 @@ func writePodSpec(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte('}')
 }
 
-// goDiff shows how two values differ, as a unified diff of their indented form. Of values that are too long it is empty.
-func goDiff(old, new any) string {
+// Diff shows how two values differ, as a unified diff of their indented form. Of values that are too long it is empty.
+func Diff(old, new any) string {
 	a, errA := indented(old)
 	b, errB := indented(new)
 	if errA != nil || errB != nil {
@@ -156,7 +156,7 @@ func goDiff(old, new any) string {
 }
 
 func indented(v any) ([]string, error) {
-	text, err := goValue{v}.MarshalJSON()
+	text, err := value{v}.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}

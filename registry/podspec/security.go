@@ -1,16 +1,18 @@
-package core
+package podspec
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // checkSecurity checks the security settings of a container.
-func (c *podCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) field.ErrorList {
+func (c *specCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) field.ErrorList {
 	if sc == nil {
 		return nil
 	}
@@ -19,11 +21,11 @@ func (c *podCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) fiel
 	if privileged && !c.AllowPrivileged {
 		errs = append(errs, field.Forbidden(p.Child("privileged"), "disallowed by cluster policy"))
 	}
-	errs = append(errs, userID(p.Child("runAsUser"), sc.RunAsUser)...)
-	errs = append(errs, groupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
+	errs = append(errs, check.UserID(p.Child("runAsUser"), sc.RunAsUser)...)
+	errs = append(errs, check.GroupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
 	if sc.ProcMount != nil {
 		at := p.Child("procMount")
-		errs = append(errs, supported(at, *sc.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)...)
+		errs = append(errs, check.Supported(at, *sc.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)...)
 		hostUsers := c.spec.HostUsers == nil || *c.spec.HostUsers
 		if hostUsers && *sc.ProcMount == corev1.UnmaskedProcMount {
 			errs = append(errs, field.Invalid(at, *sc.ProcMount, "`hostUsers` must be false to use `Unmasked`"))
@@ -32,13 +34,13 @@ func (c *podCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) fiel
 	errs = append(errs, checkSeccomp(p.Child("seccompProfile"), sc.SeccompProfile)...)
 	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
 		if privileged {
-			errs = append(errs, field.Invalid(p, goJSON(sc),
+			errs = append(errs, field.Invalid(p, govalue.JSON(sc),
 				"cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
 		}
 		if sc.Capabilities != nil {
 			for _, added := range field.Each(&errs, sc.Capabilities.Add) {
 				if *added == "CAP_SYS_ADMIN" {
-					errs = append(errs, field.Invalid(p, goJSON(sc),
+					errs = append(errs, field.Invalid(p, govalue.JSON(sc),
 						"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
 				}
 			}
@@ -49,31 +51,31 @@ func (c *podCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) fiel
 }
 
 // checkPodSecurity checks the security settings of the pod. p is the path of the spec.
-func (c *podCheck) checkPodSecurity(p *field.Path) field.ErrorList {
+func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	sc := c.spec.SecurityContext
 	if sc == nil {
 		return nil
 	}
 	p = p.Child("securityContext")
-	errs := groupID(p.Child("fsGroup"), sc.FSGroup)
-	errs = append(errs, userID(p.Child("runAsUser"), sc.RunAsUser)...)
-	errs = append(errs, groupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
+	errs := check.GroupID(p.Child("fsGroup"), sc.FSGroup)
+	errs = append(errs, check.UserID(p.Child("runAsUser"), sc.RunAsUser)...)
+	errs = append(errs, check.GroupID(p.Child("runAsGroup"), sc.RunAsGroup)...)
 	for i, id := range field.Each(&errs, sc.SupplementalGroups) {
-		errs = append(errs, groupID(p.Child("supplementalGroups").Index(i), id)...)
+		errs = append(errs, check.GroupID(p.Child("supplementalGroups").Index(i), id)...)
 	}
 	if share := c.spec.ShareProcessNamespace; c.spec.HostPID && share != nil && *share {
 		errs = append(errs, field.Invalid(p.Child("shareProcessNamespace"), *share,
 			"ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
 	errs = append(errs, c.checkSysctls(p.Child("sysctls"), sc.Sysctls)...)
-	errs = append(errs, optionalOf(p.Child("fsGroupChangePolicy"), sc.FSGroupChangePolicy,
+	errs = append(errs, check.OptionalOneOf(p.Child("fsGroupChangePolicy"), sc.FSGroupChangePolicy,
 		corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)...)
 	errs = append(errs, checkSeccomp(p.Child("seccompProfile"), sc.SeccompProfile)...)
 	errs = append(errs, checkWindowsOptions(p.Child("windowsOptions"), sc.WindowsOptions)...)
 	errs = append(errs, checkAppArmor(p.Child("appArmorProfile"), sc.AppArmorProfile)...)
-	errs = append(errs, optionalOf(p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy,
+	errs = append(errs, check.OptionalOneOf(p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
-	return append(errs, optionalOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy,
+	return append(errs, check.OptionalOneOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy,
 		corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)...)
 }
 
@@ -84,9 +86,9 @@ const (
 
 var sysctlName = regexp.MustCompile("^" + sysctlPattern + "$")
 
-func (c *podCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
+func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, s := range field.Each(&errs, sysctls) {
 		p := p.Index(i).Child("name")
 		switch {
@@ -98,7 +100,7 @@ func (c *podCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.Er
 		case seen[s.Name]:
 			errs = append(errs, field.Duplicate(p, s.Name))
 		}
-		seen.add(s.Name)
+		seen.Add(s.Name)
 		if c.spec.HostNetwork && isNetSysctl(s.Name) {
 			errs = append(errs, field.Invalid(p, s.Name, "may not be specified when 'hostNetwork' is true"))
 		}
@@ -137,7 +139,7 @@ func checkSeccomp(p *field.Path, profile *corev1.SeccompProfile) field.ErrorList
 	if profile.Type == "" {
 		errs = append(errs, field.Required(p.Child("type"), "type is required when seccompProfile is set"))
 	} else {
-		errs = append(errs, supported(p.Child("type"), profile.Type, corev1.SeccompProfileTypeLocalhost,
+		errs = append(errs, check.Supported(p.Child("type"), profile.Type, corev1.SeccompProfileTypeLocalhost,
 			corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)...)
 	}
 	at, file := p.Child("localhostProfile"), profile.LocalhostProfile
@@ -145,9 +147,9 @@ func checkSeccomp(p *field.Path, profile *corev1.SeccompProfile) field.ErrorList
 	case local && file == nil:
 		errs = append(errs, field.Required(at, "must be set when seccomp type is Localhost"))
 	case local:
-		errs = append(errs, descendingPath(at, *file)...)
+		errs = append(errs, check.DescendingPath(at, *file)...)
 	case file != nil:
-		errs = append(errs, field.Invalid(at, goJSON(profile), "can only be set when seccomp type is Localhost"))
+		errs = append(errs, field.Invalid(at, govalue.JSON(profile), "can only be set when seccomp type is Localhost"))
 	}
 	return errs
 }
@@ -182,7 +184,7 @@ func checkAppArmor(p *field.Path, profile *corev1.AppArmorProfile) field.ErrorLi
 	case "":
 		return field.ErrorList{field.Required(p.Child("type"), "type is required when appArmorProfile is set")}
 	}
-	return supported(p.Child("type"), profile.Type, corev1.AppArmorProfileTypeLocalhost,
+	return check.Supported(p.Child("type"), profile.Type, corev1.AppArmorProfileTypeLocalhost,
 		corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
 }
 
@@ -208,7 +210,7 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 	}
 	var errs field.ErrorList
 	if o.GMSACredentialSpecName != nil {
-		errs = append(errs, subdomain(p.Child("gmsaCredentialSpecName"), *o.GMSACredentialSpecName)...)
+		errs = append(errs, check.DNSSubdomain(p.Child("gmsaCredentialSpecName"), *o.GMSACredentialSpecName)...)
 	}
 	if spec := o.GMSACredentialSpec; spec != nil {
 		at := p.Child("gmsaCredentialSpec")
@@ -220,7 +222,7 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 		}
 	}
 	if o.RunAsUserName != nil {
-		errs = append(errs, invalid(p.Child("runAsUserName"), *o.RunAsUserName, windowsUser(*o.RunAsUserName))...)
+		errs = append(errs, check.Invalid(p.Child("runAsUserName"), *o.RunAsUserName, windowsUser(*o.RunAsUserName))...)
 	}
 	return errs
 }
@@ -262,7 +264,7 @@ func windowsUser(name string) []string {
 }
 
 // checkHostProcess checks that either all containers of a pod are Windows host processes or none.
-func (c *podCheck) checkHostProcess(p *field.Path) field.ErrorList {
+func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	var podOptions *corev1.WindowsSecurityContextOptions
 	if c.spec.SecurityContext != nil {
 		podOptions = c.spec.SecurityContext.WindowsOptions
@@ -270,7 +272,7 @@ func (c *podCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	podWants := podOptions != nil && podOptions.HostProcess != nil && *podOptions.HostProcess
 	var errs field.ErrorList
 	var with, without int
-	for p, ctr := range containers(p, c.spec) {
+	for p, ctr := range Containers(p, c.spec) {
 		own := podWants
 		sc := ctr.SecurityContext
 		if sc != nil && sc.WindowsOptions != nil && sc.WindowsOptions.HostProcess != nil {
@@ -308,11 +310,7 @@ func checkHostUsers(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	if spec.HostUsers == nil || *spec.HostUsers {
 		return nil
 	}
-	var errs field.ErrorList
-	for _, f := range setFields([]setting{
+	return check.Forbidden(p, "when `hostUsers` is false", []check.Setting{
 		{"hostNetwork", spec.HostNetwork}, {"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC},
-	}) {
-		errs = append(errs, field.Forbidden(p.Child(f), "when `hostUsers` is false"))
-	}
-	return errs
+	})
 }

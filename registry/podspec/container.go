@@ -1,9 +1,10 @@
-package core
+package podspec
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -12,17 +13,17 @@ import (
 const onceMessage = "may not specify more than 1 handler type"
 
 // checkContainer applies what holds for containers of all sorts.
-func (c *podCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.ErrorList {
-	errs := needed(p.Child("name"), ctr.Name, label)
-	errs = append(errs, required(p.Child("image"), ctr.Image)...)
-	errs = append(errs, oneOf(p.Child("terminationMessagePolicy"), ctr.TerminationMessagePolicy,
+func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.ErrorList {
+	errs := check.Needed(p.Child("name"), ctr.Name, check.DNSLabel)
+	errs = append(errs, check.Required(p.Child("image"), ctr.Image)...)
+	errs = append(errs, check.OneOf(p.Child("terminationMessagePolicy"), ctr.TerminationMessagePolicy,
 		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, checkPorts(p.Child("ports"), ctr.Ports)...)
 	errs = append(errs, checkEnv(p.Child("env"), ctr.Env)...)
 	errs = append(errs, checkEnvFrom(p.Child("envFrom"), ctr.EnvFrom)...)
 	errs = append(errs, c.checkMounts(p.Child("volumeMounts"), ctr)...)
 	errs = append(errs, c.checkDevices(p.Child("volumeDevices"), ctr)...)
-	errs = append(errs, oneOf(p.Child("imagePullPolicy"), ctr.ImagePullPolicy, pullPolicies...)...)
+	errs = append(errs, check.OneOf(p.Child("imagePullPolicy"), ctr.ImagePullPolicy, pullPolicies...)...)
 	rules := requirements{nameRule: containerResourceName, claims: c.claims}
 	errs = append(errs, rules.check(p.Child("resources"), &ctr.Resources)...)
 	errs = append(errs, checkResizePolicy(p.Child("resizePolicy"), ctr.ResizePolicy, c.spec.RestartPolicy)...)
@@ -31,16 +32,16 @@ func (c *podCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.Er
 
 var pullPolicies = []corev1.PullPolicy{corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
 
-func (c *podCheck) checkContainers(p *field.Path) field.ErrorList {
+func (c *specCheck) checkContainers(p *field.Path) field.ErrorList {
 	if len(c.spec.Containers) == 0 {
 		return field.ErrorList{field.Required(p, "")}
 	}
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, ctr := range field.Each(&errs, c.spec.Containers) {
 		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
-		if !seen.add(ctr.Name) {
+		if !seen.Add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
 		}
 		errs = append(errs, c.checkLife(p, ctr)...)
@@ -50,7 +51,7 @@ func (c *podCheck) checkContainers(p *field.Path) field.ErrorList {
 }
 
 // checkLife checks lifecycle and probes of a container that runs as long as the pod.
-func (c *podCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorList {
+func (c *specCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if l := ctr.Lifecycle; l != nil {
 		if l.PostStart != nil {
@@ -69,55 +70,53 @@ func (c *podCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorLi
 	return append(errs, c.checkProbe(p.Child("startupProbe"), ctr.StartupProbe, true)...)
 }
 
-func (c *podCheck) checkInitContainers(p *field.Path) field.ErrorList {
+func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i := range c.spec.Containers {
-		seen.add(c.spec.Containers[i].Name)
+		seen.Add(c.spec.Containers[i].Name)
 	}
 	all := p
 	for i, ctr := range field.Each(&errs, c.spec.InitContainers) {
 		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
-		if ctr.Name != "" && !seen.add(ctr.Name) {
+		if ctr.Name != "" && !seen.Add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
 		}
 		errs = append(errs, hostPortConflicts(all, c.spec.InitContainers[i:i+1])...)
 		if corev1.IsSidecar(ctr) {
 			errs = append(errs, c.checkLife(p, ctr)...)
 		} else {
-			for _, f := range setFields([]setting{
+			errs = append(errs, check.Forbidden(p, "may not be set for init containers without restartPolicy=Always", []check.Setting{
 				{"lifecycle", ctr.Lifecycle != nil},
 				{"livenessProbe", ctr.LivenessProbe != nil},
 				{"readinessProbe", ctr.ReadinessProbe != nil},
 				{"startupProbe", ctr.StartupProbe != nil},
-			}) {
-				errs = append(errs, field.Forbidden(p.Child(f), "may not be set for init containers without restartPolicy=Always"))
-			}
+			})...)
 		}
 		errs = append(errs, checkRestartRules(p, ctr)...)
 	}
 	return errs
 }
 
-func (c *podCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
+func (c *specCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 	if len(c.spec.EphemeralContainers) == 0 {
 		return nil
 	}
 	var errs field.ErrorList
-	seen, others := duplicates{}, duplicates{}
+	seen, others := check.Duplicates{}, check.Duplicates{}
 	for _, list := range [][]corev1.Container{c.spec.Containers, c.spec.InitContainers} {
 		for i := range list {
-			seen.add(list[i].Name)
-			others.add(list[i].Name)
+			seen.Add(list[i].Name)
+			others.Add(list[i].Name)
 		}
 	}
 	for i, ec := range field.Each(&errs, c.spec.EphemeralContainers) {
 		p := p.Index(i)
 		ctr := (*corev1.Container)(&ec.EphemeralContainerCommon)
 		errs = append(errs, c.checkContainer(p, ctr)...)
-		errs = append(errs, untrimmedImage(p, ctr)...)
-		if !seen.add(ec.Name) {
+		errs = append(errs, TrimmedImage(p, ctr)...)
+		if !seen.Add(ec.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ec.Name))
 		}
 		if ec.TargetContainerName != "" && !others[ec.TargetContainerName] {
@@ -131,9 +130,8 @@ func (c *podCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 // forbiddenInEphemeral reports what only containers that belong to the pod's work may have.
 func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	const msg = "cannot be set for an Ephemeral Container"
-	var errs field.ErrorList
 	r := &ctr.Resources
-	for _, f := range setFields([]setting{
+	errs := check.Forbidden(p, msg, []check.Setting{
 		{"ports", len(ctr.Ports) > 0},
 		{"resources", r.Limits != nil || r.Requests != nil || r.Claims != nil},
 		{"resizePolicy", len(ctr.ResizePolicy) > 0},
@@ -143,9 +141,7 @@ func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList 
 		{"readinessProbe", ctr.ReadinessProbe != nil},
 		{"startupProbe", ctr.StartupProbe != nil},
 		{"lifecycle", ctr.Lifecycle != nil},
-	}) {
-		errs = append(errs, field.Forbidden(p.Child(f), msg))
-	}
+	})
 	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
 		at := p.Child("volumeMounts").Index(i)
 		if m.SubPath != "" {
@@ -158,17 +154,19 @@ func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList 
 	return errs
 }
 
-func untrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
+// TrimmedImage reports an image with blanks around it. p is the path of the container.
+func TrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	if strings.TrimSpace(ctr.Image) == ctr.Image {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
 }
 
-func untrimmedImages(p *field.Path, name string, list []corev1.Container) field.ErrorList {
+// trimmedImages reports images of a list of containers with blanks around them.
+func trimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
-		errs = append(errs, untrimmedImage(p.Child(name).Index(i), ctr)...)
+		errs = append(errs, TrimmedImage(p.Index(i), ctr)...)
 	}
 	return errs
 }
@@ -184,7 +182,7 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	if ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0 {
 		errs = append(errs, field.Required(p.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
 	}
-	errs = append(errs, optionalOf(p.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
+	errs = append(errs, check.OptionalOneOf(p.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
 		corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 	rules := p.Child("restartPolicyRules")
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
@@ -192,14 +190,14 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	}
 	for i, rule := range field.Each(&errs, ctr.RestartPolicyRules) {
 		p := rules.Index(i)
-		errs = append(errs, supported(p.Child("action"), rule.Action,
+		errs = append(errs, check.Supported(p.Child("action"), rule.Action,
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)...)
 		if rule.ExitCodes == nil {
 			errs = append(errs, field.Required(p.Child("exitCodes"), "must be specified"))
 			continue
 		}
 		p = p.Child("exitCodes")
-		errs = append(errs, supported(p.Child("operator"), rule.ExitCodes.Operator,
+		errs = append(errs, check.Supported(p.Child("operator"), rule.ExitCodes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)...)
 		if n := len(rule.ExitCodes.Values); n > maxExitCodes {
 			errs = append(errs, field.TooMany(p.Child("values"), n, maxExitCodes))
@@ -210,13 +208,13 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 
 func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, podPolicy corev1.RestartPolicy) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, policy := range field.Each(&errs, policies) {
-		if !seen.add(string(policy.ResourceName)) {
+		if !seen.Add(string(policy.ResourceName)) {
 			errs = append(errs, field.Duplicate(p.Index(i), policy.ResourceName))
 		}
-		errs = append(errs, oneOf(p, policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
-		errs = append(errs, oneOf(p, policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
+		errs = append(errs, check.OneOf(p, policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
+		errs = append(errs, check.OneOf(p, policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
 		if podPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
 			errs = append(errs, field.Invalid(p, policy.RestartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
 		}
@@ -226,42 +224,43 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 
 func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, port := range field.Each(&errs, ports) {
 		p := p.Index(i)
 		if port.Name != "" {
 			if msgs := names.IsValidPortName(port.Name); len(msgs) > 0 {
-				errs = append(errs, invalid(p.Child("name"), port.Name, msgs)...)
-			} else if !seen.add(port.Name) {
+				errs = append(errs, check.Invalid(p.Child("name"), port.Name, msgs)...)
+			} else if !seen.Add(port.Name) {
 				errs = append(errs, field.Duplicate(p.Child("name"), port.Name))
 			}
 		}
 		if port.ContainerPort == 0 {
 			errs = append(errs, field.Required(p.Child("containerPort"), ""))
 		} else {
-			errs = append(errs, portNumber(p.Child("containerPort"), port.ContainerPort)...)
+			errs = append(errs, check.PortNumber(p.Child("containerPort"), port.ContainerPort)...)
 		}
 		if port.HostPort != 0 {
-			errs = append(errs, portNumber(p.Child("hostPort"), port.HostPort)...)
+			errs = append(errs, check.PortNumber(p.Child("hostPort"), port.HostPort)...)
 		}
-		errs = append(errs, oneOf(p.Child("protocol"), port.Protocol, protocols...)...)
+		errs = append(errs, check.OneOf(p.Child("protocol"), port.Protocol, Protocols...)...)
 	}
 	return errs
 }
 
-var protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
+// Protocols are those that ports can have.
+var Protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
 // hostPortConflicts finds ports of the node that containers running at once would share.
 func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, ctr := range field.Each(&errs, list) {
 		for j, port := range field.Each(&errs, ctr.Ports) {
 			if port.HostPort == 0 {
 				continue
 			}
 			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
-			if !seen.add(key) {
+			if !seen.Add(key) {
 				errs = append(errs, field.Duplicate(p.Index(i).Child("ports").Index(j).Child("hostPort"), key))
 			}
 		}
@@ -282,7 +281,7 @@ func lifecycleHandler(h *corev1.LifecycleHandler) handler {
 	return handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep}
 }
 
-func (c *podCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
+func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	var errs field.ErrorList
 	n := 0
 	member := func(name string, set bool, check func(*field.Path) field.ErrorList) {
@@ -303,10 +302,10 @@ func (c *podCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	})
 	member("httpGet", h.http != nil, func(p *field.Path) field.ErrorList { return checkHTTPGet(p, h.http) })
 	member("tcpSocket", h.tcp != nil, func(p *field.Path) field.ErrorList {
-		return portReference(p.Child("port"), h.tcp.Port)
+		return check.PortReference(p.Child("port"), h.tcp.Port)
 	})
 	member("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
-		return portNumber(p.Child("port"), h.grpc.Port)
+		return check.PortNumber(p.Child("port"), h.grpc.Port)
 	})
 	member("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList {
 		if grace := c.spec.TerminationGracePeriodSeconds; grace != nil && (h.sleep.Seconds < 0 || h.sleep.Seconds > *grace) {
@@ -322,17 +321,17 @@ func (c *podCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 }
 
 func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
-	errs := required(p.Child("path"), a.Path)
-	errs = append(errs, portReference(p.Child("port"), a.Port)...)
-	errs = append(errs, supported(p.Child("scheme"), a.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
+	errs := check.Required(p.Child("path"), a.Path)
+	errs = append(errs, check.PortReference(p.Child("port"), a.Port)...)
+	errs = append(errs, check.Supported(p.Child("scheme"), a.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
 	for _, h := range field.Each(&errs, a.HTTPHeaders) {
-		errs = append(errs, invalid(p.Child("httpHeaders"), h.Name, names.IsHTTPHeaderName(h.Name))...)
+		errs = append(errs, check.Invalid(p.Child("httpHeaders"), h.Name, names.IsHTTPHeaderName(h.Name))...)
 	}
 	return errs
 }
 
 // checkProbe checks a probe. One success settles the question of liveness and startup, so once must be asked for.
-func (c *podCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) field.ErrorList {
+func (c *specCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) field.ErrorList {
 	if probe == nil {
 		return nil
 	}
@@ -347,7 +346,7 @@ func (c *podCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) fie
 		{"successThreshold", probe.SuccessThreshold},
 		{"failureThreshold", probe.FailureThreshold},
 	} {
-		errs = append(errs, notNegative(p.Child(f.name), int64(f.value))...)
+		errs = append(errs, check.NonNegative(p.Child(f.name), f.value)...)
 	}
 	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
 		errs = append(errs, field.Invalid(p.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0"))

@@ -1,28 +1,31 @@
-package core
+package podspec
 
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// podWarner collects what is legal in a spec but not what its author wants.
-type podWarner struct {
+// warner collects what is legal in a spec but not what its author wants.
+type warner struct {
 	spec *corev1.PodSpec
 	list []string
 }
 
-// maxPodWarnings are more than a client is sent: see request.Info.
-const maxPodWarnings = 100
+// maxWarnings are more than a client is sent: see request.Info.
+const maxWarnings = 100
 
 // full says that nobody wants to hear more.
-func (w *podWarner) full() bool { return len(w.list) >= maxPodWarnings }
+func (w *warner) full() bool { return len(w.list) >= maxWarnings }
 
-func (w *podWarner) add(p *field.Path, format string, args ...any) {
+func (w *warner) add(p *field.Path, format string, args ...any) {
 	if w.full() {
 		return
 	}
@@ -30,7 +33,7 @@ func (w *podWarner) add(p *field.Path, format string, args ...any) {
 }
 
 // each yields the elements of a list until there are enough warnings.
-func each[T any](w *podWarner, list []T) iter.Seq2[int, *T] {
+func each[T any](w *warner, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
 			if w.full() || !yield(i, &list[i]) {
@@ -40,9 +43,9 @@ func each[T any](w *podWarner, list []T) iter.Seq2[int, *T] {
 	}
 }
 
-// PodWarnings returns warnings about a pod or template at p, nil for the root, in a stable order.
-func PodWarnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
-	w := &podWarner{spec: spec}
+// Warnings returns warnings about a pod or template at p, nil for the root, in a stable order.
+func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
+	w := &warner{spec: spec}
 	s := p.Child("spec")
 	w.labels(s)
 	w.annotations(p.Child("metadata", "annotations"), m)
@@ -53,7 +56,7 @@ func PodWarnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []stri
 		w.amounts(s.Child("resources", "limits"), spec.Resources.Limits)
 		w.amounts(s.Child("resources", "requests"), spec.Resources.Requests)
 	}
-	for p, ctr := range containers(s, spec) {
+	for p, ctr := range Containers(s, spec) {
 		if w.full() {
 			break
 		}
@@ -75,8 +78,8 @@ var oldNodeLabels = map[string]string{
 	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
 }
 
-func (w *podWarner) labels(s *field.Path) {
-	for _, key := range sortedKeys(w.spec.NodeSelector) {
+func (w *warner) labels(s *field.Path) {
+	for _, key := range slices.Sorted(maps.Keys(w.spec.NodeSelector)) {
 		if msg, ok := oldNodeLabels[key]; ok {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
 		}
@@ -88,7 +91,7 @@ func (w *podWarner) labels(s *field.Path) {
 			}
 		}
 	}
-	if n := nodeAffinity(w.spec); n != nil {
+	if n := NodeAffinity(w.spec); n != nil {
 		p := s.Child("affinity", "nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 			for i, t := range each(w, r.NodeSelectorTerms) {
@@ -106,13 +109,13 @@ func (w *podWarner) labels(s *field.Path) {
 	}
 }
 
-func (w *podWarner) annotations(p *field.Path, m *meta.ObjectMeta) {
-	for _, key := range sortedKeys(m.Annotations) {
+func (w *warner) annotations(p *field.Path, m *meta.ObjectMeta) {
+	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 		switch {
 		case key == "seccomp.security.alpha.kubernetes.io/pod",
 			strings.HasPrefix(key, "container.seccomp.security.alpha.kubernetes.io/"):
 			w.add(p.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
-		case strings.HasPrefix(key, appArmorPrefix):
+		case strings.HasPrefix(key, AppArmorAnnotationPrefix):
 			w.add(p.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)
 		case key == "security.alpha.kubernetes.io/sysctls", key == "security.alpha.kubernetes.io/unsafe-sysctls":
 			w.add(p.Key(key), `non-functional in v1.11+; use the "sysctls" field instead`)
@@ -120,7 +123,7 @@ func (w *podWarner) annotations(p *field.Path, m *meta.ObjectMeta) {
 	}
 }
 
-func (w *podWarner) volumes(p *field.Path) {
+func (w *warner) volumes(p *field.Path) {
 	for i, v := range each(w, w.spec.Volumes) {
 		p := p.Index(i)
 		for _, old := range []struct {
@@ -152,7 +155,7 @@ func (w *podWarner) volumes(p *field.Path) {
 }
 
 // lists warns of entries that hide each other when they are merged by key.
-func (w *podWarner) lists(s *field.Path) {
+func (w *warner) lists(s *field.Path) {
 	seen := make(map[string]int)
 	for i, alias := range each(w, w.spec.HostAliases) {
 		if first, ok := seen[alias.IP]; ok {
@@ -162,21 +165,21 @@ func (w *podWarner) lists(s *field.Path) {
 			seen[alias.IP] = i
 		}
 	}
-	refs := duplicates{}
+	refs := check.Duplicates{}
 	for i, ref := range each(w, w.spec.ImagePullSecrets) {
 		p := s.Child("imagePullSecrets").Index(i)
 		switch {
 		case ref.Name == "":
 			w.add(p, "invalid empty name %q", ref.Name)
-		case !refs.add(ref.Name):
+		case !refs.Add(ref.Name):
 			w.add(p, "duplicate name %q", ref.Name)
 		}
 	}
 }
 
 // amounts warns of fractions of a byte.
-func (w *podWarner) amounts(p *field.Path, list corev1.ResourceList) {
-	for _, name := range sortedKeys(list) {
+func (w *warner) amounts(p *field.Path, list corev1.ResourceList) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
 		switch name {
 		case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
 			if q := list[name]; q.MilliValue()%1000 != 0 {
@@ -186,10 +189,10 @@ func (w *podWarner) amounts(p *field.Path, list corev1.ResourceList) {
 	}
 }
 
-func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
-	env := duplicates{}
+func (w *warner) container(p *field.Path, ctr *corev1.Container) {
+	env := check.Duplicates{}
 	for i, v := range each(w, ctr.Env) {
-		if !env.add(v.Name) {
+		if !env.Add(v.Name) {
 			w.add(p.Child("env").Index(i), "hides previous definition of %q, which may be dropped when using apply", v.Name)
 		}
 	}
@@ -211,7 +214,7 @@ func (w *podWarner) container(p *field.Path, ctr *corev1.Container) {
 }
 
 // selectors warns of terms that can match nothing.
-func (w *podWarner) selectors(s *field.Path) {
+func (w *warner) selectors(s *field.Path) {
 	const msg = "a null labelSelector results in matching no pod"
 	for t := range podTerms(s.Child("affinity"), w.spec.Affinity) {
 		if w.full() {

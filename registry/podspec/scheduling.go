@@ -1,26 +1,29 @@
-package core
+package podspec
 
 import (
 	"fmt"
 	"iter"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-var taintEffects = []corev1.TaintEffect{
+// TaintEffects are what a taint can do to pods that do not tolerate it.
+var TaintEffects = []corev1.TaintEffect{
 	corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
 }
 
-func checkTolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
+// Tolerations returns what is wrong with tolerations.
+func Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range field.Each(&errs, list) {
 		p := p.Index(i)
 		if t.Key != "" {
-			errs = append(errs, qualifiedName(p.Child("key"), t.Key)...)
+			errs = append(errs, check.QualifiedName(p.Child("key"), t.Key)...)
 		} else if t.Operator != corev1.TolerationOpExists {
 			errs = append(errs, field.Invalid(p.Child("operator"), t.Operator,
 				"operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
@@ -40,11 +43,11 @@ func checkTolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 					"value must be empty when `operator` is 'Exists'"))
 			}
 		default:
-			errs = append(errs, supported(p.Child("operator"), t.Operator,
+			errs = append(errs, check.Supported(p.Child("operator"), t.Operator,
 				corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
 		}
 		if t.Effect != "" {
-			errs = append(errs, supported(p.Child("effect"), t.Effect, taintEffects...)...)
+			errs = append(errs, check.Supported(p.Child("effect"), t.Effect, TaintEffects...)...)
 		}
 	}
 	return errs
@@ -76,6 +79,14 @@ func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 		errs = append(errs, checkPodTerm(t.path, t.PodAffinityTerm)...)
 	}
 	return errs
+}
+
+// NodeAffinity is what a spec says about nodes, nil for nothing.
+func NodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
+	if spec.Affinity == nil {
+		return nil
+	}
+	return spec.Affinity.NodeAffinity
 }
 
 // The two lists of terms that affinities have.
@@ -172,9 +183,9 @@ func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement) field
 	default:
 		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "not a valid selector operator"))
 	}
-	errs = append(errs, qualifiedName(p.Child("key"), r.Key)...)
+	errs = append(errs, check.QualifiedName(p.Child("key"), r.Key)...)
 	for i, v := range field.Each(&errs, r.Values) {
-		errs = append(errs, invalid(values.Index(i), *v, names.IsValidLabelValue(*v))...)
+		errs = append(errs, check.Invalid(values.Index(i), *v, names.IsValidLabelValue(*v))...)
 	}
 	return errs
 }
@@ -194,7 +205,7 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 		return append(errs, field.Invalid(p.Child("key"), r.Key, "not a valid field selector key"))
 	}
 	for i, v := range field.Each(&errs, r.Values) {
-		errs = append(errs, subdomain(p.Child("values").Index(i), *v)...)
+		errs = append(errs, check.DNSSubdomain(p.Child("values").Index(i), *v)...)
 	}
 	return errs
 }
@@ -203,14 +214,14 @@ func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	errs := checkSelector(p.Child("labelSelector"), term.LabelSelector)
 	errs = append(errs, checkSelector(p.Child("namespaceSelector"), term.NamespaceSelector)...)
 	for _, ns := range field.Each(&errs, term.Namespaces) {
-		errs = append(errs, label(p.Child("namespace"), *ns)...)
+		errs = append(errs, check.DNSLabel(p.Child("namespace"), *ns)...)
 	}
 	match, mismatch := p.Child("matchLabelKeys"), p.Child("mismatchLabelKeys")
 	errs = append(errs, checkMatchKeys(match, term.MatchLabelKeys, term.LabelSelector)...)
 	errs = append(errs, checkMatchKeys(mismatch, term.MismatchLabelKeys, term.LabelSelector)...)
-	mismatched := duplicates{}
+	mismatched := check.Duplicates{}
 	for _, key := range term.MismatchLabelKeys {
-		mismatched.add(key)
+		mismatched.Add(key)
 	}
 	for i, key := range field.Each(&errs, term.MatchLabelKeys) {
 		if mismatched[*key] {
@@ -220,7 +231,7 @@ func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	if term.TopologyKey == "" {
 		errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 	}
-	return append(errs, qualifiedName(p.Child("topologyKey"), term.TopologyKey)...)
+	return append(errs, check.QualifiedName(p.Child("topologyKey"), term.TopologyKey)...)
 }
 
 func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
@@ -248,7 +259,7 @@ func checkMatchKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.E
 		times[e.Key]++
 	}
 	for i, key := range field.Each(&errs, keys) {
-		errs = append(errs, qualifiedName(p.Index(i), *key)...)
+		errs = append(errs, check.QualifiedName(p.Index(i), *key)...)
 		if times[*key] > 1 {
 			errs = append(errs, field.Invalid(p.Index(i), *key, "exists in both matchLabelKeys and labelSelector"))
 		}
@@ -268,23 +279,21 @@ func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.Er
 	}
 	for i, c := range field.Each(&errs, list) {
 		p := p.Index(i)
-		if c.MaxSkew <= 0 {
-			errs = append(errs, field.Invalid(p.Child("maxSkew"), c.MaxSkew, positiveMessage))
-		}
+		errs = append(errs, check.Positive(p.Child("maxSkew"), c.MaxSkew)...)
 		if c.TopologyKey == "" {
 			errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 		} else {
-			errs = append(errs, qualifiedName(p.Child("topologyKey"), c.TopologyKey)...)
+			errs = append(errs, check.QualifiedName(p.Child("topologyKey"), c.TopologyKey)...)
 		}
-		errs = append(errs, supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable,
+		errs = append(errs, check.Supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable,
 			corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
 		if last[pair{c.TopologyKey, c.WhenUnsatisfiable}] > i {
 			errs = append(errs, field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"),
 				fmt.Sprintf("{%s, %s}", c.TopologyKey, c.WhenUnsatisfiable)))
 		}
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
-		errs = append(errs, optionalOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)
-		errs = append(errs, optionalOf(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, inclusionPolicies...)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, inclusionPolicies...)...)
 		errs = append(errs, checkMatchKeys(p.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector)...)
 		errs = append(errs, checkSelector(p.Child("labelSelector"), c.LabelSelector)...)
 	}
@@ -297,10 +306,7 @@ func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.Er
 	if c.MinDomains == nil {
 		return nil
 	}
-	var errs field.ErrorList
-	if *c.MinDomains <= 0 {
-		errs = append(errs, field.Invalid(p, *c.MinDomains, positiveMessage))
-	}
+	errs := check.Positive(p, *c.MinDomains)
 	if c.WhenUnsatisfiable != corev1.DoNotSchedule {
 		errs = append(errs, field.Invalid(p, *c.MinDomains, fmt.Sprintf(
 			"can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)))
@@ -308,9 +314,9 @@ func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.Er
 	return errs
 }
 
-// mergeMatchKeys turns the matchLabelKeys of affinity terms and spread constraints into requirements with the pod's
+// MergeMatchKeys turns the matchLabelKeys of affinity terms and spread constraints into requirements with the pod's
 // own values, so that schedulers need to look at selectors only.
-func mergeMatchKeys(pod *corev1.Pod) {
+func MergeMatchKeys(pod *corev1.Pod) {
 	merge := func(s *meta.LabelSelector, keys []string, op meta.LabelSelectorOperator) {
 		if s == nil {
 			return

@@ -1,26 +1,27 @@
-package core
+package podspec
 
 import (
+	"strings"
 	"testing"
 
-	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/registry/check/checktest"
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
-func TestPodCreate(t *testing.T) {
-	r := resource(t, "pods")
+func TestPod(t *testing.T) {
 	for _, tt := range []struct{ name, spec, want string }{
 		{"good", `{"containers":[{"name":"c","image":"i"}]}`, ``},
 		{"empty", `{}`, `spec.containers: Required value`},
 		{"many errors", `{"restartPolicy":"Sometimes","dnsPolicy":"X","containers":[
 			{"name":"C_","image":"","imagePullPolicy":"Maybe","ports":[{"containerPort":0},{"containerPort":70000,"protocol":"FOO"}]},
 			{"name":"C_","image":"i","volumeMounts":[{"mountPath":"/v","name":"v"}]}]}`, `
-spec.containers[0].name: Invalid value: "C_": ` + label1123 + `
+spec.containers[0].name: Invalid value: "C_": ` + checktest.Label + `
 spec.containers[0].image: Required value
 spec.containers[0].ports[0].containerPort: Required value
 spec.containers[0].ports[1].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive
 spec.containers[0].ports[1].protocol: Unsupported value: "FOO": supported values: "SCTP", "TCP", "UDP"
 spec.containers[0].imagePullPolicy: Unsupported value: "Maybe": supported values: "Always", "IfNotPresent", "Never"
-spec.containers[1].name: Invalid value: "C_": ` + label1123 + `
+spec.containers[1].name: Invalid value: "C_": ` + checktest.Label + `
 spec.containers[1].volumeMounts[0].name: Not found: "v"
 spec.containers[1].name: Duplicate value: "C_"
 spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"
@@ -49,7 +50,7 @@ spec.containers[0].env[7].valueFrom.resourceFieldRef.divisor: Invalid value: "li
 			"containers":[{"name":"a","image":"i","volumeMounts":[{"name":"nope","mountPath":"/x"},{"name":"v","mountPath":""},
 			{"name":"v","mountPath":"/y","subPath":"../z"}]}]}`, `
 spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type
-spec.volumes[2].name: Invalid value: "V_": ` + label1123 + `
+spec.volumes[2].name: Invalid value: "V_": ` + checktest.Label + `
 spec.containers[0].volumeMounts[0].name: Not found: "nope"
 spec.containers[0].volumeMounts[1].mountPath: Required value
 spec.containers[0].volumeMounts.subPath: Invalid value: "../z": must not contain '..'`},
@@ -110,8 +111,7 @@ spec.initContainers[2].restartPolicy: Unsupported value: "Odd": supported values
 		{"ephemeral containers", `{"containers":[{"name":"c","image":"i"}],"ephemeralContainers":[{"name":"c","image":"i","ports":[{"containerPort":1}],"targetContainerName":"z"}]}`, `
 spec.ephemeralContainers[0].name: Duplicate value: "c"
 spec.ephemeralContainers[0].targetContainerName: Not found: "z"
-spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container
-spec.ephemeralContainers: Forbidden: cannot be set on create`},
+spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container`},
 		{"scheduling", `{"containers":[{"name":"c","image":"i"}],"nodeName":"n","schedulingGates":[{"name":"g"},{"name":"g"}],
 			"nodeSelector":{"a":"b c"},"tolerations":[{"operator":"Exists","value":"x"},{"key":"","operator":"Equal"},{"key":"k","operator":"Gt"},
 			{"key":"k","effect":"Foo"},{"key":"k","tolerationSeconds":1}],
@@ -136,8 +136,7 @@ spec.tolerations[0].operator: Invalid value: "x": value must be empty when ` + "
 spec.tolerations[1].operator: Invalid value: "Equal": operator must be Exists when ` + "`key` is empty, which means \"match all values and all keys\"" + `
 spec.tolerations[2].operator: Unsupported value: "Gt": supported values: "Equal", "Exists"
 spec.tolerations[3].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
-spec.tolerations[4].effect: Invalid value: "": effect must be 'NoExecute' when ` + "`tolerationSeconds`" + ` is set
-spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared`},
+spec.tolerations[4].effect: Invalid value: "": effect must be 'NoExecute' when ` + "`tolerationSeconds`" + ` is set`},
 		{"security", `{"hostUsers":false,"hostPID":true,"securityContext":{"fsGroup":-1,"sysctls":[{"name":"net.x","value":"1"},{"name":"net.x","value":"1"},{"name":"A","value":""}],"seccompProfile":{"type":"Localhost"}},
 			"hostNetwork":true,"containers":[{"name":"c","image":"i","securityContext":{"privileged":true,"runAsUser":-5,"procMount":"Odd","appArmorProfile":{"type":"RuntimeDefault","localhostProfile":"x"},
 			"allowPrivilegeEscalation":false,"windowsOptions":{"runAsUserName":"a\\b\\c"}}}]}`, `
@@ -164,11 +163,11 @@ spec.containers[0].securityContext.readOnlyRootFilesystem: Forbidden: cannot be 
 		{"token without account", `{"volumes":[{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}],"containers":[{"name":"c","image":"i"}]}`,
 			`spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`},
 		{"names", `{"hostname":"A","subdomain":"b.c","priorityClassName":"P","preemptionPolicy":"Odd","hostAliases":[{"ip":"x","hostnames":["H"]}],"containers":[{"name":"c","image":"i"}]}`, `
-spec.hostname: Invalid value: "A": ` + label1123 + `
+spec.hostname: Invalid value: "A": ` + checktest.Label + `
 spec.subdomain: Invalid value: "b.c": must not contain dots
 spec.hostAliases.ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
-spec.hostAliases.hostnames: Invalid value: "H": ` + subdomain1123 + `
-spec.priorityClassName: Invalid value: "P": ` + subdomain1123 + `
+spec.hostAliases.hostnames: Invalid value: "H": ` + checktest.Subdomain + `
+spec.priorityClassName: Invalid value: "P": ` + checktest.Subdomain + `
 spec.preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"`},
 		{"pod resources", `{"resources":{"limits":{"cpu":"1","storage":"1"},"requests":{"cpu":"500m"}},"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}}]}`, `
 spec.resources.limits[storage]: Unsupported value: "storage": supported values: "cpu", "hugepages-", "memory"
@@ -176,28 +175,23 @@ spec.resources.requests[cpu]: Invalid value: "500m": must be greater than or equ
 spec.containers[0].resources.limits[cpu]: Invalid value: "2": must be less than or equal to pod limits of 1`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wantErrors(t, create(r, decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)), tt.want)
+			checktest.Want(t, Rules{}.Pod(decode(t, `{"spec":`+tt.spec+`}`)), tt.want)
 		})
 	}
 }
 
-const subdomain1123 = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must ` +
-	`start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is ` +
-	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
-
-func TestQOSClass(t *testing.T) {
-	for _, tt := range []struct{ name, spec, want string }{
-		{"none", `{"containers":[{"name":"c"}]}`, "BestEffort"},
-		{"some", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "Burstable"},
-		{"all", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Guaranteed"},
-		{"one of two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d"}]}`, "Burstable"},
-		{"less requested", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1m"}}}]}`, "Burstable"},
-		{"zero", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"0"}}}]}`, "BestEffort"},
-		{"pod level", `{"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"containers":[{"name":"c"}]}`, "Guaranteed"},
-	} {
-		pod := decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)
-		if got := qosClass(&pod.Spec); string(got) != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
-		}
-	}
+// TestTemplate: of a template less is asked than of a pod, whose name is not known either; its metadata counts.
+func TestTemplate(t *testing.T) {
+	pod := decode(t, `{"metadata":{"name":"`+strings.Repeat("n", 250)+`","labels":{"a b":"c"},"annotations":{"-":"","kubernetes.io/config.mirror":"m"}},
+		"spec":{"hostNetwork":true,"volumes":[{"name":"v","image":{}},{"name":"data","ephemeral":{"volumeClaimTemplate":{"spec":{
+			"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}},{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}],
+		"containers":[{"name":"c","image":" i","ports":[{"containerPort":80}]}],"ephemeralContainers":[{"name":"e","image":"i"}]}}`)
+	pod.Spec.Containers[0].Ports[0].HostPort = 0 // a default sets it
+	const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
+		"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+	checktest.Want(t, Rules{}.Template(field.NewPath("spec", "template"), &pod.ObjectMeta, &pod.Spec), `
+spec.template.labels: Invalid value: "a b": `+name+`
+spec.template.annotations: Invalid value: "-": `+name+`
+spec.template.annotations[kubernetes.io/config.mirror]: Invalid value: "m": must set spec.nodeName if mirror pod annotation is set
+spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`)
 }

@@ -1,89 +1,84 @@
-package core
+package podspec
 
 import (
 	"fmt"
 	"iter"
-	"slices"
+	"math"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// PodCheck checks the specs of pods and pod templates.
-type PodCheck struct {
-	// Pod is true for pods, false for templates, of which less is asked.
-	Pod bool
-	// AllowPrivileged lets containers be privileged.
-	AllowPrivileged bool
-}
-
-// podCheck is the check of one spec: what the rules for its parts need to know of the whole.
-type podCheck struct {
-	PodCheck
+// specCheck is the check of one spec: what the rules for its parts need to know of the whole.
+type specCheck struct {
+	Rules
 	spec    *corev1.PodSpec
-	meta    *meta.ObjectMeta
+	pod     bool                            // not a template, of which less is asked
+	podName string                          // "" if nobody knows it yet
 	volumes map[string]*corev1.VolumeSource // those that are valid, by name
 	claims  claimNames
 }
 
-// Spec returns what is wrong with a spec. m is the metadata of the pod or template.
-func (c PodCheck) Spec(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) field.ErrorList {
-	pc := &podCheck{PodCheck: c, spec: spec, meta: m}
-	errs := pc.checkVolumes(p.Child("volumes"))
-	errs = append(errs, pc.checkResourceClaims(p.Child("resourceClaims"))...)
-	errs = append(errs, pc.checkContainers(p.Child("containers"))...)
-	errs = append(errs, pc.checkInitContainers(p.Child("initContainers"))...)
-	errs = append(errs, pc.checkEphemeralContainers(p.Child("ephemeralContainers"))...)
+// check returns what is wrong with the spec, whose path is p.
+func (c *specCheck) check(p *field.Path) field.ErrorList {
+	spec := c.spec
+	errs := c.checkVolumes(p.Child("volumes"))
+	errs = append(errs, c.checkResourceClaims(p.Child("resourceClaims"))...)
+	errs = append(errs, c.checkContainers(p.Child("containers"))...)
+	errs = append(errs, c.checkInitContainers(p.Child("initContainers"))...)
+	errs = append(errs, c.checkEphemeralContainers(p.Child("ephemeralContainers"))...)
 	errs = append(errs, podResources(p.Child("resources"), spec)...)
-	errs = append(errs, pc.checkHostNetwork(p)...)
-	errs = append(errs, oneOf(p.Child("restartPolicy"), spec.RestartPolicy,
+	errs = append(errs, c.checkHostNetwork(p)...)
+	errs = append(errs, check.OneOf(p.Child("restartPolicy"), spec.RestartPolicy,
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
-	errs = append(errs, oneOf(p.Child("dnsPolicy"), spec.DNSPolicy,
+	errs = append(errs, check.OneOf(p.Child("dnsPolicy"), spec.DNSPolicy,
 		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)...)
 	errs = append(errs, meta.ValidateLabels(spec.NodeSelector, p.Child("nodeSelector"))...)
-	errs = append(errs, pc.checkPodSecurity(p)...)
+	errs = append(errs, c.checkPodSecurity(p)...)
 	errs = append(errs, checkAffinity(p.Child("affinity"), spec.Affinity)...)
 	errs = append(errs, checkDNSConfig(p.Child("dnsConfig"), spec.DNSConfig, spec.DNSPolicy)...)
 	errs = append(errs, checkReadinessGates(p, spec.ReadinessGates)...)
 	errs = append(errs, checkSchedulingGates(p.Child("schedulingGates"), spec.SchedulingGates)...)
 	errs = append(errs, checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
-	errs = append(errs, pc.checkHostProcess(p)...)
+	errs = append(errs, c.checkHostProcess(p)...)
 	errs = append(errs, checkHostUsers(p, spec)...)
-	errs = append(errs, pc.checkNames(p)...)
+	errs = append(errs, c.checkNames(p)...)
 	if spec.Overhead != nil {
 		errs = append(errs, overhead(p.Child("overhead"), spec.Overhead)...)
 	}
 	if spec.OS != nil {
-		errs = append(errs, pc.checkOS(p)...)
+		errs = append(errs, c.checkOS(p)...)
 	}
 	return append(errs, checkHostnameOverride(p, spec)...)
 }
 
 // checkNames checks the plain values of a spec: names, times, tolerations, lines of the hosts file, priorities.
-func (c *podCheck) checkNames(p *field.Path) field.ErrorList {
+func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	spec := c.spec
 	var errs field.ErrorList
 	plain := func(name, value string, rule func(*field.Path, string) field.ErrorList) {
-		errs = append(errs, optional(p.Child(name), value, rule)...)
+		errs = append(errs, check.Optional(p.Child(name), value, rule)...)
 	}
-	plain("serviceAccountName", spec.ServiceAccountName, subdomain)
-	plain("nodeName", spec.NodeName, subdomain)
+	plain("serviceAccountName", spec.ServiceAccountName, check.DNSSubdomain)
+	plain("nodeName", spec.NodeName, check.DNSSubdomain)
 	if spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, deadlineRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1)...)
+		errs = append(errs, check.InRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1, math.MaxInt32)...)
 	}
-	plain("hostname", spec.Hostname, label)
-	plain("subdomain", spec.Subdomain, label)
-	errs = append(errs, checkTolerations(p.Child("tolerations"), spec.Tolerations)...)
+	plain("hostname", spec.Hostname, check.DNSLabel)
+	plain("subdomain", spec.Subdomain, check.DNSLabel)
+	errs = append(errs, Tolerations(p.Child("tolerations"), spec.Tolerations)...)
 	errs = append(errs, checkHostAliases(p, spec.HostAliases)...)
-	plain("priorityClassName", spec.PriorityClassName, subdomain)
+	plain("priorityClassName", spec.PriorityClassName, check.DNSSubdomain)
 	if spec.RuntimeClassName != nil {
-		errs = append(errs, subdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
+		errs = append(errs, check.DNSSubdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
 	}
 	if spec.PreemptionPolicy != nil {
-		errs = append(errs, oneOf(p.Child("preemptionPolicy"), *spec.PreemptionPolicy,
+		errs = append(errs, check.OneOf(p.Child("preemptionPolicy"), *spec.PreemptionPolicy,
 			corev1.PreemptLowerPriority, corev1.PreemptNever)...)
 	}
 	return errs
@@ -93,9 +88,9 @@ func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList
 	var errs field.ErrorList
 	for _, alias := range field.Each(&errs, aliases) {
 		p := p.Child("hostAliases")
-		errs = append(errs, invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
+		errs = append(errs, check.Invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
 		for _, name := range field.Each(&errs, alias.Hostnames) {
-			errs = append(errs, subdomain(p.Child("hostnames"), *name)...)
+			errs = append(errs, check.DNSSubdomain(p.Child("hostnames"), *name)...)
 		}
 	}
 	return errs
@@ -119,18 +114,18 @@ func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList 
 	if len(name) > maxHostname {
 		errs = append(errs, field.TooLong(at, name, maxHostname))
 	}
-	return append(errs, subdomain(at, name)...)
+	return append(errs, check.DNSSubdomain(at, name)...)
 }
 
 // checkHostNetwork asks for host ports that equal their container ports where the pod uses the node's network.
-func (c *podCheck) checkHostNetwork(p *field.Path) field.ErrorList {
+func (c *specCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if !c.spec.HostNetwork {
 		return nil
 	}
 	for i, ctr := range field.Each(&errs, c.spec.Containers) {
 		for j, port := range field.Each(&errs, ctr.Ports) {
-			if (c.Pod || port.HostPort != 0) && port.HostPort != port.ContainerPort {
+			if (c.pod || port.HostPort != 0) && port.HostPort != port.ContainerPort {
 				at := p.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
 				errs = append(errs, field.Invalid(at, port.HostPort, "must match `containerPort` when `hostNetwork` is true"))
 			}
@@ -139,36 +134,36 @@ func (c *podCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 	return errs
 }
 
-func (c *podCheck) checkResourceClaims(p *field.Path) field.ErrorList {
+func (c *specCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	c.claims = newClaimNames(c.spec.ResourceClaims)
 	for i, claim := range field.Each(&errs, c.spec.ResourceClaims) {
 		p := p.Index(i)
-		errs = append(errs, required(p.Child("name"), claim.Name)...)
+		errs = append(errs, check.Required(p.Child("name"), claim.Name)...)
 		if claim.Name != "" {
-			if !seen.add(claim.Name) {
+			if !seen.Add(claim.Name) {
 				errs = append(errs, field.Duplicate(p.Child("name"), claim.Name))
-			} else if bad := label(p.Child("name"), claim.Name); len(bad) > 0 {
+			} else if bad := check.DNSLabel(p.Child("name"), claim.Name); len(bad) > 0 {
 				errs = append(errs, bad...)
-			} else if claim.ResourceClaimTemplateName != nil && c.meta != nil && c.meta.Name != "" {
-				errs = append(errs, subdomain(p.Child("name"), c.meta.Name+"-"+claim.Name)...)
+			} else if claim.ResourceClaimTemplateName != nil && c.podName != "" {
+				errs = append(errs, check.DNSSubdomain(p.Child("name"), c.podName+"-"+claim.Name)...)
 			}
 		}
 		name, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
 		switch {
 		case name != nil && template != nil:
-			errs = append(errs, field.Invalid(p, goJSON(claim),
+			errs = append(errs, field.Invalid(p, govalue.JSON(claim),
 				"at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
 		case name == nil && template == nil:
-			errs = append(errs, field.Invalid(p, goJSON(claim),
+			errs = append(errs, field.Invalid(p, govalue.JSON(claim),
 				"must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
 		}
 		if name != nil {
-			errs = append(errs, subdomain(p.Child("resourceClaimName"), *name)...)
+			errs = append(errs, check.DNSSubdomain(p.Child("resourceClaimName"), *name)...)
 		}
 		if template != nil {
-			errs = append(errs, subdomain(p.Child("resourceClaimTemplateName"), *template)...)
+			errs = append(errs, check.DNSSubdomain(p.Child("resourceClaimTemplateName"), *template)...)
 		}
 	}
 	return errs
@@ -201,7 +196,7 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 			fmt.Sprintf("must not have more than %d nameservers", maxNameservers)))
 	}
 	for i, ip := range field.Each(&errs, config.Nameservers) {
-		errs = append(errs, invalid(servers.Index(i), *ip, names.IsValidLegacyIP(*ip, true))...)
+		errs = append(errs, check.Invalid(servers.Index(i), *ip, names.IsValidLegacyIP(*ip, true))...)
 	}
 	if len(config.Searches) > maxSearches {
 		errs = append(errs, field.Invalid(searches, config.Searches,
@@ -216,7 +211,7 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 			continue
 		}
 		search := strings.TrimSuffix(*name, ".")
-		errs = append(errs, invalid(searches.Index(i), search, names.IsDNS1123SubdomainWithUnderscore(search))...)
+		errs = append(errs, check.Invalid(searches.Index(i), search, names.IsDNS1123SubdomainWithUnderscore(search))...)
 	}
 	for i, option := range field.Each(&errs, config.Options) {
 		if option.Name == "" {
@@ -230,17 +225,17 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 func checkReadinessGates(p *field.Path, gates []corev1.PodReadinessGate) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range field.Each(&errs, gates) {
-		errs = append(errs, qualifiedName(p.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType))...)
+		errs = append(errs, check.QualifiedName(p.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType))...)
 	}
 	return errs
 }
 
 func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, gate := range field.Each(&errs, gates) {
-		errs = append(errs, qualifiedName(p.Index(i), gate.Name)...)
-		if !seen.add(gate.Name) {
+		errs = append(errs, check.QualifiedName(p.Index(i), gate.Name)...)
+		if !seen.Add(gate.Name) {
 			errs = append(errs, field.Duplicate(p.Index(i), gate.Name))
 		}
 	}
@@ -248,7 +243,7 @@ func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field
 }
 
 // checkOS checks the operating system, and that no field of the other one is set.
-func (c *podCheck) checkOS(p *field.Path) field.ErrorList {
+func (c *specCheck) checkOS(p *field.Path) field.ErrorList {
 	at := p.Child("os", "name")
 	switch c.spec.OS.Name {
 	case corev1.Linux:
@@ -258,32 +253,26 @@ func (c *podCheck) checkOS(p *field.Path) field.ErrorList {
 	case "":
 		return field.ErrorList{field.Required(at, "cannot be empty")}
 	}
-	return supported(at, c.spec.OS.Name, corev1.Linux, corev1.Windows)
+	return check.Supported(at, c.spec.OS.Name, corev1.Linux, corev1.Windows)
 }
 
-// forbidden reports fields that list returns for the pod and for each of its containers.
-func (c *podCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpec, *corev1.SecurityContext) []string) field.ErrorList {
+// forbidden reports fields that list returns for the pod and for the security context of each of its containers.
+func (c *specCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
 	var errs field.ErrorList
-	add := func(p *field.Path, fields []string) {
-		for _, f := range fields {
-			parts := strings.Split(f, ".")
-			errs = append(errs, field.Forbidden(p.Child(parts[0], parts[1:]...), msg))
-		}
-	}
-	add(p, list(c.spec, nil))
-	for p, ctr := range containers(p, c.spec) {
+	errs = append(errs, check.Forbidden(p, msg, list(c.spec, nil))...)
+	for p, ctr := range Containers(p, c.spec) {
 		if errs.Full() {
 			break
 		}
 		if ctr.SecurityContext != nil {
-			add(p.Child("securityContext"), list(nil, ctr.SecurityContext))
+			errs = append(errs, check.Forbidden(p.Child("securityContext"), msg, list(nil, ctr.SecurityContext))...)
 		}
 	}
 	return errs
 }
 
-// containers yields all containers in the order init, regular, ephemeral. p is the path of the spec.
-func containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *corev1.Container] {
+// Containers yields all containers in the order init, regular, ephemeral. p is the path of the spec.
+func Containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *corev1.Container] {
 	return func(yield func(*field.Path, *corev1.Container) bool) {
 		for i := range spec.InitContainers {
 			if !yield(p.Child("initContainers").Index(i), &spec.InitContainers[i]) {
@@ -304,34 +293,16 @@ func containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *cor
 	}
 }
 
-func linuxForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []string {
-	switch {
-	case sc != nil && sc.WindowsOptions != nil:
-		return []string{"windowsOptions"}
-	case spec != nil && spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil:
-		return []string{"securityContext.windowsOptions"}
-	}
-	return nil
-}
-
-// setting is a field and whether it is set.
-type setting struct {
-	name string
-	set  bool
-}
-
-func setFields(list []setting) []string {
-	list = slices.DeleteFunc(list, func(s setting) bool { return !s.set })
-	fields := make([]string, len(list))
-	for i, s := range list {
-		fields[i] = s.name
-	}
-	return fields
-}
-
-func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []string {
+func linuxForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Setting {
 	if sc != nil {
-		return setFields([]setting{
+		return []check.Setting{{"windowsOptions", sc.WindowsOptions != nil}}
+	}
+	return []check.Setting{{"securityContext.windowsOptions", spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil}}
+}
+
+func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Setting {
+	if sc != nil {
+		return []check.Setting{
 			{"appArmorProfile", sc.AppArmorProfile != nil},
 			{"seLinuxOptions", sc.SELinuxOptions != nil},
 			{"seccompProfile", sc.SeccompProfile != nil},
@@ -342,19 +313,19 @@ func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []string {
 			{"procMount", sc.ProcMount != nil},
 			{"runAsUser", sc.RunAsUser != nil},
 			{"runAsGroup", sc.RunAsGroup != nil},
-		})
+		}
 	}
-	fields := setFields([]setting{
+	fields := []check.Setting{
 		{"hostUsers", spec.HostUsers != nil},
 		{"hostPID", spec.HostPID},
 		{"hostIPC", spec.HostIPC},
 		{"shareProcessNamespace", spec.ShareProcessNamespace != nil},
-	})
+	}
 	ctx := spec.SecurityContext
 	if ctx == nil {
 		return fields
 	}
-	return append(fields, setFields([]setting{
+	return append(fields, []check.Setting{
 		{"securityContext.appArmorProfile", ctx.AppArmorProfile != nil},
 		{"securityContext.seLinuxOptions", ctx.SELinuxOptions != nil},
 		{"securityContext.seccompProfile", ctx.SeccompProfile != nil},
@@ -366,5 +337,5 @@ func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []string {
 		{"securityContext.runAsGroup", ctx.RunAsGroup != nil},
 		{"securityContext.supplementalGroups", ctx.SupplementalGroups != nil},
 		{"securityContext.supplementalGroupsPolicy", ctx.SupplementalGroupsPolicy != nil},
-	})...)
+	}...)
 }

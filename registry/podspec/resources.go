@@ -1,10 +1,12 @@
-package core
+package podspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -49,7 +51,7 @@ func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !co
 
 // resourceName checks a name wherever resources are named.
 func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	if errs := invalid(p, string(name), names.IsQualifiedName(string(name))); len(errs) > 0 {
+	if errs := check.Invalid(p, string(name), names.IsQualifiedName(string(name))); len(errs) > 0 {
 		return errs
 	}
 	if !strings.Contains(string(name), "/") && !slices.Contains(standardResources, name) && !corev1.IsHugePages(name) {
@@ -72,9 +74,9 @@ func containerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 	return errs
 }
 
-// resourceAmount checks the amount of a resource.
-func resourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
-	errs := notNegativeQuantity(p, q)
+// ResourceAmount checks the amount of a resource.
+func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
+	errs := check.NonNegativeQuantity(p, q)
 	if (slices.Contains(countedResources, name) || isExtended(name)) && q.MilliValue()%1000 != 0 {
 		errs = append(errs, field.Invalid(p, q, "must be an integer"))
 	}
@@ -97,7 +99,7 @@ type requirements struct {
 
 // claimNames are the names of the resource claims of a pod.
 type claimNames struct {
-	known duplicates
+	known check.Duplicates
 	list  string // as messages show it
 }
 
@@ -105,11 +107,11 @@ func newClaimNames(claims []corev1.PodResourceClaim) claimNames {
 	if len(claims) == 0 {
 		return claimNames{}
 	}
-	c := claimNames{known: duplicates{}}
+	c := claimNames{known: check.Duplicates{}}
 	for i := range claims {
-		c.known.add(claims[i].Name)
+		c.known.Add(claims[i].Name)
 	}
-	c.list = field.Cut(strings.Join(sortedKeys(c.known), ", "), field.MaxText)
+	c.list = field.Cut(strings.Join(slices.Sorted(maps.Keys(c.known)), ", "), field.MaxText)
 	return c
 }
 
@@ -119,7 +121,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	var compute, huge bool
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
 		errs = append(errs, c.nameRule(p, name)...)
-		errs = append(errs, resourceAmount(p, name, q)...)
+		errs = append(errs, ResourceAmount(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
@@ -149,7 +151,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 
 func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
+	seen := check.Duplicates{}
 	for i, claim := range field.Each(&errs, claims) {
 		p := p.Index(i)
 		if claim.Name == "" {
@@ -158,10 +160,10 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 		}
 		key := claim.Name
 		if claim.Request != "" {
-			errs = append(errs, label(p.Child("request"), claim.Request)...)
+			errs = append(errs, check.DNSLabel(p.Child("request"), claim.Request)...)
 			key += "/" + claim.Request
 		}
-		if seen[claim.Name] || !seen.add(key) {
+		if seen[claim.Name] || !seen.Add(key) {
 			errs = append(errs, field.Duplicate(p, key))
 		}
 		if !c.claims.known[claim.Name] {
@@ -229,11 +231,4 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 // overhead checks what running a pod takes beside its containers.
 func overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
 	return requirements{nameRule: containerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
-}
-
-func addTo(list corev1.ResourceList, name corev1.ResourceName, q meta.Quantity) {
-	if have, ok := list[name]; ok {
-		q = have.Add(q)
-	}
-	list[name] = q
 }

@@ -1,30 +1,31 @@
-package core
+package podspec
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // checkMounts checks where a container mounts volumes.
-func (c *podCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
+func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
-	seen := duplicates{}
-	deviceNames, devicePaths := duplicates{}, duplicates{}
+	seen := check.Duplicates{}
+	deviceNames, devicePaths := check.Duplicates{}, check.Duplicates{}
 	for _, d := range ctr.VolumeDevices {
-		deviceNames.add(d.Name)
-		devicePaths.add(d.DevicePath)
+		deviceNames.Add(d.Name)
+		devicePaths.Add(d.DevicePath)
 	}
 	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
 		at := p.Index(i)
-		errs = append(errs, required(at.Child("name"), m.Name)...)
+		errs = append(errs, check.Required(at.Child("name"), m.Name)...)
 		if c.volumes[m.Name] == nil {
 			errs = append(errs, field.NotFound(at.Child("name"), m.Name))
 		}
-		errs = append(errs, required(at.Child("mountPath"), m.MountPath)...)
-		if !seen.add(m.MountPath) {
+		errs = append(errs, check.Required(at.Child("mountPath"), m.MountPath)...)
+		if !seen.Add(m.MountPath) {
 			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must be unique"))
 		}
 		if deviceNames[m.Name] {
@@ -46,7 +47,7 @@ func (c *podCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Error
 func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	var errs field.ErrorList
 	if m.SubPath != "" {
-		errs = append(errs, descendingPath(list.Child("subPath"), m.SubPath)...)
+		errs = append(errs, check.DescendingPath(list.Child("subPath"), m.SubPath)...)
 	}
 	if m.SubPathExpr == "" {
 		return errs
@@ -54,11 +55,11 @@ func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	if m.SubPath != "" {
 		errs = append(errs, field.Invalid(at.Child("subPathExpr"), m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"))
 	}
-	return append(errs, descendingPath(list.Child("subPathExpr"), m.SubPathExpr)...)
+	return append(errs, check.DescendingPath(list.Child("subPathExpr"), m.SubPathExpr)...)
 }
 
 func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *corev1.Container) field.ErrorList {
-	errs := supported(p, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer,
+	errs := check.Supported(p, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer,
 		corev1.MountPropagationNone)
 	sc := ctr.SecurityContext
 	if mode == corev1.MountPropagationBidirectional && (sc == nil || sc.Privileged == nil || !*sc.Privileged) {
@@ -82,28 +83,28 @@ func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 			errs = append(errs, field.Forbidden(p, "may only be specified when mountPropagation is None or not specified"))
 		}
 	default:
-		errs = supported(p, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled,
+		errs = check.Supported(p, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled,
 			corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
 	}
 	return errs
 }
 
 // checkDevices checks the block devices of a container, which must come from claims.
-func (c *podCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.ErrorList {
+func (c *specCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
-	seenNames, seenPaths := duplicates{}, duplicates{}
+	seenNames, seenPaths := check.Duplicates{}, check.Duplicates{}
 	if len(ctr.VolumeDevices) == 0 {
 		return nil
 	}
-	mountNames, mountPaths := duplicates{}, duplicates{}
+	mountNames, mountPaths := check.Duplicates{}, check.Duplicates{}
 	for i := range ctr.VolumeMounts {
-		mountNames.add(ctr.VolumeMounts[i].Name)
-		mountPaths.add(ctr.VolumeMounts[i].MountPath)
+		mountNames.Add(ctr.VolumeMounts[i].Name)
+		mountPaths.Add(ctr.VolumeMounts[i].MountPath)
 	}
 	for i, d := range field.Each(&errs, ctr.VolumeDevices) {
 		p := p.Index(i)
 		name, path := p.Child("name"), p.Child("devicePath")
-		errs = append(errs, required(name, d.Name)...)
+		errs = append(errs, check.Required(name, d.Name)...)
 		if seenNames[d.Name] {
 			errs = append(errs, field.Invalid(name, d.Name, "must be unique"))
 		}
@@ -114,14 +115,14 @@ func (c *podCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.Erro
 			errs = append(errs, field.Invalid(name, d.Name,
 				"can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
 		}
-		errs = append(errs, required(path, d.DevicePath)...)
+		errs = append(errs, check.Required(path, d.DevicePath)...)
 		if seenPaths[d.DevicePath] {
 			errs = append(errs, field.Invalid(path, d.DevicePath, "must be unique"))
 		}
 		if slices.Contains(strings.Split(d.DevicePath, "/"), "..") {
 			errs = append(errs, field.Invalid(path, d.DevicePath, "can not contain backsteps ('..')"))
 		} else {
-			seenPaths.add(d.DevicePath)
+			seenPaths.Add(d.DevicePath)
 		}
 		if mountNames[d.Name] {
 			errs = append(errs, field.Invalid(name, d.Name, "must not already exist in volumeMounts"))
@@ -130,7 +131,7 @@ func (c *podCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.Erro
 			errs = append(errs, field.Invalid(path, d.DevicePath, "must not already exist as a path in volumeMounts"))
 		}
 		if d.Name != "" {
-			seenNames.add(d.Name)
+			seenNames.Add(d.Name)
 		}
 	}
 	return errs

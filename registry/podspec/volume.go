@@ -1,4 +1,4 @@
-package core
+package podspec
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -13,22 +14,22 @@ import (
 )
 
 // checkVolumes checks the volumes and remembers the valid ones for the mounts of containers.
-func (c *podCheck) checkVolumes(p *field.Path) field.ErrorList {
+func (c *specCheck) checkVolumes(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	c.volumes = make(map[string]*corev1.VolumeSource, len(c.spec.Volumes))
-	created := duplicates{} // claims that are made for the pod
+	created := check.Duplicates{} // claims that are made for the pod
 	for i, v := range field.Each(&errs, c.spec.Volumes) {
 		p := p.Index(i)
 		bad := c.checkSource(p, v)
-		bad = append(bad, needed(p.Child("name"), v.Name, label)...)
+		bad = append(bad, check.Needed(p.Child("name"), v.Name, check.DNSLabel)...)
 		if c.volumes[v.Name] != nil {
 			bad = append(bad, field.Duplicate(p.Child("name"), v.Name))
 		}
 		if len(bad) == 0 {
 			c.volumes[v.Name] = &v.VolumeSource
 		}
-		if v.Ephemeral != nil && c.meta != nil && c.meta.Name != "" {
-			created.add(c.meta.Name + "-" + v.Name)
+		if v.Ephemeral != nil && c.podName != "" {
+			created.Add(c.podName + "-" + v.Name)
 		}
 		errs = append(errs, bad...)
 	}
@@ -66,14 +67,14 @@ func union(p *field.Path, members []checker) (field.ErrorList, int) {
 }
 
 // checkSource checks the source of a volume, of which there must be one.
-func (c *podCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
+func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
 	s := &v.VolumeSource
 	errs, n := union(p, append(c.currentSources(v), oldSources(s)...))
 	if n == 0 {
 		errs = append(errs, field.Required(p, "must specify a volume type"))
 	}
-	if v.Ephemeral != nil && c.meta != nil && c.meta.Name != "" {
-		claim := c.meta.Name + "-" + v.Name
+	if v.Ephemeral != nil && c.podName != "" {
+		claim := c.podName + "-" + v.Name
 		for _, msg := range names.IsDNS1123Subdomain(claim) {
 			errs = append(errs, field.Invalid(p.Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", claim, msg)))
 		}
@@ -82,7 +83,7 @@ func (c *podCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList 
 }
 
 // currentSources are the sources that are not deprecated.
-func (c *podCheck) currentSources(v *corev1.Volume) []checker {
+func (c *specCheck) currentSources(v *corev1.Volume) []checker {
 	s := &v.VolumeSource
 	return []checker{
 		{"emptyDir", s.EmptyDir != nil, func(p *field.Path) field.ErrorList {
@@ -93,20 +94,20 @@ func (c *podCheck) currentSources(v *corev1.Volume) []checker {
 		}},
 		{"hostPath", s.HostPath != nil, func(p *field.Path) field.ErrorList { return checkHostPath(p, s.HostPath) }},
 		{"secret", s.Secret != nil, func(p *field.Path) field.ErrorList {
-			errs := required(p.Child("secretName"), s.Secret.SecretName)
+			errs := check.Required(p.Child("secretName"), s.Secret.SecretName)
 			return append(errs, checkKeys(p, s.Secret.Items, s.Secret.DefaultMode)...)
 		}},
 		{"configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList {
-			errs := required(p.Child("name"), s.ConfigMap.Name)
+			errs := check.Required(p.Child("name"), s.ConfigMap.Name)
 			return append(errs, checkKeys(p, s.ConfigMap.Items, s.ConfigMap.DefaultMode)...)
 		}},
 		{"nfs", s.NFS != nil, func(p *field.Path) field.ErrorList { return checkNFS(p, s.NFS) }},
 		{"iscsi", s.ISCSI != nil, func(p *field.Path) field.ErrorList { return checkISCSI(p, s.ISCSI) }},
 		{"persistentVolumeClaim", s.PersistentVolumeClaim != nil, func(p *field.Path) field.ErrorList {
-			return required(p.Child("claimName"), s.PersistentVolumeClaim.ClaimName)
+			return check.Required(p.Child("claimName"), s.PersistentVolumeClaim.ClaimName)
 		}},
 		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
-			errs := fileMode(p.Child("defaultMode"), s.DownwardAPI.DefaultMode)
+			errs := check.FileMode(p.Child("defaultMode"), s.DownwardAPI.DefaultMode)
 			return append(errs, checkFiles(p, s.DownwardAPI.Items)...)
 		}},
 		{"fc", s.FC != nil, func(p *field.Path) field.ErrorList { return checkFC(p, s.FC) }},
@@ -120,10 +121,10 @@ func (c *podCheck) currentSources(v *corev1.Volume) []checker {
 		}},
 		{"image", s.Image != nil, func(p *field.Path) field.ErrorList {
 			var errs field.ErrorList
-			if c.Pod {
-				errs = required(p.Child("reference"), s.Image.Reference)
+			if c.pod {
+				errs = check.Required(p.Child("reference"), s.Image.Reference)
 			}
-			return append(errs, oneOf(p.Child("pullPolicy"), s.Image.PullPolicy, pullPolicies...)...)
+			return append(errs, check.OneOf(p.Child("pullPolicy"), s.Image.PullPolicy, pullPolicies...)...)
 		}},
 	}
 }
@@ -132,15 +133,15 @@ func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorLis
 	if s.Path == "" {
 		return field.ErrorList{field.Required(p.Child("path"), "")}
 	}
-	errs := noBacksteps(p.Child("path"), s.Path)
-	return append(errs, optionalOf(p.Child("type"), s.Type, corev1.HostPathUnset, corev1.HostPathBlockDev,
+	errs := check.NoBacksteps(p.Child("path"), s.Path)
+	return append(errs, check.OptionalOneOf(p.Child("type"), s.Type, corev1.HostPathUnset, corev1.HostPathBlockDev,
 		corev1.HostPathCharDev, corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile,
 		corev1.HostPathFileOrCreate, corev1.HostPathSocket)...)
 }
 
 // checkKeys checks how the keys of a secret or config map become files.
 func checkKeys(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
-	errs := fileMode(p.Child("defaultMode"), mode)
+	errs := check.FileMode(p.Child("defaultMode"), mode)
 	for i, item := range field.Each(&errs, items) {
 		errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
 	}
@@ -148,15 +149,15 @@ func checkKeys(p *field.Path, items []corev1.KeyToPath, mode *int32) field.Error
 }
 
 func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
-	errs := required(p.Child("key"), item.Key)
-	errs = append(errs, required(p.Child("path"), item.Path)...)
-	errs = append(errs, freePath(p.Child("path"), item.Path)...)
-	return append(errs, fileMode(p.Child("mode"), item.Mode)...)
+	errs := check.Required(p.Child("key"), item.Key)
+	errs = append(errs, check.Required(p.Child("path"), item.Path)...)
+	errs = append(errs, check.NonReservedPath(p.Child("path"), item.Path)...)
+	return append(errs, check.FileMode(p.Child("mode"), item.Mode)...)
 }
 
 func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
-	errs := required(p.Child("server"), s.Server)
-	errs = append(errs, required(p.Child("path"), s.Path)...)
+	errs := check.Required(p.Child("server"), s.Server)
+	errs = append(errs, check.Required(p.Child("path"), s.Path)...)
 	if !path.IsAbs(s.Path) {
 		errs = append(errs, field.Invalid(p.Child("path"), s.Path, "must be an absolute path"))
 	}
@@ -178,9 +179,9 @@ func iscsiName(p *field.Path, name string) field.ErrorList {
 }
 
 func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
-	errs := required(p.Child("targetPortal"), s.TargetPortal)
-	errs = append(errs, needed(p.Child("iqn"), s.IQN, iscsiName)...)
-	errs = append(errs, inRange(p.Child("lun"), s.Lun, 0, 255)...)
+	errs := check.Required(p.Child("targetPortal"), s.TargetPortal)
+	errs = append(errs, check.Needed(p.Child("iqn"), s.IQN, iscsiName)...)
+	errs = append(errs, check.InRange(p.Child("lun"), s.Lun, 0, 255)...)
 	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
 		errs = append(errs, field.Required(p.Child("secretRef"), ""))
 	}
@@ -203,7 +204,7 @@ func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 		if s.Lun == nil {
 			errs = append(errs, field.Required(p.Child("lun"), "lun is required if targetWWNs is specified"))
 		} else {
-			errs = append(errs, inRange(p.Child("lun"), *s.Lun, 0, 255)...)
+			errs = append(errs, check.InRange(p.Child("lun"), *s.Lun, 0, 255)...)
 		}
 	}
 	return errs
@@ -212,9 +213,9 @@ func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 const maxCSIDriver = 63
 
 func checkCSI(p *field.Path, s *corev1.CSIVolumeSource) field.ErrorList {
-	errs := needed(p.Child("driver"), s.Driver, driverName)
+	errs := check.Needed(p.Child("driver"), s.Driver, driverName)
 	if ref := s.NodePublishSecretRef; ref != nil {
-		errs = append(errs, needed(p.Child("nodePublishSecretRef", "name"), ref.Name, subdomain)...)
+		errs = append(errs, check.Needed(p.Child("nodePublishSecretRef", "name"), ref.Name, check.DNSSubdomain)...)
 	}
 	return errs
 }
@@ -223,13 +224,13 @@ func driverName(p *field.Path, name string) field.ErrorList {
 	if len(name) > maxCSIDriver {
 		return field.ErrorList{field.TooLong(p, name, maxCSIDriver)}
 	}
-	return subdomain(p, strings.ToLower(name))
+	return check.DNSSubdomain(p, strings.ToLower(name))
 }
 
 // checkProjected checks the sources of a projected volume, whose files must not get into each other's way.
 func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
-	errs := fileMode(p.Child("defaultMode"), s.DefaultMode)
-	files := duplicates{}
+	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
+	files := check.Duplicates{}
 	for i, source := range field.Each(&errs, s.Sources) {
 		errs = append(errs, checkProjection(p, i, source, files)...)
 	}
@@ -237,16 +238,16 @@ func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorL
 }
 
 // checkProjection checks the i-th source. p is the path of the volume; files are the paths taken so far.
-func checkProjection(p *field.Path, i int, s *corev1.VolumeProjection, files duplicates) field.ErrorList {
+func checkProjection(p *field.Path, i int, s *corev1.VolumeProjection, files check.Duplicates) field.ErrorList {
 	at := p.Child("sources").Index(i)
 	taken := func(file string, value any) field.ErrorList {
-		if file != "" && !files.add(file) {
+		if file != "" && !files.Add(file) {
 			return field.ErrorList{field.Invalid(p, value, "conflicting duplicate paths")}
 		}
 		return nil
 	}
 	keys := func(p *field.Path, name string, items []corev1.KeyToPath) field.ErrorList {
-		errs := required(p.Child("name"), name)
+		errs := check.Required(p.Child("name"), name)
 		for i, item := range field.Each(&errs, items) {
 			errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
 			errs = append(errs, taken(item.Path, name)...)
@@ -287,15 +288,15 @@ func checkToken(p *field.Path, s *corev1.ServiceAccountTokenProjection) field.Er
 			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration larger than 2^32 seconds"))
 		}
 	}
-	return append(errs, needed(p.Child("path"), s.Path, freePath)...)
+	return append(errs, check.Needed(p.Child("path"), s.Path, check.NonReservedPath)...)
 }
 
 // checkFiles checks files with facts about the pod.
 func checkFiles(p *field.Path, files []corev1.DownwardAPIVolumeFile) field.ErrorList {
 	var errs field.ErrorList
 	for _, f := range field.Each(&errs, files) {
-		errs = append(errs, required(p.Child("path"), f.Path)...)
-		errs = append(errs, freePath(p.Child("path"), f.Path)...)
+		errs = append(errs, check.Required(p.Child("path"), f.Path)...)
+		errs = append(errs, check.NonReservedPath(p.Child("path"), f.Path)...)
 		switch {
 		case f.FieldRef != nil:
 			errs = append(errs, checkFieldRef(p.Child("fieldRef"), f.FieldRef, fileFields)...)
@@ -307,7 +308,7 @@ func checkFiles(p *field.Path, files []corev1.DownwardAPIVolumeFile) field.Error
 		default:
 			errs = append(errs, field.Required(p, "one of fieldRef and resourceFieldRef is required"))
 		}
-		errs = append(errs, fileMode(p.Child("mode"), f.Mode)...)
+		errs = append(errs, check.FileMode(p.Child("mode"), f.Mode)...)
 	}
 	return errs
 }
@@ -318,7 +319,7 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 	at := p.Child("metadata")
 	errs := meta.ValidateAnnotations(m.Annotations, at.Child("annotations"))
 	errs = append(errs, meta.ValidateLabels(m.Labels, at.Child("labels"))...)
-	for _, f := range setFields([]setting{
+	errs = append(errs, check.Forbidden(at, "cannot be set for an ephemeral volume", []check.Setting{
 		{"name", m.Name != ""}, {"generateName", m.GenerateName != ""}, {"namespace", m.Namespace != ""},
 		{"selfLink", m.SelfLink != ""}, {"uid", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
 		{"generation", m.Generation != 0}, {"creationTimestamp", m.CreationTimestamp != nil},
@@ -326,9 +327,7 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 		{"deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds != nil},
 		{"ownerReferences", m.OwnerReferences != nil}, {"finalizers", m.Finalizers != nil},
 		{"managedFields", m.ManagedFields != nil},
-	}) {
-		errs = append(errs, field.Forbidden(at.Child(f), "cannot be set for an ephemeral volume"))
-	}
+	})...)
 	return append(errs, checkClaimSpec(p.Child("spec"), &t.Spec)...)
 }
 
@@ -344,7 +343,7 @@ func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field
 	}
 	once := false
 	for _, mode := range field.Each(&errs, spec.AccessModes) {
-		errs = append(errs, supported(modes, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
+		errs = append(errs, check.Supported(modes, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
 			corev1.ReadWriteOncePod)...)
 		once = once || *mode == corev1.ReadWriteOncePod
 	}
@@ -353,13 +352,13 @@ func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field
 	}
 	if q, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
 		errs = append(errs, field.Required(p.Child("resources").Key(string(corev1.ResourceStorage)), ""))
-	} else if q.Sign() <= 0 {
-		errs = append(errs, field.Invalid(p.Child("resources").Key(string(corev1.ResourceStorage)), q.String(), positiveMessage))
+	} else {
+		errs = append(errs, check.PositiveQuantity(p.Child("resources").Key(string(corev1.ResourceStorage)), q)...)
 	}
 	if spec.StorageClassName != nil {
-		errs = append(errs, optional(p.Child("storageClassName"), *spec.StorageClassName, subdomain)...)
+		errs = append(errs, check.Optional(p.Child("storageClassName"), *spec.StorageClassName, check.DNSSubdomain)...)
 	}
-	errs = append(errs, optionalOf(p.Child("volumeMode"), spec.VolumeMode,
+	errs = append(errs, check.OptionalOneOf(p.Child("volumeMode"), spec.VolumeMode,
 		corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
 	if s := spec.DataSource; s != nil {
 		errs = append(errs, checkDataSource(p.Child("dataSource"), s.APIGroup, s.Kind, s.Name)...)
@@ -368,19 +367,19 @@ func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field
 		errs = append(errs, checkDataSource(p.Child("dataSourceRef"), s.APIGroup, s.Kind, s.Name)...)
 	}
 	if spec.VolumeAttributesClassName != nil {
-		errs = append(errs, optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName, subdomain)...)
+		errs = append(errs, check.Optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName, check.DNSSubdomain)...)
 	}
 	return errs
 }
 
 func checkDataSource(p *field.Path, group *string, kind, name string) field.ErrorList {
-	errs := required(p.Child("name"), name)
-	errs = append(errs, required(p.Child("kind"), kind)...)
+	errs := check.Required(p.Child("name"), name)
+	errs = append(errs, check.Required(p.Child("kind"), kind)...)
 	if group == nil || *group == "" {
 		if kind != "PersistentVolumeClaim" {
 			errs = append(errs, field.Invalid(p, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
 		}
 		return errs
 	}
-	return append(errs, subdomain(p.Child("apiGroup"), *group)...)
+	return append(errs, check.DNSSubdomain(p.Child("apiGroup"), *group)...)
 }

@@ -1,8 +1,9 @@
-package core
+package podspec
 
 import (
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
@@ -23,29 +24,29 @@ func diskSources(s *corev1.VolumeSource) []checker {
 			return checkDisk(p.Child("volumeID"), aws.VolumeID, p.Child("partition"), aws.Partition)
 		}},
 		{"cinder", s.Cinder != nil, func(p *field.Path) field.ErrorList {
-			errs := required(p.Child("volumeID"), s.Cinder.VolumeID)
+			errs := check.Required(p.Child("volumeID"), s.Cinder.VolumeID)
 			if s.Cinder.SecretRef != nil {
-				errs = append(errs, required(p.Child("secretRef", "name"), s.Cinder.SecretRef.Name)...)
+				errs = append(errs, check.Required(p.Child("secretRef", "name"), s.Cinder.SecretRef.Name)...)
 			}
 			return errs
 		}},
 		{"azureFile", s.AzureFile != nil, func(p *field.Path) field.ErrorList {
-			return append(required(p.Child("secretName"), s.AzureFile.SecretName),
-				required(p.Child("shareName"), s.AzureFile.ShareName)...)
+			return append(check.Required(p.Child("secretName"), s.AzureFile.SecretName),
+				check.Required(p.Child("shareName"), s.AzureFile.ShareName)...)
 		}},
 		{"vsphereVolume", s.VsphereVolume != nil, func(p *field.Path) field.ErrorList {
-			return required(p.Child("volumePath"), s.VsphereVolume.VolumePath)
+			return check.Required(p.Child("volumePath"), s.VsphereVolume.VolumePath)
 		}},
 		{"photonPersistentDisk", s.PhotonPersistentDisk != nil, func(p *field.Path) field.ErrorList {
-			return required(p.Child("pdID"), s.PhotonPersistentDisk.PdID)
+			return check.Required(p.Child("pdID"), s.PhotonPersistentDisk.PdID)
 		}},
 		{"portworxVolume", s.PortworxVolume != nil, func(p *field.Path) field.ErrorList {
-			return required(p.Child("volumeID"), s.PortworxVolume.VolumeID)
+			return check.Required(p.Child("volumeID"), s.PortworxVolume.VolumeID)
 		}},
 		{"azureDisk", s.AzureDisk != nil, func(p *field.Path) field.ErrorList { return checkAzureDisk(p, s.AzureDisk) }},
 		{"gitRepo", s.GitRepo != nil, func(p *field.Path) field.ErrorList {
-			return append(required(p.Child("repository"), s.GitRepo.Repository),
-				descendingPath(p.Child("directory"), s.GitRepo.Directory)...)
+			return append(check.Required(p.Child("repository"), s.GitRepo.Repository),
+				check.DescendingPath(p.Child("directory"), s.GitRepo.Directory)...)
 		}},
 	}
 }
@@ -54,8 +55,8 @@ func diskSources(s *corev1.VolumeSource) []checker {
 func clusterSources(s *corev1.VolumeSource) []checker {
 	return []checker{
 		{"glusterfs", s.Glusterfs != nil, func(p *field.Path) field.ErrorList {
-			return append(required(p.Child("endpoints"), s.Glusterfs.EndpointsName),
-				required(p.Child("path"), s.Glusterfs.Path)...)
+			return append(check.Required(p.Child("endpoints"), s.Glusterfs.EndpointsName),
+				check.Required(p.Child("path"), s.Glusterfs.Path)...)
 		}},
 		{"flocker", s.Flocker != nil, func(p *field.Path) field.ErrorList { return checkFlocker(p, s.Flocker) }},
 		{"rbd", s.RBD != nil, func(p *field.Path) field.ErrorList {
@@ -63,7 +64,7 @@ func clusterSources(s *corev1.VolumeSource) []checker {
 			if len(s.RBD.CephMonitors) == 0 {
 				errs = append(errs, field.Required(p.Child("monitors"), ""))
 			}
-			return append(errs, required(p.Child("image"), s.RBD.RBDImage)...)
+			return append(errs, check.Required(p.Child("image"), s.RBD.RBDImage)...)
 		}},
 		{"cephfs", s.CephFS != nil, func(p *field.Path) field.ErrorList {
 			if len(s.CephFS.Monitors) == 0 {
@@ -75,15 +76,15 @@ func clusterSources(s *corev1.VolumeSource) []checker {
 		{"flexVolume", s.FlexVolume != nil, func(p *field.Path) field.ErrorList { return checkFlex(p, s.FlexVolume) }},
 		{"storageos", s.StorageOS != nil, func(p *field.Path) field.ErrorList { return checkStorageOS(p, s.StorageOS) }},
 		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) field.ErrorList {
-			errs := required(p.Child("gateway"), s.ScaleIO.Gateway)
-			errs = append(errs, required(p.Child("system"), s.ScaleIO.System)...)
-			return append(errs, required(p.Child("volumeName"), s.ScaleIO.VolumeName)...)
+			errs := check.Required(p.Child("gateway"), s.ScaleIO.Gateway)
+			errs = append(errs, check.Required(p.Child("system"), s.ScaleIO.System)...)
+			return append(errs, check.Required(p.Child("volumeName"), s.ScaleIO.VolumeName)...)
 		}},
 	}
 }
 
 func checkDisk(idPath *field.Path, id string, partitionPath *field.Path, partition int32) field.ErrorList {
-	errs := required(idPath, id)
+	errs := check.Required(idPath, id)
 	if partition < 0 || partition > 255 {
 		errs = append(errs, field.Invalid(partitionPath, partition, "must be between 1 and 255, inclusive"))
 	}
@@ -97,14 +98,14 @@ const (
 )
 
 func checkAzureDisk(p *field.Path, s *corev1.AzureDiskVolumeSource) field.ErrorList {
-	errs := required(p.Child("diskName"), s.DiskName)
-	errs = append(errs, required(p.Child("diskURI"), s.DataDiskURI)...)
-	errs = append(errs, optionalOf(p.Child("cachingMode"), s.CachingMode, corev1.AzureDataDiskCachingNone,
+	errs := check.Required(p.Child("diskName"), s.DiskName)
+	errs = append(errs, check.Required(p.Child("diskURI"), s.DataDiskURI)...)
+	errs = append(errs, check.OptionalOneOf(p.Child("cachingMode"), s.CachingMode, corev1.AzureDataDiskCachingNone,
 		corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)...)
 	if s.Kind == nil {
 		return errs
 	}
-	errs = append(errs, supported(p.Child("kind"), *s.Kind, corev1.AzureDedicatedBlobDisk,
+	errs = append(errs, check.Supported(p.Child("kind"), *s.Kind, corev1.AzureDedicatedBlobDisk,
 		corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)...)
 	managed := *s.Kind == corev1.AzureManagedDisk
 	switch {
@@ -150,11 +151,11 @@ func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList 
 	if len(s.Tenant) >= maxQuobyteTenant {
 		errs = append(errs, field.Required(p.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters"))
 	}
-	return append(errs, required(p.Child("volume"), s.Volume)...)
+	return append(errs, check.Required(p.Child("volume"), s.Volume)...)
 }
 
 func checkFlex(p *field.Path, s *corev1.FlexVolumeSource) field.ErrorList {
-	errs := required(p.Child("driver"), s.Driver)
+	errs := check.Required(p.Child("driver"), s.Driver)
 	for key := range field.Entries(&errs, s.Options) {
 		namespace, _, _ := strings.Cut(key, "/")
 		normal := "." + strings.ToLower(namespace)
@@ -167,10 +168,10 @@ func checkFlex(p *field.Path, s *corev1.FlexVolumeSource) field.ErrorList {
 }
 
 func checkStorageOS(p *field.Path, s *corev1.StorageOSVolumeSource) field.ErrorList {
-	errs := needed(p.Child("volumeName"), s.VolumeName, label)
-	errs = append(errs, optional(p.Child("volumeNamespace"), s.VolumeNamespace, label)...)
+	errs := check.Needed(p.Child("volumeName"), s.VolumeName, check.DNSLabel)
+	errs = append(errs, check.Optional(p.Child("volumeNamespace"), s.VolumeNamespace, check.DNSLabel)...)
 	if s.SecretRef != nil {
-		errs = append(errs, required(p.Child("secretRef", "name"), s.SecretRef.Name)...)
+		errs = append(errs, check.Required(p.Child("secretRef", "name"), s.SecretRef.Name)...)
 	}
 	return errs
 }

@@ -1,10 +1,11 @@
-package core
+package podspec
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -18,7 +19,7 @@ func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
 		if v.Name == "" {
 			errs = append(errs, field.Required(p.Child("name"), ""))
 		} else {
-			errs = append(errs, invalid(p.Child("name"), v.Name, names.IsRelaxedEnvVarName(v.Name))...)
+			errs = append(errs, check.Invalid(p.Child("name"), v.Name, names.IsRelaxedEnvVarName(v.Name))...)
 		}
 		if v.ValueFrom != nil {
 			errs = append(errs, checkValueFrom(p.Child("valueFrom"), v)...)
@@ -63,21 +64,21 @@ func checkValueFrom(p *field.Path, v *corev1.EnvVar) field.ErrorList {
 }
 
 func checkKeyRef(p *field.Path, name, key string) field.ErrorList {
-	errs := subdomain(p.Child("name"), name)
+	errs := check.DNSSubdomain(p.Child("name"), name)
 	if key == "" {
 		return append(errs, field.Required(p.Child("key"), ""))
 	}
-	return append(errs, invalid(p.Child("key"), key, names.IsConfigMapKey(key))...)
+	return append(errs, check.Invalid(p.Child("key"), key, names.IsConfigMapKey(key))...)
 }
 
 func checkFileKeyRef(p *field.Path, ref *corev1.FileKeySelector) field.ErrorList {
-	errs := needed(p.Child("volumeName"), ref.VolumeName, label)
-	errs = append(errs, required(p.Child("path"), ref.Path)...)
-	errs = append(errs, freePath(p.Child("path"), ref.Path)...)
+	errs := check.Needed(p.Child("volumeName"), ref.VolumeName, check.DNSLabel)
+	errs = append(errs, check.Required(p.Child("path"), ref.Path)...)
+	errs = append(errs, check.NonReservedPath(p.Child("path"), ref.Path)...)
 	if ref.Key == "" {
 		return append(errs, field.Required(p.Child("key"), ""))
 	}
-	return append(errs, invalid(p.Child("key"), ref.Key, names.IsRelaxedEnvVarName(ref.Key))...)
+	return append(errs, check.Invalid(p.Child("key"), ref.Key, names.IsRelaxedEnvVarName(ref.Key))...)
 }
 
 func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
@@ -85,11 +86,11 @@ func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList
 	for i, source := range field.Each(&errs, sources) {
 		at, n := p.Index(i), 0
 		if source.Prefix != "" {
-			errs = append(errs, invalid(at.Child("prefix"), source.Prefix, names.IsRelaxedEnvVarName(source.Prefix))...)
+			errs = append(errs, check.Invalid(at.Child("prefix"), source.Prefix, names.IsRelaxedEnvVarName(source.Prefix))...)
 		}
 		named := func(p *field.Path, name string) {
 			n++
-			errs = append(errs, needed(p, name, subdomain)...)
+			errs = append(errs, check.Needed(p, name, check.DNSSubdomain)...)
 		}
 		if source.ConfigMapRef != nil {
 			named(at.Child("configMapRef", "name"), source.ConfigMapRef.Name)
@@ -161,11 +162,11 @@ func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []str
 	}
 	switch path, key, ok := subscripted(fieldPath); {
 	case ok && path == "metadata.annotations":
-		return invalid(p, key, names.IsQualifiedName(strings.ToLower(key)))
+		return check.Invalid(p, key, names.IsQualifiedName(strings.ToLower(key)))
 	case ok:
-		return invalid(p, key, names.IsQualifiedName(key))
+		return check.Invalid(p, key, names.IsQualifiedName(key))
 	}
-	return supported(p.Child("fieldPath"), fieldPath, allowed...)
+	return check.Supported(p.Child("fieldPath"), fieldPath, allowed...)
 }
 
 var resourceFields = []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory",
@@ -187,7 +188,7 @@ func checkResourceFieldRef(p *field.Path, ref *corev1.ResourceFieldSelector, vol
 	case ref.Resource == "":
 		errs = append(errs, field.Required(p.Child("resource"), ""))
 	case !huge:
-		errs = append(errs, supported(p.Child("resource"), ref.Resource, resourceFields...)...)
+		errs = append(errs, check.Supported(p.Child("resource"), ref.Resource, resourceFields...)...)
 	}
 	if ref.Divisor.Cmp(meta.Quantity{}) == 0 {
 		return errs

@@ -1,0 +1,24 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+func TestQOSClass(t *testing.T) {
+	for _, tt := range []struct{ name, spec, want string }{
+		{"none", `{"containers":[{"name":"c"}]}`, "BestEffort"},
+		{"some", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "Burstable"},
+		{"all", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Guaranteed"},
+		{"one of two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d"}]}`, "Burstable"},
+		{"less requested", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1m"}}}]}`, "Burstable"},
+		{"zero", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"0"}}}]}`, "BestEffort"},
+		{"pod level", `{"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"containers":[{"name":"c"}]}`, "Guaranteed"},
+	} {
+		pod := decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)
+		if got := qosClass(&pod.Spec); string(got) != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
