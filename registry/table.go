@@ -16,25 +16,35 @@ func (s *Store) Columns() []meta.TableColumnDefinition {
 	return s.res.Table.Columns
 }
 
-// Row returns the cells of an object's row, one for each column, and the row's conditions.
+// Row returns the cells of an object's row, one for each column, and the row's conditions. Without an object it is the row
+// of an empty one.
 func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+	if enc == nil {
+		cells, conditions := s.row(s.kind.New(), now)
+		return cells, conditions, nil
+	}
 	obj, err := s.Decode(ctx, enc)
 	if err != nil {
 		return nil, nil, err
 	}
+	cells, conditions := s.row(obj, now)
+	return cells, conditions, nil
+}
+
+func (s *Store) row(obj meta.Object, now time.Time) ([]any, []meta.TableRowCondition) {
 	if s.res.Table == nil || s.project != nil {
 		m := obj.GetObjectMeta()
 		created := ""
 		if m.CreationTimestamp != nil {
 			created = m.CreationTimestamp.UTC().Format(time.RFC3339)
 		}
-		return []any{m.Name, created}, nil, nil
+		return []any{m.Name, created}, nil
 	}
 	var conditions []meta.TableRowCondition
 	if s.res.Table.Conditions != nil {
 		conditions = s.res.Table.Conditions(obj)
 	}
-	return s.res.Table.Cells(obj, now), conditions, nil
+	return s.res.Table.Cells(obj, now), conditions
 }
 
 // defaultColumns are for kinds that declare none.

@@ -64,7 +64,8 @@ func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.Dele
 }
 
 // deleteOptions reads the options from the query and the body. What both say, the body decides; kube-apiserver
-// ignores the query if there is a body, which has cost people objects that they meant to delete dry.
+// ignores the query if there is a body, which has cost people objects that they meant to delete dry. Preconditions are in
+// the query only if there is no body: beside one, resourceVersion is the option of the list that a collection is.
 func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
 	body, err := readBody(r, e.cfg.MaxBody)
 	if err != nil {
@@ -75,17 +76,17 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	opts.GracePeriodSeconds = p.optionalInteger("gracePeriodSeconds")
 	opts.OrphanDependents = p.optionalBoolean("orphanDependents")
 	opts.DryRun = p.All("dryRun")
-	if v := p.Get("propagationPolicy"); v != "" {
+	if v, ok := p.Lookup("propagationPolicy"); ok {
 		policy := meta.DeletionPropagation(v)
 		opts.PropagationPolicy = &policy
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	if len(body) > 0 {
-		if err := e.mergeDeleteOptions(r, body, opts); err != nil {
-			return nil, err
-		}
+	if len(body) == 0 {
+		opts.Preconditions = p.preconditions()
+	} else if err := e.mergeDeleteOptions(r, body, opts); err != nil {
+		return nil, err
 	}
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
@@ -116,11 +117,8 @@ func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.D
 	if in.Preconditions != nil {
 		opts.Preconditions = in.Preconditions
 	}
-	if in.OrphanDependents != nil {
+	if in.OrphanDependents != nil || in.PropagationPolicy != nil { // two words for one thing
 		opts.OrphanDependents, opts.PropagationPolicy = in.OrphanDependents, in.PropagationPolicy
-	}
-	if in.PropagationPolicy != nil {
-		opts.PropagationPolicy = in.PropagationPolicy
 	}
 	if len(in.DryRun) > 0 {
 		opts.DryRun = in.DryRun

@@ -275,25 +275,35 @@ func TestDeleteOptions(t *testing.T) {
 		{"query", "?gracePeriodSeconds=5&propagationPolicy=Orphan&dryRun=All", "", 200, `{"gracePeriodSeconds":5,"propagationPolicy":"Orphan","dryRun":["All"]}`},
 		{"body", "", options + `"gracePeriodSeconds":5,"preconditions":{"uid":"u"}}`, 200, `{"gracePeriodSeconds":5,"preconditions":{"uid":"u"}}`},
 		{"both: the query counts where the body is silent", "?dryRun=All&gracePeriodSeconds=1", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5,"dryRun":["All"]}`},
+		{"orphans in the query", "?orphanDependents=true", "", 200, `{"orphanDependents":true}`},
+		{"orphans in the query, a body that is silent", "?orphanDependents=true", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5,"orphanDependents":true}`},
+		{"orphans in the query, a policy in the body", "?orphanDependents=true", options + `"propagationPolicy":"Foreground"}`, 200, `{"propagationPolicy":"Foreground"}`},
+		{"a policy in the query, orphans in the body", "?propagationPolicy=Orphan", options + `"orphanDependents":false}`, 200, `{"orphanDependents":false}`},
+		{"both in the body", "", options + `"orphanDependents":false,"propagationPolicy":"Orphan"}`, 422, ""},
+		{"preconditions in the query", "?uid=u&resourceVersion=5", "", 200, `{"preconditions":{"uid":"u","resourceVersion":"5"}}`},
+		{"preconditions beside a body", "?uid=u&resourceVersion=5", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5}`},
 		{"body without kind", "", `{"gracePeriodSeconds":0}`, 200, `{"gracePeriodSeconds":0}`},
 		{"other kind", "", `{"kind":"ConfigMap","apiVersion":"v1"}`, 400, ""},
 		{"no JSON", "", `{`, 400, ""},
 		{"bad policy", "?propagationPolicy=Never", "", 422, ""},
+		{"empty policy", "?propagationPolicy=", "", 422, ""},
 		{"both policies", "?propagationPolicy=Orphan&orphanDependents=true", "", 422, ""},
 		{"no number", "?gracePeriodSeconds=x", "", 400, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{objects: []request.Encoded{configMap("a", "v")}}
-			w := serve(t, core(t, f), "DELETE", maps+"/a"+tt.query, tt.body, "Content-Type", "application/json")
-			if w.Code != tt.code {
-				t.Fatalf("got %d %s, want %d", w.Code, w.Body, tt.code)
-			}
-			if tt.code != 200 {
-				return
-			}
-			f.delete.TypeMeta = meta.TypeMeta{}
-			if got, _ := json.Marshal(f.delete); string(got) != tt.want {
-				t.Errorf("got options %s, want %s", got, tt.want)
+			for _, target := range []string{maps + "/a", maps} { // an object, and a collection
+				w := serve(t, core(t, f), "DELETE", target+tt.query, tt.body, "Content-Type", "application/json")
+				if w.Code != tt.code {
+					t.Fatalf("%s: got %d %s, want %d", target, w.Code, w.Body, tt.code)
+				}
+				if tt.code != 200 {
+					continue
+				}
+				f.delete.TypeMeta = meta.TypeMeta{}
+				if got, _ := json.Marshal(f.delete); string(got) != tt.want {
+					t.Errorf("%s: got options %s, want %s", target, got, tt.want)
+				}
 			}
 		})
 	}

@@ -124,6 +124,9 @@ func (f *fake) Columns() []meta.TableColumnDefinition {
 }
 
 func (f *fake) Row(_ context.Context, enc request.Encoded, _ time.Time) ([]any, []meta.TableRowCondition, error) {
+	if enc == nil {
+		return []any{0}, nil, nil
+	}
 	data, _ := enc.Stored()
 	return []any{len(data)}, nil, nil
 }

@@ -43,6 +43,22 @@ func (p *params) optionalInteger(name string) *int64 {
 	return &n
 }
 
+// preconditions are those of a deletion, nil if there are none.
+func (p *params) preconditions() *meta.Preconditions {
+	uid, version := meta.UID(p.Get("uid")), p.Get("resourceVersion")
+	pre := &meta.Preconditions{}
+	if uid != "" {
+		pre.UID = &uid
+	}
+	if version != "" {
+		pre.ResourceVersion = &version
+	}
+	if *pre == (meta.Preconditions{}) {
+		return nil
+	}
+	return pre
+}
+
 // invalid is the 422 for options that contradict each other; nil if errs is empty.
 func invalid(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {

@@ -49,7 +49,8 @@ type Resource struct {
 type Tabler interface {
 	// Columns returns the columns; the caller must not change them.
 	Columns() []meta.TableColumnDefinition
-	// Row returns the cells of one object, one for each column, and its conditions. now is for ages.
+	// Row returns the cells of one object, one for each column, and its conditions. now is for ages. Without an object it is
+	// the row of an empty one.
 	Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
 }
 

@@ -28,8 +28,7 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 	if err != nil {
 		return nil, err
 	}
-	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
-	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
+	table := e.newTable(lm, media)
 	whole, partial := e.form(ctx, codec.Media{}), e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
 	now, m := e.cfg.Now(), meter.New(ctx)
 	for enc := range objects {
@@ -54,6 +53,13 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 		table.Rows = append(table.Rows, row)
 	}
 	return table, nil
+}
+
+// newTable makes a Table without rows.
+func (e *endpoint) newTable(lm meta.ListMeta, media codec.Media) *meta.Table {
+	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
+	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
+	return table
 }
 
 // includeObject reads the parameter of that name.

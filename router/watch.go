@@ -165,48 +165,17 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 	return codec.AppendEvent(b, string(ev.Type), object, wt.media), nil
 }
 
-// bookmark encodes an empty object that carries the revision, in the form of the watch.
-func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
-	if wt.media.As == codec.AsTable {
-		return wt.tableOf(func(func(request.Encoded) bool) {}, ev.ResourceVersion)
-	}
-	m := meta.ObjectMeta{ResourceVersion: ev.ResourceVersion}
-	if ev.InitialEnd {
-		m.Annotations = map[string]string{meta.InitialEventsAnnotation: "true"}
-	}
-	if wt.media.As != "" {
-		part := &meta.PartialObjectMetadata{ObjectMeta: m}
-		part.SetGroupVersionKind(meta.GroupVersionKind{Group: wt.media.Group, Version: wt.media.Version, Kind: codec.AsPartial})
-		return wt.loose(part, wt.e.cfg.Codecs.Append)
-	}
-	k := wt.e.res.Type
-	// An empty object of the version, as a client would send it: nothing is there to be converted.
-	empty, err := k.Decode(codec.DecodeRequest{Data: []byte("{}"), Default: wt.e.res.Kind})
-	if err != nil {
-		return nil, err
-	}
-	*metaOf(empty.Object) = m
-	return wt.loose(empty.Object, k.Append)
-}
-
-// loose encodes an object that is not in the cache.
-func (wt *watcher) loose(obj meta.Typed, encode func([]byte, meta.Typed, codec.Media) ([]byte, error)) ([]byte, error) {
-	if wt.media.Type == codec.JSON {
-		return codec.AppendJSON(nil, obj)
-	}
-	return encode(nil, obj, codec.Media{Type: wt.media.Type})
-}
-
-// table encodes one object as a Table of one row. Only the first event of a watch has the columns.
+// table encodes one object as a Table of one row.
 func (wt *watcher) table(enc request.Encoded) ([]byte, error) {
-	return wt.tableOf(one(enc), versionOf(enc))
-}
-
-func (wt *watcher) tableOf(objects func(yield func(request.Encoded) bool), rv string) ([]byte, error) {
-	table, err := wt.e.table(wt.ctx, wt.r, objects, meta.ListMeta{ResourceVersion: rv}, wt.media)
+	table, err := wt.e.table(wt.ctx, wt.r, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, wt.media)
 	if err != nil {
 		return nil, err
 	}
+	return wt.tableOf(table)
+}
+
+// tableOf encodes a Table. Only the first event of a watch has the columns.
+func (wt *watcher) tableOf(table *meta.Table) ([]byte, error) {
 	if wt.events > 0 {
 		table.ColumnDefinitions = nil
 	}

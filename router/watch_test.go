@@ -111,7 +111,7 @@ func TestWatchFrames(t *testing.T) {
 			"DELETED PartialObjectMetadata a/7 0", "BOOKMARK PartialObjectMetadata /9 0"}},
 		{"table", table, "application/json", func(f frame) string {
 			return fmt.Sprintf("%s %s %s %d %d", f.Type, f.Object.Kind, f.Object.Metadata.ResourceVersion, len(f.Object.ColumnDefinitions), len(f.Object.Rows))
-		}, []string{"ADDED Table 7 1 1", "MODIFIED Table 7 0 1", "BOOKMARK Table 8 0 0", "DELETED Table 7 0 1", "BOOKMARK Table 9 0 0"}},
+		}, []string{"ADDED Table 7 1 1", "MODIFIED Table 7 0 1", "BOOKMARK Table 8 0 1", "DELETED Table 7 0 1", "BOOKMARK Table 9 0 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, _ := watch(t, "timeoutSeconds=5", tt.accept, &script{batches: events()})
@@ -126,6 +126,55 @@ func TestWatchFrames(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.say, "\n"))
 			}
 		})
+	}
+}
+
+// TestBookmarkRows shows a bookmark in a Table as the row of an empty object, with as much of the object as rows have. That of
+// the end of the initial events is always there.
+func TestBookmarkRows(t *testing.T) {
+	const whole, part = `{"kind":"ConfigMap","apiVersion":"v1",`, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s",`
+	const end, later = `"metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}`, `"metadata":{"resourceVersion":"9"}}`
+	bookmarks := [][]request.Event{
+		{{Type: request.Bookmark, ResourceVersion: "8", InitialEnd: true}},
+		{{Type: request.Bookmark, ResourceVersion: "9"}},
+	}
+	for _, version := range []string{"v1", "v1beta1"} {
+		part := fmt.Sprintf(part, version)
+		for _, tt := range []struct{ query, end, later string }{
+			{"", part + end, part + later},
+			{"includeObject=Metadata", part + end, part + later},
+			{"includeObject=Object", whole + end, whole + later},
+			{"includeObject=None", part + end, "null"},
+		} {
+			w, _ := watch(t, "timeoutSeconds=5&"+tt.query, "application/json;as=Table;g=meta.k8s.io;v="+version, &script{batches: bookmarks})
+			var got []string
+			for dec := json.NewDecoder(w.Body); dec.More(); {
+				var f struct {
+					Type   string
+					Object struct {
+						APIVersion        string
+						Metadata          struct{ ResourceVersion string }
+						ColumnDefinitions []any
+						Rows              []struct {
+							Cells  []any
+							Object json.RawMessage
+						}
+					}
+				}
+				if err := dec.Decode(&f); err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range f.Object.Rows {
+					got = append(got, fmt.Sprint(f.Type, " ", f.Object.APIVersion, " ", f.Object.Metadata.ResourceVersion, " ",
+						len(f.Object.ColumnDefinitions), " ", row.Cells, " ", string(row.Object)))
+				}
+			}
+			table := "BOOKMARK meta.k8s.io/" + version
+			want := []string{table + " 8 1 [0] " + tt.end, table + " 9 0 [0] " + tt.later}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("%s %q: got\n%s\nwant\n%s", version, tt.query, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
 	}
 }
 

@@ -5,7 +5,8 @@
 // pass the same filters and the same admission, under a name of their own.
 //
 // Each controller is a struct with its client and a Run that returns when its context ends and all it started has
-// ended. Not here: which controllers run, and with which client (server).
+// ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. Not here: which
+// controllers run, and with which client (server).
 //
-// Read: loop.go, then namespace.go as the pattern for others.
+// Read: loop.go, queue.go, then namespace.go as the pattern for others.
 package controller

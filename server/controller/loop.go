@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"sync"
@@ -41,111 +42,49 @@ func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 // after a growing pause.
 type Reconcile func(ctx context.Context, name Name) (again time.Duration, err error)
 
-// Pauses between tries of an object that fails.
-const (
-	firstPause = 50 * time.Millisecond
-	maxPause   = time.Minute
-)
-
-// loop calls a Reconcile for every object of a source, and again when it changes. An object is worked on by one
-// goroutine at a time, objects one after the other.
-type loop struct {
-	source    Source
-	reconcile Reconcile
-	log       *zap.Logger
-
-	wake chan struct{} // has a token when due is worth looking at
-	mu   struct {
-		sync.Mutex
-		due   map[Name]time.Time // what to do, and from when
-		tries map[Name]int       // failures in a row
-	}
+// Loop calls Reconcile for every object of Source, and again when it changes. An object is worked on by one worker at a
+// time; whoever has waited longest is next.
+type Loop struct {
+	Source    Source
+	Reconcile Reconcile
+	Workers   int         // how many objects are worked on at once; 0 is 1
+	Log       *zap.Logger // of what fails; nil for none
 }
 
-func newLoop(source Source, reconcile Reconcile, log *zap.Logger) *loop {
-	l := &loop{source: source, reconcile: reconcile, log: log, wake: make(chan struct{}, 1)}
-	l.mu.due, l.mu.tries = map[Name]time.Time{}, map[Name]int{}
-	return l
-}
-
-// run works until ctx ends.
-func (l *loop) run(ctx context.Context) {
-	var watching sync.WaitGroup
-	watching.Go(func() { l.watch(ctx) })
-	for ctx.Err() == nil {
-		name, wait, ok := l.next()
-		if ok {
-			l.work(ctx, name)
-			continue
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-l.wake:
-		case <-timer.C:
-		}
-		timer.Stop()
+// Run works until ctx ends, and returns when the calls of Reconcile have.
+func (l Loop) Run(ctx context.Context) {
+	l.Log = cmp.Or(l.Log, zap.NewNop())
+	q := newQueue()
+	var workers sync.WaitGroup
+	for range max(l.Workers, 1) {
+		workers.Go(func() { l.work(ctx, q) })
 	}
-	watching.Wait()
+	l.watch(ctx, q)
+	workers.Wait()
 }
 
 // watch adds the name of every object that is there or changes.
-func (l *loop) watch(ctx context.Context) {
-	for name, err := range l.source(ctx) {
+func (l *Loop) watch(ctx context.Context, q *queue) {
+	for name, err := range l.Source(ctx) {
 		if err != nil {
-			l.log.Warn("watch failed", zap.Error(err))
+			l.Log.Warn("watch failed", zap.Error(err))
 			continue
 		}
-		l.add(name, 0)
+		q.add(name)
 	}
 }
 
-// add makes name due after a pause, unless it is due before that.
-func (l *loop) add(name Name, pause time.Duration) {
-	l.mu.Lock()
-	at := time.Now().Add(pause)
-	if due, ok := l.mu.due[name]; !ok || at.Before(due) {
-		l.mu.due[name] = at
-	}
-	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
-// next takes a name that is due, or says how long to wait for one.
-func (l *loop) next() (name Name, wait time.Duration, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now, wait := time.Now(), maxPause
-	for n, at := range l.mu.due {
-		if d := at.Sub(now); d <= 0 {
-			delete(l.mu.due, n)
-			return n, 0, true
-		} else if d < wait {
-			wait = d
+// work reconciles one object after the other.
+func (l *Loop) work(ctx context.Context, q *queue) {
+	for {
+		name, ok := q.next(ctx)
+		if !ok {
+			return
 		}
-	}
-	return Name{}, wait, false
-}
-
-// work reconciles one object and decides when to look at it again.
-func (l *loop) work(ctx context.Context, name Name) {
-	again, err := l.reconcile(ctx, name)
-	l.mu.Lock()
-	tries := l.mu.tries[name]
-	if err == nil {
-		delete(l.mu.tries, name)
-	} else {
-		l.mu.tries[name] = tries + 1
-	}
-	l.mu.Unlock()
-	switch {
-	case err != nil && ctx.Err() == nil:
-		l.log.Warn("reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
-		l.add(name, min(firstPause<<min(tries, 20), maxPause))
-	case again > 0:
-		l.add(name, again)
+		again, err := l.Reconcile(ctx, name)
+		if err != nil && ctx.Err() == nil {
+			l.Log.Warn("reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
+		}
+		q.done(name, again, err != nil)
 	}
 }

@@ -1,10 +1,11 @@
-package controller
+package controller_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -12,16 +13,17 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/server/controller"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // source is a Source that yields what it is given: names, and for "" an error.
-type source chan Name
+type source chan controller.Name
 
-func (s source) names(ctx context.Context) iter.Seq2[Name, error] {
-	return func(yield func(Name, error) bool) {
+func (s source) names(ctx context.Context) iter.Seq2[controller.Name, error] {
+	return func(yield func(controller.Name, error) bool) {
 		for {
 			var err error
 			select {
@@ -48,7 +50,7 @@ type calls struct {
 	errs  int // so many calls fail
 }
 
-func (c *calls) reconcile(_ context.Context, name Name) (time.Duration, error) {
+func (c *calls) reconcile(_ context.Context, name controller.Name) (time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, fmt.Sprintf("%s/%s@%v", name.Namespace, name.Name, time.Since(c.begun)))
@@ -75,7 +77,7 @@ func inLoop(t *testing.T, c *calls, f func(src source)) {
 		c.begun = time.Now()
 		done := make(chan struct{})
 		go func() {
-			newLoop(src.names, c.reconcile, zap.NewNop()).run(ctx)
+			controller.Loop{Source: src.names, Reconcile: c.reconcile}.Run(ctx)
 			close(done)
 		}()
 		f(src)
@@ -95,10 +97,10 @@ func want(t *testing.T, c *calls, text string) {
 func TestLoopReconcilesChanges(t *testing.T) {
 	c := &calls{}
 	inLoop(t, c, func(src source) {
-		src <- Name{"ns", "a"}
+		src <- controller.Name{"ns", "a"}
 		want(t, c, "ns/a@0s")
 		time.Sleep(time.Second)
-		src <- Name{"ns", "a"}
+		src <- controller.Name{"ns", "a"}
 		want(t, c, "ns/a@0s ns/a@1s")
 	})
 }
@@ -106,7 +108,7 @@ func TestLoopReconcilesChanges(t *testing.T) {
 func TestLoopComesAgain(t *testing.T) {
 	c := &calls{again: 10 * time.Second}
 	inLoop(t, c, func(src source) {
-		src <- Name{"", "a"}
+		src <- controller.Name{"", "a"}
 		time.Sleep(time.Minute)
 		want(t, c, "/a@0s /a@10s")
 	})
@@ -115,13 +117,13 @@ func TestLoopComesAgain(t *testing.T) {
 func TestLoopBacksOff(t *testing.T) {
 	c := &calls{errs: 4}
 	inLoop(t, c, func(src source) {
-		src <- Name{"", "a"}
+		src <- controller.Name{"", "a"}
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms /a@150ms /a@350ms /a@750ms")
 		c.mu.Lock()
 		c.errs, c.list, c.begun = 1, nil, time.Now() // after a success, pauses are short again
 		c.mu.Unlock()
-		src <- Name{"", "a"}
+		src <- controller.Name{"", "a"}
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms")
 	})
@@ -130,7 +132,7 @@ func TestLoopBacksOff(t *testing.T) {
 func TestLoopPausesAtMostAMinute(t *testing.T) {
 	c := &calls{errs: 1000}
 	inLoop(t, c, func(src source) {
-		src <- Name{"", "a"}
+		src <- controller.Name{"", "a"}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		c.mu.Lock()
@@ -145,11 +147,11 @@ func TestLoopPausesAtMostAMinute(t *testing.T) {
 func TestLoopOutlivesErrors(t *testing.T) {
 	c := &calls{}
 	inLoop(t, c, func(src source) {
-		src <- Name{}
-		src <- Name{"", "a"}
+		src <- controller.Name{}
+		src <- controller.Name{"", "a"}
 		time.Sleep(time.Second)
-		src <- Name{}
-		src <- Name{"", "b"}
+		src <- controller.Name{}
+		src <- controller.Name{"", "b"}
 		want(t, c, "/a@0s /b@1s")
 	})
 }
@@ -158,7 +160,170 @@ func TestLoopOutlivesErrors(t *testing.T) {
 func TestLoopEndsWithAFailure(t *testing.T) {
 	c := &calls{errs: 1 << 30}
 	inLoop(t, c, func(src source) {
-		src <- Name{"", "a"}
-		src <- Name{"", "b"}
+		src <- controller.Name{"", "a"}
+		src <- controller.Name{"", "b"}
 	})
+}
+
+// crowd reconciles many names for a time each, and keeps the law that nobody else has a name meanwhile.
+type crowd struct {
+	t     *testing.T
+	mu    sync.Mutex
+	busy  map[controller.Name]bool
+	most  int                     // names in work at once
+	owed  map[controller.Name]int // changes that no call has begun after
+	calls int
+	rand  *rand.Rand
+}
+
+func (c *crowd) reconcile(ctx context.Context, name controller.Name) (again time.Duration, err error) {
+	c.mu.Lock()
+	if c.busy[name] {
+		c.t.Errorf("two work on %v", name)
+	}
+	c.busy[name] = true
+	c.most = max(c.most, len(c.busy))
+	c.calls++
+	delete(c.owed, name)
+	lasts, outcome := time.Duration(c.rand.IntN(20))*time.Millisecond, c.rand.IntN(10)
+	c.mu.Unlock()
+	select {
+	case <-time.After(lasts):
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	delete(c.busy, name)
+	c.mu.Unlock()
+	switch outcome {
+	case 0:
+		return 0, errors.New("not yet")
+	case 1:
+		return 10 * time.Millisecond, nil
+	}
+	return 0, nil
+}
+
+// TestLoopWorkers lets several workers have a crowd of names that change all the time: no two have one name, no change is
+// missed, all workers work.
+func TestLoopWorkers(t *testing.T) {
+	const workers, names, changes = 8, 50, 5000
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			c := &crowd{t: t, busy: map[controller.Name]bool{}, owed: map[controller.Name]int{}, rand: rand.New(rand.NewPCG(seed, 0))}
+			src := make(source)
+			done := make(chan struct{})
+			go func() {
+				controller.Loop{Source: src.names, Reconcile: c.reconcile, Workers: workers}.Run(ctx)
+				close(done)
+			}()
+			change := rand.New(rand.NewPCG(seed, 1))
+			for range changes {
+				name := controller.Name{Name: fmt.Sprint(change.IntN(names))}
+				c.mu.Lock()
+				c.owed[name]++
+				c.mu.Unlock()
+				src <- name
+				time.Sleep(time.Duration(change.IntN(2000)) * time.Microsecond)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			c.mu.Lock()
+			if len(c.owed) > 0 {
+				t.Errorf("seed %d: nobody has seen the changes %v", seed, c.owed)
+			}
+			if c.most != workers {
+				t.Errorf("seed %d: %d names were in work at once, want %d", seed, c.most, workers)
+			}
+			settled := c.calls
+			c.mu.Unlock()
+			time.Sleep(time.Hour)
+			if c.calls != settled {
+				t.Errorf("seed %d: %d calls for nothing", seed, c.calls-settled)
+			}
+			cancel()
+			<-done
+		})
+	}
+}
+
+// TestLoopIsFair lets one name come again all the time, beside others: those that have waited longer are first.
+func TestLoopIsFair(t *testing.T) {
+	c := &calls{again: time.Second}
+	slow := func(ctx context.Context, name controller.Name) (time.Duration, error) {
+		time.Sleep(2 * time.Second)
+		return c.reconcile(ctx, name)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		src := make(source)
+		c.begun = time.Now()
+		done := make(chan struct{})
+		go func() {
+			controller.Loop{Source: src.names, Reconcile: slow}.Run(ctx)
+			close(done)
+		}()
+		for _, name := range []string{"busy", "a", "busy", "b", "busy", "c"} {
+			src <- controller.Name{Name: name}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		want(t, c, "/busy@2s /a@4s /busy@6s /b@8s /c@10s")
+		cancel()
+		<-done
+	})
+}
+
+// TestLoopEndsWithManyWaiting ends a loop whose names are far from due.
+func TestLoopEndsWithManyWaiting(t *testing.T) {
+	later := func(context.Context, controller.Name) (time.Duration, error) { return 24 * time.Hour, nil }
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		src := make(source)
+		done := make(chan struct{})
+		go func() {
+			controller.Loop{Source: src.names, Reconcile: later, Workers: 4}.Run(ctx)
+			close(done)
+		}()
+		for i := range 10_000 {
+			src <- controller.Name{Name: fmt.Sprint(i)}
+		}
+		synctest.Wait()
+		begun := time.Now()
+		cancel()
+		<-done
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("the loop ended after %v", took)
+		}
+	})
+}
+
+// BenchmarkLoop measures how soon a change is reconciled while many names wait for their time.
+func BenchmarkLoop(b *testing.B) {
+	for _, waiting := range []int{0, 100_000} {
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			src, seen := make(source), make(chan struct{})
+			reconcile := func(context.Context, controller.Name) (time.Duration, error) {
+				seen <- struct{}{}
+				return 24 * time.Hour, nil
+			}
+			ctx, cancel := context.WithCancel(b.Context())
+			done := make(chan struct{})
+			go func() {
+				controller.Loop{Source: src.names, Reconcile: reconcile}.Run(ctx)
+				close(done)
+			}()
+			for i := range waiting {
+				src <- controller.Name{Name: fmt.Sprint(i)}
+				<-seen
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				src <- controller.Name{Name: "change"}
+				<-seen
+			}
+			cancel()
+			<-done
+		})
+	}
 }

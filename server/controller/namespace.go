@@ -20,17 +20,20 @@ import (
 type Namespace struct {
 	Client *client.Client
 	// Contents returns the resources whose objects live in namespaces and can be deleted, pods first. It is called for each
-	// namespace, as resources come and go.
+	// namespace, as resources come and go, and for several at once.
 	Contents func() []meta.GroupVersionResource
 	Log      *zap.Logger
 }
+
+// namespaceWorkers is how many namespaces are emptied at once, as many as in kube-controller-manager.
+const namespaceWorkers = 10
 
 // retryRemaining is how soon a namespace is looked at again whose objects take their time to go.
 const retryRemaining = time.Second
 
 // Run works until ctx ends.
 func (c *Namespace) Run(ctx context.Context) {
-	newLoop(Watch(c.namespaces(), meta.ListOptions{}), c.reconcile, c.Log).run(ctx)
+	Loop{Source: Watch(c.namespaces(), meta.ListOptions{}), Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}.Run(ctx)
 }
 
 func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {

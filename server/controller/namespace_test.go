@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,7 +41,11 @@ func resourceOf[T meta.Object](w *world, name string) client.Resource[T] {
 
 func create[T meta.Object](w *world, resource string, obj T) {
 	w.t.Helper()
-	if _, err := resourceOf[T](w, resource).Create(w.t.Context(), obj, meta.CreateOptions{}); err != nil {
+	r := resourceOf[T](w, resource)
+	if namespace := obj.GetObjectMeta().Namespace; namespace != "" {
+		r = r.In(namespace)
+	}
+	if _, err := r.Create(w.t.Context(), obj, meta.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -239,6 +244,52 @@ func TestFailureShows(t *testing.T) {
 		return strings.HasPrefix(c, "True ContentDeletionFailed: ") && strings.Contains(c, "not now")
 	})
 	p.on.Store(false)
+	w.await("the end", gone)
+}
+
+// together lets config maps go when one of each of several namespaces is on its way.
+type together struct {
+	mu      sync.Mutex
+	missing map[string]bool // namespaces
+	all     chan struct{}   // closed when none is missing
+}
+
+func (*together) Name() string                        { return "Together" }
+func (*together) Handles(op admission.Operation) bool { return op == admission.Delete }
+
+func (p *together) Validate(ctx context.Context, a *admission.Attributes) error {
+	if a.Resource.Resource != "configmaps" {
+		return nil
+	}
+	p.mu.Lock()
+	if p.missing[a.Namespace] {
+		if delete(p.missing, a.Namespace); len(p.missing) == 0 {
+			close(p.all)
+		}
+	}
+	p.mu.Unlock()
+	select {
+	case <-p.all:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestNamespacesGoTogether deletes namespaces that are emptied beside each other, or never.
+func TestNamespacesGoTogether(t *testing.T) {
+	names := []string{"n", "m", "o"}
+	p := &together{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
+	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	for _, name := range names {
+		create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+		create(w, "configmaps", &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Namespace: name, Name: "c"}})
+	}
+	for _, name := range names {
+		if err := w.namespaces().Delete(t.Context(), name, meta.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.await("the end", gone)
 }
 

@@ -21,10 +21,10 @@ func (b *bookmarks) begin(cfg *Config) {
 	b.last = b.begun
 }
 
+// deadline has one sent two seconds before t, or half way to it if that is nearer.
 func (b *bookmarks) deadline(t time.Time) {
-	const ahead = 2 * time.Second
-	if t = t.Add(-ahead); t.After(b.begun.Add(ahead)) { // a shorter watch is not worth it
-		b.before = t
+	if lasts := t.Sub(b.begun); lasts > 0 {
+		b.before = t.Add(-min(2*time.Second, lasts/2))
 	}
 }
 

@@ -155,8 +155,9 @@ func (w *Watcher) Close() {
 	w.initial.Store(nil)
 }
 
-// SetDeadline asks for a last bookmark shortly before t, so that the client can resume from there. It has no effect
-// on watchers without bookmarks. Call it before the first Next.
+// SetDeadline asks for a last bookmark before t, so that the client can resume from there: two seconds before, as in
+// Kubernetes, or half way to t if that is nearer. What is sent later than that makes it unnecessary. It has no effect on
+// watchers without bookmarks. Call it before the first Next.
 func (w *Watcher) SetDeadline(t time.Time) { w.marks.deadline(t) }
 
 // Next returns the events so far, or waits for one. The slice is valid until the next call. Errors: Compacted (the

@@ -207,28 +207,37 @@ func TestBookmarkWhilePublishing(t *testing.T) {
 	})
 }
 
+// TestBookmarkBeforeDeadline: the last bookmark is as recent as the client can have in time.
 func TestBookmarkBeforeDeadline(t *testing.T) {
-	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
-		w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		deadline, _ := ctx.Deadline()
-		w.SetDeadline(deadline)
-		rev := put(t, store, things+"ns/a", "1", nil)
-		if events, err := w.Next(ctx); err != nil || events[0].Rev != rev {
-			t.Fatalf("Next: got %v, %v", events, err)
-		}
-		events, err := w.Next(ctx)
-		if err != nil || events[0].Type != cache.Bookmark || events[0].Rev != rev {
-			t.Fatalf("Next: got %+v, %v, want a bookmark at %d", events, err, rev)
-		}
-		if left := time.Until(deadline); left != 2*time.Second {
-			t.Errorf("bookmark %v before the deadline, want 2s", left)
-		}
-		if events, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Next: got %v, %v", events, err)
-		}
-	})
+	for _, tt := range []struct{ lasts, before time.Duration }{
+		{30 * time.Second, 2 * time.Second},
+		{5 * time.Second, 2 * time.Second},
+		{4 * time.Second, 2 * time.Second},
+		{3 * time.Second, 1500 * time.Millisecond},
+		{time.Second, 500 * time.Millisecond},
+	} {
+		bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
+			w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
+			ctx, cancel := context.WithTimeout(t.Context(), tt.lasts)
+			defer cancel()
+			deadline, _ := ctx.Deadline()
+			w.SetDeadline(deadline)
+			rev := put(t, store, things+"ns/a", "1", nil)
+			if events, err := w.Next(ctx); err != nil || events[0].Rev != rev {
+				t.Fatalf("%v: Next: got %v, %v", tt.lasts, events, err)
+			}
+			events, err := w.Next(ctx)
+			if err != nil || events[0].Type != cache.Bookmark || events[0].Rev != rev {
+				t.Fatalf("%v: Next: got %+v, %v, want a bookmark at %d", tt.lasts, events, err, rev)
+			}
+			if left := time.Until(deadline); left != tt.before {
+				t.Errorf("%v: bookmark %v before the deadline, want %v", tt.lasts, left, tt.before)
+			}
+			if events, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v: Next: got %v, %v", tt.lasts, events, err)
+			}
+		})
+	}
 }
 
 // TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of the window.

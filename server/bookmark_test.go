@@ -1,0 +1,99 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// watched returns the paths of all resources that can be watched, as discovery tells.
+func (p *inProcess) watched() (paths []string) {
+	p.tb.Helper()
+	for _, base := range []string{"/api", "/apis"} {
+		_, body := p.do("GET", base, "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		var groups struct {
+			Items []struct {
+				Metadata struct{ Name string }
+				Versions []struct {
+					Version   string
+					Resources []struct {
+						Resource string
+						Verbs    []string
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &groups); err != nil {
+			p.tb.Fatalf("%s: %v in %s", base, err, body)
+		}
+		for _, g := range groups.Items {
+			for _, v := range g.Versions {
+				for _, r := range v.Resources {
+					if slices.Contains(r.Verbs, "watch") {
+						path := strings.TrimSuffix(base+"/"+g.Metadata.Name, "/") + "/" + v.Version + "/" + r.Resource
+						paths = append(paths, path)
+					}
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// TestLastBookmark watches every resource until the time is up: the last event is a bookmark, so that the client can go on
+// from there. In a Table it is the row of an empty object.
+func TestLastBookmark(t *testing.T) {
+	p := newInProcess(t)
+	paths := p.watched()
+	if len(paths) == 0 {
+		t.Fatal("discovery shows nothing to watch")
+	}
+	var wg sync.WaitGroup
+	for _, path := range paths {
+		for _, accept := range []string{"application/json", "application/json;as=Table;g=meta.k8s.io;v=v1"} {
+			wg.Go(func() {
+				_, body := p.do("GET", path+"?watch=1&allowWatchBookmarks=true&timeoutSeconds=1", "", "Accept", accept)
+				var last struct {
+					Type   string
+					Object struct {
+						Metadata struct{ ResourceVersion string }
+						Rows     []struct{ Object struct{ Metadata struct{ ResourceVersion string } } }
+					}
+				}
+				for dec := json.NewDecoder(strings.NewReader(body)); dec.More(); {
+					last.Object.Rows = nil
+					if err := dec.Decode(&last); err != nil {
+						t.Errorf("%s as %s: %v in %s", path, accept, err, body)
+						return
+					}
+				}
+				got := fmt.Sprint(last.Type, " ", last.Object.Metadata.ResourceVersion)
+				want := "BOOKMARK " + p.revision()
+				for _, row := range last.Object.Rows {
+					got += " " + row.Object.Metadata.ResourceVersion
+				}
+				if strings.Contains(accept, "as=Table") {
+					want += " " + p.revision()
+				}
+				if got != want {
+					t.Errorf("%s as %s: got %s, want %s", path, accept, got, want)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// revision is that of the store.
+func (p *inProcess) revision() string {
+	p.tb.Helper()
+	_, body := p.do("GET", "/api/v1/configmaps?limit=1", "")
+	var list struct{ Metadata struct{ ResourceVersion string } }
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		p.tb.Fatal(err)
+	}
+	return list.Metadata.ResourceVersion
+}
