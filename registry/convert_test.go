@@ -128,7 +128,7 @@ func TestStoredObjectThatCannotBeConverted(t *testing.T) {
 	} {
 		err := try()
 		wantReason(t, what, err, meta.StatusReasonInternalError)
-		if err != nil && !strings.Contains(err.Error(), `gizmos.run.example.com "ns/bad"`) {
+		if err != nil && !strings.Contains(err.Error(), `corrupt object, Code: 7, Key: /registry/run.example.com/gizmos/ns/bad,`) {
 			t.Errorf("%s: got %v, want it to name the object", what, err)
 		}
 	}

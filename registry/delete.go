@@ -38,10 +38,19 @@ type deletion struct {
 
 // Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
 func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+	if unread := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; unread != nil && *unread {
+		return s.discard(ctx, req, opts)
+	}
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
 		return nil, err
 	}
+	res, err := s.deleteKey(ctx, key, req, opts)
+	return res, s.apiError(err, req.Name)
+}
+
+// deleteKey is Delete with the store's errors.
+func (s *Store) deleteKey(ctx context.Context, key string, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
 	d := &deletion{write: s.newWrite(req, admission.Delete), ctx: ctx, name: req.Name, key: key, asked: opts}
 	for {
 		res, err := d.run()
@@ -49,7 +58,7 @@ func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.Delet
 			continue
 		}
 		d.settleWith(ctx, err)
-		return res, s.apiError(err, req.Name)
+		return res, err
 	}
 }
 
@@ -85,14 +94,14 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	d.opts = &own
 	d.r.Now = d.s.now()
 	if d.old, err = d.s.reader.hub(d.ctx, cur); err != nil {
-		return nil, 0, d.s.namedError(d.ctx, cur, err)
+		return nil, 0, err
 	}
 	if err := d.admit(); err != nil {
 		return nil, 0, err
 	}
 	obj, err := d.s.reader.hub(d.ctx, cur)
 	if err != nil {
-		return nil, 0, d.s.namedError(d.ctx, cur, err)
+		return nil, 0, err
 	}
 	if d.marked, d.gone, err = d.decide(obj); err != nil {
 		return nil, 0, err

@@ -3,12 +3,14 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // errStale is what a client is told whose resourceVersion has been overtaken.
@@ -43,9 +45,55 @@ func (s *Store) apiError(err error, name string) error {
 		return meta.NewServerTimeout(gr, verbs[e.Op], 1)
 	case storage.Unavailable, storage.Closed:
 		return meta.NewServiceUnavailable("the store is not available")
+	case storage.Corrupt:
+		return meta.NewInternalError(errors.New(corruptStorage(e)))
 	default:
 		return meta.NewInternalError(err)
 	}
+}
+
+// corruptStorage words storage.Corrupt as kube-apiserver does: by it people, and tools, know what can be deleted unread.
+func corruptStorage(e *storage.Error) string {
+	return fmt.Sprintf("StorageError: corrupt object, Code: 7, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", e.Key, corruptObject(e))
+}
+
+func corruptObject(e *storage.Error) string {
+	what := "data from the storage is not transformable"
+	if e.Op == "decode" || e.Op == "delete" {
+		what = "object not decodable"
+	}
+	return fmt.Sprintf("%s revision=%d: %v", what, e.Rev, e.Err)
+}
+
+// listError is readError for a list, which names all objects that cannot be read, up to a bound.
+func (s *Store) listError(err error, want storage.Revision) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || !errors.Is(err, storage.Corrupt) {
+		return s.readError(err, "", want)
+	}
+	gr := s.res.GroupResource
+	details := &meta.StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: "list"}
+	for i, err := range joined.Unwrap() {
+		if i == cache.MaxCorrupt {
+			details.Causes = append(details.Causes, meta.StatusCause{Type: meta.CauseTypeTooMany, Message: "too many errors, the list is truncated"})
+			break
+		}
+		e := err.(*storage.Error)
+		details.Causes = append(details.Causes, meta.StatusCause{
+			Type: meta.CauseTypeUnexpectedServerResponse, Field: e.Key, Message: meta.Excerpt(corruptStorage(e)),
+		})
+	}
+	return meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage", gr), details)
+}
+
+// watchError is apiError for a watch. That an object is gone which could not be read is an error of its own: the client may
+// know it from before.
+func (s *Store) watchError(err error) error {
+	e, ok := err.(*storage.Error)
+	if !ok || e.Kind != storage.Corrupt || e.Op != "delete" {
+		return s.apiError(err, "")
+	}
+	return meta.NewStoreReadError("saw a DELETED event, but object data is corrupt - "+corruptObject(e), nil)
 }
 
 // statusError makes an error that is no Status, and not the end of the context either, an internal one.

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
@@ -136,6 +137,8 @@ func (s *Store) namedError(ctx context.Context, enc request.Encoded, err error) 
 		return statusError(err)
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, storage.Corrupt):
+		return s.apiError(err, "")
 	}
 	return meta.NewInternalError(fmt.Errorf("%s %q: %w", s.res.GroupResource, obj.Key[len(s.root):], err))
 }

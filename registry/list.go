@@ -37,7 +37,7 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 		if req.Continue != "" && errors.Is(err, storage.Compacted) {
 			return nil, expiredContinue(opts)
 		}
-		return nil, s.readError(err, "", opts.Want.Rev)
+		return nil, s.listError(err, opts.Want.Rev)
 	}
 	out := &request.List{
 		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects), Form: formOf(list.Objects),
@@ -214,7 +214,7 @@ func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 		case compacted:
 			return nil, tooOld(c.from, err)
 		}
-		return nil, c.s.apiError(err, "")
+		return nil, c.s.watchError(err)
 	}
 	c.started = true
 	c.buf = c.buf[:0]

@@ -26,11 +26,12 @@ type reader struct {
 	stored   *kind.Version // in which objects are written
 	protobuf bool
 	forms    *forms
-	lookers  []*looker // one for each version of the kind, that of stored first
+	lookers  []*looker            // one for each version of the kind, that of stored first
+	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
-func newReader(k kind.Kind, stored *kind.Version, protobuf bool, fields []FieldValue, f *forms) *reader {
-	r := &reader{kind: k, stored: stored, protobuf: protobuf && stored.HasProtobuf(), forms: f}
+func newReader(k kind.Kind, stored *kind.Version, cfg *Config, fields []FieldValue, f *forms) *reader {
+	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.HasProtobuf(), forms: f, failed: cfg.Unreadable}
 	r.lookers = append(r.lookers, newLooker(stored, fields, f))
 	for _, v := range k.Versions() {
 		if v != stored {
@@ -83,18 +84,11 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
 }
 
 // look is the cache's Decode: one pass over the bytes of an object.
-func (r *reader) look(key string, value []byte) (cache.Decoded, error) {
-	var d cache.Decoded
-	var err error
+func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
 	if codec.IsProtobuf(value) {
-		d, err = r.lookProto(value)
-	} else {
-		d, err = r.lookJSON(value)
+		return r.lookProto(value)
 	}
-	if err != nil {
-		return cache.Decoded{}, fmt.Errorf("decode %s: %w", key, err)
-	}
-	return d, nil
+	return r.lookJSON(value)
 }
 
 func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
@@ -121,6 +115,9 @@ func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
 	if peek.Splice == 0 {
 		return cache.Decoded{}, errNoMetadata
 	}
+	if peek.Kind != l.version.GVK.Kind {
+		return cache.Decoded{}, otherKind(peek.Kind)
+	}
 	d := l.decoded(value, &peek)
 	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
 	d.Stale = r.protobuf || l.version != r.stored
@@ -146,6 +143,8 @@ func (r *reader) lookProto(value []byte) (cache.Decoded, error) {
 		return cache.Decoded{}, err
 	case peek.APIVersion == "":
 		return cache.Decoded{}, unknownVersion("")
+	case peek.Kind != l.version.GVK.Kind:
+		return cache.Decoded{}, otherKind(peek.Kind)
 	}
 	d := l.decoded(value, &peek)
 	d.Form = l.protoForm
@@ -165,6 +164,10 @@ func (r *reader) looker(apiVersion string) *looker {
 
 func unknownVersion(apiVersion string) error {
 	return fmt.Errorf("stored in version %q, which is not known", apiVersion)
+}
+
+func otherKind(kind string) error {
+	return fmt.Errorf("stored as an object of the kind %q", kind)
 }
 
 var (
@@ -213,13 +216,30 @@ func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 	return append(pairs, cache.Pair{Key: "metadata.name", Value: peek.Name}, cache.Pair{Key: "metadata.namespace", Value: peek.Namespace})
 }
 
-// hub decodes an object into the hub, with its resourceVersion.
+// hub decodes an object into the hub, with its resourceVersion. The error is storage.Corrupt if what is stored cannot be
+// read. An answer that a converter has given, as a Status, is not taken for that, nor is the end of ctx.
 func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, error) {
-	data, _ := enc.Stored()
-	req := codec.DecodeRequest{Data: data, Shared: true}
-	if codec.IsProtobuf(data) {
-		req.Type = codec.Protobuf
+	obj, err := r.decode(ctx, enc)
+	if err == nil {
+		return obj, nil
 	}
+	stored, ok := enc.(*cache.Object)
+	switch status := (*meta.StatusError)(nil); {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !ok || errors.As(err, &status):
+		return nil, err
+	}
+	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: err}
+	if r.failed != nil {
+		r.failed(corrupt)
+	}
+	return nil, corrupt
+}
+
+func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	data, _ := enc.Stored()
+	req := storedAs(data)
 	decoded, err := r.kind.Decode(req)
 	if err != nil {
 		return nil, err
@@ -232,6 +252,15 @@ func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, err
 		m.ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
 	}
 	return obj, nil
+}
+
+// storedAs asks for an object in whichever form it is stored.
+func storedAs(data []byte) codec.DecodeRequest {
+	req := codec.DecodeRequest{Data: data, Shared: true}
+	if codec.IsProtobuf(data) {
+		req.Type = codec.Protobuf
+	}
+	return req
 }
 
 // encode makes the bytes to store of an object of the hub: in the storage version, kind and apiVersion first, and

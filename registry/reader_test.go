@@ -127,9 +127,8 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("Get(%s): got %v, want an internal error", name, err)
 		}
 	}
-	if _, err := k.List(k.ctx, &request.ListRequest{}); !meta.IsInternalError(err) {
-		t.Errorf("List: got %v, want an internal error", err)
-	}
+	_, err := k.List(k.ctx, &request.ListRequest{})
+	wantReason(t, "List", err, meta.StatusReasonStoreReadError)
 }
 
 func TestEncrypted(t *testing.T) {

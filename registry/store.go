@@ -34,6 +34,9 @@ type Config struct {
 	Prefix string
 	// Protobuf stores the kinds that have that form as protobuf instead of JSON. Both are always readable.
 	Protobuf bool
+	// Unreadable is told of each object that was to be decoded and could not be, if set. What the cache finds out by itself
+	// is told to its hooks.
+	Unreadable func(err *storage.Error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -142,7 +145,7 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
 	}
 	s.kind, s.strategy = k, &s.res.Strategy
-	s.reader = newReader(k, stored, cfg.Protobuf, res.Fields, f)
+	s.reader = newReader(k, stored, cfg, res.Fields, f)
 	return s, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -49,12 +50,19 @@ func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info
 	if err != nil {
 		return err
 	}
+	if unread := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; unread != nil && *unread {
+		return invalid("DeleteOptions", field.ErrorList{field.Invalid(field.NewPath(ignoreReadErrors), true,
+			"is not allowed with DELETECOLLECTION, try again after removing the option")})
+	}
 	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletion(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
 	return e.writeList(w, r, list, media)
 }
+
+// ignoreReadErrors is the option that deletes objects that cannot be read, one at a time.
+const ignoreReadErrors = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 // deletion is what the registry is told of a deletion.
 func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
@@ -75,6 +83,7 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	p := params{Query: &info.Query}
 	opts.GracePeriodSeconds = p.optionalInteger("gracePeriodSeconds")
 	opts.OrphanDependents = p.optionalBoolean("orphanDependents")
+	opts.IgnoreStoreReadErrorWithClusterBreakingPotential = p.optionalBoolean(ignoreReadErrors)
 	opts.DryRun = p.All("dryRun")
 	if v, ok := p.Lookup("propagationPolicy"); ok {
 		policy := meta.DeletionPropagation(v)
@@ -122,6 +131,9 @@ func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.D
 	}
 	if len(in.DryRun) > 0 {
 		opts.DryRun = in.DryRun
+	}
+	if in.IgnoreStoreReadErrorWithClusterBreakingPotential != nil {
+		opts.IgnoreStoreReadErrorWithClusterBreakingPotential = in.IgnoreStoreReadErrorWithClusterBreakingPotential
 	}
 	return nil
 }

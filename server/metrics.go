@@ -10,14 +10,16 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // metrics are what people graph: requests, watches, operations on the store.
 type metrics struct {
-	requests *filters.Metrics
-	watches  *watchMetrics
-	store    *storeMetrics
+	requests   *filters.Metrics
+	watches    *watchMetrics
+	store      *storeMetrics
+	unreadable *unreadables
 }
 
 // forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
@@ -38,6 +40,7 @@ type watchMetrics struct {
 // process.
 func (s *Server) buildMetrics() error {
 	store, storeErr := newStoreMetrics(s.Metrics)
+	unreadable, unreadableErr := newUnreadables(s.Metrics, s.table, s.log.Named("store"))
 	requests, requestsErr := filters.NewMetrics(s.Metrics, s.inflight)
 	labels := []string{"group", "version", "resource"}
 	watches := &watchMetrics{
@@ -46,7 +49,7 @@ func (s *Server) buildMetrics() error {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events sent to watchers."}, labels),
 	}
-	errs := []error{storeErr, requestsErr}
+	errs := []error{storeErr, unreadableErr, requestsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		watches.open, watches.events, &cacheCollector{s},
@@ -57,7 +60,7 @@ func (s *Server) buildMetrics() error {
 		o := s.table.find(gvr.GroupResource())
 		return o != nil && o.serves(gvr.GroupVersion(), subresource)
 	}
-	s.metrics = &metrics{requests: requests, watches: watches, store: store}
+	s.metrics = &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable}
 	return errors.Join(errs...)
 }
 
@@ -86,6 +89,10 @@ type cacheCollector struct{ s *Server }
 var (
 	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
 		"Objects stored, of the resources in use.", []string{"resource"}, nil)
+	brokenDesc = prometheus.NewDesc("coracle_storage_unreadable_objects",
+		"Objects of apiserver_storage_objects that cannot be read as they are stored.", []string{"resource"}, nil)
+	filesDesc = prometheus.NewDesc("coracle_storage_unreadable_files",
+		"Files in the folder of the file store that were refused, each named in the log.", nil, nil)
 	windowDesc = prometheus.NewDesc("watch_cache_capacity",
 		"Changes that can be watched from memory.", []string{"resource"}, nil)
 	versionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
@@ -100,7 +107,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c *cacheCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{objectsDesc, windowDesc, versionDesc, seenDesc, sizeDesc, freeDesc} {
+	for _, d := range []*prometheus.Desc{objectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, seenDesc, sizeDesc, freeDesc} {
 		ch <- d
 	}
 }
@@ -117,12 +124,16 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 			continue
 		}
 		gauge(objectsDesc, float64(r.Objects), r.Name)
+		gauge(brokenDesc, float64(r.Broken), r.Name)
 		gauge(windowDesc, float64(r.Window), r.Name)
 		gauge(versionDesc, float64(r.Last), r.Name)
 	}
 	if sized, ok := c.s.main.engine.(interface{ Size() (file, used int64) }); ok {
 		file, _ := sized.Size()
 		gauge(sizeDesc, float64(file))
+	}
+	if folder, ok := c.s.main.engine.(interface{ Refused() int }); ok {
+		gauge(filesDesc, float64(folder.Refused()))
 	}
 	if bounded, ok := c.s.main.engine.(interface{ Free() (int64, bool) }); ok {
 		if free, known := bounded.Free(); known {
@@ -144,9 +155,7 @@ func (s *Server) cacheHooks() cache.Hooks {
 		WatchFailed: func(err error) {
 			log.Log(severity(err), "the watch on the store ended; watching again", zap.Error(err))
 		},
-		DecodeFailed: func(resource, key string, err error) {
-			log.Error("a stored object cannot be read", zap.String("resource", resource), zap.String("key", key), zap.Error(err))
-		},
+		DecodeFailed: func(_ string, err *storage.Error) { s.metrics.unreadable.found(err) },
 		Evicted: func(resource string) {
 			log.Info("a watcher fell behind and was ended", zap.String("resource", resource))
 		},

@@ -170,6 +170,7 @@ func (s *Server) forget(offers []*offer) {
 		}
 		if first {
 			s.metrics.store.forget(o.metrics)
+			s.metrics.unreadable.forget(o.name)
 		}
 		s.metrics.forget(o)
 	}

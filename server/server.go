@@ -38,9 +38,10 @@ type Server struct {
 	// Metrics is the registry behind /metrics.
 	Metrics *prometheus.Registry
 
-	main    *backend // where all resources live
-	table   *table   // of the resources
-	metrics *metrics
+	main     *backend      // where all resources live
+	table    *table        // of the resources
+	declared chan struct{} // closed when the table has the configured groups, or their declaration has failed
+	metrics  *metrics
 
 	handler  http.Handler
 	inflight *filters.InFlight
@@ -81,13 +82,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s := &Server{
-		cfg:     cfg,
-		log:     cfg.Log,
-		Scheme:  scheme.New(),
-		Metrics: prometheus.NewRegistry(),
-		drain:   filters.NewDrain(),
-		table:   newTable(cfg.EtcdPrefix + "/"),
-		ready:   make(chan struct{}),
+		cfg:      cfg,
+		log:      cfg.Log,
+		Scheme:   scheme.New(),
+		Metrics:  prometheus.NewRegistry(),
+		drain:    filters.NewDrain(),
+		table:    newTable(cfg.EtcdPrefix + "/"),
+		ready:    make(chan struct{}),
+		declared: make(chan struct{}),
 	}
 	s.listeners.conns = newConns(maxConns(maxFiles()), s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -99,34 +101,22 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 // build makes the parts in the order in which they need each other. The store opens and the certificates are made
-// while the types are compiled.
+// while the types are compiled and the resources declared.
 func (s *Server) build(ctx context.Context) error {
 	var opening sync.WaitGroup
-	var storeErr, identityErr error
+	var storeErr, identityErr, encryptionErr error
 	s.inflight = &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites), Long: limit(s.cfg.MaxWatches)}
 	metricsErr := s.buildMetrics()
-	opening.Go(func() { s.main, storeErr = s.openBackend(ctx) })
+	s.main, encryptionErr = s.newBackend()
+	opening.Go(func() { storeErr = s.main.open(ctx, s) })
 	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
-	for i := range s.cfg.Groups {
-		s.cfg.Groups[i].AddToScheme(s.Scheme)
-	}
-	schemeErr := s.Scheme.Complete()
+	declareErr := s.declare()
 	opening.Wait()
-	if err := errors.Join(storeErr, identityErr, metricsErr, schemeErr); err != nil {
+	if err := errors.Join(storeErr, identityErr, encryptionErr, metricsErr, declareErr); err != nil {
 		return err
 	}
-	s.Codecs = codec.NewFactory(s.Scheme)
 	if err := s.buildClient(); err != nil {
 		return err
-	}
-	s.main.serve(s)
-	s.Core = NewGenericServer("core", &router.Config{
-		Codecs: s.Codecs, MinWatch: s.cfg.MinWatch, WatchStarted: s.metrics.watches.started,
-	}, router.NewDiscovery(s.Codecs), nil)
-	for i := range s.cfg.Groups {
-		if err := s.Install(s.Core, s.cfg.Groups[i]); err != nil {
-			return err
-		}
 	}
 	if s.cfg.CompactionInterval > 0 {
 		compactor := &storage.Compactor{Store: s.main.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
@@ -139,6 +129,29 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	if s.cfg.Setup != nil {
 		return s.cfg.Setup(s)
+	}
+	return nil
+}
+
+// declare compiles the types and installs the configured groups. It reads nothing from the store, which may wait for it to
+// know what its files are.
+func (s *Server) declare() error {
+	defer close(s.declared)
+	for i := range s.cfg.Groups {
+		s.cfg.Groups[i].AddToScheme(s.Scheme)
+	}
+	if err := s.Scheme.Complete(); err != nil {
+		return err
+	}
+	s.Codecs = codec.NewFactory(s.Scheme)
+	s.main.serve(s)
+	s.Core = NewGenericServer("core", &router.Config{
+		Codecs: s.Codecs, MinWatch: s.cfg.MinWatch, WatchStarted: s.metrics.watches.started,
+	}, router.NewDiscovery(s.Codecs), nil)
+	for i := range s.cfg.Groups {
+		if err := s.Install(s.Core, s.cfg.Groups[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -167,6 +167,11 @@ func NewInternalError(err error) *StatusError {
 		&StatusDetails{Causes: []StatusCause{{Message: text}}})
 }
 
+// NewStoreReadError says that objects cannot be read from the store, which details name.
+func NewStoreReadError(msg string, details *StatusDetails) *StatusError {
+	return newStatusError(http.StatusInternalServerError, StatusReasonStoreReadError, msg, details)
+}
+
 // NewServiceUnavailable says that a part of the server cannot answer now.
 func NewServiceUnavailable(msg string) *StatusError {
 	return newStatusError(http.StatusServiceUnavailable, StatusReasonServiceUnavailable, msg, nil)

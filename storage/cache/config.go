@@ -1,6 +1,10 @@
 package cache
 
-import "time"
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+)
 
 // Config sets the bounds of a Cache. The zero value is ready to use.
 type Config struct {
@@ -37,8 +41,9 @@ type Hooks struct {
 	LoadFailed func(resource string, err error)
 	// WatchFailed: the watch on the store ended and is made anew. With Compacted all resources are loaded again.
 	WatchFailed func(err error)
-	// DecodeFailed: a stored object cannot be read. Reading it fails until it is overwritten or deleted.
-	DecodeFailed func(resource, key string, err error)
+	// DecodeFailed: a stored object, which err names, has been found to be unreadable. Reading it fails with the same error
+	// until it is overwritten or deleted. It may be found again.
+	DecodeFailed func(resource string, err *storage.Error)
 	// Evicted: a watcher fell behind the window.
 	Evicted func(resource string)
 	// Fallback: a read was answered by the store because the cache could not.

@@ -98,7 +98,7 @@ func (e *epoch) markLocked(g *group, seq uint64) {
 // concernLocked marks the groups that a change concerns: of its key, and at each level of prefixes those of the level and
 // of the fields that the object has or had.
 func (e *epoch) concernLocked(ch *change, seq uint64) {
-	if ch.obj != nil && ch.obj.broken { // nobody knows what it is: it ends all watches that it may belong to
+	if ch.hidden() { // nobody knows what it is, or was: it ends all watches that it may belong to
 		for key, g := range e.mu.groups {
 			if key.prefix == ch.key || strings.HasSuffix(key.prefix, "/") && strings.HasPrefix(ch.key, key.prefix) {
 				e.markLocked(g, seq)

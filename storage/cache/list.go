@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sort"
 	"strings"
 	"time"
@@ -29,7 +30,11 @@ type List struct {
 	Remaining int64
 }
 
-// List returns the objects that opts selects, from one snapshot. Errors: Future and Compacted (for Want.Rev), Corrupt.
+// MaxCorrupt is how many objects that cannot be read the error of a list names. If there are more, it has one more.
+const MaxCorrupt = 100
+
+// List returns the objects that opts selects, from one snapshot. Errors: Future and Compacted (for Want.Rev), Corrupt: of
+// all objects that may be selected and cannot be read, up to a bound (see MaxCorrupt), joined by errors.Join.
 func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if opts.Limit > 0 || opts.Only != "" {
 		if cold, err := r.cold(ctx, opts.Want); err != nil {
@@ -63,19 +68,30 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	list.Rev = snap.rev
 	if snap.broken > 0 {
-		for _, o := range list.Objects {
-			if o.broken && r.redecoded.Load() {
-				return r.listStore(ctx, opts, false)
-			}
-			if err := o.check(); err != nil {
-				return List{}, err
-			}
+		if _, err := list.readable(); err != nil && r.redecoded.Load() {
+			return r.listStore(ctx, opts, false)
+		} else if err != nil {
+			return List{}, err
 		}
 	}
 	if list.More {
 		r.keep(s, snap)
 	}
 	return list, nil
+}
+
+// readable returns the list, or an error that names its broken objects.
+func (l List) readable() (List, error) {
+	var errs []error
+	for _, o := range l.Objects {
+		if err := o.check(); err != nil && len(errs) <= MaxCorrupt {
+			errs = append(errs, err)
+		}
+	}
+	if errs != nil {
+		return List{}, errors.Join(errs...)
+	}
+	return l, nil
 }
 
 // listAll shares one slice of all objects between all lists of a state. It is made by the first list of the whole

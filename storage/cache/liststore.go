@@ -38,12 +38,9 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 			count = res.Count
 		}
 		for i := range res.Entries {
-			o, err := r.stored(&res.Entries[i])
-			if err != nil {
-				return List{}, err
-			}
+			o := r.stored(&res.Entries[i])
 			looked++
-			if opts.Match != nil && !opts.Match(o) {
+			if opts.Match != nil && !o.broken && !opts.Match(o) {
 				continue
 			}
 			list.Objects = append(list.Objects, o)
@@ -55,10 +52,10 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 					list.Remaining = -1
 				}
 			}
-			return list, nil
+			return list.readable()
 		}
 		if !res.More || len(res.Entries) == 0 {
-			return list, nil
+			return list.readable()
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
 		if cold && opts.Match != nil && looked >= maxColdMatch {
@@ -81,14 +78,11 @@ func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts L
 	if len(res.Entries) == 0 {
 		return list, nil
 	}
-	o, err := r.stored(&res.Entries[0])
-	if err != nil {
-		return List{}, err
-	}
-	if opts.After < opts.Only && (opts.Match == nil || opts.Match(o)) {
+	o := r.stored(&res.Entries[0])
+	if opts.After < opts.Only && (opts.Match == nil || o.broken || opts.Match(o)) {
 		list.Objects = []*Object{o}
 	}
-	return list, nil
+	return list.readable()
 }
 
 // readOne is readSince of the entry of key alone, if there is one.
@@ -111,12 +105,12 @@ func (c *Cache) readOne(ctx context.Context, req storage.RangeRequest, key strin
 }
 
 // stored returns the object of an entry, the cache's if it has it.
-func (r *Resource) stored(entry *storage.Entry) (*Object, error) {
+func (r *Resource) stored(entry *storage.Entry) *Object {
 	o := r.guess(entry.Key)
 	if o == nil || o.Rev != entry.Rev {
 		o = r.decode(*entry)
 	}
-	return o, o.check()
+	return o
 }
 
 // readSince is readRange that shows no state before a revision.

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +65,8 @@ type Object struct {
 	splice, head uint32
 	inserted     uint8 // length of the resourceVersion member
 	stale        bool
-	broken       bool // the stored bytes could not be decoded
+	broken       bool // the stored bytes cannot be read
+	sealed       bool // of broken: by the store itself, which could not decrypt them
 
 	forms atomic.Pointer[form] // made so far; see Form
 	shelf *shelf               // where they are counted; nil if broken
@@ -114,9 +116,12 @@ func move(pairs Pairs, from []byte, o *Object) {
 	}
 }
 
-// brokenObject stands for an object that cannot be decoded.
-func brokenObject(key string, rev storage.Revision, err error) *Object {
-	return &Object{Key: key, Rev: rev, data: []byte(err.Error()), broken: true}
+// brokenObject stands for an object that cannot be read.
+func brokenObject(e storage.Entry, err error) *Object {
+	if inner := (*storage.Error)(nil); errors.As(err, &inner) && inner.Err != nil {
+		err = inner.Err // the rest is said by corrupt
+	}
+	return &Object{Key: e.Key, Rev: e.Rev, data: []byte(err.Error()), broken: true, sealed: e.Err != nil}
 }
 
 // check returns Corrupt for a broken object.
@@ -124,12 +129,20 @@ func (o *Object) check() error {
 	if !o.broken {
 		return nil
 	}
-	return &storage.Error{Op: "decode", Key: o.Key, Kind: storage.Corrupt, Rev: o.Rev, Err: decodeError(o.data)}
+	return o.corrupt("decode")
 }
 
-type decodeError string
+// corrupt is the error of a broken object. op says what it was read for; what the store could not read, nobody else has tried to.
+func (o *Object) corrupt(op string) *storage.Error {
+	if o.sealed && op == "decode" {
+		op = "read"
+	}
+	return &storage.Error{Op: op, Key: o.Key, Kind: storage.Corrupt, Rev: o.Rev, Err: brokenError(o.data)}
+}
 
-func (e decodeError) Error() string { return string(e) }
+type brokenError string
+
+func (e brokenError) Error() string { return string(e) }
 
 // Stored returns the object in the form in which it is stored, and the number of that form. JSON has its resourceVersion;
 // see Decoded.Splice.

@@ -332,10 +332,11 @@ func (r *Resource) decode(e storage.Entry) *Object {
 		d, err = r.peek(e.Key, e.Value)
 	}
 	if err != nil {
+		o := brokenObject(e, err)
 		if f := r.c.cfg.Hooks.DecodeFailed; f != nil {
-			f(r.cfg.Name, e.Key, err)
+			f(r.cfg.Name, o.corrupt("decode"))
 		}
-		return brokenObject(e.Key, e.Rev, err)
+		return o
 	}
 	d.Stale = d.Stale || e.Stale
 	return newObject(e.Key, e.Rev, &d)

@@ -23,6 +23,7 @@ type ResourceStats struct {
 	Name, Prefix string
 	Loaded       bool
 	Objects      int
+	Broken       int              // of them, those that cannot be read
 	Last         storage.Revision // of the newest change
 	Window       int              // changes that can be watched
 	WindowFloor  storage.Revision // watches after this one are served from the window
@@ -81,7 +82,7 @@ func (r *Resource) Stats() ResourceStats {
 		return st
 	}
 	s := e.state.Load()
-	st.Loaded, st.Objects, st.Last = true, s.tree.Len(), s.last
+	st.Loaded, st.Objects, st.Broken, st.Last = true, s.tree.Len(), s.broken, s.last
 	st.Window, st.WindowFloor, st.WindowBytes = len(s.events), s.floor, s.bytes
 	st.HistoryBytes = e.history.size()
 	e.mu.Lock()

@@ -161,8 +161,8 @@ func (w *Watcher) Close() {
 func (w *Watcher) SetDeadline(t time.Time) { w.marks.deadline(t) }
 
 // Next returns the events so far, or waits for one. The slice is valid until the next call. Errors: Compacted (the
-// watcher fell behind, or the resource missed changes), Corrupt (a changed object cannot be decoded), Closed, or that
-// of ctx. Except with ctx's error the watch has ended then.
+// watcher fell behind, or the resource missed changes), Corrupt (a changed object cannot be read; with the Op "delete": it
+// could not be before it was deleted), Closed, or that of ctx. Except with ctx's error the watch has ended then.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	w.buf = w.buf[:0]
 	for {
@@ -308,10 +308,10 @@ func (w *Watcher) add(ch *change) error {
 	} else if len(w.opts.Prefix) > len(w.r.cfg.Prefix) && !strings.HasPrefix(ch.key, w.opts.Prefix) {
 		return nil
 	}
-	if ch.obj != nil && ch.obj.broken {
-		return ch.obj.check()
+	if ch.hidden() {
+		return w.addHidden(ch)
 	}
-	was, is := ch.prev != nil && !ch.prev.broken, ch.obj != nil
+	was, is := ch.prev != nil, ch.obj != nil
 	if match := w.opts.Match; match != nil {
 		was, is = was && match(ch.prev), is && match(ch.obj)
 	}
@@ -323,6 +323,21 @@ func (w *Watcher) add(ch *change) error {
 	case was:
 		w.buf = append(w.buf, Event{Type: Deleted, Object: ch.gone(), Rev: ch.rev})
 	}
+	return nil
+}
+
+// addHidden is add for an object that cannot be read, or could not before the change. The watcher may have known it from the
+// time when it could be: unless it is told of the present state, it has to begin anew.
+func (w *Watcher) addHidden(ch *change) error {
+	switch {
+	case ch.obj == nil:
+		return ch.prev.corrupt("delete")
+	case ch.obj.broken:
+		return ch.obj.check()
+	case w.opts.Match != nil && !w.opts.Match(ch.obj):
+		return ch.prev.check()
+	}
+	w.buf = append(w.buf, Event{Type: Added, Object: ch.obj, Rev: ch.rev})
 	return nil
 }
 

@@ -362,9 +362,9 @@ func TestClose(t *testing.T) {
 func TestBroken(t *testing.T) {
 	var failed []string
 	var mu sync.Mutex
-	r, store, _ := open(t, cache.Config{Hooks: cache.Hooks{DecodeFailed: func(_, key string, _ error) {
+	r, store, _ := open(t, cache.Config{Hooks: cache.Hooks{DecodeFailed: func(_ string, err *storage.Error) {
 		mu.Lock()
-		failed = append(failed, key)
+		failed = append(failed, err.Key)
 		mu.Unlock()
 	}}})
 	good := put(t, store, things+"good/a", "1", nil)

@@ -54,6 +54,11 @@ func (ch *change) gone() *Object {
 	return ch.last.Load()
 }
 
+// hidden reports whether nobody can tell whom the change concerns, because the object cannot be read or could not before.
+func (ch *change) hidden() bool {
+	return ch.obj != nil && ch.obj.broken || ch.prev != nil && ch.prev.broken
+}
+
 // size is what only the window holds of a change.
 func (ch *change) size() int64 {
 	n := int64(128)

@@ -214,6 +214,16 @@ func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, c
 	}
 }
 
+// Discard deletes the object at key, which cannot be read, in the state of revision rev. Nobody is asked, as nobody knows what
+// it is; watchers are told by an error. Errors: NotFound, Conflict (it is at another revision), InDoubt.
+func (r *Resource) Discard(ctx context.Context, key string, rev storage.Revision) error {
+	if r.closed.Load() {
+		return closed("delete", key)
+	}
+	_, err := r.c.store.Delete(ctx, key, storage.Pre{Rev: rev})
+	return err
+}
+
 // lookAgain refreshes u, and returns the store's revision if the object is gone.
 func (r *Resource) lookAgain(ctx context.Context, u *updating) (storage.Revision, error) {
 	cur, err := r.fetch(ctx, u.key)

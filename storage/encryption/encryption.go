@@ -41,6 +41,9 @@ type Chain []Provider
 
 var encrypted = []byte("k8s:enc:")
 
+// Encrypted reports whether data is what a provider other than identity has stored.
+func Encrypted(data []byte) bool { return bytes.HasPrefix(data, encrypted) }
+
 var errNoProvider = errors.New("no provider has the key that the value was encrypted with")
 
 // Encrypt returns what is stored for value at key.
@@ -57,7 +60,7 @@ func (c Chain) Encrypt(key string, value []byte) ([]byte, error) {
 
 // Decrypt returns the value for what is stored at key. stale is true if Encrypt would not have written it like this.
 func (c Chain) Decrypt(key string, data []byte) (value []byte, stale bool, err error) {
-	if !bytes.HasPrefix(data, encrypted) {
+	if !Encrypted(data) {
 		if len(c) == 0 {
 			return data, false, nil
 		}
@@ -93,21 +96,21 @@ type store struct {
 	choose func(key string) Chain
 }
 
-// decrypt returns the value for what is stored at key, or Corrupt.
-func (s *store) decrypt(op, key string, data []byte) (value []byte, stale bool, err error) {
+// decrypt returns the value for what is stored at key since rev, or Corrupt.
+func (s *store) decrypt(op, key string, rev storage.Revision, data []byte) (value []byte, stale bool, err error) {
 	if value, stale, err = s.choose(key).Decrypt(key, data); err != nil {
-		return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Err: err}
+		return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Rev: rev, Err: err}
 	}
 	return value, stale, nil
 }
 
-// Get implements storage.Store. Errors: also Corrupt.
+// Get implements storage.Store. Errors: also Corrupt (Error.Rev is the key's).
 func (s *store) Get(ctx context.Context, key string) (storage.Entry, error) {
 	e, err := s.Store.Get(ctx, key)
 	if err != nil {
 		return e, err
 	}
-	if e.Value, e.Stale, err = s.decrypt("get", key, e.Value); err != nil {
+	if e.Value, e.Stale, err = s.decrypt("get", key, e.Rev, e.Value); err != nil {
 		return storage.Entry{}, err
 	}
 	return e, nil
@@ -121,7 +124,7 @@ func (s *store) Range(ctx context.Context, req storage.RangeRequest) (storage.Ra
 	}
 	for i := range res.Entries {
 		e := &res.Entries[i]
-		e.Value, e.Stale, e.Err = s.decrypt("range", e.Key, e.Value)
+		e.Value, e.Stale, e.Err = s.decrypt("range", e.Key, e.Rev, e.Value)
 	}
 	return res, nil
 }
@@ -163,10 +166,10 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 	events := make([]storage.Event, len(b.Events)) // the engine may share its own among cursors
 	for i, ev := range b.Events {
 		if !ev.Deleted {
-			ev.Value, ev.Stale, ev.Err = c.store.decrypt("watch", ev.Key, ev.Value)
+			ev.Value, ev.Stale, ev.Err = c.store.decrypt("watch", ev.Key, ev.Rev, ev.Value)
 		}
 		if ev.PrevRev != 0 {
-			ev.Prev, _, _ = c.store.decrypt("watch", ev.Key, ev.Prev)
+			ev.Prev, _, _ = c.store.decrypt("watch", ev.Key, ev.PrevRev, ev.Prev)
 		}
 		events[i] = ev
 	}

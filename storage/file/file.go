@@ -3,7 +3,8 @@
 //
 // A change made with an editor, or by git, becomes a change of the store: it gets the next revision and is seen by
 // watches, as soon as the file system reports it, at the latest when its key is next written. A file that cannot be
-// read is reported, and the key keeps its last value and takes no write until the file is mended or removed.
+// read, or holds what Config.Accept refuses, is reported, and the key keeps its last value and takes no write until the
+// file is mended or removed.
 //
 // The bytes of a value come back from its file as they were put (encode.go). An edit that changes nothing of its meaning,
 // such as a comment, is no change of the store.
@@ -18,13 +19,14 @@
 //
 // The current state and recent history are in a memory engine; reads and watches are its. Writes are one at a time
 // and wait for the disk: this engine is for hundreds of objects per second and tens of thousands in all.
-// Read: file.go, write.go, lease.go, outside.go, journal.go, folder.go, path.go, encode.go, decode.go.
+// Read: file.go, write.go, lease.go, outside.go, refuse.go, journal.go, folder.go, path.go, encode.go, decode.go.
 package file
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -54,8 +56,29 @@ type Config struct {
 	Settle time.Duration
 	// NoSync leaves out fsync. For tests.
 	NoSync bool
-	// Failed is told about files that cannot be read or written, if set. It must not call the store.
+	// Accept, if set, judges what is found in a file: at the start, and when somebody has changed it. It returns the value
+	// that the store is to have, and the birth that it has completed that with, if any; or why the file is refused. The file
+	// stays as it is in any case. It must not call the store.
+	Accept func(Found) (value []byte, birth Birth, err error)
+	// Failed, if set, is told about each file that is refused, or cannot be read or written: once for each change of the
+	// file or the cause, and with nil when it is all right again or gone. It must not call the store.
 	Failed func(path string, err error)
+}
+
+// Found is what is in the file of a key.
+type Found struct {
+	Key      string
+	Value    []byte
+	Old      []byte // what the store has had there, nil if nothing or not known
+	Birth    Birth  // the last that Accept has returned for the key, since the key is there
+	Modified time.Time
+}
+
+// Birth is what somebody who makes a file does not write into it: which value it is of all that its key has had or will
+// have, and since when it is there. It is kept with the key for as long as that has a file.
+type Birth struct {
+	ID string // without blanks
+	At time.Time
 }
 
 // Store is the file engine. It implements storage.Store.
@@ -70,10 +93,13 @@ type Store struct {
 		sync.Mutex
 		journal *journal
 		known   map[string]known // by key: what the file holds, as far as we know
+		births  map[string]Birth // by key
 		leases  map[storage.LeaseID]*lease
 		lastID  storage.LeaseID
 		closed  bool
 	}
+
+	refused refusals
 
 	notify  *fsnotify.Watcher
 	running sync.WaitGroup // the loop that takes in outside changes; ended by closing notify
@@ -102,6 +128,9 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Settle <= 0 {
 		cfg.Settle = 50 * time.Millisecond
 	}
+	if cfg.Accept == nil {
+		cfg.Accept = func(f Found) ([]byte, Birth, error) { return f.Value, Birth{}, nil }
+	}
 	if cfg.Failed == nil {
 		cfg.Failed = func(string, error) {}
 	}
@@ -117,7 +146,7 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file: %w", err)
 	}
-	s := &Store{cfg: cfg, root: root}
+	s := &Store{cfg: cfg, root: root, refused: refusals{dir: dir, failed: cfg.Failed}}
 	if err := s.open(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("file: %w", err)
@@ -137,6 +166,7 @@ func (s *Store) open() error {
 	s.unlock = unlock
 	s.commit.known = map[string]known{}
 	s.commit.leases = map[storage.LeaseID]*lease{}
+	s.refused.mu.files = map[string]refusal{}
 	s.commit.Lock() // for the timers of leases, which may end at once
 	defer s.commit.Unlock()
 	if err := s.loadLocked(); err != nil {
@@ -161,32 +191,32 @@ func (s *Store) loadLocked() error {
 	if err != nil {
 		return err
 	}
-	s.commit.journal = j
+	s.commit.journal, s.commit.births = j, notes.births
 	if err := s.syncDir(s.root); err != nil {
 		return err
 	}
 	if s.notify, err = fsnotify.NewWatcher(); err != nil {
 		return err
 	}
-	keys, err := s.scan(".")
-	if err != nil {
-		return err
-	}
+	keys := s.scan(".")
 	// What was changed while nobody looked gets revisions now. Nobody can watch from before: the changes have no
 	// events, so memory's history begins behind them.
 	var entries []storage.Entry
 	rev := max(notes.rev, 1)
 	for _, key := range keys {
-		content, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
+		content, modified, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
+		sum := checksum(content)
 		var value []byte
 		if err == nil {
 			value, err = decode(content)
 		}
-		if err != nil {
-			s.failed(keyPath(key), err)
+		hash := digest(value)
+		if err == nil {
+			value, err = s.acceptLocked(Found{Key: key, Value: value, Modified: modified}, rev)
+		}
+		if s.refused.tell(keyPath(key), sum, err); err != nil {
 			continue
 		}
-		hash := digest(value)
 		n, noted := notes.keys[key]
 		if !noted || n.hash != hash {
 			rev++
@@ -199,15 +229,20 @@ func (s *Store) loadLocked() error {
 			}
 		}
 		entries = append(entries, storage.Entry{Key: key, Value: value, Rev: n.rev})
-		s.commit.known[key] = known{content: checksum(content), hash: hash, ends: n.ends}
+		s.commit.known[key] = known{content: sum, hash: hash, ends: n.ends}
 	}
 	for key := range notes.keys {
-		if _, ok := s.commit.known[key]; !ok {
-			rev++
-			if err := j.add(note{rev: rev, op: opDelete, key: key}); err != nil {
-				return err
-			}
+		if _, ok := s.commit.known[key]; ok {
+			continue
 		}
+		if _, _, err := s.read(keyPath(key)); !errors.Is(err, fs.ErrNotExist) { // refused, or behind a folder that cannot be read
+			continue
+		}
+		rev++
+		if err := j.add(note{rev: rev, op: opDelete, key: key}); err != nil {
+			return err
+		}
+		delete(s.commit.births, key)
 	}
 	s.mem = memory.New(memory.Config{Entries: entries, Rev: rev, MaxValue: maxFile + maxKey})
 	s.restoreLeasesLocked()
@@ -229,7 +264,7 @@ func (s *Store) ignoreState() error {
 // notes returns the state as the journal notes it.
 func (s *Store) notes() journalState {
 	out := newJournalState()
-	out.rev = s.mem.Current()
+	out.rev, out.births = s.mem.Current(), s.commit.births
 	res, err := s.mem.Range(context.Background(), storage.RangeRequest{})
 	if err != nil {
 		return out

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // All names here are relative to the folder, and all files are reached through Store.root, which no symbolic link leads
@@ -96,36 +97,36 @@ func noneBelow(err error) error {
 	return err
 }
 
-// read returns what is in a file. A folder of that name is no file.
-func (s *Store) read(name string) ([]byte, error) {
+// read returns what is in a file, and when it was last changed. A folder of that name is no file.
+func (s *Store) read(name string) (content []byte, modified time.Time, err error) {
 	dir, err := s.enter(filepath.Dir(name), false)
 	if err != nil {
-		return nil, noneBelow(err)
+		return nil, modified, noneBelow(err)
 	}
 	defer dir.Close()
 	return readFile(dir, filepath.Base(name))
 }
 
-func readFile(dir *os.Root, name string) ([]byte, error) {
+func readFile(dir *os.Root, name string) (content []byte, modified time.Time, err error) {
 	info, err := lstat(dir, name)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, modified, err
 	case info.IsDir():
-		return nil, fs.ErrNotExist
+		return nil, modified, fs.ErrNotExist
 	case !info.Mode().IsRegular():
-		return nil, errNoFile // a pipe, say, which would be waited for
+		return nil, modified, errNoFile // a pipe, say, which would be waited for
 	}
 	f, err := dir.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, modified, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	content, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if len(content) > maxFile {
-		return nil, fmt.Errorf("the file has more than %d bytes", maxFile)
+		return nil, modified, fmt.Errorf("the file has more than %d bytes", maxFile)
 	}
-	return content, err
+	return content, info.ModTime(), err
 }
 
 // replace writes a file so that its readers, and a crash, leave either the old or the new content. It reports whether
@@ -205,5 +206,3 @@ func syncDir(dir *os.Root, name string) error {
 
 // abs is where a name is outside of the folder.
 func (s *Store) abs(name string) string { return filepath.Join(s.cfg.Dir, name) }
-
-func (s *Store) failed(name string, err error) { s.cfg.Failed(s.abs(name), err) }

@@ -20,15 +20,17 @@ const (
 	opPut    = "put"   // it has a value since
 	opDelete = "del"   // it is gone since
 	opLease  = "lease" // it will end, if its file gets the value that is about to be written
+	opBorn   = "born"  // its value is completed with this birth, until it is gone
 )
 
 // note is one line of the journal.
 type note struct {
-	rev  storage.Revision
-	op   string
-	key  string
-	hash uint64    // the digest of the value
-	ends time.Time // of the lease, zero without
+	rev   storage.Revision
+	op    string
+	key   string
+	hash  uint64    // the digest of the value
+	ends  time.Time // of the lease, zero without
+	birth Birth     // of opBorn
 }
 
 // journalState is what the lines of a journal add up to.
@@ -37,10 +39,11 @@ type journalState struct {
 	keys map[string]note
 	// leases are the notes of leases behind which no other note of the key follows: of a write that was not finished.
 	leases map[string]note
+	births map[string]Birth
 }
 
 func newJournalState() journalState {
-	return journalState{keys: map[string]note{}, leases: map[string]note{}}
+	return journalState{keys: map[string]note{}, leases: map[string]note{}, births: map[string]Birth{}}
 }
 
 // take adds a line.
@@ -49,8 +52,11 @@ func (s *journalState) take(n note) {
 	switch delete(s.leases, n.key); n.op {
 	case opPut:
 		s.keys[n.key] = n
+	case opBorn:
+		s.births[n.key] = n.birth
 	case opDelete:
 		delete(s.keys, n.key)
+		delete(s.births, n.key)
 	case opLease:
 		s.leases[n.key] = n
 	}
@@ -72,8 +78,11 @@ func (n note) append(buf []byte) []byte {
 	buf = append(buf, "00000000 "...)
 	buf = strconv.AppendUint(buf, uint64(n.rev), 10)
 	buf = append(append(buf, ' '), n.op...)
-	if n.op != opDelete {
+	switch n.op {
+	case opPut, opLease:
 		buf = fmt.Appendf(buf, " %016x", n.hash)
+	case opBorn:
+		buf = fmt.Appendf(buf, " %d %s", n.birth.At.UnixMilli(), n.birth.ID)
 	}
 	if !n.ends.IsZero() {
 		buf = fmt.Appendf(buf, " %d", n.ends.UnixMilli())
@@ -113,6 +122,10 @@ func parseNote(line string) (note, error) {
 	switch {
 	case n.op == opDelete && len(f) == 2:
 		return n, nil
+	case n.op == opBorn && len(f) == 4:
+		n.birth.ID = f[3]
+		n.birth.At, err = parseMilli(f[2])
+		return n, err
 	case n.op == opPut && (len(f) == 3 || len(f) == 4), n.op == opLease && len(f) == 4:
 	default:
 		return note{}, errLine
@@ -121,13 +134,19 @@ func parseNote(line string) (note, error) {
 		return note{}, errLine
 	}
 	if len(f) > 3 {
-		ms, err := strconv.ParseInt(f[3], 10, 64)
-		if err != nil {
-			return note{}, errLine
+		if n.ends, err = parseMilli(f[3]); err != nil {
+			return note{}, err
 		}
-		n.ends = time.UnixMilli(ms)
 	}
 	return n, nil
+}
+
+func parseMilli(s string) (time.Time, error) {
+	ms, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return time.Time{}, errLine
+	}
+	return time.UnixMilli(ms), nil
 }
 
 // readJournal adds up the lines. Damaged ones, of which a crash leaves one at the end, count for nothing; good is the
@@ -172,7 +191,7 @@ func openJournal(root *os.Root, sync bool) (*journal, journalState, error) {
 		f.Close()
 		return nil, journalState{}, err
 	}
-	return &journal{root: root, file: f, sync: sync, lines: lines, live: len(state.keys)}, state, nil
+	return &journal{root: root, file: f, sync: sync, lines: lines, live: len(state.keys) + len(state.births)}, state, nil
 }
 
 // add appends a line. After a failure the end of the file is unknown, so the journal takes no more until it is mended.
@@ -216,6 +235,9 @@ func (j *journal) rewriteIfLong(state func() journalState) error {
 // otherwise, the deletion of the empty key.
 func (j *journal) rewrite(s journalState) error {
 	buf := note{rev: s.rev, op: opDelete}.append(nil)
+	for key, birth := range s.births {
+		buf = note{rev: s.rev, op: opBorn, key: key, birth: birth}.append(buf)
+	}
 	for _, n := range s.keys {
 		buf = n.append(buf)
 	}
@@ -236,7 +258,7 @@ func (j *journal) rewrite(s journalState) error {
 		return err
 	}
 	j.file.Close()
-	j.file, j.lines, j.live = f, bytes.Count(buf, []byte{'\n'}), len(s.keys)
+	j.file, j.lines, j.live = f, bytes.Count(buf, []byte{'\n'}), len(s.keys)+len(s.births)
 	if j.sync {
 		// Until then the old one may come back, without the lines that follow.
 		if err := syncDir(j.root, stateDir); err != nil {

@@ -27,7 +27,7 @@ func (s *Store) takeIn() {
 				return
 			}
 			name, err := filepath.Rel(s.cfg.Dir, ev.Name)
-			if err != nil || hidden(name) || ev.Op == fsnotify.Chmod {
+			if err != nil || hidden(name) {
 				continue
 			}
 			if len(dirty) == 0 {
@@ -40,7 +40,7 @@ func (s *Store) takeIn() {
 				return
 			}
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
-				s.failed(".", err)
+				s.cfg.Failed(s.cfg.Dir, err)
 				continue
 			}
 			dirty["."] = true // events were lost: look at everything
@@ -67,10 +67,14 @@ func hidden(name string) bool {
 // syncPath takes in whatever has become of a file or folder.
 func (s *Store) syncPath(name string) {
 	var keys []string
-	if info, err := s.stat(name); err == nil && info.IsDir() {
-		if keys, err = s.scan(name); err != nil {
-			s.failed(name, err)
-		}
+	info, err := s.stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		keys = s.scan(name)
+	case errors.Is(err, errLink):
+		s.failed(name, err)
+	case errors.Is(err, fs.ErrNotExist):
+		s.forgive(name)
 	}
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -108,16 +112,17 @@ func (s *Store) keyOf(name string) (string, bool) {
 	return key, true
 }
 
-// scan returns the keys of all files under dir, and watches its folders.
-func (s *Store) scan(dir string) ([]string, error) {
+// scan returns the keys of all files under dir, and watches its folders. It reports, and leaves out, what it cannot read.
+func (s *Store) scan(dir string) []string {
 	var keys []string
-	err := fs.WalkDir(s.root.FS(), filepath.ToSlash(dir), func(path string, d fs.DirEntry, err error) error {
+	fs.WalkDir(s.root.FS(), filepath.ToSlash(dir), func(path string, d fs.DirEntry, err error) error {
 		name := filepath.FromSlash(path)
 		switch {
 		case err != nil && errors.Is(err, fs.ErrNotExist):
 			return nil // gone meanwhile
 		case err != nil:
-			return err
+			s.failed(name, err)
+			return nil
 		case name != "." && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return fs.SkipDir
@@ -138,13 +143,13 @@ func (s *Store) scan(dir string) ([]string, error) {
 		}
 		return nil
 	})
-	return keys, err
+	return keys
 }
 
 // watch asks to be told of changes in a folder. Without that its files are still read and written, only outside changes
 // go unnoticed.
 func (s *Store) watch(dir string) {
-	if err := s.notify.Add(s.abs(dir)); err != nil && !errors.Is(err, fsnotify.ErrClosed) {
+	if err := s.notify.Add(s.abs(dir)); !errors.Is(err, fsnotify.ErrClosed) {
 		s.failed(dir, err)
 	}
 }
@@ -157,30 +162,32 @@ func (s *Store) removeOld(name string, d fs.DirEntry) {
 }
 
 // syncKeyLocked compares the file of a key with what is known of it, and commits a difference of meaning. It reports, and
-// does nothing else about, a file that cannot be read.
+// does nothing else about, a file that is refused.
 func (s *Store) syncKeyLocked(key string) error {
 	err := s.commit.journal.mend(s.notes)
-	if err == nil {
-		err = s.compareLocked(key)
-	}
 	if err != nil {
 		s.failed(keyPath(key), err)
+		return err
 	}
+	content, modified, err := s.read(keyPath(key))
+	_, had := s.commit.known[key]
+	sum := uint64(0)
+	switch {
+	case err == nil:
+		sum = checksum(content)
+		err = s.compareLocked(key, content, modified)
+	case errors.Is(err, fs.ErrNotExist) && had:
+		_, err = s.forgetLocked(key, nil)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	s.refused.tell(keyPath(key), sum, err)
 	return err
 }
 
-func (s *Store) compareLocked(key string) error {
-	content, err := s.read(keyPath(key))
+// compareLocked is syncKeyLocked for a file that has been read.
+func (s *Store) compareLocked(key string, content []byte, modified time.Time) error {
 	k, had := s.commit.known[key]
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && had:
-		_, err = s.forgetLocked(key, nil)
-		return err
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	}
 	sum := checksum(content)
 	if had && k.content == sum {
 		return nil
@@ -194,6 +201,13 @@ func (s *Store) compareLocked(key string) error {
 		k.content = sum
 		s.commit.known[key] = k
 		return nil
+	}
+	found := Found{Key: key, Value: value, Modified: modified}
+	if e, err := s.mem.Get(context.Background(), key); err == nil {
+		found.Old = e.Value
+	}
+	if value, err = s.acceptLocked(found, s.mem.Current()); err != nil {
+		return err
 	}
 	if err := s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opPut, key: key, hash: hash}); err != nil {
 		return err

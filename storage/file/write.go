@@ -91,6 +91,7 @@ func (s *Store) forgetLocked(key string, doubt error) (storage.Revision, error) 
 	err := errors.Join(doubt, s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opDelete, key: key}))
 	s.detachLocked(key)
 	delete(s.commit.known, key)
+	delete(s.commit.births, key)
 	rev, merr := s.mem.Delete(context.Background(), key, storage.Pre{})
 	if err != nil {
 		return 0, fail("delete", key, storage.InDoubt, 0, err)

@@ -1,0 +1,198 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// spoil puts what no decoder reads.
+func spoil(t testing.TB, store storage.Store, key string) storage.Revision {
+	t.Helper()
+	e, err := store.Put(t.Context(), key, []byte("}{"), storage.Pre{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Rev
+}
+
+// keysOf returns the keys of the joined errors of a list.
+func keysOf(t testing.TB, err error) []string {
+	t.Helper()
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || !errors.Is(err, storage.Corrupt) {
+		t.Fatalf("got %v, want several of %v", err, storage.Corrupt)
+	}
+	var keys []string
+	for _, err := range joined.Unwrap() {
+		var e *storage.Error
+		if !errors.As(err, &e) || e.Kind != storage.Corrupt || e.Rev == 0 {
+			t.Errorf("got %v, want %v with a key and its revision", err, storage.Corrupt)
+		}
+		keys = append(keys, strings.TrimPrefix(e.Key, things))
+	}
+	return keys
+}
+
+// TestListNamesTheBroken: the error of a list names all objects that are in its way, up to a bound, and the page no others.
+// So it is whether the cache answers or, while it is loading, the store.
+func TestListNamesTheBroken(t *testing.T) {
+	for _, from := range []string{"cache", "store"} {
+		t.Run(from, func(t *testing.T) {
+			mem := memory.New(memory.Config{})
+			for i := range 5 {
+				put(t, mem, fmt.Sprintf("%sns/good%d", things, i), "1", nil)
+				spoil(t, mem, fmt.Sprintf("%sns/bad%d", things, i))
+			}
+			for i := range 2 * cache.MaxCorrupt {
+				spoil(t, mem, fmt.Sprintf("%smany/%03d", things, i))
+			}
+			var r *cache.Resource
+			if from == "cache" {
+				r, _, _ = openOn(t, mem, cache.Config{})
+				settle(t, r)
+			} else {
+				var release func()
+				r, _, release = unloaded(t, mem)
+				t.Cleanup(release)
+			}
+			list := func(opts cache.ListOptions) []string {
+				t.Helper()
+				opts.Prefix = things + opts.Prefix
+				_, err := r.List(t.Context(), opts)
+				return keysOf(t, err)
+			}
+			if got := fmt.Sprint(list(cache.ListOptions{Prefix: "ns/", Limit: 9})); got != "[ns/bad0 ns/bad1 ns/bad2 ns/bad3 ns/bad4]" {
+				t.Errorf("got %s, want all", got)
+			}
+			if got := fmt.Sprint(list(cache.ListOptions{Prefix: "ns/", Limit: 2})); got != "[ns/bad0 ns/bad1]" {
+				t.Errorf("of a page: got %s, want those on it", got)
+			}
+			none := func(*cache.Object) bool { return false }
+			if got := fmt.Sprint(list(cache.ListOptions{Prefix: "ns/", Limit: 9, Match: none})); got != "[ns/bad0 ns/bad1 ns/bad2 ns/bad3 ns/bad4]" {
+				t.Errorf("of a selection: got %s, want all, as they may belong to it", got)
+			}
+			if got := list(cache.ListOptions{Prefix: "many/", Limit: 3 * cache.MaxCorrupt}); len(got) != cache.MaxCorrupt+1 || got[100] != "many/100" {
+				t.Errorf("of many: got %d, want the first %d and one more", len(got), cache.MaxCorrupt)
+			}
+			if got := list(cache.ListOptions{Prefix: "ns/", Only: things + "ns/bad3"}); len(got) != 1 || got[0] != "ns/bad3" {
+				t.Errorf("of one: got %v", got)
+			}
+			if l, err := r.List(t.Context(), cache.ListOptions{Prefix: things + "ns/", Only: things + "ns/good3"}); err != nil || len(l.Objects) != 1 {
+				t.Errorf("of a good one: got %v, %v", l, err)
+			}
+		})
+	}
+}
+
+// TestBrokenIsTold: the one who asks is told which object it is and in which state, and so is the hook.
+func TestBrokenIsTold(t *testing.T) {
+	var mu sync.Mutex
+	var told []string
+	r, store, _ := open(t, cache.Config{Hooks: cache.Hooks{DecodeFailed: func(resource string, err *storage.Error) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, fmt.Sprint(resource, " ", err.Key, " ", err.Rev))
+	}}})
+	settle(t, r)
+	bad := things + "ns/bad"
+	var want []string
+	for range 2 {
+		rev := spoil(t, store, bad)
+		var e *storage.Error
+		if _, err := r.Get(t.Context(), bad, cache.Want{}); !errors.As(err, &e) || e.Key != bad || e.Rev != rev || e.Op != "decode" {
+			t.Errorf("Get: got %v, want the key at %d", err, rev)
+		}
+		want = append(want, fmt.Sprint("things ", bad, " ", rev))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if fmt.Sprint(told) != fmt.Sprint(want) {
+		t.Errorf("the hook was told of %q, want %q", told, want)
+	}
+	if st := r.Stats(); st.Broken != 1 || st.Objects != 1 {
+		t.Errorf("got %d broken of %d, want 1 of 1", st.Broken, st.Objects)
+	}
+}
+
+// TestBrokenGoes: who watches from behind the time when an object could be read may know it from before. It is told when the
+// object goes, by an error, as nobody can say what goes; the changes of others are not held up.
+func TestBrokenGoes(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	settle(t, r)
+	put(t, store, things+"ns/bad", "1", color("red"))
+	spoil(t, store, things+"ns/bad")
+	settle(t, r)
+	all, key := watch(t, r, cache.WatchOptions{Prefix: things}), watch(t, r, cache.WatchOptions{Prefix: things, Key: things + "ns/bad"})
+	red, ns := watchColor(t, r, things, "red"), watchColor(t, r, things+"ns/", "blue")
+	other := watchColor(t, r, things+"other/", "red")
+	put(t, store, things+"other/a", "1", color("red"))
+	for _, w := range []*cache.Watcher{all, red.Watcher, other.Watcher} {
+		if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Object.Key != things+"other/a" {
+			t.Errorf("Next: got %v, %v, want the other object", events, err)
+		}
+	}
+	rev := remove(t, store, things+"ns/bad")
+	for i, w := range []*cache.Watcher{all, key, red.Watcher, ns.Watcher} {
+		var e *storage.Error
+		if events, err := w.Next(t.Context()); !errors.As(err, &e) || e.Kind != storage.Corrupt || e.Op != "delete" || e.Key != things+"ns/bad" {
+			t.Errorf("Next of watcher %d: got %v, %v, want that an unreadable object is gone", i, events, err)
+		}
+	}
+	idle(t, other.Watcher)
+	if l, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil || len(l.Objects) != 1 || l.Rev != rev {
+		t.Errorf("List: got %v, %v, want the other object", l, err)
+	}
+}
+
+// TestBrokenIsMended: those who select the object as it is now see it; those who do not may have done so when it could be
+// read before, and begin anew.
+func TestBrokenIsMended(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	settle(t, r)
+	spoil(t, store, things+"ns/a")
+	settle(t, r)
+	red, blue := watchColor(t, r, things, "red"), watchColor(t, r, things, "blue")
+	rev := put(t, store, things+"ns/a", "2", color("red"))
+	if events, err := red.Next(t.Context()); err != nil || len(events) != 1 || events[0].Type != cache.Added || events[0].Rev != rev {
+		t.Errorf("Next: got %v, %v, want the object", events, err)
+	}
+	if events, err := blue.Next(t.Context()); !errors.Is(err, storage.Corrupt) {
+		t.Errorf("Next of another color: got %v, %v, want %v", events, err, storage.Corrupt)
+	}
+}
+
+// TestDiscard deletes what cannot be read, in the state that the caller has seen and in no other.
+func TestDiscard(t *testing.T) {
+	r, store, c := open(t, cache.Config{})
+	key := things + "ns/bad"
+	rev := spoil(t, store, key)
+	settle(t, r)
+	if err := r.Discard(t.Context(), key, rev+1); !errors.Is(err, storage.Conflict) {
+		t.Errorf("Discard at another revision: got %v, want %v", err, storage.Conflict)
+	}
+	if err := r.Discard(t.Context(), key, rev); err != nil {
+		t.Errorf("Discard: %v", err)
+	}
+	if _, err := r.Get(t.Context(), key, cache.Want{}); !errors.Is(err, storage.NotFound) {
+		t.Errorf("Get: got %v, want %v", err, storage.NotFound)
+	}
+	if err := r.Discard(t.Context(), key, rev); !errors.Is(err, storage.NotFound) {
+		t.Errorf("Discard of nothing: got %v, want %v", err, storage.NotFound)
+	}
+	if err := r.Verify(context.Background()); err != nil || r.Stats().Broken != 0 {
+		t.Errorf("got %v, %d broken", err, r.Stats().Broken)
+	}
+	r.Close()
+	if err := r.Discard(t.Context(), key, rev); !errors.Is(err, storage.Closed) {
+		t.Errorf("Discard of a closed resource: got %v, want %v", err, storage.Closed)
+	}
+	c.Close()
+}

@@ -1,0 +1,90 @@
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// refusals are the files, folders and links that the engine does not take for what they are in the place of. Each change is
+// told once.
+type refusals struct {
+	dir    string // of the store
+	failed func(path string, err error)
+
+	mu struct {
+		sync.Mutex
+		files map[string]refusal // by name, relative to dir
+	}
+}
+
+// refusal is why a file is refused. With another content it is another refusal.
+type refusal struct {
+	content uint64 // checksum; 0 if it could not be read
+	cause   string
+}
+
+// tell notes what has become of a file: it is refused, or with nil all right or gone.
+func (r *refusals) tell(name string, content uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, had := r.mu.files[name]
+	switch {
+	case err == nil && !had:
+		return
+	case err == nil:
+		delete(r.mu.files, name)
+	default:
+		is := refusal{content, err.Error()}
+		if had && was == is {
+			return
+		}
+		r.mu.files[name] = is
+	}
+	r.failed(filepath.Join(r.dir, name), err)
+}
+
+// under returns the refused files at a name, or in a folder of that name.
+func (r *refusals) under(name string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for file := range r.mu.files {
+		if file == name || name == "." || strings.HasPrefix(file, name+string(filepath.Separator)) {
+			names = append(names, file)
+		}
+	}
+	return names
+}
+
+// Refused returns the number of files that are refused at the moment, folders and links among them.
+func (s *Store) Refused() int { return len(s.refused.under(".")) }
+
+// forgive forgets the refusals of what is gone at a name, or in a folder of that name.
+func (s *Store) forgive(name string) {
+	for _, file := range s.refused.under(name) {
+		if _, err := s.stat(file); errors.Is(err, fs.ErrNotExist) {
+			s.refused.tell(file, 0, nil)
+		}
+	}
+}
+
+func (s *Store) failed(name string, err error) { s.refused.tell(name, 0, err) }
+
+// acceptLocked judges what was found in a file, and notes the birth that its value is completed with. rev is the store's.
+func (s *Store) acceptLocked(f Found, rev storage.Revision) ([]byte, error) {
+	f.Birth = s.commit.births[f.Key]
+	value, birth, err := s.cfg.Accept(f)
+	if err != nil || birth == (Birth{}) || birth == f.Birth {
+		return value, err
+	}
+	if err := s.commit.journal.add(note{rev: rev, op: opBorn, key: f.Key, birth: birth}); err != nil {
+		return nil, err
+	}
+	s.commit.births[f.Key] = birth
+	return value, nil
+}
