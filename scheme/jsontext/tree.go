@@ -27,10 +27,13 @@ type Observer interface {
 func Decode(data []byte, m *meter.Meter) (any, error) {
 	s := NewScanner(data, false, m)
 	tree, err := s.Document()
-	if err == ErrSyntax {
-		err = SyntaxError(data)
+	if err == nil || m.Err() != nil {
+		return tree, err
 	}
-	return tree, err
+	if malformed := SyntaxError(data); malformed != nil {
+		err = malformed
+	}
+	return nil, err
 }
 
 // Document consumes all that there is, which is a tree.
