@@ -17,8 +17,8 @@ type Observer interface {
 	EnterKey(key string)
 	EnterIndex(i int)
 	Leave()
-	// Repeated says that the object at hand has a key twice, if Unique asks for that.
-	Repeated(key string)
+	// Repeated says that the object at hand has a key twice, if Unique asks for that. Without an error the last one counts.
+	Repeated(key string) error
 	// Beyond says that a number is beyond a float64. Without an error it becomes nil.
 	Beyond(err *json.UnmarshalTypeError) error
 }
@@ -163,8 +163,7 @@ func (s *Scanner) unique(object map[string]any, key string) error {
 	if s.Observer == nil {
 		return ErrSyntax
 	}
-	s.Observer.Repeated(key)
-	return nil
+	return s.Observer.Repeated(key)
 }
 
 // Equal reports whether two trees say the same. Numbers are compared by value.
