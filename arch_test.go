@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,13 @@ var modules = map[string]string{
 	"golang.org/x/net":                    "frames of HTTP/2, for tests with clients that do as they like",
 	"google.golang.org/grpc":              "errors of the etcd client",
 	"google.golang.org/protobuf":          "the protobuf wire format",
+}
+
+// unsafeFiles are the files that may import unsafe, each with the reason for it. Test files apart, nobody else does.
+var unsafeFiles = map[string]string{
+	"scheme/typeinfo/pointer.go": "places in memory whose types are known from descriptors",
+	"scheme/alias/alias.go":      "strings that share the memory of bytes",
+	"storage/cache/alias.go":     "the same, in a room that does not import scheme",
 }
 
 type pkg struct {
@@ -148,6 +156,45 @@ func knownModule(imp string) bool {
 		}
 	}
 	return false
+}
+
+// TestUnsafe wants unsafe in the files of the list, and in no other, whatever they are built for. The modules under test
+// are tests.
+func TestUnsafe(t *testing.T) {
+	found := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || entry.IsDir() && path != "test":
+			return err
+		case path == "test":
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range f.Imports {
+			if imp.Path.Value == `"unsafe"` {
+				found[filepath.ToSlash(path)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range found {
+		if unsafeFiles[path] == "" {
+			t.Errorf("%s imports unsafe: work with typeinfo.Pointer or package alias", path)
+		}
+	}
+	for path := range unsafeFiles {
+		if !found[path] {
+			t.Errorf("%s does not import unsafe: strike it off the list", path)
+		}
+	}
 }
 
 // TestPackageComments wants exactly one package comment in each package, and no folder deeper than three levels.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -140,7 +139,7 @@ func (s *Scheme) compileConversions() {
 
 // compileDefaults joins declared defaults and registered functions into one walk.
 func (s *Scheme) compileDefaults() {
-	s.defaulter = typeinfo.NewVisitor(func(t *typeinfo.Type) func(unsafe.Pointer) {
+	s.defaulter = typeinfo.NewVisitor(func(t *typeinfo.Type) func(typeinfo.Pointer) {
 		declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
 		switch {
 		case len(registered) == 0:
@@ -148,7 +147,7 @@ func (s *Scheme) compileDefaults() {
 		case declared == nil && len(registered) == 1:
 			return registered[0]
 		}
-		return func(p unsafe.Pointer) {
+		return func(p typeinfo.Pointer) {
 			if declared != nil {
 				declared(p)
 			}

@@ -99,7 +99,7 @@ func ConvertFields[In, Out any](s *Scheme, in *In, out *Out) error {
 	if c == nil {
 		return errors.New("no conversion is registered from " + pair.in.String() + " to " + pair.out.String())
 	}
-	return c.run(reflect.ValueOf(out).UnsafePointer(), reflect.ValueOf(in).UnsafePointer())
+	return c.run(typeinfo.PointerTo(out), typeinfo.PointerTo(in))
 }
 
 // convert runs one compiled conversion.
@@ -109,7 +109,7 @@ func (s *Scheme) convert(obj meta.Typed, in, out reflect.Type) (meta.Typed, erro
 		return nil, errors.New("no conversion from " + in.String() + " to " + out.String()) // Complete has said so
 	}
 	made := reflect.New(out)
-	if err := c.run(made.UnsafePointer(), reflect.ValueOf(obj).UnsafePointer()); err != nil {
+	if err := c.run(typeinfo.PointerIn(made), typeinfo.PointerIn(reflect.ValueOf(obj))); err != nil {
 		return nil, err
 	}
 	return made.Interface().(meta.Typed), nil

@@ -3,7 +3,6 @@ package scheme
 import (
 	"fmt"
 	"reflect"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -24,7 +23,7 @@ import (
 type typePair struct{ in, out reflect.Type }
 
 // convertFunc fills the zero value at to from the value at from, which it does not change or share memory with.
-type convertFunc func(to, from unsafe.Pointer) error
+type convertFunc func(to, from typeinfo.Pointer) error
 
 // converter is a compiled conversion. Its function may still be missing while recursive types are compiled.
 type converter struct{ run convertFunc }
@@ -63,7 +62,7 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 		c.run = fn
 	case in == out:
 		copyTo := typeinfo.Copier(in.Go)
-		c.run = func(to, from unsafe.Pointer) error { copyTo(to, from); return nil }
+		c.run = func(to, from typeinfo.Pointer) error { copyTo(to, from); return nil }
 	case in.Kind != out.Kind:
 	case hub != nil && hub == d.hubs[out.Go] && in != hub && out != hub:
 		c.run = through(hub, d.pair(in, hub), d.pair(hub, out))
@@ -80,7 +79,7 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	case in.Kind != typeinfo.Custom && in.Kind != typeinfo.Any && in.Go.Kind() == out.Go.Kind():
 		// One memory layout under two names; bytes are copied, scalars assigned.
 		copyTo := typeinfo.Copier(in.Go)
-		c.run = func(to, from unsafe.Pointer) error { copyTo(to, from); return nil }
+		c.run = func(to, from typeinfo.Pointer) error { copyTo(to, from); return nil }
 	}
 	if c.run == nil {
 		d.known[key] = nil
@@ -94,8 +93,8 @@ func through(hub *typeinfo.Type, in, out *converter) convertFunc {
 	if in == nil || out == nil {
 		return nil
 	}
-	return func(to, from unsafe.Pointer) error {
-		made := reflect.New(hub.Go).UnsafePointer()
+	return func(to, from typeinfo.Pointer) error {
+		made := hub.New()
 		if err := in.run(made, from); err != nil {
 			return err
 		}
@@ -115,15 +114,15 @@ func (d *deriver) slots(in, out slot) convertFunc {
 	case !in.pointer && c.run != nil:
 		return c.run
 	case !in.pointer:
-		return func(to, from unsafe.Pointer) error { return c.run(to, from) }
+		return func(to, from typeinfo.Pointer) error { return c.run(to, from) }
 	}
-	return func(to, from unsafe.Pointer) error {
-		held := *(*unsafe.Pointer)(from)
-		if held == nil {
+	return func(to, from typeinfo.Pointer) error {
+		held := *from.Slot()
+		if held.IsNil() {
 			return nil
 		}
-		made := reflect.New(out.typ.Go).UnsafePointer()
-		*(*unsafe.Pointer)(to) = made
+		made := out.typ.New()
+		*to.Slot() = made
 		return c.run(made, held)
 	}
 }
@@ -162,9 +161,9 @@ func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
 		}
 		steps = append(steps, fieldStep{target.Offset, f.Offset, run})
 	}
-	return func(to, from unsafe.Pointer) error {
+	return func(to, from typeinfo.Pointer) error {
 		for i := range steps {
-			if err := steps[i].run(unsafe.Add(to, steps[i].to), unsafe.Add(from, steps[i].from)); err != nil {
+			if err := steps[i].run(to.Add(steps[i].to), from.Add(steps[i].from)); err != nil {
 				return err
 			}
 		}
@@ -177,22 +176,20 @@ func (d *deriver) fail(format string, args ...any) {
 }
 
 func convertList(in, out *typeinfo.Type, elem convertFunc) convertFunc {
-	inGo, outGo, inSize, outSize := in.Go, out.Go, in.Go.Elem().Size(), out.Go.Elem().Size()
-	return func(to, from unsafe.Pointer) error {
-		source := reflect.NewAt(inGo, from).Elem()
-		if source.IsNil() {
+	outGo, inSize, outSize := out.Go, in.Go.Elem().Size(), out.Go.Elem().Size()
+	return func(to, from typeinfo.Pointer) error {
+		source, target := from.Slice(), to.Value(outGo)
+		switch {
+		case source.Data.IsNil():
 			return nil
-		}
-		n, target := source.Len(), reflect.NewAt(outGo, to).Elem()
-		if n == 0 {
+		case source.Len == 0:
 			target.Set(reflect.MakeSlice(outGo, 0, 0))
 			return nil
 		}
-		target.Grow(n)
-		target.SetLen(n)
-		toData, fromData := target.UnsafePointer(), source.UnsafePointer()
-		for i := range uintptr(n) {
-			if err := elem(unsafe.Add(toData, i*outSize), unsafe.Add(fromData, i*inSize)); err != nil {
+		target.Grow(source.Len)
+		target.SetLen(source.Len)
+		for i := range source.Len {
+			if err := elem(to.Slice().Elem(i, outSize), source.Elem(i, inSize)); err != nil {
 				return err
 			}
 		}
@@ -202,8 +199,8 @@ func convertList(in, out *typeinfo.Type, elem convertFunc) convertFunc {
 
 func convertMap(in, out *typeinfo.Type, elem convertFunc) convertFunc {
 	inGo, outGo := in.Go, out.Go
-	return func(to, from unsafe.Pointer) error {
-		source := reflect.NewAt(inGo, from).Elem()
+	return func(to, from typeinfo.Pointer) error {
+		source := from.Value(inGo)
 		if source.IsNil() {
 			return nil
 		}
@@ -214,12 +211,12 @@ func convertMap(in, out *typeinfo.Type, elem convertFunc) convertFunc {
 			held.SetIterValue(iter)
 			key.SetString(iter.Key().String())
 			made.SetZero()
-			if err := elem(made.Addr().UnsafePointer(), held.Addr().UnsafePointer()); err != nil {
+			if err := elem(typeinfo.AddressOf(made), typeinfo.AddressOf(held)); err != nil {
 				return err
 			}
 			target.SetMapIndex(key, made)
 		}
-		reflect.NewAt(outGo, to).Elem().Set(target)
+		to.Value(outGo).Set(target)
 		return nil
 	}
 }

@@ -22,7 +22,7 @@ func (s *Scheme) Default(obj meta.Typed) {
 		return
 	}
 	if t := typeinfo.Of(rv.Type()); t != nil && s.done {
-		s.defaulter.Visit(t, rv.UnsafePointer())
+		s.defaulter.Visit(t, typeinfo.PointerIn(rv))
 	}
 }
 

@@ -3,7 +3,6 @@ package scheme
 import (
 	"fmt"
 	"reflect"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -27,7 +26,7 @@ type Scheme struct {
 	priority    map[string][]string // by group, as stated by SetVersionPriority
 	groups      []string            // in order of registration
 
-	defaulting  map[reflect.Type][]func(unsafe.Pointer)
+	defaulting  map[reflect.Type][]func(typeinfo.Pointer)
 	conversions map[typePair]convertFunc
 	labels      map[meta.GroupVersionKind]FieldLabelFunc
 
@@ -52,7 +51,7 @@ func New() *Scheme {
 		hubs:        map[meta.GroupKind]reflect.Type{},
 		versions:    map[string][]string{},
 		priority:    map[string][]string{},
-		defaulting:  map[reflect.Type][]func(unsafe.Pointer){},
+		defaulting:  map[reflect.Type][]func(typeinfo.Pointer){},
 		conversions: map[typePair]convertFunc{},
 		labels:      map[meta.GroupVersionKind]FieldLabelFunc{},
 	}
@@ -201,7 +200,7 @@ func AddDefaulting[T any](s *Scheme, fn func(*T)) {
 		return
 	}
 	t := reflect.TypeFor[T]()
-	s.defaulting[t] = append(s.defaulting[t], func(p unsafe.Pointer) { fn((*T)(p)) })
+	s.defaulting[t] = append(s.defaulting[t], func(p typeinfo.Pointer) { fn(typeinfo.As[T](p)) })
 }
 
 // AddConversion registers the conversion of In to Out, kinds or structs below kinds (or any types of fields). It
@@ -216,7 +215,7 @@ func AddConversion[In, Out any](s *Scheme, fn func(*In, *Out) error) {
 		s.fail("two conversions from %s to %s", pair.in, pair.out)
 		return
 	}
-	s.conversions[pair] = func(to, from unsafe.Pointer) error { return fn((*In)(from), (*Out)(to)) }
+	s.conversions[pair] = func(to, from typeinfo.Pointer) error { return fn(typeinfo.As[In](from), typeinfo.As[Out](to)) }
 }
 
 // AddFieldLabels registers the field labels that selectors may use for a kind. Without it these are metadata.name and

@@ -3,7 +3,8 @@ package codec
 import (
 	"encoding/json"
 	"reflect"
-	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // Lists and maps. Lists and maps of strings, and maps of bytes, are Go's own; others go through reflection.
@@ -35,7 +36,7 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 		if d.next() == '"' {
 			out[n], err = d.str()
 		} else {
-			err = d.value(p.elem, unsafe.Pointer(&out[n]))
+			err = d.value(p.elem, typeinfo.PointerTo(&out[n]))
 		}
 		if err != nil {
 			return err
@@ -66,17 +67,11 @@ func (d *decoder) byteList(p *plan, list *[]byte) error {
 	return nil
 }
 
-// sliceHeader is how Go lays out a slice.
-type sliceHeader struct {
-	data     unsafe.Pointer
-	len, cap int
-}
-
-func (d *decoder) list(p *plan, at unsafe.Pointer) error {
+func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	head := (*sliceHeader)(at)
+	head := at.Slice()
 	n := 0
 	for ; ; n++ {
 		more, err := d.more(']', n == 0)
@@ -87,20 +82,20 @@ func (d *decoder) list(p *plan, at unsafe.Pointer) error {
 			break
 		}
 		cost := p.behind
-		if n >= head.cap {
+		if n >= head.Cap {
 			cost += p.size * uintptr(max(n, 1))
 		}
 		if err := d.spend(cost); err != nil {
 			return err
 		}
-		if n >= head.cap {
+		if n >= head.Cap {
 			p.list(at).Grow(1)
 		}
-		if n >= head.len {
-			head.len = n + 1
+		if n >= head.Len {
+			head.Len = n + 1
 		}
 		d.push(place{index: n})
-		if err := d.field(p.elem, p.pointers, unsafe.Add(head.data, uintptr(n)*p.size)); err != nil {
+		if err := d.field(p.elem, p.pointers, head.Elem(n, p.size)); err != nil {
 			return err
 		}
 		d.pop()
@@ -108,7 +103,7 @@ func (d *decoder) list(p *plan, at unsafe.Pointer) error {
 	if n == 0 {
 		p.list(at).Set(reflect.MakeSlice(p.goType, 0, 0))
 	}
-	head.len = n
+	head.Len = n
 	return nil
 }
 
@@ -175,7 +170,7 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 			}
 		} else { // rare: null, another form of bytes or an error
 			other := new(V)
-			err = d.value(p.elem, unsafe.Pointer(other))
+			err = d.value(p.elem, typeinfo.PointerTo(other))
 			v = *other
 		}
 		if err != nil {
@@ -187,18 +182,18 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 }
 
 // mapValue decodes a map of any other type, by reflection.
-func (d *decoder) mapValue(p *plan, at unsafe.Pointer) error {
+func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	m := reflect.NewAt(p.goType, at).Elem()
+	m := at.Value(p.goType)
 	if m.IsNil() {
 		m.Set(reflect.MakeMap(p.goType))
 	}
 	var (
 		seen  keys
 		k     string
-		key   = reflect.NewAt(p.goType.Key(), unsafe.Pointer(&k)).Elem()
+		key   = typeinfo.PointerTo(&k).Value(p.goType.Key())
 		value reflect.Value
 	)
 	for first := true; ; first = false {
@@ -221,7 +216,7 @@ func (d *decoder) mapValue(p *plan, at unsafe.Pointer) error {
 			value = reflect.New(p.goType.Elem()).Elem()
 		}
 		d.push(place{key: k, isKey: true})
-		if err := d.field(p.elem, p.pointers, value.Addr().UnsafePointer()); err != nil {
+		if err := d.field(p.elem, p.pointers, typeinfo.AddressOf(value)); err != nil {
 			return err
 		}
 		d.pop()

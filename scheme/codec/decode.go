@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -167,7 +166,7 @@ func (d *decoder) report(what, name string) error {
 }
 
 // document decodes the whole input into the value at at.
-func (d *decoder) document(p *plan, at unsafe.Pointer) error {
+func (d *decoder) document(p *plan, at typeinfo.Pointer) error {
 	if err := d.value(p, at); err != nil {
 		return d.addContext(err)
 	}
@@ -178,22 +177,22 @@ func (d *decoder) document(p *plan, at unsafe.Pointer) error {
 }
 
 // field decodes a value that may be behind a pointer, which null clears.
-func (d *decoder) field(p *plan, pointer bool, at unsafe.Pointer) error {
+func (d *decoder) field(p *plan, pointer bool, at typeinfo.Pointer) error {
 	if !pointer {
 		return d.value(p, at)
 	}
-	slot := (*unsafe.Pointer)(at)
+	slot := at.Slot()
 	if d.next() == 'n' {
-		*slot = nil
+		*slot = typeinfo.Pointer{}
 		return d.literal("null")
 	}
-	if *slot == nil {
-		*slot = p.newElem()
+	if slot.IsNil() {
+		*slot = p.typ.New()
 	}
 	return d.value(p, *slot)
 }
 
-func (d *decoder) value(p *plan, at unsafe.Pointer) error {
+func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 	c := d.next()
 	if p.kind == typeinfo.Custom {
 		return d.custom(p, at)
@@ -211,9 +210,9 @@ func (d *decoder) value(p *plan, at unsafe.Pointer) error {
 		}
 		switch p.kind {
 		case typeinfo.Any:
-			*(*any)(at) = nil
+			*typeinfo.As[any](at) = nil
 		case typeinfo.List, typeinfo.Map, typeinfo.Bytes:
-			reflect.NewAt(p.goType, at).Elem().SetZero()
+			at.Value(p.goType).SetZero()
 		}
 		return nil
 	case 't', 'f':
@@ -225,7 +224,7 @@ func (d *decoder) value(p *plan, at unsafe.Pointer) error {
 	}
 }
 
-func (d *decoder) custom(p *plan, at unsafe.Pointer) error {
+func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 	start := d.pos
 	if err := d.skip(); err != nil {
 		return err
@@ -233,19 +232,19 @@ func (d *decoder) custom(p *plan, at unsafe.Pointer) error {
 	if p.unmarshal == nil {
 		return d.save(&typeError{value: "value", want: p.goType})
 	}
-	err := p.custom(at).UnmarshalJSON(d.data[start:d.pos:d.pos])
+	err := typeinfo.Aim(p.unmarshal, at).UnmarshalJSON(d.data[start:d.pos:d.pos])
 	if err != nil && !d.careful {
 		return errAgain
 	}
 	return err
 }
 
-func (d *decoder) boolValue(p *plan, at unsafe.Pointer, v bool) error {
+func (d *decoder) boolValue(p *plan, at typeinfo.Pointer, v bool) error {
 	switch p.kind {
 	case typeinfo.Bool:
-		*(*bool)(at) = v
+		*typeinfo.As[bool](at) = v
 	case typeinfo.Any:
-		*(*any)(at) = v
+		*typeinfo.As[any](at) = v
 	default:
 		return d.mistyped("bool", p.goType)
 	}
@@ -255,11 +254,11 @@ func (d *decoder) boolValue(p *plan, at unsafe.Pointer, v bool) error {
 	return d.literal("false")
 }
 
-func (d *decoder) stringValue(p *plan, at unsafe.Pointer) error {
+func (d *decoder) stringValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.String:
 		s, err := d.str()
-		*(*string)(at) = s
+		*typeinfo.As[string](at) = s
 		return err
 	case typeinfo.Bytes:
 		b, err := d.base64()
@@ -267,12 +266,12 @@ func (d *decoder) stringValue(p *plan, at unsafe.Pointer) error {
 			return err
 		}
 		if b != nil {
-			*(*[]byte)(at) = b
+			*typeinfo.As[[]byte](at) = b
 		}
 		return nil
 	case typeinfo.Any:
 		s, err := d.str()
-		*(*any)(at) = s
+		*typeinfo.As[any](at) = s
 		return err
 	}
 	return d.mistyped("string", p.goType)
@@ -296,7 +295,7 @@ func (d *decoder) base64() ([]byte, error) {
 	return out[:n], nil
 }
 
-func (d *decoder) numberValue(p *plan, at unsafe.Pointer) error {
+func (d *decoder) numberValue(p *plan, at typeinfo.Pointer) error {
 	start, integer, err := d.number()
 	if err != nil {
 		return err
@@ -306,19 +305,19 @@ func (d *decoder) numberValue(p *plan, at unsafe.Pointer) error {
 	switch p.kind {
 	case typeinfo.Int32:
 		if integer {
-			*(*int32)(at), ok = atoi32(text)
+			*typeinfo.As[int32](at), ok = atoi32(text)
 		}
 	case typeinfo.Int64:
 		if integer {
-			*(*int64)(at), ok = atoi(text)
+			*typeinfo.As[int64](at), ok = atoi(text)
 		}
 	case typeinfo.Float64:
 		var err error
-		*(*float64)(at), err = strconv.ParseFloat(string(text), 64)
+		*typeinfo.As[float64](at), err = strconv.ParseFloat(string(text), 64)
 		ok = err == nil
 	case typeinfo.Any:
 		v, err := d.plainNumber(text, integer)
-		*(*any)(at) = v
+		*typeinfo.As[any](at) = v
 		return err
 	default:
 		return d.save(&typeError{value: "number", want: p.goType})
@@ -329,38 +328,38 @@ func (d *decoder) numberValue(p *plan, at unsafe.Pointer) error {
 	return nil
 }
 
-func (d *decoder) arrayValue(p *plan, at unsafe.Pointer) error {
+func (d *decoder) arrayValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.List:
 		if p.strings {
-			return d.stringList(p, (*[]string)(at))
+			return d.stringList(p, typeinfo.As[[]string](at))
 		}
 		return d.list(p, at)
 	case typeinfo.Any:
 		v, err := d.plainArray()
-		*(*any)(at) = v
+		*typeinfo.As[any](at) = v
 		return err
 	case typeinfo.Bytes:
-		return d.byteList(p, (*[]byte)(at))
+		return d.byteList(p, typeinfo.As[[]byte](at))
 	}
 	return d.mistyped("array", p.goType)
 }
 
-func (d *decoder) objectValue(p *plan, at unsafe.Pointer) error {
+func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.Struct:
 		return d.structValue(p, at)
 	case typeinfo.Map:
 		switch {
 		case p.strings:
-			return plainMap(d, p, (*map[string]string)(at))
+			return plainMap(d, p, typeinfo.As[map[string]string](at))
 		case p.byteValues:
-			return plainMap(d, p, (*map[string][]byte)(at))
+			return plainMap(d, p, typeinfo.As[map[string][]byte](at))
 		}
 		return d.mapValue(p, at)
 	case typeinfo.Any:
 		v, err := d.plainObject()
-		*(*any)(at) = v
+		*typeinfo.As[any](at) = v
 		return err
 	}
 	return d.mistyped("object", p.goType)
@@ -370,7 +369,7 @@ func (d *decoder) objectValue(p *plan, at unsafe.Pointer) error {
 // the order of declaration, with gaps.
 const lookahead = 5
 
-func (d *decoder) structValue(p *plan, at unsafe.Pointer) error {
+func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 	if err := d.open(); err != nil {
 		return err
 	}
@@ -410,7 +409,7 @@ func (d *decoder) structValue(p *plan, at unsafe.Pointer) error {
 			}
 		}
 		d.push(place{in: p, field: f})
-		if err := d.field(f.plan, f.pointer, unsafe.Add(at, f.offset)); err != nil {
+		if err := d.field(f.plan, f.pointer, at.Add(f.offset)); err != nil {
 			return err
 		}
 		d.pop()

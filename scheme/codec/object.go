@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // decode finds the kind of an object and decodes it.
@@ -113,9 +113,7 @@ func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequ
 }
 
 // pointer returns the address of the struct that obj points to.
-func pointer(obj meta.Typed) unsafe.Pointer {
-	return (*[2]unsafe.Pointer)(unsafe.Pointer(&obj))[1]
-}
+func pointer(obj meta.Typed) typeinfo.Pointer { return typeinfo.PointerIn(reflect.ValueOf(obj)) }
 
 // interpret finds kind and apiVersion. encoding/json does it, because it matches names in any case, as kube-apiserver
 // does at this place, and words the errors.

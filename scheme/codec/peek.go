@@ -2,7 +2,8 @@ package codec
 
 import (
 	"errors"
-	"unsafe"
+
+	"github.com/coracle-project/coracle/scheme/alias"
 )
 
 // Peek is what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as protobuf. Strings refer to
@@ -120,10 +121,7 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 		out.Fields = append(out.Fields, "")
 	}
 	// Not newScanner: its text would be a copy.
-	l := peeker{scanner: scanner{data: data}, out: out}
-	if len(data) > 0 {
-		l.text = unsafe.String(unsafe.SliceData(data), len(data))
-	}
+	l := peeker{scanner: scanner{data: data, text: alias.String(data)}, out: out}
 	if l.next() != '{' {
 		return errNoObject
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"sync"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -26,10 +25,9 @@ type plan struct {
 	size       uintptr // of an element of a List, as the list holds it
 	// behind is what an element of a List, or an entry of a Map, takes beyond size, in bytes.
 	behind uintptr
-	// unmarshal is the type word for a Custom type: a json.Unmarshaler whose pointer is exchanged, see custom.
+	// unmarshal and slice are samples for typeinfo.Aim: of a Custom type, nil if it is no json.Unmarshaler, and of a List.
 	unmarshal json.Unmarshaler
-	// slice is a pointer to a List likewise, see list.
-	slice any
+	slice     any
 }
 
 // fieldPlan is a field of a struct as JSON sees it.
@@ -133,32 +131,7 @@ func errorName(t reflect.Type, f *typeinfo.Field) string {
 	return name + f.Name
 }
 
-// custom returns the json.Unmarshaler at at. An interface value is a type word and a pointer; exchanging the pointer
-// saves reflection a lookup of the pointer type for each value.
-func (p *plan) custom(at unsafe.Pointer) json.Unmarshaler {
-	u := p.unmarshal
-	(*[2]unsafe.Pointer)(unsafe.Pointer(&u))[1] = at
-	return u
-}
-
-// list returns the List at at. It is what reflect.NewAt returns, by the same means as custom.
-func (p *plan) list(at unsafe.Pointer) reflect.Value {
-	s := p.slice
-	(*[2]unsafe.Pointer)(unsafe.Pointer(&s))[1] = at
-	return reflect.ValueOf(s).Elem()
-}
-
-// newElem allocates a value of the plan's type.
-func (p *plan) newElem() unsafe.Pointer {
-	switch p.kind {
-	case typeinfo.String:
-		return unsafe.Pointer(new(string))
-	case typeinfo.Bool:
-		return unsafe.Pointer(new(bool))
-	case typeinfo.Int32:
-		return unsafe.Pointer(new(int32))
-	case typeinfo.Int64:
-		return unsafe.Pointer(new(int64))
-	}
-	return reflect.New(p.goType).UnsafePointer()
+// list returns the List at at, as at.Value would, but more quickly.
+func (p *plan) list(at typeinfo.Pointer) reflect.Value {
+	return reflect.ValueOf(typeinfo.Aim(p.slice, at)).Elem()
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -27,9 +27,9 @@ type protoReader struct {
 }
 
 // message decodes data into the value of m's type at at.
-func (r *protoReader) message(m *message, data []byte, at unsafe.Pointer) error {
+func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) error {
 	if m.custom != nil {
-		return m.own(at).ParseProto(data)
+		return typeinfo.Aim(m.custom, at).ParseProto(data)
 	}
 	if r.depth++; r.depth > maxDepth {
 		return errDepth
@@ -52,7 +52,7 @@ func (r *protoReader) message(m *message, data []byte, at unsafe.Pointer) error 
 			data = data[n:]
 			continue
 		}
-		n, err := r.field(f, typ, data, unsafe.Add(at, f.offset))
+		n, err := r.field(f, typ, data, at.Add(f.offset))
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (r *protoReader) message(m *message, data []byte, at unsafe.Pointer) error 
 }
 
 // field decodes a field behind its tag and returns its length.
-func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at unsafe.Pointer) (int, error) {
+func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	switch {
 	case f.isMap:
 		if typ != protowire.BytesType {
@@ -76,20 +76,16 @@ func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at u
 	case f.list:
 		return r.element(f, typ, data, at)
 	case f.pointer:
-		slot := (*unsafe.Pointer)(at)
+		slot := at.Slot()
 		if f.always && typ == protowire.BytesType && len(data) > 0 && data[0] == 0 {
 			return 1, nil
 		}
-		if *slot == nil {
-			*slot = newOf(f.kind, f.goType)
+		if slot.IsNil() {
+			*slot = f.typ.New()
 		}
 		at = *slot
 	}
 	return r.value(f, typ, data, at)
-}
-
-func newOf(kind typeinfo.Kind, t reflect.Type) unsafe.Pointer {
-	return (&plan{kind: kind, goType: t}).newElem()
 }
 
 func (f *protoField) wrongType(typ protowire.Type) error {
@@ -97,7 +93,7 @@ func (f *protoField) wrongType(typ protowire.Type) error {
 }
 
 // element appends one element to a list, or several if scalars are packed.
-func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at unsafe.Pointer) (int, error) {
+func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	if typ == protowire.BytesType && f.wire() != protowire.BytesType {
 		packed, n := protowire.ConsumeBytes(data)
 		if n < 0 {
@@ -124,30 +120,30 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 }
 
 // grow appends a zero element to the list at at and returns its address, or that of what it points to.
-func (r *protoReader) grow(f *protoField, at unsafe.Pointer) (unsafe.Pointer, error) {
-	list := (*sliceHeader)(at)
+func (r *protoReader) grow(f *protoField, at typeinfo.Pointer) (typeinfo.Pointer, error) {
+	list := at.Slice()
 	cost := f.behind
-	if list.len == list.cap {
-		cost += f.size * uintptr(max(list.len, 1))
+	if list.Len == list.Cap {
+		cost += f.size * uintptr(max(list.Len, 1))
 	}
 	if err := r.spend(cost); err != nil {
-		return nil, err
+		return typeinfo.Pointer{}, err
 	}
-	if list.len == list.cap {
-		reflect.NewAt(f.named, at).Elem().Grow(1)
+	if list.Len == list.Cap {
+		at.Value(f.named).Grow(1)
 	}
-	list.len++
-	elem := unsafe.Add(list.data, uintptr(list.len-1)*f.size)
-	if !f.pointer {
-		return elem, nil
+	list.Len++
+	elem := list.Elem(list.Len-1, f.size)
+	if f.pointer {
+		slot := elem.Slot()
+		*slot = f.typ.New()
+		elem = *slot
 	}
-	to := newOf(f.kind, f.goType)
-	*(*unsafe.Pointer)(elem) = to
-	return to, nil
+	return elem, nil
 }
 
 // value decodes one value and returns its length.
-func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at unsafe.Pointer) (int, error) {
+func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	if typ != f.wire() {
 		return 0, f.wrongType(typ)
 	}
@@ -159,11 +155,11 @@ func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at u
 		}
 		switch f.kind {
 		case typeinfo.Bool:
-			*(*bool)(at) = v != 0
+			*typeinfo.As[bool](at) = v != 0
 		case typeinfo.Int32:
-			*(*int32)(at) = int32(v)
+			*typeinfo.As[int32](at) = int32(v)
 		default:
-			*(*int64)(at) = int64(v)
+			*typeinfo.As[int64](at) = int64(v)
 		}
 		return n, nil
 	case protowire.Fixed64Type:
@@ -171,7 +167,7 @@ func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at u
 		if n < 0 {
 			return 0, wireError(n)
 		}
-		*(*float64)(at) = math.Float64frombits(v)
+		*typeinfo.As[float64](at) = math.Float64frombits(v)
 		return n, nil
 	}
 	v, n := protowire.ConsumeBytes(data)
@@ -180,12 +176,12 @@ func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at u
 	}
 	switch f.kind {
 	case typeinfo.String:
-		*(*string)(at) = r.string(v)
+		*typeinfo.As[string](at) = r.string(v)
 	case typeinfo.Bytes:
-		*(*[]byte)(at) = append([]byte{}, v...)
+		*typeinfo.As[[]byte](at) = append([]byte{}, v...)
 	default:
-		if f.nilable && (*sliceHeader)(at).data == nil {
-			reflect.NewAt(f.goType, at).Elem().Set(reflect.MakeSlice(f.goType, 0, 0))
+		if f.nilable && at.Slice().Data.IsNil() {
+			at.Value(f.typ.Go).Set(reflect.MakeSlice(f.typ.Go, 0, 0))
 		}
 		return n, r.message(f.msg, v, at)
 	}
@@ -193,34 +189,34 @@ func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at u
 }
 
 func (r *protoReader) string(b []byte) string {
-	if r.shared && len(b) > 0 {
-		return unsafe.String(unsafe.SliceData(b), len(b))
+	if r.shared {
+		return alias.String(b)
 	}
 	return string(b)
 }
 
 // entry decodes a map entry. A missing key or value is the zero one.
-func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error {
+func (r *protoReader) entry(f *protoField, data []byte, at typeinfo.Pointer) error {
 	if f.kind == typeinfo.String && !f.pointer {
-		return r.stringEntry(data, (*map[string]string)(at))
+		return r.stringEntry(data, typeinfo.As[map[string]string](at))
 	}
 	if err := r.spend(f.behind); err != nil {
 		return err
 	}
-	m := reflect.NewAt(f.named, at).Elem()
+	m := at.Value(f.named)
 	if m.IsNil() {
 		m.Set(reflect.MakeMap(f.named))
 	}
 	var k string
 	value := reflect.New(f.named.Elem()).Elem()
-	to := value.Addr().UnsafePointer()
+	to := typeinfo.AddressOf(value)
 	if f.pointer {
-		slot := (*unsafe.Pointer)(to)
-		*slot = newOf(f.kind, f.goType)
+		slot := to.Slot()
+		*slot = f.typ.New()
 		to = *slot
 	}
 	if f.kind == typeinfo.Bytes || f.nilable { // not nil, even if there is no value
-		reflect.NewAt(f.goType, to).Elem().Set(reflect.MakeSlice(f.goType, 0, 0))
+		to.Value(f.typ.Go).Set(reflect.MakeSlice(f.typ.Go, 0, 0))
 	}
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)
@@ -247,7 +243,7 @@ func (r *protoReader) entry(f *protoField, data []byte, at unsafe.Pointer) error
 		}
 		data = data[n:]
 	}
-	m.SetMapIndex(reflect.NewAt(f.named.Key(), unsafe.Pointer(&k)).Elem(), value)
+	m.SetMapIndex(typeinfo.PointerTo(&k).Value(f.named.Key()), value)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -12,33 +11,33 @@ import (
 )
 
 // append appends the message of the value at at.
-func (m *message) append(dst []byte, at unsafe.Pointer) []byte {
+func (m *message) append(dst []byte, at typeinfo.Pointer) []byte {
 	if m.custom != nil {
-		return m.own(at).AppendProto(dst)
+		return typeinfo.Aim(m.custom, at).AppendProto(dst)
 	}
 	for i := range m.fields {
-		dst = m.fields[i].append(dst, unsafe.Add(at, m.fields[i].offset))
+		dst = m.fields[i].append(dst, at.Add(m.fields[i].offset))
 	}
 	return dst
 }
 
 // append appends a field with its tag, or nothing.
-func (f *protoField) append(dst []byte, at unsafe.Pointer) []byte {
+func (f *protoField) append(dst []byte, at typeinfo.Pointer) []byte {
 	switch {
 	case f.list:
 		return f.appendList(dst, at)
 	case f.isMap:
 		return f.appendMap(dst, at)
 	case f.pointer:
-		at = *(*unsafe.Pointer)(at)
-		if at == nil && f.always {
+		at = *at.Slot()
+		if at.IsNil() && f.always {
 			return append(append(dst, f.tag...), 0)
 		}
-		if at == nil {
+		if at.IsNil() {
 			return dst
 		}
 	case f.nilable, f.kind == typeinfo.Bytes:
-		if (*sliceHeader)(at).data == nil {
+		if at.Slice().Data.IsNil() {
 			return dst
 		}
 	}
@@ -46,31 +45,31 @@ func (f *protoField) append(dst []byte, at unsafe.Pointer) []byte {
 }
 
 // appendValue appends one value, whose tag has been written.
-func (f *protoField) appendValue(dst []byte, at unsafe.Pointer) []byte {
+func (f *protoField) appendValue(dst []byte, at typeinfo.Pointer) []byte {
 	switch f.kind {
 	case typeinfo.String:
-		return protowire.AppendString(dst, *(*string)(at))
+		return protowire.AppendString(dst, *typeinfo.As[string](at))
 	case typeinfo.Bytes:
-		return protowire.AppendBytes(dst, *(*[]byte)(at))
+		return protowire.AppendBytes(dst, *typeinfo.As[[]byte](at))
 	case typeinfo.Bool:
-		return append(dst, *(*byte)(at))
+		return append(dst, *typeinfo.As[byte](at))
 	case typeinfo.Int32:
-		return protowire.AppendVarint(dst, uint64(*(*int32)(at)))
+		return protowire.AppendVarint(dst, uint64(*typeinfo.As[int32](at)))
 	case typeinfo.Int64:
-		return protowire.AppendVarint(dst, uint64(*(*int64)(at)))
+		return protowire.AppendVarint(dst, uint64(*typeinfo.As[int64](at)))
 	case typeinfo.Float64:
-		return protowire.AppendFixed64(dst, math.Float64bits(*(*float64)(at)))
+		return protowire.AppendFixed64(dst, math.Float64bits(*typeinfo.As[float64](at)))
 	}
 	dst, begin := beginLength(dst)
 	return endLength(f.msg.append(dst, at), begin)
 }
 
-func (f *protoField) appendList(dst []byte, at unsafe.Pointer) []byte {
-	list := (*sliceHeader)(at)
-	for i := range list.len {
-		elem := unsafe.Add(list.data, uintptr(i)*f.size)
+func (f *protoField) appendList(dst []byte, at typeinfo.Pointer) []byte {
+	list := at.Slice()
+	for i := range list.Len {
+		elem := list.Elem(i, f.size)
 		if f.pointer {
-			if elem = *(*unsafe.Pointer)(elem); elem == nil {
+			if elem = *elem.Slot(); elem.IsNil() {
 				continue
 			}
 		}
@@ -86,9 +85,9 @@ const (
 	entryValue = 2 << 3
 )
 
-func (f *protoField) appendMap(dst []byte, at unsafe.Pointer) []byte {
+func (f *protoField) appendMap(dst []byte, at typeinfo.Pointer) []byte {
 	if f.kind == typeinfo.String && !f.pointer {
-		m := *(*map[string]string)(at)
+		m := *typeinfo.As[map[string]string](at)
 		if len(m) == 0 {
 			return dst
 		}
@@ -101,7 +100,7 @@ func (f *protoField) appendMap(dst []byte, at unsafe.Pointer) []byte {
 		}
 		return dst
 	}
-	m := reflect.NewAt(f.named, at).Elem()
+	m := at.Value(f.named)
 	if m.Len() == 0 {
 		return dst
 	}
@@ -112,14 +111,14 @@ func (f *protoField) appendMap(dst []byte, at unsafe.Pointer) []byte {
 	slices.Sort(keys)
 	var (
 		k     string
-		key   = reflect.NewAt(f.named.Key(), unsafe.Pointer(&k)).Elem()
+		key   = typeinfo.PointerTo(&k).Value(f.named.Key())
 		value = reflect.New(f.named.Elem()).Elem()
 	)
 	for _, k = range keys {
 		value.Set(m.MapIndex(key))
-		v := value.Addr().UnsafePointer()
+		v := typeinfo.AddressOf(value)
 		if f.pointer {
-			v = *(*unsafe.Pointer)(v)
+			v = *v.Slot()
 		}
 		dst = f.appendEntry(dst, k, v)
 	}
@@ -135,10 +134,10 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-func (f *protoField) appendEntry(dst []byte, k string, v unsafe.Pointer) []byte {
+func (f *protoField) appendEntry(dst []byte, k string, v typeinfo.Pointer) []byte {
 	dst, begin := beginLength(append(dst, f.tag...))
 	dst = protowire.AppendString(append(dst, entryKey), k)
-	if v != nil && (f.kind != typeinfo.Bytes || (*sliceHeader)(v).data != nil) {
+	if !v.IsNil() && (f.kind != typeinfo.Bytes || !v.Slice().Data.IsNil()) {
 		dst = f.appendValue(append(dst, entryValue|byte(f.wire())), v)
 	}
 	return endLength(dst, begin)

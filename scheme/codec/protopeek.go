@@ -2,16 +2,15 @@ package codec
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
-	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -87,13 +86,10 @@ func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 
 // sharedText returns b as a string that refers to it. Invalid UTF-8 is replaced, as it is in JSON.
 func sharedText(b []byte) string {
-	if len(b) == 0 {
-		return ""
-	}
 	if !utf8.Valid(b) {
 		return string([]rune(string(b)))
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b))
+	return alias.String(b)
 }
 
 // protoLook is one look.
@@ -107,7 +103,7 @@ type protoLook struct {
 // peekPart is a value that holds those fields of a message that had to be decoded.
 type peekPart struct {
 	of *peekMessage
-	at unsafe.Pointer
+	at typeinfo.Pointer
 }
 
 // enter notes what an empty value of m's type would say, if it was not there before: what has been found already is
@@ -144,7 +140,7 @@ func (l *protoLook) message(m *peekMessage, data []byte) error {
 // field reads a field behind its tag and returns its length.
 func (l *protoLook) field(m *peekMessage, f *peekField, typ protowire.Type, data []byte) (n int, err error) {
 	if f.decoded {
-		if n, err = l.reader.field(f.protoField, typ, data, unsafe.Add(l.part(m), f.offset)); err != nil || f.slot == slotNone {
+		if n, err = l.reader.field(f.protoField, typ, data, l.part(m).Add(f.offset)); err != nil || f.slot == slotNone {
 			return n, err
 		}
 	}
@@ -167,13 +163,13 @@ func (l *protoLook) field(m *peekMessage, f *peekField, typ protowire.Type, data
 }
 
 // part returns the value that holds what is decoded of m.
-func (l *protoLook) part(m *peekMessage) unsafe.Pointer {
+func (l *protoLook) part(m *peekMessage) typeinfo.Pointer {
 	for _, p := range l.parts {
 		if p.of == m {
 			return p.at
 		}
 	}
-	at := reflect.New(m.goType).UnsafePointer()
+	at := m.typ.New()
 	l.parts = append(l.parts, peekPart{m, at})
 	return at
 }
@@ -244,7 +240,7 @@ func (l *protoLook) finish() error {
 		l.out.Labels = sortLabels(l.out.Labels)
 	}
 	for _, p := range l.parts {
-		data, err := AppendJSON(nil, reflect.NewAt(p.of.goType, p.at).Interface())
+		data, err := AppendJSON(nil, p.at.Value(p.of.typ.Go).Addr().Interface())
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 // peekMessage is a message that a ProtoPeeker walks.
 type peekMessage struct {
-	goType  reflect.Type
+	typ     *typeinfo.Type
 	fields  []*peekField // those not skipped
 	numbers []*peekField // by number, as far as numbers are small
 	// empty is what JSON says of a value of which nothing is in the message, where that is not "": a false boolean is
@@ -103,7 +103,7 @@ func (m *peekMessage) field(number protowire.Number) *peekField {
 
 // makePeekMessage compiles the paths below a struct.
 func makePeekMessage(t *typeinfo.Type, paths *pathNode) *peekMessage {
-	m := &peekMessage{goType: t.Go}
+	m := &peekMessage{typ: t}
 	inlined := map[*typeinfo.Field]*pathNode{}
 	for i := range paths.children {
 		child := &paths.children[i]

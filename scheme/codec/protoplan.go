@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -29,9 +28,9 @@ type protoField struct {
 	number  protowire.Number
 	tag     []byte // of one value
 	offset  uintptr
-	kind    typeinfo.Kind // of the value, or of the elements of a list or the values of a map
-	goType  reflect.Type  // of that value
-	pointer bool          // the field, the element or the value is a pointer
+	kind    typeinfo.Kind  // of the value, or of the elements of a list or the values of a map
+	typ     *typeinfo.Type // of that value
+	pointer bool           // the field, the element or the value is a pointer
 	list    bool
 	isMap   bool
 	named   reflect.Type // the Go type of the list or map
@@ -76,7 +75,7 @@ func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
 	}
 	if isWrapped(t) {
 		m.fields = []protoField{{
-			name: "Items", number: 1, tag: []byte{1<<3 | 2}, kind: typeinfo.String, goType: t.Elem.Go,
+			name: "Items", number: 1, tag: []byte{1<<3 | 2}, kind: typeinfo.String, typ: t.Elem,
 			list: true, named: t.Go, size: t.Go.Elem().Size(),
 		}}
 		m.numbers = []*protoField{nil, &m.fields[0]}
@@ -122,7 +121,7 @@ func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField
 		pf.isMap, pf.pointer, pf.behind = true, t.ElemPointer, behind(t)
 		t = t.Elem
 	}
-	pf.kind, pf.goType = t.Kind, t.Go
+	pf.kind, pf.typ = t.Kind, t
 	wire := protowire.BytesType
 	switch {
 	case t.Proto != nil, isWrapped(t), t.Kind == typeinfo.Struct, t.Kind == typeinfo.Custom && len(t.Members) > 0:
@@ -156,13 +155,6 @@ func (m *message) field(number protowire.Number) *protoField {
 	return nil
 }
 
-// own returns the ProtoMessage at at; see plan.custom.
-func (m *message) own(at unsafe.Pointer) typeinfo.ProtoMessage {
-	c := m.custom
-	(*[2]unsafe.Pointer)(unsafe.Pointer(&c))[1] = at
-	return c
-}
-
 func appendListMeta(dst []byte, lm *meta.ListMeta) []byte {
-	return messageFor(typeinfo.For[meta.ListMeta]()).append(dst, unsafe.Pointer(lm))
+	return messageFor(typeinfo.For[meta.ListMeta]()).append(dst, typeinfo.PointerTo(lm))
 }

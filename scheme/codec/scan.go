@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -37,7 +37,7 @@ func newScanner(data []byte, shared bool, m *meter.Meter) scanner {
 	switch {
 	case len(data) == 0:
 	case shared:
-		s.text = unsafe.String(unsafe.SliceData(data), len(data))
+		s.text = alias.String(data)
 	default:
 		s.text = string(data)
 	}

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // DecodeTree decodes JSON into plain values: map[string]any, []any, string, bool, int64 (float64 for what has a
@@ -37,7 +37,7 @@ func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []str
 }
 
 // decodeInto decodes quickly and, if that stops, carefully.
-func decodeInto(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]string, error) {
+func decodeInto(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
 	d := decoder{scanner: newScanner(data, req.Shared, req.Meter), strict: req.Strict}
 	switch err := d.document(p, at); {
 	case err == nil:
@@ -56,9 +56,9 @@ func decodeInto(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]s
 func final(err error, m *meter.Meter) bool { return err == errMemory || m.Err() != nil }
 
 // decodeCarefully decodes well-formed JSON.
-func decodeCarefully(data []byte, p *plan, at unsafe.Pointer, req DecodeRequest) ([]string, error) {
+func decodeCarefully(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
 	// What the quick way has left behind would look like an earlier value of the same field.
-	reflect.NewAt(p.goType, at).Elem().SetZero()
+	at.Value(p.goType).SetZero()
 	d := decoder{scanner: newScanner(data, req.Shared, req.Meter), strict: req.Strict, careful: true}
 	if err := d.document(p, at); err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -140,10 +139,10 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 
 // declares reports whether a field of t or of anything below it has a check that is wanted.
 func declares(t *Type, wanted func(Check) bool) bool {
-	found := NewVisitor(func(t *Type) func(unsafe.Pointer) {
+	found := NewVisitor(func(t *Type) func(Pointer) {
 		for _, f := range t.Members {
 			if slices.ContainsFunc(f.Checks, wanted) {
-				return func(unsafe.Pointer) {}
+				return func(Pointer) {}
 			}
 		}
 		return nil

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"sync"
 	"time"
-	"unsafe"
 )
 
 // Deep copies. The memory of a value is copied as it is, by the runtime; then a program of the type visits the places
@@ -26,7 +25,7 @@ type program struct {
 // array, if its first word is zero.
 type sharing struct {
 	offset uintptr
-	deepen func(unsafe.Pointer)
+	deepen func(Pointer)
 }
 
 var copiers sync.Map // reflect.Type to *program
@@ -45,20 +44,18 @@ func Copy[T any](v T) T {
 	t := reflect.TypeFor[T]()
 	switch t.Kind() {
 	case reflect.Pointer:
-		p := *(*unsafe.Pointer)(unsafe.Pointer(&v))
-		if p == nil {
-			return v
+		if at := PointerTo(&v).Slot(); !at.IsNil() {
+			*at = copierOf(t.Elem()).clone(*at)
 		}
-		c := copierOf(t.Elem()).clone(p)
-		return *(*T)(unsafe.Pointer(&c))
+		return v
 	case reflect.Interface:
 		if held := reflect.ValueOf(any(v)); held.IsValid() {
 			return CopyValue(held).Interface().(T)
 		}
 		return v
 	}
-	c := v
-	copierOf(t).run(unsafe.Pointer(&c))
+	c := v // so that v itself stays on the stack
+	copierOf(t).run(PointerTo(&c))
 	return c
 }
 
@@ -75,29 +72,29 @@ func CopyValue(v reflect.Value) reflect.Value {
 			return v
 		}
 		t := v.Type().Elem()
-		return reflect.NewAt(t, copierOf(t).clone(v.UnsafePointer()))
+		return copierOf(t).clone(AddressOf(v.Elem())).Value(t).Addr()
 	}
-	c := reflect.New(v.Type())
-	c.Elem().Set(v)
-	copierOf(v.Type()).run(c.UnsafePointer())
-	return c.Elem()
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	copierOf(v.Type()).run(AddressOf(c))
+	return c
 }
 
 // clone returns a new deep copy of the value at p.
-func (p *program) clone(from unsafe.Pointer) unsafe.Pointer {
-	c := reflect.New(p.goType)
-	c.Elem().Set(reflect.NewAt(p.goType, from).Elem())
-	to := c.UnsafePointer()
+func (p *program) clone(from Pointer) Pointer {
+	c := reflect.New(p.goType).Elem()
+	c.Set(from.Value(p.goType))
+	to := AddressOf(c)
 	p.run(to)
 	return to
 }
 
 // run deepens the plain copy at to.
-func (p *program) run(to unsafe.Pointer) {
+func (p *program) run(to Pointer) {
 	p.fill.Do(func() { p.places = places(nil, p.goType, 0) })
 	for i := range p.places {
-		place := unsafe.Add(to, p.places[i].offset)
-		if *(*unsafe.Pointer)(place) != nil {
+		place := to.Add(p.places[i].offset)
+		if !place.Slot().IsNil() {
 			p.places[i].deepen(place)
 		}
 	}
@@ -149,12 +146,13 @@ func places(list []sharing, t reflect.Type, offset uintptr) []sharing {
 	return list
 }
 
-func copyPointer[T any](p unsafe.Pointer) {
-	v := **(**T)(p)
-	*(**T)(p) = &v
+func copyPointer[T any](p Pointer) {
+	at := As[*T](p)
+	v := **at
+	*at = &v
 }
 
-func pointerCopier(t reflect.Type) func(unsafe.Pointer) {
+func pointerCopier(t reflect.Type) func(Pointer) {
 	switch t.Elem().Kind() {
 	case reflect.Bool:
 		return copyPointer[bool]
@@ -168,27 +166,20 @@ func pointerCopier(t reflect.Type) func(unsafe.Pointer) {
 		return copyPointer[string]
 	}
 	elem := copierOf(t.Elem())
-	return func(p unsafe.Pointer) {
-		at := (*unsafe.Pointer)(p)
+	return func(p Pointer) {
+		at := p.Slot()
 		*at = elem.clone(*at)
 	}
 }
 
-func copySlice[T any](p unsafe.Pointer) {
-	s := (*[]T)(p)
+func copySlice[T any](p Pointer) {
+	s := As[[]T](p)
 	c := make([]T, len(*s))
 	copy(c, *s)
 	*s = c
 }
 
-// sliceHeader is how the runtime lays out a slice.
-type sliceHeader struct {
-	data unsafe.Pointer
-	len  int
-	cap  int
-}
-
-func sliceCopier(t reflect.Type) func(unsafe.Pointer) {
+func sliceCopier(t reflect.Type) func(Pointer) {
 	switch t.Elem().Kind() {
 	case reflect.Uint8:
 		return copySlice[byte]
@@ -196,25 +187,25 @@ func sliceCopier(t reflect.Type) func(unsafe.Pointer) {
 		return copySlice[string]
 	}
 	elem, size, isFlat := copierOf(t.Elem()), t.Elem().Size(), flat(t.Elem())
-	return func(p unsafe.Pointer) {
-		to := reflect.NewAt(t, p).Elem()
+	return func(p Pointer) {
+		to := p.Value(t)
 		n := to.Len()
 		if n == 0 {
 			to.SetCap(0) // an append to the copy must not write into the original's array
 			return
 		}
 		// Growing an empty slice in place spares the header that reflect.MakeSlice allocates.
-		from := *(*sliceHeader)(p)
-		*(*sliceHeader)(p) = sliceHeader{}
+		s := p.Slice()
+		from := *s
+		*s = Slice{}
 		to.Grow(n)
 		to.SetLen(n)
-		reflect.Copy(to, reflect.NewAt(t, unsafe.Pointer(&from)).Elem())
+		reflect.Copy(to, PointerTo(&from).Value(t))
 		if isFlat {
 			return
 		}
-		data := (*sliceHeader)(p).data
 		for i := range n {
-			elem.run(unsafe.Add(data, uintptr(i)*size))
+			elem.run(s.Elem(i, size))
 		}
 	}
 }
@@ -222,7 +213,7 @@ func sliceCopier(t reflect.Type) func(unsafe.Pointer) {
 // entry is room for one key and value of a map while it is copied.
 type entry struct{ key, value reflect.Value }
 
-func mapCopier(t reflect.Type) func(unsafe.Pointer) {
+func mapCopier(t reflect.Type) func(Pointer) {
 	if t.Key() == reflect.TypeFor[string]() {
 		switch t.Elem() {
 		case reflect.TypeFor[string]():
@@ -230,8 +221,8 @@ func mapCopier(t reflect.Type) func(unsafe.Pointer) {
 		case reflect.TypeFor[[]byte]():
 			return copyBytesMap
 		case reflect.TypeFor[any]():
-			return func(p unsafe.Pointer) {
-				m := (*map[string]any)(p)
+			return func(p Pointer) {
+				m := As[map[string]any](p)
 				*m = copyJSONMap(*m)
 			}
 		}
@@ -240,14 +231,14 @@ func mapCopier(t reflect.Type) func(unsafe.Pointer) {
 	room := sync.Pool{New: func() any {
 		return &entry{reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()}
 	}}
-	return func(p unsafe.Pointer) {
-		at := reflect.NewAt(t, p).Elem()
+	return func(p Pointer) {
+		at := p.Value(t)
 		to := reflect.MakeMapWithSize(t, at.Len())
 		e := room.Get().(*entry)
 		for iter := at.MapRange(); iter.Next(); {
 			e.key.SetIterKey(iter)
 			e.value.SetIterValue(iter)
-			elem.run(e.value.Addr().UnsafePointer())
+			elem.run(AddressOf(e.value))
 			to.SetMapIndex(e.key, e.value)
 		}
 		e.key.SetZero()
@@ -257,8 +248,8 @@ func mapCopier(t reflect.Type) func(unsafe.Pointer) {
 	}
 }
 
-func copyStringMap(p unsafe.Pointer) {
-	m := (*map[string]string)(p)
+func copyStringMap(p Pointer) {
+	m := As[map[string]string](p)
 	c := make(map[string]string, len(*m))
 	for k, v := range *m {
 		c[k] = v
@@ -266,8 +257,8 @@ func copyStringMap(p unsafe.Pointer) {
 	*m = c
 }
 
-func copyBytesMap(p unsafe.Pointer) {
-	m := (*map[string][]byte)(p)
+func copyBytesMap(p Pointer) {
+	m := As[map[string][]byte](p)
 	c := make(map[string][]byte, len(*m))
 	for k, v := range *m {
 		if v != nil {
@@ -278,15 +269,15 @@ func copyBytesMap(p unsafe.Pointer) {
 	*m = c
 }
 
-func interfaceCopier(t reflect.Type) func(unsafe.Pointer) {
+func interfaceCopier(t reflect.Type) func(Pointer) {
 	if t.NumMethod() == 0 {
-		return func(p unsafe.Pointer) {
-			v := (*any)(p)
+		return func(p Pointer) {
+			v := As[any](p)
 			*v = CopyJSON(*v)
 		}
 	}
-	return func(p unsafe.Pointer) {
-		at := reflect.NewAt(t, p).Elem()
+	return func(p Pointer) {
+		at := p.Value(t)
 		at.Set(CopyValue(at))
 	}
 }
@@ -324,7 +315,7 @@ func copyJSONMap(m map[string]any) map[string]any {
 }
 
 // Copier returns a function that makes the zero value at to a deep copy of the value of type t at from.
-func Copier(t reflect.Type) func(to, from unsafe.Pointer) {
+func Copier(t reflect.Type) func(to, from Pointer) {
 	switch t.Kind() {
 	case reflect.String:
 		return assign[string]
@@ -336,10 +327,10 @@ func Copier(t reflect.Type) func(to, from unsafe.Pointer) {
 		return assign[int64]
 	}
 	p := copierOf(t)
-	return func(to, from unsafe.Pointer) {
-		reflect.NewAt(t, to).Elem().Set(reflect.NewAt(t, from).Elem())
+	return func(to, from Pointer) {
+		to.Value(t).Set(from.Value(t))
 		p.run(to)
 	}
 }
 
-func assign[T any](to, from unsafe.Pointer) { *(*T)(to) = *(*T)(from) }
+func assign[T any](to, from Pointer) { *As[T](to) = *As[T](from) }

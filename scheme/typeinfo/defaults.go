@@ -1,9 +1,6 @@
 package typeinfo
 
-import (
-	"reflect"
-	"unsafe"
-)
+import "reflect"
 
 var defaulter = NewVisitor(DefaultAction)
 
@@ -17,13 +14,13 @@ func Default(v any) {
 		return
 	}
 	if t := Of(rv.Type()); t != nil {
-		defaulter.Visit(t, rv.UnsafePointer())
+		defaulter.Visit(t, PointerIn(rv))
 	}
 }
 
 // DefaultAction returns what sets the declared defaults of the fields that t itself declares, nil if there are none.
 // It is the action of a Visitor; package scheme joins it with registered functions.
-func DefaultAction(t *Type) func(unsafe.Pointer) {
+func DefaultAction(t *Type) func(Pointer) {
 	var set []part
 	for _, f := range t.Members {
 		if !f.HasDefault {
@@ -37,15 +34,15 @@ func DefaultAction(t *Type) func(unsafe.Pointer) {
 	if set == nil {
 		return nil
 	}
-	return func(p unsafe.Pointer) {
+	return func(p Pointer) {
 		for i := range set {
-			set[i].run(unsafe.Add(p, set[i].offset))
+			set[i].run(p.Add(set[i].offset))
 		}
 	}
 }
 
 // setDefault returns what sets one field, given its place, to value if it is empty.
-func setDefault(f *Field, value reflect.Value) func(unsafe.Pointer) {
+func setDefault(f *Field, value reflect.Value) func(Pointer) {
 	switch f.Type.Kind {
 	case String:
 		return setScalar(value.String(), f.Pointer)
@@ -65,25 +62,26 @@ func setDefault(f *Field, value reflect.Value) func(unsafe.Pointer) {
 		pointer.Elem().Set(value)
 		value = pointer
 	}
-	return func(p unsafe.Pointer) {
-		if at := reflect.NewAt(goType, p).Elem(); at.IsZero() {
+	return func(p Pointer) {
+		if at := p.Value(goType); at.IsZero() {
 			at.Set(CopyValue(value))
 		}
 	}
 }
 
-func setScalar[T comparable](value T, pointer bool) func(unsafe.Pointer) {
+//go:noinline
+func setScalar[T comparable](value T, pointer bool) func(Pointer) {
 	if pointer {
-		return func(p unsafe.Pointer) {
-			if at := (**T)(p); *at == nil {
+		return func(p Pointer) {
+			if at := As[*T](p); *at == nil {
 				v := value
 				*at = &v
 			}
 		}
 	}
-	return func(p unsafe.Pointer) {
+	return func(p Pointer) {
 		var zero T
-		if at := (*T)(p); *at == zero {
+		if at := As[T](p); *at == zero {
 			*at = value
 		}
 	}

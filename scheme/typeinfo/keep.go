@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // Keeper returns a function that sets the fields of one struct of type t, at some paths of JSON names such as
@@ -14,7 +13,7 @@ import (
 func Keeper(t *Type, paths []string) (func(to, from any), error) {
 	type place struct {
 		offset uintptr
-		keep   func(to, from unsafe.Pointer)
+		keep   func(to, from Pointer)
 	}
 	places := make([]place, len(paths))
 	for i, path := range paths {
@@ -25,10 +24,10 @@ func Keeper(t *Type, paths []string) (func(to, from any), error) {
 		places[i] = place{offset, copyField(f)}
 	}
 	return func(to, from any) {
-		p, q := reflect.ValueOf(to).UnsafePointer(), reflect.ValueOf(from).UnsafePointer()
+		p, q := PointerIn(reflect.ValueOf(to)), PointerIn(reflect.ValueOf(from))
 		for i := range places {
 			at := &places[i]
-			at.keep(unsafe.Add(p, at.offset), unsafe.Add(q, at.offset))
+			at.keep(p.Add(at.offset), q.Add(at.offset))
 		}
 	}, nil
 }
@@ -70,16 +69,16 @@ func locate(t *Type, path []string) (offset uintptr, f *Field, err error) {
 }
 
 // copyField returns what replaces the value of a field by a copy of another.
-func copyField(f *Field) func(to, from unsafe.Pointer) {
+func copyField(f *Field) func(to, from Pointer) {
 	if !f.Pointer {
 		return Copier(f.Type.Go)
 	}
 	clone := copierOf(f.Type.Go)
-	return func(to, from unsafe.Pointer) {
-		p := *(*unsafe.Pointer)(from)
-		if p != nil {
+	return func(to, from Pointer) {
+		p := *from.Slot()
+		if !p.IsNil() {
 			p = clone.clone(p)
 		}
-		*(*unsafe.Pointer)(to) = p
+		*to.Slot() = p
 	}
 }

@@ -32,7 +32,7 @@
 // Not here: the wire formats (scheme/codec), schemas of custom resources (scheme/schema), versions (scheme).
 //
 // Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and docs.go (OpenAPI
-// names and descriptions), then what is derived: copy.go, defaults.go, check.go.
+// names and descriptions), then what is derived: copy.go, defaults.go, check.go. What works on memory does so by pointer.go.
 package typeinfo
 
 import "reflect"
@@ -77,8 +77,8 @@ type Type struct {
 	Key         reflect.Type // of a Map, a string type; else nil
 
 	// Proto is not nil if the type reads and writes its own protobuf message, as most Custom types and the lists
-	// that are wrapped in a message do. The value is a pointer to a zero value; it only marks the capability:
-	// take reflect.NewAt(Go, p).Interface().(ProtoMessage) to use it. A Custom struct without it has Members.
+	// that are wrapped in a message do. The value is a pointer to a zero value; it only marks the capability, and is the
+	// sample for Aim. A Custom struct without it has Members.
 	Proto ProtoMessage
 
 	byName map[string]*Field

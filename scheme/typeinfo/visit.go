@@ -3,7 +3,6 @@ package typeinfo
 import (
 	"reflect"
 	"sync"
-	"unsafe"
 )
 
 // A Visitor runs an action on structs of chosen types wherever they stand below a value: in nested structs, behind
@@ -11,40 +10,40 @@ import (
 // costs a map lookup and is not walked. Parents are visited before what they hold, fields in their order, map
 // entries in none. Custom types are not entered. Safe for concurrent use.
 type Visitor struct {
-	action func(*Type) func(unsafe.Pointer)
+	action func(*Type) func(Pointer)
 	mu     sync.Mutex // held while plans are compiled
 	plans  sync.Map   // *Type to *visit, nil if nothing is to do
 }
 
 // NewVisitor returns a visitor. It asks action once about each struct type that it meets: nil means that structs of
 // this type are of no interest, otherwise the function is called with a pointer to each one.
-func NewVisitor(action func(*Type) func(unsafe.Pointer)) *Visitor {
+func NewVisitor(action func(*Type) func(Pointer)) *Visitor {
 	return &Visitor{action: action}
 }
 
 // visit is the plan for one type.
 type visit struct {
-	own   func(unsafe.Pointer) // may be nil
+	own   func(Pointer) // may be nil
 	parts []part
 }
 
 // part is a place within a value that may hold something to visit.
 type part struct {
 	offset uintptr
-	run    func(unsafe.Pointer)
+	run    func(Pointer)
 }
 
-func (v *visit) run(p unsafe.Pointer) {
+func (v *visit) run(p Pointer) {
 	if v.own != nil {
 		v.own(p)
 	}
 	for i := range v.parts {
-		v.parts[i].run(unsafe.Add(p, v.parts[i].offset))
+		v.parts[i].run(p.Add(v.parts[i].offset))
 	}
 }
 
 // Visit visits the value of type t at p.
-func (v *Visitor) Visit(t *Type, p unsafe.Pointer) {
+func (v *Visitor) Visit(t *Type, p Pointer) {
 	if plan := v.plan(t); plan != nil {
 		plan.run(p)
 	}
@@ -124,31 +123,34 @@ func (c visitCompiler) reaches(t *Type, seen map[*Type]bool) bool {
 }
 
 // through returns the function that visits a value at a place, or what the pointer at the place points to.
-func through(plan *visit, pointer bool) func(unsafe.Pointer) {
+//
+//go:noinline
+func through(plan *visit, pointer bool) func(Pointer) {
 	if !pointer {
 		return plan.run
 	}
-	return func(p unsafe.Pointer) {
-		if to := *(*unsafe.Pointer)(p); to != nil {
+	return func(p Pointer) {
+		if to := *p.Slot(); !to.IsNil() {
 			plan.run(to)
 		}
 	}
 }
 
-func eachElement(run func(unsafe.Pointer), size uintptr) func(unsafe.Pointer) {
-	return func(p unsafe.Pointer) {
-		s := (*sliceHeader)(p)
-		for i := range s.len {
-			run(unsafe.Add(s.data, uintptr(i)*size))
+//go:noinline
+func eachElement(run func(Pointer), size uintptr) func(Pointer) {
+	return func(p Pointer) {
+		s := p.Slice()
+		for i := range s.Len {
+			run(s.Elem(i, size))
 		}
 	}
 }
 
 // eachEntry visits the values of a map. Values that are no pointers are taken out and put back, because an action
 // may change them.
-func eachEntry(t reflect.Type, run func(unsafe.Pointer), pointer bool) func(unsafe.Pointer) {
-	return func(p unsafe.Pointer) {
-		m := reflect.NewAt(t, p).Elem()
+func eachEntry(t reflect.Type, run func(Pointer), pointer bool) func(Pointer) {
+	return func(p Pointer) {
+		m := p.Value(t)
 		if m.Len() == 0 {
 			return
 		}
@@ -156,7 +158,7 @@ func eachEntry(t reflect.Type, run func(unsafe.Pointer), pointer bool) func(unsa
 		for iter := m.MapRange(); iter.Next(); {
 			e.key.SetIterKey(iter)
 			e.value.SetIterValue(iter)
-			run(e.value.Addr().UnsafePointer())
+			run(AddressOf(e.value))
 			if !pointer {
 				m.SetMapIndex(e.key, e.value)
 			}

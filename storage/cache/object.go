@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/coracle-project/coracle/storage"
 )
@@ -100,17 +99,15 @@ func (o *Object) insert(before, after []byte, rev storage.Revision) {
 
 // move makes strings that lie in the bytes from lie in o.data, at the same text.
 func move(pairs Pairs, from []byte, o *Object) {
-	base := uintptr(unsafe.Pointer(unsafe.SliceData(from)))
 	moved := func(s string) string {
-		// A string elsewhere gives an offset beyond from: a smaller address wraps around.
-		off := uintptr(unsafe.Pointer(unsafe.StringData(s))) - base
-		if len(s) == 0 || off >= uintptr(len(from)) {
+		off, ok := offsetIn(from, s)
+		if !ok {
 			return s
 		}
-		if off >= uintptr(o.splice) {
-			off += uintptr(o.inserted)
+		if off >= int(o.splice) {
+			off += int(o.inserted)
 		}
-		return unsafe.String(&o.data[off], len(s))
+		return aliasOf(o.data[off : off+len(s)])
 	}
 	for i := range pairs {
 		pairs[i].Key, pairs[i].Value = moved(pairs[i].Key), moved(pairs[i].Value)
