@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -19,8 +16,7 @@ import (
 // Unstructured is an object of a kind that has no Go type, such as a custom resource: typed metadata beside a tree of
 // plain JSON values. It is not safe for concurrent change.
 //
-// Values in the tree are map[string]any, []any, string, bool, int64, float64 (numbers with a fraction or exponent, or
-// beyond int64) and nil. A tree that is decoded or copied is owned by its object.
+// Values in the tree are those of package jsontext. A tree that is decoded or copied is owned by its object.
 type Unstructured struct {
 	meta.TypeMeta
 	meta.ObjectMeta
@@ -110,9 +106,9 @@ func (u *Unstructured) MarshalJSON() ([]byte, error) {
 	if head, err := json.Marshal(&u.ObjectMeta); err != nil {
 		return nil, err
 	} else if none, _ := json.Marshal(&zero); !bytes.Equal(head, none) {
-		fields["metadata"] = json.RawMessage(head)
+		fields["metadata"] = jsontext.RawOf(head)
 	}
-	return marshal(fields)
+	return jsontext.AppendTree(nil, fields, jsontext.Plain)
 }
 
 // UnmarshalJSON replaces u. Fields of the metadata that Kubernetes does not know are dropped; names are matched
@@ -152,7 +148,7 @@ func (l *UnstructuredList) MarshalJSON() ([]byte, error) {
 	}
 	fields := map[string]any{"items": items, "metadata": &l.ListMeta}
 	setTypeMeta(fields, l.TypeMeta)
-	return marshal(fields)
+	return jsontext.AppendTree(nil, fields, jsontext.Plain)
 }
 
 // UnmarshalJSON replaces l.
@@ -179,17 +175,6 @@ func (l *UnstructuredList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// marshal writes JSON as the API does: without escaping HTML, and without a final newline.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 func setTypeMeta(fields map[string]any, tm meta.TypeMeta) {
 	for name, value := range map[string]string{"apiVersion": tm.APIVersion, "kind": tm.Kind} {
 		delete(fields, name)
@@ -199,53 +184,17 @@ func setTypeMeta(fields map[string]any, tm meta.TypeMeta) {
 	}
 }
 
-// decodeObject decodes a JSON object into a tree with integers as int64.
+// decodeObject decodes a JSON object.
 func decodeObject(data []byte) (map[string]any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
+	v, err := jsontext.Decode(data, nil)
+	if err != nil {
 		return nil, err
 	}
-	if tree == nil {
+	tree, ok := v.(map[string]any)
+	if !ok {
 		return nil, ErrNotObject
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("more than one JSON value")
-	}
-	if _, err := settleNumbers(tree); err != nil {
-		return nil, err
-	}
 	return tree, nil
-}
-
-// settleNumbers replaces each json.Number in v, in place, by an int64, or a float64 where it is no integer or too large.
-// What is out of all range is refused, in the words of encoding/json.
-func settleNumbers(v any) (_ any, err error) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, held := range v {
-			if v[k], err = settleNumbers(held); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i := range v {
-			if v[i], err = settleNumbers(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n, nil
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return nil, &json.UnmarshalTypeError{Value: "number " + v.String(), Type: reflect.TypeFor[float64]()}
-		}
-		return f, nil
-	}
-	return v, nil
 }
 
 // takeTypeMeta moves apiVersion and kind out of a tree.
@@ -275,7 +224,7 @@ func takeMetadata[T any](tree map[string]any, to *T) error {
 		return fmt.Errorf("metadata is no object but %T", head)
 	}
 	keepKnown(typeinfo.For[T](), head)
-	text, err := json.Marshal(head)
+	text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
 	if err != nil {
 		return err
 	}
@@ -310,4 +259,4 @@ func keepKnown(t *typeinfo.Type, v any) {
 }
 
 // FieldNames returns the names of the fields in the content, sorted.
-func (u *Unstructured) FieldNames() []string { return slices.Sorted(maps.Keys(u.Content)) }
+func (u *Unstructured) FieldNames() []string { return jsontext.Keys(u.Content) }

@@ -90,7 +90,7 @@ func (v *IntOrString) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		s, err := unquote(data)
 		if err == nil {
-			*v = FromString(s)
+			*v = FromString(strings.Clone(s))
 		}
 		return err
 	}

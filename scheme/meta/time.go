@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // Time is a moment in whole seconds, in UTC. JSON has it as RFC 3339, null if it is zero. Copying the struct copies it.
@@ -106,19 +108,10 @@ func inRange(t time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// unquote reads a JSON string.
+// unquote reads a JSON string. The result may be a part of data.
 func unquote(data []byte) (string, error) {
-	if n := len(data); n >= 2 && data[0] == '"' && data[n-1] == '"' {
-		plain := true
-		for _, c := range data[1 : n-1] {
-			if c < ' ' || c > '~' || c == '\\' || c == '"' {
-				plain = false
-				break
-			}
-		}
-		if plain {
-			return string(data[1 : n-1]), nil
-		}
+	if s, ok := jsontext.RawOf(data).Str(); ok {
+		return s, nil
 	}
 	var s string
 	err := json.Unmarshal(data, &s)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -350,7 +351,7 @@ func TestPatchOperation(t *testing.T) {
 		if want := []string{"dryRun", "fieldManager", "fieldValidation", "force"}; !slices.Equal(names, want) {
 			t.Errorf("%s: got parameters %v, want %v", tt.path, names, want)
 		}
-		if got := sortedKeys(op.RequestBody.Content); !slices.Equal(got, tt.want) || !op.RequestBody.Required {
+		if got := jsontext.Keys(op.RequestBody.Content); !slices.Equal(got, tt.want) || !op.RequestBody.Required {
 			t.Errorf("%s: got body %v, want %v", tt.path, got, tt.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -78,7 +79,7 @@ func (b *builder) writeV2Proto(info Info) []byte {
 		}
 	})
 	m.sub(10, func() { // parameters
-		for _, key := range sortedKeys(shared) {
+		for _, key := range jsontext.Keys(shared) {
 			m.named(1, key, func() { m.parameter(shared[key]) })
 		}
 	})
@@ -214,7 +215,7 @@ func (m *message) schema(s *schema.Schema) {
 	}
 	if len(s.Properties) > 0 {
 		m.sub(25, func() {
-			for _, name := range sortedKeys(s.Properties) {
+			for _, name := range jsontext.Keys(s.Properties) {
 				m.named(1, name, func() { m.schema(s.Properties[name]) })
 			}
 		})
@@ -296,7 +297,7 @@ func (m *message) extensions(s *schema.Schema, limits *schema.Limits) {
 	}
 	for _, e := range [][2]string{{"list-type", s.ListType}, {"map-type", s.MapType}, {"patch-merge-key", s.PatchMergeKey}, {"patch-strategy", s.PatchStrategy}} {
 		if e[1] != "" {
-			m.extension(field, "x-kubernetes-"+e[0], string(appendString(nil, e[1]))+"\n")
+			m.extension(field, "x-kubernetes-"+e[0], string(jsontext.AppendString(nil, e[1], jsontext.HTML))+"\n")
 		}
 	}
 	flag("preserve-unknown-fields", s.PreserveUnknown)
@@ -315,5 +316,5 @@ func (m *message) extension(field protowire.Number, name, yaml string) {
 // kindYAML writes a kind as YAML, with item before its first key.
 func kindYAML(group, kind, version, item string) string {
 	indent := strings.Repeat(" ", len(item))
-	return item + "group: " + string(appendString(nil, group)) + "\n" + indent + "kind: " + kind + "\n" + indent + "version: " + version + "\n"
+	return item + "group: " + string(jsontext.AppendString(nil, group, jsontext.HTML)) + "\n" + indent + "kind: " + kind + "\n" + indent + "version: " + version + "\n"
 }

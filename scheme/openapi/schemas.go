@@ -3,6 +3,7 @@ package openapi
 import (
 	"reflect"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -115,7 +116,7 @@ func (w *writer) properties(properties map[string]*schema.Schema, v3 bool) {
 		return
 	}
 	w.open("properties", '{')
-	for _, name := range sortedKeys(properties) {
+	for _, name := range jsontext.Keys(properties) {
 		w.member(name)
 		w.property(properties[name], v3)
 		w.close('}')

@@ -1,6 +1,9 @@
 package openapi
 
-import "github.com/coracle-project/coracle/scheme/schema"
+import (
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
 
 // writeV2 writes what was collected as Swagger 2.0, which has no defaults, no alternatives of types and no null.
 func (b *builder) writeV2(info Info) []byte {
@@ -17,7 +20,7 @@ func (b *builder) writeV2(info Info) []byte {
 	items := b.finish()
 	shared := sharedParameters(items)
 	w.open("parameters", '{')
-	for _, key := range sortedKeys(shared) {
+	for _, key := range jsontext.Keys(shared) {
 		w.parameterV2(key, shared[key])
 	}
 	w.close('}')

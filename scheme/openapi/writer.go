@@ -1,9 +1,9 @@
 package openapi
 
 import (
-	"encoding/json"
-	"slices"
 	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // writer writes JSON. It puts commas between what is written into one object or array. Keys are "" in arrays.
@@ -17,14 +17,14 @@ func (w *writer) key(key string) {
 		w.b = append(w.b, ',')
 	}
 	if key != "" {
-		w.b = append(appendString(w.b, key), ':')
+		w.b = append(jsontext.AppendString(w.b, key, jsontext.HTML), ':')
 	}
 }
 
 // member starts an object under a key that may be any, also empty.
 func (w *writer) member(key string) {
 	w.key("")
-	w.b = append(appendString(w.b, key), ':', '{')
+	w.b = append(jsontext.AppendString(w.b, key, jsontext.HTML), ':', '{')
 }
 
 func (w *writer) open(key string, bracket byte) {
@@ -37,7 +37,7 @@ func (w *writer) close(bracket byte) { w.b = append(w.b, bracket) }
 // str writes a string, also an empty one.
 func (w *writer) str(key, value string) {
 	w.key(key)
-	w.b = appendString(w.b, value)
+	w.b = jsontext.AppendString(w.b, value, jsontext.HTML)
 }
 
 // text writes a string unless it is empty.
@@ -58,12 +58,13 @@ func (w *writer) tree(key string, value any) {
 	w.b = appendTree(w.b, value)
 }
 
-func appendTree(dst []byte, value any) []byte {
-	text, err := json.Marshal(value)
-	if err != nil { // cannot be: trees are made of JSON
+// appendTree appends a tree. A value that is none, which defaults and examples never are, becomes null.
+func appendTree(dst []byte, tree any) []byte {
+	out, err := jsontext.AppendTree(dst, tree, jsontext.HTML)
+	if err != nil {
 		return append(dst, "null"...)
 	}
-	return append(dst, text...)
+	return out
 }
 
 // flag writes true, and nothing for false.
@@ -95,29 +96,4 @@ func (w *writer) trees(key string, values []any) {
 		w.tree("", v)
 	}
 	w.close(']')
-}
-
-func appendString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' || c == '<' || c == '>' || c == '&' {
-			quoted, err := json.Marshal(s)
-			if err != nil { // cannot be: strings always encode
-				return append(dst, `""`...)
-			}
-			return append(dst, quoted...)
-		}
-	}
-	dst = append(dst, '"')
-	dst = append(dst, s...)
-	return append(dst, '"')
-}
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

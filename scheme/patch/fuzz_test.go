@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // plainMerge is RFC 7386 on decoded values, with Kubernetes' one deviation: a list that replaces an object keeps the
@@ -102,7 +104,7 @@ func deep(inputs ...[]byte) bool {
 	for _, b := range inputs {
 		n += strings.Count(string(b), "[") + strings.Count(string(b), "{")
 	}
-	return n > maxDepth/4
+	return n > jsontext.MaxDepth/4
 }
 
 func FuzzStrategic(f *testing.F) {

@@ -1,12 +1,13 @@
 package patch
 
 import (
-	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -23,11 +24,10 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if n > maxOperations {
 		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, n)}
 	}
-	root := &node{raw: trim(doc)}
-	if !root.openAt(startDepth(len(doc)), m) {
+	e := editor{root: jsontext.RawOf(doc), m: m}
+	if !e.open(&e.root, startDepth(len(doc))) {
 		return nil, inapplicable("Invalid JSON Document")
 	}
-	e := editor{root: root, m: m}
 	for i := range ops {
 		err := e.apply(&ops[i])
 		if over := m.Err(); over != nil {
@@ -37,195 +37,91 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 			return nil, err
 		}
 	}
-	out := e.root.append(make([]byte, 0, len(doc)+len(patch)))
+	out := appendTree(make([]byte, 0, len(doc)+len(patch)), e.root)
 	return out, m.Step(len(out))
 }
 
-// operation is one step. A nil field is absent or null.
+// operation is one step.
 type operation struct {
-	op, path, from []byte
-	value          []byte // as written, null included; nil if absent
+	op         string
+	path, from pointer
+	value      any // raw, or nil for null and if there is none
+}
+
+// pointer is a JSON pointer; set is false if it is absent or null.
+type pointer struct {
+	text string
+	set  bool
 }
 
 // operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp. It
 // returns how many there are, and no more than maxOperations of them.
 func operations(patch []byte) (ops []operation, n int, err error) {
-	refuse := func(value []byte, into string) error {
+	refuse := func(value raw, into string) error {
 		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
 	}
 	syntax, number := check(patch)
 	if syntax != nil {
 		return nil, 0, malformed("error decoding patch: " + syntax.Error())
 	}
-	patch = trim(patch)
-	if isNull(patch) {
+	all := jsontext.RawOf(patch)
+	if all.IsNull() {
 		return nil, 0, nil
 	}
-	items, ok := elements(patch, 0, nil)
+	items, ok := all.Elements(0, nil)
 	if !ok {
-		return nil, 0, refuse(patch, "value of type []handlers.jsonPatchOp")
+		return nil, 0, refuse(all, "value of type []handlers.jsonPatchOp")
 	}
 	ops = make([]operation, min(len(items), maxOperations))
 	var beyond operation
 	var space [inline]member
 	for i, item := range items {
-		if isNull(item) {
+		if item.IsNull() {
 			continue
 		}
 		op := &beyond
 		if i < len(ops) {
 			op = &ops[i]
 		}
-		ms, ok := fields(item, 1, space[:0])
+		ms, ok := item.Members(0, space[:0])
 		if !ok {
 			return nil, 0, refuse(item, "value of type handlers.jsonPatchOp")
 		}
 		for _, m := range ms {
-			var target *[]byte
-			switch string(m.key) {
-			case "op":
-				target = &op.op
-			case "path":
-				target = &op.path
-			case "from":
-				target = &op.from
-			case "value":
-				op.value = m.value
-				if number != nil && m.traits&huge != 0 {
-					if _, err := check(m.value); err != nil {
-						return nil, 0, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
-					}
+			if m.Key == "value" {
+				op.value = m.Value.Lazy()
+				if number == nil {
+					continue
 				}
-				continue
-			default:
-				continue
-			}
-			switch {
-			case m.value[0] == '"':
-				*target = unquote(m.value)
-			case isNull(m.value):
-				*target = nil
-			default:
-				return nil, 0, refuse(m.value, "struct field jsonPatchOp."+string(m.key)+" of type string")
+				if _, err := check([]byte(m.Value)); err != nil {
+					return nil, 0, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
+				}
+			} else if !op.set(m) {
+				return nil, 0, refuse(m.Value, "struct field jsonPatchOp."+m.Key+" of type string")
 			}
 		}
 	}
 	return ops, len(items), nil
 }
 
-// node is a value of the document. It stays raw until an operation looks into it; then it is a map or a list whose
-// elements are nodes. A nil *node is a null.
-type node struct {
-	raw  []byte // compact or not; nil once opened
-	keys map[string]*node
-	list []*node
-	kind byte // 0 raw, '{' or '['
-}
-
-// open turns a raw object or array into its members and reports whether the node is one. It must have been scanned.
-// Nothing is opened any more once the Meter has ended.
-func (n *node) open(m *meter.Meter) bool { return n.openAt(0, m) }
-
-// openAt is open for an input that may nest less the greater depth is.
-func (n *node) openAt(depth int, m *meter.Meter) bool {
-	if n.kind != 0 {
-		return true
-	}
-	if len(n.raw) == 0 || m.Step(len(n.raw)) != nil {
-		return false
-	}
-	switch n.raw[0] {
-	case '{':
-		var space [inline]member
-		ms, ok := fields(n.raw, depth, space[:0])
-		if !ok {
-			return false
-		}
-		n.keys = make(map[string]*node, len(ms))
-		for _, m := range ms {
-			n.keys[string(m.key)] = newNode(m.value)
-		}
-	case '[':
-		es, ok := elements(n.raw, depth, nil)
-		if !ok {
-			return false
-		}
-		n.list = make([]*node, len(es))
-		for i, e := range es {
-			n.list[i] = newNode(e)
-		}
-	default:
-		return false
-	}
-	n.kind, n.raw = n.raw[0], nil
-	return true
-}
-
-func newNode(raw []byte) *node {
-	if raw == nil || isNull(raw) {
-		return nil
-	}
-	return &node{raw: raw}
-}
-
-// append writes the node: keys sorted where it was opened, else as it was.
-func (n *node) append(dst []byte) []byte {
+// set reads one of the members that are strings. It reports false of one that is none.
+func (op *operation) set(m member) bool {
+	var to pointer
 	switch {
-	case n == nil:
-		return append(dst, "null"...)
-	case n.kind == '{':
-		keys := make([]string, 0, len(n.keys))
-		for k := range n.keys {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		dst = append(dst, '{')
-		for i, k := range keys {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(appendQuoted(dst, []byte(k)), ':')
-			dst = n.keys[k].append(dst)
-		}
-		return append(dst, '}')
-	case n.kind == '[':
-		dst = append(dst, '[')
-		for i, e := range n.list {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = e.append(dst)
-		}
-		return append(dst, ']')
-	}
-	return appendValue(dst, n.raw, spaced|escaped)
-}
-
-// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text. It opens what
-// it compares.
-func (n *node) equal(o *node, m *meter.Meter) bool {
-	if n == nil || o == nil {
-		return n == o
-	}
-	if m.Step(1) != nil {
+	case m.Key != "op" && m.Key != "path" && m.Key != "from":
+		return true
+	case m.Value[0] == '"':
+		to.text, to.set = m.Value.Str()
+	case !m.Value.IsNull():
 		return false
 	}
-	if !n.open(m) {
-		return o.kind == 0 && bytes.Equal(n.raw, o.raw)
-	}
-	if !o.open(m) || n.kind != o.kind {
-		return false
-	}
-	if n.kind == '[' {
-		return slices.EqualFunc(n.list, o.list, func(a, b *node) bool { return a.equal(b, m) })
-	}
-	if len(n.keys) != len(o.keys) {
-		return false
-	}
-	for k, v := range n.keys {
-		if other, ok := o.keys[k]; !ok || !v.equal(other, m) {
-			return false
-		}
+	switch m.Key {
+	case "op":
+		op.op = to.text
+	case "path":
+		op.path = to
+	case "from":
+		op.from = to
 	}
 	return true
 }
@@ -245,186 +141,241 @@ func index(key string, size int) (int, error) {
 	return i, nil
 }
 
-// get returns what an opened node holds at key. A missing key of an object reads as null.
-func (n *node) get(key string) (*node, error) {
-	if n.kind == '{' {
-		return n.keys[key], nil
-	}
-	i, err := index(key, len(n.list))
-	if err != nil {
-		return nil, err
-	}
-	return n.list[i], nil
-}
-
-func (n *node) set(key string, v *node) error {
-	if n.kind == '{' {
-		n.keys[key] = v
-		return nil
-	}
-	i, err := index(key, len(n.list))
-	if err != nil {
-		return err
-	}
-	n.list[i] = v
-	return nil
-}
-
-func (n *node) add(key string, v *node) error {
-	if n.kind == '{' {
-		n.keys[key] = v
-		return nil
-	}
-	if key == "-" {
-		n.list = append(n.list, v)
-		return nil
-	}
-	i, err := index(key, len(n.list)+1)
-	if err != nil {
-		return err
-	}
-	n.list = slices.Insert(n.list, i, v)
-	return nil
-}
-
-func (n *node) remove(key string) error {
-	if n.kind == '{' {
-		if _, ok := n.keys[key]; !ok {
-			return inapplicable("Unable to remove nonexistent key: " + key)
-		}
-		delete(n.keys, key)
-		return nil
-	}
-	i, err := index(key, len(n.list))
-	if err != nil {
-		return err
-	}
-	n.list = slices.Delete(n.list, i, i+1)
-	return nil
-}
-
-// editor applies operations to a document.
+// editor applies operations to a document, a lazy tree: objects and lists are looked into when an operation asks for what
+// they hold, all other values stay raw, and are compared as text.
 type editor struct {
-	root    *node
+	root    any
 	copied  int // bytes that copies have added
 	shifted int // elements of lists that operations have looked into
 	m       *meter.Meter
 }
 
+// open looks into an object or list, if nothing has before, and reports whether *v is one. depth counts for its nesting.
+// Nothing is opened any more once the Meter has ended.
+func (e *editor) open(v *any, depth int) bool {
+	r, lazy := (*v).(raw)
+	if !lazy {
+		return *v != nil
+	}
+	if r == "" || r[0] != '{' && r[0] != '[' || e.m.Step(len(r)) != nil {
+		return false
+	}
+	opened, ok := r.Look(depth)
+	if ok {
+		*v = opened
+	}
+	return ok
+}
+
+// place is where an operation reads or changes something: a key in an object or list of the document, and where that
+// object or list is held, as a list that grows or shrinks has to be put back there.
+type place struct {
+	in  any
+	key string
+	// in is what holder has at holderKey, or the root.
+	holder    any
+	holderKey string
+}
+
+// get returns what is at a place. A missing key of an object reads as null.
+func (p *place) get() (any, error) {
+	if o, ok := p.in.(object); ok {
+		return o[p.key], nil
+	}
+	l := p.in.(list)
+	i, err := index(p.key, len(l))
+	if err != nil {
+		return nil, err
+	}
+	return l[i], nil
+}
+
+// set stores what is to be at a place.
+func (p *place) set(v any) error {
+	if o, ok := p.in.(object); ok {
+		o[p.key] = v
+		return nil
+	}
+	l := p.in.(list)
+	i, err := index(p.key, len(l))
+	if err == nil {
+		l[i] = v
+	}
+	return err
+}
+
+// add is set that moves the elements of a list aside.
+func (e *editor) add(p *place, v any) error {
+	l, ok := p.in.(list)
+	if !ok {
+		return p.set(v)
+	}
+	i := len(l)
+	if p.key != "-" {
+		var err error
+		if i, err = index(p.key, len(l)+1); err != nil {
+			return err
+		}
+	}
+	return e.hold(p, slices.Insert(l, i, v))
+}
+
+func (e *editor) remove(p *place) error {
+	if o, ok := p.in.(object); ok {
+		if _, ok := o[p.key]; !ok {
+			return inapplicable("Unable to remove nonexistent key: " + p.key)
+		}
+		delete(o, p.key)
+		return nil
+	}
+	l := p.in.(list)
+	i, err := index(p.key, len(l))
+	if err != nil {
+		return err
+	}
+	return e.hold(p, slices.Delete(l, i, i+1))
+}
+
+// hold puts a list that has changed back where it is held.
+func (e *editor) hold(p *place, l list) error {
+	if p.holder == nil {
+		e.root = l
+		return nil
+	}
+	return (&place{in: p.holder, key: p.holderKey}).set(l)
+}
+
+// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text.
+func (e *editor) equal(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if e.m.Step(1) != nil || e.open(&a, 0) != e.open(&b, 0) {
+		return false
+	}
+	switch a := a.(type) {
+	case object:
+		b, ok := b.(object)
+		return ok && maps.EqualFunc(a, b, e.equal)
+	case list:
+		b, ok := b.(list)
+		return ok && slices.EqualFunc(a, b, e.equal)
+	}
+	return a == b
+}
+
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find returns the container that a pointer leads to, and the last key. What stands before the first slash of a
-// pointer is ignored.
-func (e *editor) find(what string, pointer []byte) (*node, string, error) {
-	at := e.root
-	_, rest, ok := strings.Cut(string(pointer), "/")
+// find returns the place that a pointer leads to. What stands before the first slash of a pointer is ignored.
+func (e *editor) find(what, path string) (at place, err error) {
+	at.in = e.root
+	_, rest, ok := strings.Cut(path, "/")
 	for ok {
-		var part string
-		part, rest, ok = strings.Cut(rest, "/")
-		if strings.IndexByte(part, '~') >= 0 {
-			part = pointerEscapes.Replace(part)
+		at.key, rest, ok = strings.Cut(rest, "/")
+		if strings.IndexByte(at.key, '~') >= 0 {
+			at.key = pointerEscapes.Replace(at.key)
 		}
 		if !ok {
-			if err := e.m.Step(1 + len(at.list)/shiftsPerStep); err != nil {
-				return nil, "", err
+			l, _ := at.in.(list)
+			if err := e.m.Step(1 + len(l)/shiftsPerStep); err != nil {
+				return at, err
 			}
-			if e.shifted += len(at.list); e.shifted > maxShifts {
-				return nil, "", inapplicable("the operations change lists that are too long")
+			if e.shifted += len(l); e.shifted > maxShifts {
+				return at, inapplicable("the operations change lists that are too long")
 			}
-			return at, part, nil
+			return at, nil
 		}
-		child, err := at.get(part)
-		if err != nil || child == nil || !child.open(e.m) {
+		child, err := at.get()
+		if err != nil || !e.open(&child, 0) || at.set(child) != nil {
 			break
 		}
-		at = child
+		at = place{in: child, holder: at.in, holderKey: at.key}
 	}
-	return nil, "", inapplicable(fmt.Sprintf("%s operation does not apply: doc is missing path: %s", what, pointer))
+	return at, inapplicable(fmt.Sprintf("%s operation does not apply: doc is missing path: %s", what, path))
 }
 
 func (e *editor) apply(op *operation) error {
-	kind := string(op.op)
-	switch kind {
+	switch op.op {
 	case "add", "remove", "replace", "test":
 	case "move", "copy":
-		if op.from == nil {
-			return inapplicable(kind + " operation, missing from field")
+		if !op.from.set {
+			return inapplicable(op.op + " operation, missing from field")
 		}
 	default:
-		return inapplicable("Unexpected kind: " + kind)
+		return inapplicable("Unexpected kind: " + op.op)
 	}
-	if op.path == nil {
-		return inapplicable(kind + " operation missing path field")
+	if !op.path.set {
+		return inapplicable(op.op + " operation missing path field")
 	}
-	if len(op.path) == 0 && (kind == "replace" || kind == "test") {
-		return e.applyRoot(kind, newNode(op.value))
+	if op.path.text == "" && (op.op == "replace" || op.op == "test") {
+		return e.applyRoot(op)
 	}
-	if kind == "move" || kind == "copy" {
-		return e.transfer(kind, op)
+	if op.op == "move" || op.op == "copy" {
+		return e.transfer(op)
 	}
-	at, key, err := e.find(kind, op.path)
+	at, err := e.find(op.op, op.path.text)
 	if err != nil {
 		return err
 	}
-	switch kind {
+	switch op.op {
 	case "add":
-		return at.add(key, newNode(op.value))
+		return e.add(&at, op.value)
 	case "remove":
-		return at.remove(key)
+		return e.remove(&at)
 	case "replace":
-		return at.set(key, newNode(op.value))
+		return at.set(op.value)
 	}
-	found, err := at.get(key)
+	found, err := at.get()
 	if err != nil {
 		return err
 	}
-	if !found.equal(newNode(op.value), e.m) {
-		return inapplicable("testing value " + string(op.path) + " failed")
+	if !e.equal(found, op.value) {
+		return inapplicable("testing value " + op.path.text + " failed")
 	}
 	return nil
 }
 
 // applyRoot replaces or tests the whole document.
-func (e *editor) applyRoot(kind string, value *node) error {
+func (e *editor) applyRoot(op *operation) error {
 	switch {
-	case kind == "test" && !e.root.equal(value, e.m):
+	case op.op == "test" && !e.equal(e.root, op.value):
 		return inapplicable("testing value  failed")
-	case kind == "replace" && (value == nil || !value.open(e.m)):
+	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
-	case kind == "replace":
-		e.root = value
+	case op.op == "replace":
+		e.root = op.value
 	}
 	return nil
 }
 
-// transfer moves or copies. A copy is taken from the encoded form, so that the two never share a node.
-func (e *editor) transfer(kind string, op *operation) error {
-	from, key, err := e.find(kind, op.from)
+// transfer moves or copies. A copy is taken from the encoded form, so that the two never share an object or list.
+func (e *editor) transfer(op *operation) error {
+	from, err := e.find(op.op, op.from.text)
 	if err != nil {
 		return err
 	}
-	value, err := from.get(key)
+	value, err := from.get()
 	if err != nil {
 		return err
 	}
-	if kind == "move" {
-		if err := from.remove(key); err != nil {
+	if op.op == "move" {
+		if err := e.remove(&from); err != nil {
 			return err
 		}
 	}
-	to, toKey, err := e.find(kind, op.path)
+	to, err := e.find(op.op, op.path.text)
 	if err != nil {
 		return err
 	}
-	if kind == "copy" && value != nil {
-		raw := value.append(nil)
-		if err := e.m.Step(len(raw)); err != nil {
+	if op.op == "copy" && value != nil {
+		text := appendTree(nil, value)
+		if err := e.m.Step(len(text)); err != nil {
 			return err
 		}
-		if e.copied += len(raw); e.copied > maxCopyBytes {
+		if e.copied += len(text); e.copied > maxCopyBytes {
 			return inapplicable(fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", e.copied, maxCopyBytes))
 		}
-		value = &node{raw: raw}
+		value = jsontext.RawOf(text)
 	}
-	return to.add(toKey, value)
+	return e.add(&to, value)
 }

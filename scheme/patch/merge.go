@@ -1,8 +1,9 @@
 package patch
 
 import (
-	"bytes"
+	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -15,8 +16,8 @@ func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := checkMerge(patch); err != nil {
 		return nil, err
 	}
-	w := merger{out: make([]byte, 0, len(doc)+len(patch)), docStart: startDepth(len(doc)), m: m}
-	merged := w.merge(trim(doc), patch, 0)
+	w := merger{out: make([]byte, 0, len(doc)+len(patch)), m: m}
+	merged := w.merge(jsontext.RawOf(doc), jsontext.RawOf(patch), startDepth(len(doc)))
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
@@ -32,8 +33,8 @@ func checkMerge(patch []byte) error {
 	if syntax != nil {
 		return malformed("error decoding patch: " + syntax.Error())
 	}
-	switch patch = trim(patch); {
-	case isNull(patch):
+	switch patch := jsontext.RawOf(patch); {
+	case patch.IsNull():
 		return malformed("Invalid JSON Patch")
 	case patch[0] != '{':
 		return malformed("error decoding patch: " + notObject(patch))
@@ -44,12 +45,12 @@ func checkMerge(patch []byte) error {
 }
 
 // notObject is the message of encoding/json for a value that should have been an object.
-func notObject(value []byte) string {
+func notObject(value raw) string {
 	return "json: cannot unmarshal " + wordFor(value) + " into Go value of type map[string]interface {}"
 }
 
 // wordFor names the shape of a value as encoding/json's messages do.
-func wordFor(value []byte) string {
+func wordFor(value raw) string {
 	switch value[0] {
 	case '{':
 		return "object"
@@ -66,26 +67,26 @@ func wordFor(value []byte) string {
 
 // merger writes the merged document to out, in one pass and without a tree.
 type merger struct {
-	out      []byte
-	docStart int // depth of the document's outermost object; the patch has been checked, so it counts from 0
-	m        *meter.Meter
+	out []byte
+	m   *meter.Meter
 }
 
 // inline is how many members of an object are kept on the stack.
 const inline = 12
 
 // merge appends the merge of two objects. Both sides are sorted by key, so they are walked like sorted lists. It
-// reports false if one of them is not a well-formed object, or the Meter has ended.
-func (m *merger) merge(doc, patch []byte, depth int) bool {
+// reports false if one of them is not a well-formed object, or the Meter has ended. depth counts for the nesting of the
+// document; the patch has been checked.
+func (m *merger) merge(doc, patch raw, depth int) bool {
 	if m.m.Step(len(doc)+len(patch)) != nil {
 		return false
 	}
 	var docSpace, patchSpace [inline]member
-	old, ok := members(doc, m.docStart+depth, docSpace[:0])
+	old, ok := members(doc, depth, docSpace[:0])
 	if !ok {
 		return false
 	}
-	changes, ok := members(patch, depth, patchSpace[:0])
+	changes, ok := members(patch, 0, patchSpace[:0])
 	if !ok {
 		return false
 	}
@@ -95,15 +96,15 @@ func (m *merger) merge(doc, patch []byte, depth int) bool {
 		order := compare(old, changes)
 		switch {
 		case order < 0:
-			m.key(old[0].key, start)
-			m.out = appendValue(m.out, old[0].value, old[0].traits)
-		case isNull(changes[0].value):
+			m.key(old[0].Key, start)
+			m.out = jsontext.AppendRaw(m.out, old[0].Value, jsontext.HTML)
+		case changes[0].Value.IsNull():
 		case order > 0:
-			m.key(changes[0].key, start)
-			m.add(changes[0], depth+1)
+			m.key(changes[0].Key, start)
+			m.add(changes[0].Value)
 		default:
-			m.key(changes[0].key, start)
-			if !m.change(old[0], changes[0], depth+1) {
+			m.key(changes[0].Key, start)
+			if !m.change(old[0].Value, changes[0].Value) {
 				return false
 			}
 		}
@@ -126,62 +127,62 @@ func compare(a, b []member) int {
 	case len(a) == 0:
 		return 1
 	}
-	return bytes.Compare(a[0].key, b[0].key)
+	return strings.Compare(a[0].Key, b[0].Key)
 }
 
 // change appends what a value becomes that both sides have.
-func (m *merger) change(old, change member, depth int) bool {
-	if old.value[0] != '{' {
-		m.add(change, depth)
+func (m *merger) change(old, change raw) bool {
+	if old[0] != '{' {
+		m.add(change)
 		return true
 	}
-	if change.value[0] != '{' {
+	if change[0] != '{' {
 		// As in Kubernetes, nulls within a list survive where the list replaces an object.
-		m.out = appendValue(m.out, change.value, change.traits)
+		m.out = jsontext.AppendRaw(m.out, change, jsontext.HTML)
 		return true
 	}
-	return m.merge(old.value, change.value, depth)
+	return m.merge(old, change, 0)
 }
 
 // key appends a key, after a comma unless it is the first of the object that starts at start.
-func (m *merger) key(key []byte, start int) {
+func (m *merger) key(key string, start int) {
 	if len(m.out) > start {
 		m.out = append(m.out, ',')
 	}
-	m.out = append(appendQuoted(m.out, key), ':')
+	m.out = append(jsontext.AppendString(m.out, key, jsontext.HTML), ':')
 }
 
 // add appends a value of the patch without the nulls in its objects. The patch has been checked, so splitting it
 // cannot fail. Nothing is appended any more once the Meter has ended.
-func (m *merger) add(v member, depth int) {
-	if m.m.Step(len(v.value)) != nil {
+func (m *merger) add(v raw) {
+	if m.m.Step(len(v)) != nil {
 		return
 	}
-	switch v.value[0] {
+	switch v[0] {
 	case '{':
 		var space [inline]member
-		ms, _ := members(v.value, depth, space[:0])
+		ms, _ := members(v, 0, space[:0])
 		m.out = append(m.out, '{')
 		start := len(m.out)
 		for i := range ms {
-			if !isNull(ms[i].value) {
-				m.key(ms[i].key, start)
-				m.add(ms[i], depth+1)
+			if !ms[i].Value.IsNull() {
+				m.key(ms[i].Key, start)
+				m.add(ms[i].Value)
 			}
 		}
 		m.out = append(m.out, '}')
 	case '[':
-		var space [inline][]byte
-		es, _ := elements(v.value, depth, space[:0])
+		var space [inline]raw
+		es, _ := v.Elements(0, space[:0])
 		m.out = append(m.out, '[')
 		for i, e := range es {
 			if i > 0 {
 				m.out = append(m.out, ',')
 			}
-			m.add(member{value: e, traits: v.traits}, depth+1)
+			m.add(e)
 		}
 		m.out = append(m.out, ']')
 	default:
-		m.out = appendValue(m.out, v.value, v.traits)
+		m.out = jsontext.AppendRaw(m.out, v, jsontext.HTML)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -15,11 +16,11 @@ func Misfit(merged []byte, t *typeinfo.Type) string {
 	if syntax, _ := check(merged); syntax != nil {
 		return syntax.Error()
 	}
-	return misfit(trim(merged), t)
+	return misfit(jsontext.RawOf(merged), t)
 }
 
-func misfit(value []byte, t *typeinfo.Type) string {
-	if isNull(value) {
+func misfit(value raw, t *typeinfo.Type) string {
+	if value.IsNull() {
 		return ""
 	}
 	switch t.Kind {
@@ -27,7 +28,7 @@ func misfit(value []byte, t *typeinfo.Type) string {
 		return ""
 	case typeinfo.Custom:
 		if u, ok := reflect.New(t.Go).Interface().(json.Unmarshaler); ok {
-			if err := u.UnmarshalJSON(value); err != nil {
+			if err := u.UnmarshalJSON([]byte(value)); err != nil {
 				return err.Error()
 			}
 		}
@@ -40,7 +41,7 @@ func misfit(value []byte, t *typeinfo.Type) string {
 	return scalarMisfit(value, t)
 }
 
-func objectMisfit(value []byte, t *typeinfo.Type) string {
+func objectMisfit(value raw, t *typeinfo.Type) string {
 	var space [inline]member
 	ms, ok := members(value, 0, space[:0])
 	if !ok {
@@ -51,15 +52,15 @@ func objectMisfit(value []byte, t *typeinfo.Type) string {
 	}
 	if t.Kind == typeinfo.Map {
 		for _, m := range ms {
-			if why := misfit(m.value, t.Elem); why != "" {
+			if why := misfit(m.Value, t.Elem); why != "" {
 				return why
 			}
 		}
 		return ""
 	}
-	byKey := make(map[string][]byte, len(ms))
+	byKey := make(map[string]raw, len(ms))
 	for _, m := range ms {
-		byKey[string(m.key)] = m.value
+		byKey[m.Key] = m.Value
 	}
 	for _, f := range t.Fields {
 		if v, ok := byKey[f.Name]; ok {
@@ -71,7 +72,7 @@ func objectMisfit(value []byte, t *typeinfo.Type) string {
 	return ""
 }
 
-func listMisfit(value []byte, t *typeinfo.Type) string {
+func listMisfit(value raw, t *typeinfo.Type) string {
 	if t.Kind == typeinfo.Bytes {
 		switch value[0] {
 		case '"':
@@ -81,12 +82,12 @@ func listMisfit(value []byte, t *typeinfo.Type) string {
 			return "cannot restore slice from " + goKind(value)
 		}
 		var data []byte
-		if err := json.Unmarshal(value, &data); err != nil {
+		if err := json.Unmarshal([]byte(value), &data); err != nil {
 			return "error decoding from json: " + err.Error()
 		}
 		return ""
 	}
-	es, ok := elements(value, 0, nil)
+	es, ok := value.Elements(0, nil)
 	if !ok {
 		return "cannot restore slice from " + goKind(value)
 	}
@@ -100,7 +101,7 @@ func listMisfit(value []byte, t *typeinfo.Type) string {
 
 // scalarMisfit says what Go's conversion between kinds makes of the value: numbers convert to one another, an integer
 // could become a string but must not, and everything else is of an unrecognized type.
-func scalarMisfit(value []byte, t *typeinfo.Type) string {
+func scalarMisfit(value raw, t *typeinfo.Type) string {
 	from := goKind(value)
 	switch t.Kind {
 	case typeinfo.String:
@@ -119,7 +120,7 @@ func scalarMisfit(value []byte, t *typeinfo.Type) string {
 		if from == "int64" {
 			return ""
 		}
-		if f, ok := native(number(value)).(float64); ok && from == "float64" && f == float64(int64(f)) {
+		if f, ok := value.Number().(float64); ok && from == "float64" && f == float64(int64(f)) {
 			return ""
 		}
 	}
@@ -131,7 +132,7 @@ func scalarMisfit(value []byte, t *typeinfo.Type) string {
 }
 
 // goKind names the Go kind that Kubernetes decodes a value to.
-func goKind(value []byte) string {
+func goKind(value raw) string {
 	switch value[0] {
 	case '{':
 		return "map"
@@ -142,7 +143,7 @@ func goKind(value []byte) string {
 	case 't', 'f':
 		return "bool"
 	}
-	return shapeOf(number(value))
+	return shapeOf(value)
 }
 
 // goName is the name of a type with its package as Kubernetes spells it: after the version, "v1.Protocol".

@@ -3,6 +3,7 @@ package patch
 import (
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -18,7 +19,7 @@ type ordering struct {
 // mergeOrdered merges the lists for which the patch gives an order with $setElementOrder, and takes them out of the
 // patch.
 func mergeOrdered(into, patch object, s shape) error {
-	for _, key := range sortedKeys(patch) {
+	for _, key := range jsontext.Keys(patch) {
 		if !strings.HasPrefix(key, elementOrder) {
 			continue
 		}

@@ -13,13 +13,14 @@
 // Not here: decoding the result into a type, unknown fields of the object, the checks on identity and version
 // (the PATCH handler), and server-side apply.
 //
-// Reading order: patch.go, scan.go (the JSON scanner), merge.go, json.go, strategic.go with tree.go,
-// places.go and order.go, strict.go and misfit.go (what else a client is told).
+// Reading order: patch.go, read.go, merge.go, json.go, strategic.go with tree.go, places.go and order.go, strict.go and
+// misfit.go (what else a client is told).
 package patch
 
-// Limits. The first three are kube-apiserver's.
+import "github.com/coracle-project/coracle/scheme/jsontext"
+
+// Limits. The first two are kube-apiserver's.
 const (
-	maxDepth      = 10000   // nesting of a document or patch
 	maxOperations = 10000   // of one JSON patch
 	maxCopyBytes  = 3 << 20 // that the copy operations of one JSON patch may add together
 
@@ -37,7 +38,7 @@ const shiftsPerStep = 8
 
 // startDepth is the depth at which the scan of an input of some length begins: the longer it is, the less it may nest.
 // With 3 MiB that are 85 levels, with 25 KiB all of them.
-func startDepth(length int) int { return max(0, maxDepth-maxScan/max(length, 1)) }
+func startDepth(length int) int { return max(0, jsontext.MaxDepth-maxScan/max(length, 1)) }
 
 // Kind says how a client is told that its patch was refused.
 type Kind uint8

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -155,7 +156,7 @@ func many(n int, value string) string {
 }
 
 func TestRefusals(t *testing.T) {
-	deep := strings.Repeat(`{"a":`, maxDepth+1) + "1" + strings.Repeat("}", maxDepth+1)
+	deep := strings.Repeat(`{"a":`, jsontext.MaxDepth+1) + "1" + strings.Repeat("}", jsontext.MaxDepth+1)
 	doc := `{"a":{"b":[1,2]},"data":{"k":"v"}}`
 	for _, tt := range []struct {
 		name, form, patch string

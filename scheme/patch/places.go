@@ -20,8 +20,8 @@ func scalar(v any) (key any, ok bool) {
 	switch v := v.(type) {
 	case object, list:
 		return nil, false
-	case number:
-		return native(v), true
+	case raw:
+		return v.Number(), true
 	}
 	return v, true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -34,7 +35,8 @@ func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return appendTree(make([]byte, 0, len(doc)+len(patch)), merged), m.Step(len(doc) + len(patch))
+	out := appendTree(make([]byte, 0, len(doc)+len(patch)), merged)
+	return out, m.Step(len(doc) + len(patch))
 }
 
 // StrategicText returns the patch as Kubernetes shows it in the error about a merge result that is no valid object:
@@ -52,22 +54,24 @@ func strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) (merged, cha
 	if syntax != nil {
 		return nil, nil, malformed(syntax.Error())
 	}
-	patch, doc = trim(patch), trim(doc)
-	switch {
-	case patch[0] != '{' && !isNull(patch):
+	switch patch := jsontext.RawOf(patch); {
+	case patch[0] != '{' && !patch.IsNull():
 		return nil, nil, malformed(notObject(patch))
 	case number != nil:
 		return nil, nil, malformed(number.Error())
-	case patch[0] == '{':
-		changes, _ = parse(patch, true, m).(object)
 	}
-	if syntax, _ := check(doc); syntax != nil || doc[0] != '{' {
+	changes = parse(patch, m)
+	into, ok := look(jsontext.RawOf(doc), startDepth(len(doc)), m).(object)
+	if over := m.Err(); over != nil {
+		return nil, changes, over
+	}
+	if !ok {
 		return nil, changes, inapplicable("invalid JSON document")
 	}
-	if err := m.Err(); err != nil {
-		return nil, changes, err
+	merged, err = mergeObject(into, changes, shape{t: t, m: m})
+	if over := m.Err(); over != nil { // of which all else is a consequence
+		err = over
 	}
-	merged, err = mergeObject(parse(doc, false, m).(object), changes, shape{t: t, m: m})
 	return merged, changes, err
 }
 
@@ -148,7 +152,7 @@ func mergeObject(into, patch object, s shape) (object, error) {
 	if err := mergeOrdered(into, patch, s); err != nil {
 		return nil, err
 	}
-	for _, key := range sortedKeys(patch) {
+	for _, key := range jsontext.Keys(patch) {
 		if err := mergeKey(into, key, patch[key], s); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package patch
 import (
 	"strconv"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -23,17 +24,17 @@ func CheckJSON(patch []byte, m *meter.Meter) []string {
 	if syntax, _ := check(patch); syntax != nil {
 		return nil
 	}
-	ops, ok := elements(trim(patch), 0, nil)
+	ops, ok := jsontext.RawOf(patch).Elements(0, nil)
 	if !ok {
 		return nil
 	}
 	f := findings{prefix: "json patch ", m: m}
 	for i, op := range ops {
-		ms, _ := fields(op, 1, nil)
+		ms, _ := op.Members(0, nil)
 		at := f.enter("[" + strconv.Itoa(i) + "]")
 		seen := make(map[string]bool, len(ms))
 		for _, m := range ms {
-			key := string(m.key)
+			key := m.Key
 			switch key {
 			case "op", "path", "from", "value":
 				if seen[key] {
@@ -41,7 +42,7 @@ func CheckJSON(patch []byte, m *meter.Meter) []string {
 				}
 				seen[key] = true
 				if key == "value" {
-					f.walkAt("."+key, m.value)
+					f.walkAt("."+key, m.Value)
 				}
 			default:
 				f.add("unknown", key)
@@ -62,7 +63,7 @@ func CheckMerge(patch []byte, m *meter.Meter) []string {
 		return nil
 	}
 	f := findings{m: m}
-	f.walk(trim(patch))
+	f.walk(jsontext.RawOf(patch))
 	return f.found
 }
 
@@ -109,44 +110,44 @@ func (f *findings) add(what, key string) {
 	}
 }
 
-func (f *findings) walkAt(part string, value []byte) {
+func (f *findings) walkAt(part string, value raw) {
 	at := f.enter(part)
 	f.walk(value)
 	f.leave(at)
 }
 
 // walk looks for repeated keys. Only containers are worth the look.
-func (f *findings) walk(value []byte) {
+func (f *findings) walk(value raw) {
 	if f.m.Step(len(value)) != nil {
 		return
 	}
 	switch value[0] {
 	case '{':
 		var space [inline]member
-		ms, _ := fields(value, 0, space[:0])
+		ms, _ := value.Members(0, space[:0])
 		repeated := repeats(ms)
 		var seen map[string]bool
 		if repeated {
 			seen = make(map[string]bool, len(ms))
 		}
 		for _, m := range ms {
-			key := string(m.key)
+			key := m.Key
 			if repeated {
 				if seen[key] {
 					f.add("duplicate", key)
 				}
 				seen[key] = true
 			}
-			if c := m.value[0]; c == '{' || c == '[' {
+			if c := m.Value[0]; c == '{' || c == '[' {
 				if f.depth > 0 {
 					key = "." + key
 				}
-				f.walkAt(key, m.value)
+				f.walkAt(key, m.Value)
 			}
 		}
 	case '[':
-		var space [inline][]byte
-		es, _ := elements(value, 0, space[:0])
+		var space [inline]raw
+		es, _ := value.Elements(0, space[:0])
 		for i, e := range es {
 			if c := e[0]; c == '{' || c == '[' {
 				f.walkAt("["+strconv.Itoa(i)+"]", e)
@@ -160,16 +161,16 @@ func repeats(ms []member) bool {
 	if len(ms) > inline {
 		seen := make(map[string]bool, len(ms))
 		for _, m := range ms {
-			if seen[string(m.key)] {
+			if seen[m.Key] {
 				return true
 			}
-			seen[string(m.key)] = true
+			seen[m.Key] = true
 		}
 		return false
 	}
 	for i := range ms {
 		for j := range i {
-			if string(ms[i].key) == string(ms[j].key) {
+			if ms[i].Key == ms[j].Key {
 				return true
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -234,7 +234,7 @@ func parseDefault(f *typeinfo.Field) any {
 		n, _ := strconv.ParseInt(f.Default, 10, 64)
 		return n
 	}
-	if v, _, err := codec.DecodeTree([]byte(f.Default), false, nil); err == nil {
+	if v, err := jsontext.Decode([]byte(f.Default), nil); err == nil {
 		return v
 	}
 	return f.Default

@@ -1,6 +1,10 @@
 package schema
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
 
 // maxGrowth bounds what SetDefaults adds to one tree, in bytes of about what it takes as JSON: an element as short as {}
 // can stand for defaults of any size.
@@ -31,7 +35,7 @@ type defaulter struct {
 }
 
 func (d *defaulter) value(s *Schema, v any) {
-	if s == nil || d.left < 0 || d.depth > maxDepth {
+	if s == nil || d.left < 0 || d.depth > jsontext.MaxDepth {
 		return
 	}
 	d.depth++

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 func TestSetDefaults(t *testing.T) {
@@ -32,7 +34,7 @@ func TestSetDefaults(t *testing.T) {
 		if err := jar.SetDefaults(tree); err != nil {
 			t.Fatal(err)
 		}
-		if want := parseTree(t, tt.want); !equal(tree, want) {
+		if want := parseTree(t, tt.want); !jsontext.Equal(tree, want) {
 			t.Errorf("SetDefaults(%s):\n got %s\nwant %s", tt.value, text(tree), text(want))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
 	"github.com/coracle-project/coracle/scheme/schema"
@@ -202,7 +203,7 @@ func treeOf(t *testing.T, v any) any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, _, err := codec.DecodeTree(data, false, nil)
+	tree, err := jsontext.Decode(data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package schema
 import (
 	"cmp"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -151,7 +153,7 @@ func (s *Schema) goZero() any {
 // same reports whether two values of a place are the same in Go, where fields of structs cannot be absent.
 func (s *Schema) same(a, b any) bool {
 	if s == nil {
-		return equal(a, b)
+		return jsontext.Equal(a, b)
 	}
 	if s.Go != nil && !s.Go.Pointer && s.isZero(a) && s.isZero(b) {
 		return true
@@ -161,10 +163,7 @@ func (s *Schema) same(a, b any) bool {
 	case map[string]any:
 		b, ok := b.(map[string]any)
 		if !ok || t.Properties == nil {
-			return ok && len(a) == len(b) && !slices.ContainsFunc(keysOf(a), func(k string) bool {
-				held, ok := b[k]
-				return !ok || !t.AdditionalProperties.same(a[k], held)
-			})
+			return ok && maps.EqualFunc(a, b, t.AdditionalProperties.same)
 		}
 		for name, p := range t.Properties {
 			if !p.same(a[name], b[name]) {
@@ -176,7 +175,7 @@ func (s *Schema) same(a, b any) bool {
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, t.Items.same)
 	}
-	return equal(a, b)
+	return jsontext.Equal(a, b)
 }
 
 // goString applies the limits of a string, or of the bytes that it encodes.

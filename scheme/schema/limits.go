@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // invalid reports a value that breaks a limit, in words that follow the path.
@@ -84,7 +85,7 @@ func (c *checker) enum(s *Schema, v any) {
 		return
 	}
 	c.checks++
-	if slices.ContainsFunc(s.Enum, func(allowed any) bool { return equal(allowed, v) }) {
+	if slices.ContainsFunc(s.Enum, func(allowed any) bool { return jsontext.Equal(allowed, v) }) {
 		return
 	}
 	names := make([]string, len(s.Enum))

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // Parse reads the schema of a kind from JSON, in the form that a CustomResourceDefinition has it (openAPIV3Schema):
@@ -15,7 +15,7 @@ import (
 //
 // The result is a Resource. Defaults are pruned by the schema that they belong to.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
-	tree, _, err := codec.DecodeTree(data, false, nil)
+	tree, err := jsontext.Decode(data, nil)
 	if err != nil {
 		return nil, field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
@@ -55,7 +55,7 @@ func (p *parser) members(at *field.Path, v any, each func(at *field.Path, name s
 	if !read(p, at, v, &members) {
 		return
 	}
-	for _, name := range slices.Sorted(slices.Values(keysOf(members))) {
+	for _, name := range jsontext.Keys(members) {
 		if v := members[name]; v != nil {
 			each(at.Child(name), name, v)
 		}
@@ -69,7 +69,7 @@ func (p *parser) properties(at *field.Path, v any, to *map[string]*Schema) {
 		return
 	}
 	*to = make(map[string]*Schema, len(fields))
-	for _, name := range slices.Sorted(slices.Values(keysOf(fields))) {
+	for _, name := range jsontext.Keys(fields) {
 		(*to)[name] = p.schema(at.Key(name), fields[name])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -36,7 +37,7 @@ type pruner struct {
 // value prunes a value of schema s. nil stands for a schema that knows no field; keep says that unknown fields of the
 // value are preserved for the sake of the list around it.
 func (p *pruner) value(s *Schema, v any, keep bool) {
-	if len(p.way) > maxDepth {
+	if len(p.way) > jsontext.MaxDepth {
 		return
 	}
 	if s != nil {

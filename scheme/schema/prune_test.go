@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 func TestPrune(t *testing.T) {
@@ -52,7 +54,7 @@ func TestPrune(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("reported\n got %q\nwant %q", got, want)
 			}
-			if want := parseTree(t, tt.want); !equal(tree, want) {
+			if want := parseTree(t, tt.want); !jsontext.Equal(tree, want) {
 				t.Errorf("left\n got %s\nwant %s", text(tree), text(want))
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
@@ -62,7 +63,7 @@ func readMeta(v any) (*meta.ObjectMeta, error) {
 	if _, ok := v.(map[string]any); !ok && v != nil {
 		return nil, errors.New("must be an object")
 	}
-	data, err := json.Marshal(v)
+	data, err := jsontext.AppendTree(nil, v, jsontext.HTML)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,7 @@
 // types may contain themselves. What belongs to the place (its description, its default, its limits, how its list
 // merges) stands in the place's own schema.
 //
-// A tree is decoded JSON: map[string]any, []any, string, bool, int64, float64 (numbers with a fraction or exponent, or
-// beyond int64) and nil. Over a tree and a schema there is, once for all kinds:
+// A tree is what package jsontext makes of JSON. Over a tree and a schema there is, once for all kinds:
 //
 //   - Prune, which removes what the schema does not know;
 //   - SetDefaults, which fills in what is missing;

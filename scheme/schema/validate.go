@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // Validate judges a tree by s, in the words and with the error types of kube-apiserver, and returns what is wrong in
@@ -68,7 +69,7 @@ func (c *checker) value(s *Schema, v any, old before) {
 	switch {
 	case s == nil || c.full():
 		return
-	case len(c.way) > maxDepth:
+	case len(c.way) > jsontext.MaxDepth:
 		c.report(field.Invalid(c.path, "", "the object is nested too deeply"))
 		return
 	case s.Go != nil:
@@ -77,7 +78,7 @@ func (c *checker) value(s *Schema, v any, old before) {
 	}
 	errs := len(c.errs)
 	c.judge(s, v, old)
-	if len(c.errs) > errs && old.known && equal(old.value, v) {
+	if len(c.errs) > errs && old.known && jsontext.Equal(old.value, v) {
 		c.errs = c.errs[:errs]
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 func parseSchema(t testing.TB, text string) *Schema {
@@ -20,7 +20,7 @@ func parseSchema(t testing.TB, text string) *Schema {
 
 func parseTree(t testing.TB, text string) any {
 	t.Helper()
-	v, _, err := codec.DecodeTree([]byte(text), false, nil)
+	v, err := jsontext.Decode([]byte(text), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -242,7 +242,7 @@ func TestValidateIsBounded(t *testing.T) {
 		t.Errorf("a long key: got errors of %d bytes, want at most %d", size, limit)
 	}
 	var deep any = "x"
-	for range maxDepth + 10 {
+	for range jsontext.MaxDepth + 10 {
 		deep = []any{deep}
 	}
 	loop := &Schema{Type: Array}
@@ -272,7 +272,7 @@ func FuzzParse(f *testing.F) {
 		if (s == nil) != (len(errs) > 0) {
 			t.Fatalf("got %v and %v", s, errs)
 		}
-		tree, _, err := codec.DecodeTree(data, false, nil)
+		tree, err := jsontext.Decode(data, nil)
 		if s == nil || err != nil {
 			return
 		}

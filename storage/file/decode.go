@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -200,37 +199,10 @@ func (r *reader) scalar(n *yaml.Node) error {
 	return nil
 }
 
-// isNumber reports whether s is a number in JSON's grammar.
+// isNumber reports whether s is a number in JSON's grammar: what begins and ends like one there is nothing else.
 func isNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	digits := func() bool {
-		n := 0
-		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-			n++
-		}
-		s = s[n:]
-		return n > 0
-	}
-	if zero := strings.HasPrefix(s, "0"); zero {
-		s = s[1:]
-	} else if !digits() {
-		return false
-	}
-	if strings.HasPrefix(s, ".") {
-		if s = s[1:]; !digits() {
-			return false
-		}
-	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = s[1:]
-		if s != "" && (s[0] == '+' || s[0] == '-') {
-			s = s[1:]
-		}
-		if !digits() {
-			return false
-		}
-	}
-	return s == ""
+	digit := func(c byte) bool { return '0' <= c && c <= '9' }
+	return s != "" && (s[0] == '-' || digit(s[0])) && digit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
 // checksum is by which a file's content is known again. Like digest, it guards against nothing but accident.

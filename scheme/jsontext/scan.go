@@ -1,0 +1,271 @@
+package jsontext
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/meter"
+)
+
+// Scanner reads JSON tokens. It validates what it passes; a method that returns an error leaves the position undefined.
+type Scanner struct {
+	Data []byte
+	// Text is Data as a string that never changes: decoded strings without escapes are parts of it.
+	Text string
+	// Pos is where in Data the next token begins, or the white space before it.
+	Pos int
+	// Depth is how many arrays and objects are open.
+	Depth int
+	// Wide says that a number was passed that may be beyond a float64.
+	Wide bool
+
+	// What Tree does with a tree. Observer is told about it. Unique has it look for repeated keys, Unsigned keep integers
+	// between 1<<63 and 1<<64 as uint64, and Literal keep numbers Raw.
+	Observer                  Observer
+	Unique, Unsigned, Literal bool
+
+	// meter counts the bytes passed; it is told at each element, and was last at counted.
+	meter   *meter.Meter
+	counted int
+}
+
+// NewScanner returns a Scanner of data. shared says that data never changes and may be part of what is decoded. The Meter,
+// which may be nil, counts the bytes.
+func NewScanner(data []byte, shared bool, m *meter.Meter) Scanner {
+	s := Scanner{Data: data, meter: m}
+	if shared {
+		s.Text = textOf(data)
+	} else {
+		s.Text = string(data)
+	}
+	return s
+}
+
+// Next skips white space and returns the byte that follows, without consuming it; 0 at the end.
+func (s *Scanner) Next() byte {
+	for s.Pos < len(s.Data) {
+		c := s.Data[s.Pos]
+		if c > ' ' {
+			return c
+		}
+		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return c
+		}
+		s.Pos++
+	}
+	return 0
+}
+
+// End checks that nothing but white space is left.
+func (s *Scanner) End() error {
+	s.Next()
+	if s.Pos != len(s.Data) {
+		return ErrSyntax
+	}
+	return nil
+}
+
+// Word consumes a word such as null.
+func (s *Scanner) Word(word string) error {
+	if len(s.Data)-s.Pos < len(word) || string(s.Data[s.Pos:s.Pos+len(word)]) != word {
+		return ErrSyntax
+	}
+	s.Pos += len(word)
+	return nil
+}
+
+// maxDigits is how long a number without an exponent may be to fit a float64 for sure.
+const maxDigits = 300
+
+// Number consumes a number and returns where it began; integer says that it has neither fraction nor exponent.
+func (s *Scanner) Number() (start int, integer bool, err error) {
+	data, i := s.Data, s.Pos
+	start = i
+	if data[i] == '-' {
+		i++
+	}
+	switch {
+	case i == len(data):
+		return 0, false, ErrSyntax
+	case data[i] == '0':
+		i++
+	case '1' <= data[i] && data[i] <= '9':
+		i = digits(data, i)
+	default:
+		return 0, false, ErrSyntax
+	}
+	integer = true
+	if i < len(data) && data[i] == '.' {
+		integer = false
+		from := i + 1
+		if i = digits(data, from); i == from {
+			return 0, false, ErrSyntax
+		}
+	}
+	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
+		integer, s.Wide = false, true
+		if i++; i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		from := i
+		if i = digits(data, from); i == from {
+			return 0, false, ErrSyntax
+		}
+	}
+	if i-start > maxDigits {
+		s.Wide = true
+	}
+	s.Pos = i
+	return start, integer, nil
+}
+
+func digits(data []byte, i int) int {
+	for i < len(data) && '0' <= data[i] && data[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+// Atoi converts an integer of JSON's grammar; ok is false if it does not fit.
+func Atoi(b []byte) (n int64, ok bool) {
+	digits := b
+	if b[0] == '-' {
+		digits = b[1:]
+	}
+	if len(digits) > 18 {
+		n, err := strconv.ParseInt(string(b), 10, 64)
+		return n, err == nil
+	}
+	for _, c := range digits {
+		n = n*10 + int64(c-'0')
+	}
+	if b[0] == '-' {
+		n = -n
+	}
+	return n, true
+}
+
+// Atoi32 is Atoi for 32 bits.
+func Atoi32(b []byte) (int32, bool) {
+	n, ok := Atoi(b)
+	return int32(n), ok && n >= math.MinInt32 && n <= math.MaxInt32
+}
+
+// Open consumes the bracket that begins an array or object and counts the depth.
+func (s *Scanner) Open() error {
+	s.Pos++
+	if s.Depth++; s.Depth > MaxDepth {
+		return ErrSyntax
+	}
+	return nil
+}
+
+// More is called where an element or the end of an array or object may stand: first says that none came before.
+// It consumes a comma, or the closing bracket, in which case it returns false.
+func (s *Scanner) More(closing byte, first bool) (bool, error) {
+	if s.meter != nil {
+		if err := s.meter.Step(s.Pos - s.counted); err != nil {
+			return false, err
+		}
+		s.counted = s.Pos
+	}
+	c := s.Next()
+	switch {
+	case c == closing:
+		s.Pos++
+		s.Depth--
+		return false, nil
+	case first:
+		return true, nil
+	case c == ',':
+		s.Pos++
+		s.Next()
+		return true, nil
+	}
+	return false, ErrSyntax
+}
+
+// Key consumes the key of a member and what stands before its value.
+func (s *Scanner) Key() (string, error) {
+	if s.Next() != '"' {
+		return "", ErrSyntax
+	}
+	key, err := s.Str()
+	if err != nil {
+		return "", err
+	}
+	return key, s.Colon()
+}
+
+// Colon consumes the colon behind a key and the white space around it.
+func (s *Scanner) Colon() error {
+	if s.Next() != ':' {
+		return ErrSyntax
+	}
+	s.Pos++
+	s.Next()
+	return nil
+}
+
+// Skip consumes one value of any kind.
+func (s *Scanner) Skip() error {
+	switch c := s.Next(); c {
+	case '"':
+		_, _, _, err := s.Quoted()
+		return err
+	case '{':
+		return s.skipObject()
+	case '[':
+		return s.skipArray()
+	case 'n':
+		return s.Word("null")
+	case 't':
+		return s.Word("true")
+	case 'f':
+		return s.Word("false")
+	case 0:
+		return ErrSyntax
+	default:
+		_, _, err := s.Number()
+		return err
+	}
+}
+
+func (s *Scanner) skipArray() error {
+	if err := s.Open(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := s.More(']', first)
+		if err != nil || !more {
+			return err
+		}
+		if err := s.Skip(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Scanner) skipObject() error {
+	if err := s.Open(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := s.More('}', first)
+		if err != nil || !more {
+			return err
+		}
+		if s.Next() != '"' {
+			return ErrSyntax
+		}
+		if _, _, _, err := s.Quoted(); err != nil {
+			return err
+		}
+		if err := s.Colon(); err != nil {
+			return err
+		}
+		if err := s.Skip(); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package jsontext
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special marks, by high bits, bytes that end the quick scanning of a string: quotes, backslashes, control characters
+// and anything outside ASCII. Bytes above the lowest mark may be marked wrongly.
+func special(x uint64) uint64 {
+	quote := x ^ (ones * '"')
+	slash := x ^ (ones * '\\')
+	return ((quote - ones) & ^quote) | ((slash - ones) & ^slash) | ((x - ones*0x20) & ^x) | x
+}
+
+// Quoted consumes a string, whose opening quote is next, and returns where its content begins and ends. plain says that
+// the content is the string: no escapes and no invalid UTF-8.
+func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
+	i := s.Pos + 1
+	start = i
+	plain = true
+	ascii := true
+	data := s.Data
+	for {
+		// Eight bytes at a time, up to the first that matters.
+		for i+8 <= len(data) {
+			marks := special(binary.LittleEndian.Uint64(data[i:])) & highs
+			if marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(data) {
+			return 0, 0, false, ErrSyntax
+		}
+		switch c := data[i]; {
+		case c == '"':
+			if !ascii && plain {
+				plain = utf8.Valid(data[start:i])
+			}
+			s.Pos = i + 1
+			return start, i, plain, nil
+		case c == '\\':
+			plain = false
+			n := escapeLen(data[i:])
+			if n == 0 {
+				return 0, 0, false, ErrSyntax
+			}
+			i += n
+		case c < ' ':
+			return 0, 0, false, ErrSyntax
+		case c >= utf8.RuneSelf:
+			ascii = false
+			i++
+		default:
+			i++
+		}
+	}
+}
+
+// escapeLen returns the length of the escape sequence at the start of b, 0 if it is malformed.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) >= 6 && hex4(b[2:]) >= 0 {
+			return 6
+		}
+	}
+	return 0
+}
+
+// hex4 returns the value of four hexadecimal digits, or -1.
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// Str consumes a string. It shares Text if it can.
+func (s *Scanner) Str() (string, error) {
+	start, end, plain, err := s.Quoted()
+	if err != nil {
+		return "", err
+	}
+	if plain {
+		return s.Text[start:end], nil
+	}
+	return string(Unquote(s.Data[start:end])), nil
+}
+
+// Unquote resolves the escapes of a valid string content. Invalid UTF-8 and lone surrogates become U+FFFD.
+func Unquote(b []byte) []byte {
+	out := make([]byte, 0, len(b)+2*utf8.UTFMax)
+	for i := 0; i < len(b); {
+		c := b[i]
+		switch {
+		case c == '\\':
+			r, n := unescape(b[i:])
+			out = utf8.AppendRune(out, r)
+			i += n
+		case c < utf8.RuneSelf:
+			out = append(out, c)
+			i++
+		default:
+			r, n := utf8.DecodeRune(b[i:])
+			out = utf8.AppendRune(out, r)
+			i += n
+		}
+	}
+	return out
+}
+
+// unescape returns the rune that a valid escape sequence, or a pair of them, stands for, and its length in bytes.
+func unescape(b []byte) (rune, int) {
+	switch b[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		r := hex4(b[2:])
+		if !utf16.IsSurrogate(r) {
+			return r, 6
+		}
+		if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+			if pair := utf16.DecodeRune(r, hex4(b[8:])); pair != utf8.RuneError {
+				return pair, 12
+			}
+		}
+		return utf8.RuneError, 6
+	}
+	return rune(b[1]), 2
+}

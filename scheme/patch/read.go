@@ -1,0 +1,75 @@
+package patch
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+// raw is a value of the document or the patch that nothing has looked into.
+type raw = jsontext.Raw
+
+// member is a key of an object and its value.
+type member = jsontext.Member
+
+// check returns the errors that kube-apiserver has for input that is no JSON, and for JSON with numbers beyond a
+// float64, in the words of encoding/json. The good case costs one pass.
+func check(input []byte) (syntax, number error) {
+	s := jsontext.NewScanner(input, true, nil)
+	s.Depth = startDepth(len(input))
+	scanned := s.Skip()
+	if scanned == nil {
+		scanned = s.End()
+	}
+	if scanned == nil && !s.Wide {
+		return nil, nil
+	}
+	var v any
+	err := json.Unmarshal(input, &v)
+	switch {
+	case scanned == nil:
+		return nil, err
+	case err == nil:
+		err = errDepth
+	}
+	return err, nil
+}
+
+var errDepth = errors.New("exceeded max depth")
+
+// members splits an object into members appended to into, sorted by key, the last one of equal keys only. It reports
+// false if the value is no object.
+func members(object raw, depth int, into []member) ([]member, bool) {
+	into, ok := object.Members(depth, into)
+	if !ok {
+		return nil, false
+	}
+	return tidy(into), true
+}
+
+// tidy sorts by key and keeps the last of equal keys.
+func tidy(ms []member) []member {
+	sorted := true
+	for i := 1; i < len(ms); i++ {
+		if ms[i-1].Key >= ms[i].Key {
+			sorted = false
+			break
+		}
+	}
+	if sorted {
+		return ms
+	}
+	slices.SortStableFunc(ms, func(a, b member) int { return strings.Compare(a.Key, b.Key) })
+	n := 0
+	for i := range ms {
+		if i+1 < len(ms) && ms[i].Key == ms[i+1].Key {
+			continue
+		}
+		ms[n] = ms[i]
+		n++
+	}
+	return ms[:n]
+}
