@@ -64,6 +64,9 @@ type Actor struct {
 
 // NewActor makes the Actor of a resource without a store.
 func NewActor(cfg *Config, a Actions) (*Actor, error) {
+	if err := checkPlace(a.GroupResource); err != nil {
+		return nil, err
+	}
 	gk := meta.GroupKind{Group: a.GroupResource.Group, Kind: a.Kind}
 	k := a.Type
 	if k == nil {

@@ -74,8 +74,14 @@ func (w *write) beforeCreate() error {
 		return err
 	}
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
+	if s.empty != nil {
+		s.empty(w.obj)
+	}
+	if s.differ != nil {
+		m.Generation = 1
+	}
 	if s.strategy.Prepare != nil {
-		s.strategy.Prepare(w.r, w.obj)
+		s.strategy.Prepare(w.r, w.obj, nil)
 	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
 	m.UID = newUID()
@@ -90,7 +96,7 @@ func (w *write) beforeCreate() error {
 	}
 	errs = append(errs, s.kind.Check(w.obj, nil)...)
 	if s.strategy.Validate != nil {
-		errs = append(errs, s.strategy.Validate(w.r, w.obj)...)
+		errs = append(errs, s.strategy.Validate(w.obj, nil)...)
 	}
 	if err := w.invalid(errs); err != nil {
 		return err

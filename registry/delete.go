@@ -189,7 +189,7 @@ func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 		}
 		return false, true, nil
 	}
-	if !strategy.Graceful(d.r, obj, d.opts) {
+	if !strategy.Graceful(obj, d.opts) {
 		return false, false, nil
 	}
 	if d.opts.GracePeriodSeconds == nil {

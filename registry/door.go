@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
@@ -13,21 +15,17 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
+// statusField is what a status is called, the field as well as the door to it.
+const statusField = "status"
+
 // Subresource returns the Store of a declared door, which shares the objects, or nil if there is none of that name. The
 // verbs of a Store through a door are Get and Update.
 func (s *Store) Subresource(name string) *Store { return s.doors[name] }
 
-// openDoors makes the Stores of the doors, and finds out what each may not change.
+// openDoors makes the Stores of the doors, and finds out what each may not change and what a change means.
 func (s *Store) openDoors() error {
-	var owned []string // by any door
-	for i := range s.res.Subresources {
-		owned = append(owned, s.res.Subresources[i].Owns...)
-	}
-	if len(owned) > 0 {
-		var err error
-		if s.takeBack, err = s.reader.kind.Keeper(owned, false); err != nil {
-			return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
-		}
+	if err := s.compile(); err != nil {
+		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
 	}
 	s.doors = map[string]*Store{}
 	for i := range s.res.Subresources {
@@ -36,11 +34,40 @@ func (s *Store) openDoors() error {
 			continue
 		}
 		door := *s
-		door.subresource, door.strategy, door.project = sub.Name, &sub.Strategy, sub.Project
+		door.subresource, door.project = sub.Name, sub.Project
+		door.strategy = &Strategy{Metadata: MetaChange, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings}
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
 		s.doors[sub.Name] = &door
+	}
+	return nil
+}
+
+// compile makes what the declaration says of fields into functions.
+func (s *Store) compile() error {
+	var owned []string // by any door
+	for i := range s.res.Subresources {
+		owned = append(owned, s.res.Subresources[i].Owns...)
+	}
+	var err error
+	if len(owned) > 0 {
+		if s.takeBack, err = s.reader.kind.Keeper(owned, false); err != nil {
+			return err
+		}
+	}
+	if st := s.res.Status; st != nil && !st.OnCreate {
+		keep, err := s.reader.kind.Keeper([]string{statusField}, false)
+		if err != nil {
+			return err
+		}
+		none := s.reader.kind.New()
+		s.empty = func(obj meta.Object) { keep(obj, none) }
+	}
+	if len(s.res.Generation) > 0 {
+		if s.differ, err = s.reader.kind.Differ(s.res.Generation); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -52,6 +79,9 @@ func (s *Store) narrow(sub *Subresource) error {
 		if s.takeBack, err = s.reader.kind.Keeper(sub.Owns, true); err != nil {
 			return err
 		}
+		if !overlap(sub.Owns, s.res.Generation) {
+			s.differ = nil
+		}
 	}
 	if none := sub.Kind == (meta.GroupVersionKind{}); none != (sub.Project == nil) {
 		return errors.New("a door has a kind of its own and a projection, or neither")
@@ -62,6 +92,15 @@ func (s *Store) narrow(sub *Subresource) error {
 	s.kind, err = s.cfg.kindOf(sub.Kind)
 	s.fixed = sub.Kind
 	return err
+}
+
+// overlap reports whether one of some fields is, holds or is part of one of others.
+func overlap(fields, others []string) bool {
+	return slices.ContainsFunc(fields, func(a string) bool {
+		return slices.ContainsFunc(others, func(b string) bool {
+			return strings.HasPrefix(a+".", b+".") || strings.HasPrefix(b+".", a+".")
+		})
+	})
 }
 
 // kindOf returns a kind that has a version.

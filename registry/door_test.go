@@ -14,15 +14,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// owned declares doors by what they own: status, grace, which is a part of spec, and free, which owns nothing.
+// owned declares doors by what they own, beside status: grace, which is a part of spec, and free, which owns nothing.
 func owned(r *registry.ResourceOf[*widget]) {
-	r.Strategy.PrepareUpdate = func(_ *registry.Request, w, old *widget) {
-		if w.Spec != old.Spec {
-			w.Generation++
-		}
-	}
 	r.Subresources = []registry.SubresourceOf[*widget]{
-		{Name: "status", Owns: []string{"status"}},
 		{Name: "grace", Owns: []string{"spec.grace"}},
 		{Name: "free"},
 	}
@@ -38,8 +32,8 @@ func TestOwnedFields(t *testing.T) {
 	}{
 		{"", widgetSpec{Color: "blue", Size: 2, Grace: 0}, "", 2},
 		{"status", widgetSpec{Color: "red", Size: 1, Grace: 0}, "Ready", 1},
-		{"grace", widgetSpec{Color: "red", Size: 1, Grace: 9}, "", 1},
-		{"free", widgetSpec{Color: "blue", Size: 2, Grace: 0}, "", 1},
+		{"grace", widgetSpec{Color: "red", Size: 1, Grace: 9}, "", 2},
+		{"free", widgetSpec{Color: "blue", Size: 2, Grace: 0}, "", 2},
 	} {
 		t.Run("door="+tt.door, func(t *testing.T) {
 			k := newKit(t, options{resource: owned})
@@ -80,7 +74,7 @@ func TestOwnedFieldsOfGizmos(t *testing.T) {
 	for _, tt := range []struct{ door, want string }{
 		{"", `"metadata":{"generation":2,"labels":{"all":"may"},"name":"a"},"spec":{"color":"blue"},"status":{"phase":"Old"}}`},
 		{"status", `"metadata":{"generation":1,"labels":{"all":"may"},"name":"a"},"spec":{"color":"red"},"status":{"phase":"Ready"}}`},
-		{"size", `"metadata":{"generation":1,"labels":{"all":"may"},"name":"a"},"spec":{"color":"red","size":9},"status":{"phase":"Old"}}`},
+		{"size", `"metadata":{"generation":2,"labels":{"all":"may"},"name":"a"},"spec":{"color":"red","size":9},"status":{"phase":"Old"}}`},
 	} {
 		k := newKit(t, options{instead: res})
 		k.post(`{"metadata":{"name":"a"},"spec":{"color":"red"}}`)
@@ -103,7 +97,7 @@ func TestOwnsWhatIsNotThere(t *testing.T) {
 	k := newKit(t, options{})
 	for _, path := range []string{"spec.colour", "nothing"} {
 		res := declaration()
-		res.Subresources = []registry.SubresourceOf[*widget]{{Name: "status", Owns: []string{path}}}
+		res.Subresources = []registry.SubresourceOf[*widget]{{Name: "part", Owns: []string{path}}}
 		if _, err := registry.New(k.cfg, registry.Typed(res)); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("a door that owns %s: got %v, want an error that names it", path, err)
 		}
@@ -186,13 +180,11 @@ func metered(r *registry.ResourceOf[*widget]) {
 				return nil
 			},
 		},
-		Strategy: registry.StrategyOf[*widget]{
-			ValidateUpdate: func(_ *registry.Request, w, _ *widget) field.ErrorList {
-				if w.Spec.Size > 100 {
-					return field.ErrorList{field.Invalid(field.NewPath("spec", "size"), w.Spec.Size, "is too large")}
-				}
-				return nil
-			},
+		Validate: func(w, _ *widget) field.ErrorList {
+			if w.Spec.Size > 100 {
+				return field.ErrorList{field.Invalid(field.NewPath("spec", "size"), w.Spec.Size, "is too large")}
+			}
+			return nil
 		},
 	})
 }
@@ -271,8 +263,8 @@ func TestProjectionIsApplied(t *testing.T) {
 		t.Fatalf("got created %v, %v", created, err)
 	}
 	w := k.get("a")
-	if w.Spec.Size != 4 || w.Spec.Color != "red" || w.Labels["a"] != "b" || len(w.Labels) != 1 || w.Generation != 1 || w.Status.Phase != "" {
-		t.Errorf("the widget: got %s, want another size and nothing else", text(w))
+	if w.Spec.Size != 4 || w.Spec.Color != "red" || w.Labels["a"] != "b" || len(w.Labels) != 1 || w.Generation != 2 || w.Status.Phase != "" {
+		t.Errorf("the widget: got %s, want another size, which counts, and nothing else", text(w))
 	}
 	if got := body(enc); !strings.Contains(got, `"length":4`) || !strings.Contains(got, `"resourceVersion":"`+w.ResourceVersion+`"`) {
 		t.Errorf("the answer: got %s, want the meter as it is now", got)

@@ -74,28 +74,18 @@ func convertGizmo(_ context.Context, u *scheme.Unstructured, version string) (*s
 	return u, nil
 }
 
-// gizmos declares the resource of a kind. A change of the content, the status apart, is counted.
+// gizmos declares the resource of a kind.
 func gizmos(k kind.Kind) *registry.Resource {
 	return &registry.Resource{
-		GroupResource: gizmoResource, Kind: "Gizmo", Singular: "gizmo", Namespaced: true, Type: k, KeepItemKind: true,
+		GroupResource: gizmoResource, Kind: "Gizmo", Namespaced: true, Type: k, KeepItemKind: true,
 		Fields: []registry.FieldValue{
 			{Label: "spec.color", Path: "spec.color", Version: "v1"},
 			{Label: "colour", Path: "colour", Version: "v1beta1"},
 			{Label: "spec.size", Path: "spec.size"},
 		},
-		Strategy: registry.Strategy{
-			AllowUnconditionalUpdate: true,
-			Prepare: func(_ *registry.Request, obj meta.Object) {
-				obj.(*scheme.Unstructured).Remove("status")
-				obj.GetObjectMeta().Generation = 1
-			},
-			PrepareUpdate: func(_ *registry.Request, obj, old meta.Object) {
-				if text(obj.(*scheme.Unstructured).Content) != text(old.(*scheme.Unstructured).Content) {
-					obj.GetObjectMeta().Generation++
-				}
-			},
-		},
-		Subresources: []registry.Subresource{{Name: "status", Owns: []string{"status"}}},
+		Strategy:   registry.Strategy{AllowUnconditionalUpdate: true},
+		Generation: []string{"spec"},
+		Status:     &registry.Status{},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // Keys are laid out as kube-apiserver lays them out, so that either can read what the other has stored.
@@ -54,7 +55,7 @@ var historicalPrefixes = map[meta.GroupResource]string{
 
 // keyPrefix returns a resource's place under the store's prefix, without slashes around it: the plural for Kubernetes'
 // own groups, "group/plural" for all others. Two resources share it only if they are the same thing in two groups (events
-// and ingresses are), and none is within another's, as long as checkGroup has passed their groups.
+// and ingresses are), and none is within another's, as long as checkPlace has passed them.
 func keyPrefix(gr meta.GroupResource) string {
 	if prefix, ok := historicalPrefixes[gr]; ok {
 		return prefix
@@ -65,11 +66,15 @@ func keyPrefix(gr meta.GroupResource) string {
 	return gr.Group + "/" + gr.Resource
 }
 
-// checkGroup refuses a group without a dot that is not Kubernetes' own, as Kubernetes refuses it for custom resources:
-// keys of a group called pods would be within those of pods.
-func checkGroup(group string) error {
-	if builtInGroups[group] || strings.Contains(group, ".") {
+// checkPlace refuses a resource that has no place of its own. Its plural is a DNS label, as Kubernetes demands of custom
+// resources: paths are compared letter by letter, and plurals with their spelling in lower case. A group without a dot must be
+// one of Kubernetes' own: keys of a group called pods would be within those of pods.
+func checkPlace(gr meta.GroupResource) error {
+	if msgs := names.IsDNS1123Label(gr.Resource); len(msgs) > 0 {
+		return fmt.Errorf("registry: the plural %q of the resource %s is no DNS label: %s", gr.Resource, gr, msgs[0])
+	}
+	if builtInGroups[gr.Group] || strings.Contains(gr.Group, ".") {
 		return nil
 	}
-	return fmt.Errorf("registry: the group %q is not a domain: it needs a dot", group)
+	return fmt.Errorf("registry: the group %q is not a domain: it needs a dot", gr.Group)
 }

@@ -97,7 +97,7 @@ func TestKeyPrefix(t *testing.T) {
 		if got := keyPrefix(gr); got != tt.prefix {
 			t.Errorf("keyPrefix(%s): got %s, want %s", gr, got, tt.prefix)
 		}
-		if err := checkGroup(tt.group); err != nil {
+		if err := checkPlace(gr); err != nil {
 			t.Error(err)
 		}
 	}
@@ -112,6 +112,18 @@ func TestKeyPrefixesApart(t *testing.T) {
 			if p, q := a.prefix+"/", b.prefix+"/"; strings.HasPrefix(p, q) || strings.HasPrefix(q, p) {
 				t.Errorf("%s.%s and %s.%s are both under %s and %s", a.resource, a.group, b.resource, b.group, p, q)
 			}
+		}
+	}
+}
+
+func TestPlurals(t *testing.T) {
+	for _, plural := range []string{"Widgets", "wIdgets", "wid gets", "wid/gets", "widgets.x", "-widgets", ""} {
+		gr := meta.GroupResource{Group: "test.example.com", Resource: plural}
+		if _, err := New(&Config{}, Resource{GroupResource: gr, Kind: "Widget"}); err == nil || !strings.Contains(err.Error(), `"`+plural+`"`) {
+			t.Errorf("New(%q): got %v, want an error that names the plural", plural, err)
+		}
+		if _, err := NewActor(&Config{}, Actions{GroupResource: gr, Kind: "Widget"}); err == nil || !strings.Contains(err.Error(), `"`+plural+`"`) {
+			t.Errorf("NewActor(%q): got %v, want an error that names the plural", plural, err)
 		}
 	}
 }

@@ -94,24 +94,17 @@ func newScheme(tb testing.TB, more ...func(*scheme.Scheme)) *scheme.Scheme {
 // declaration is what the tests change about the resource.
 func declaration() registry.ResourceOf[*widget] {
 	return registry.ResourceOf[*widget]{
-		GroupResource: widgets, Kind: "Widget", Singular: "widget", Namespaced: true,
+		GroupResource: widgets, Kind: "Widget", Namespaced: true,
 		Fields: []registry.FieldValue{{Label: "spec.color", Path: "spec.color", Version: "v1"}},
 		TTL:    func(w *widget) time.Duration { return time.Duration(w.Spec.Seconds) * time.Second },
 		Strategy: registry.StrategyOf[*widget]{
-			Prepare: func(_ *registry.Request, w *widget) { w.Status, w.Generation = widgetStatus{}, 1 },
-			PrepareUpdate: func(_ *registry.Request, w, old *widget) {
-				w.Status = old.Status
-				if w.Spec != old.Spec {
-					w.Generation++
-				}
-			},
-			ValidateUpdate: func(_ *registry.Request, w, old *widget) field.ErrorList {
-				if old.Spec.Color == "fixed" && w.Spec.Color != "fixed" {
+			Validate: func(w, old *widget) field.ErrorList {
+				if old != nil && old.Spec.Color == "fixed" && w.Spec.Color != "fixed" {
 					return field.ErrorList{field.Invalid(field.NewPath("spec", "color"), w.Spec.Color, "is fixed")}
 				}
 				return nil
 			},
-			Graceful: func(_ *registry.Request, w *widget, opts *meta.DeleteOptions) bool {
+			Graceful: func(w *widget, opts *meta.DeleteOptions) bool {
 				if w.Spec.Grace == 0 {
 					return false
 				}
@@ -120,19 +113,15 @@ func declaration() registry.ResourceOf[*widget] {
 				}
 				return true
 			},
-			Warnings: func(_ *registry.Request, w, _ *widget) []string {
+			Warnings: func(w, _ *widget) []string {
 				if w.Spec.Color == "beige" {
 					return []string{"beige is deprecated"}
 				}
 				return nil
 			},
 		},
-		Subresources: []registry.SubresourceOf[*widget]{{
-			Name: "status",
-			Strategy: registry.StrategyOf[*widget]{
-				PrepareUpdate: func(_ *registry.Request, w, old *widget) { w.Spec = old.Spec },
-			},
-		}},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*widget]{},
 	}
 }
 

@@ -251,8 +251,9 @@ func TestRedeclareRefuses(t *testing.T) {
 		"another scope":      func(r *registry.ResourceOf[*widget]) { r.Namespaced = false },
 		"an unknown version": func(r *registry.ResourceOf[*widget]) { r.StorageVersion = "v9" },
 		"a door that owns what is not there": func(r *registry.ResourceOf[*widget]) {
-			r.Subresources[0].Owns = []string{"nothing"}
+			r.Subresources = []registry.SubresourceOf[*widget]{{Name: "part", Owns: []string{"nothing"}}}
 		},
+		"a generation of what is not there": func(r *registry.ResourceOf[*widget]) { r.Generation = []string{"nothing"} },
 	} {
 		res := declaration()
 		change(&res)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -67,13 +68,15 @@ type Store struct {
 	fixed       meta.GroupVersionKind // what a door with a kind of its own shows, whatever the version of the resource
 	subresource string                // "" for the resource itself
 	strategy    *Strategy
-	takeBack    func(obj, old meta.Object) // nil: the door may set everything
+	takeBack    func(obj, old meta.Object)      // nil: the door may set everything
+	empty       func(obj meta.Object)           // takes out what a new object may not have; nil: nothing
+	differ      func(obj, old meta.Object) bool // whether a change counts as a generation; nil: none does
 	project     *Projection
 }
 
 // New makes the Store of a resource. Its kind must be known, and its group be a domain or one of Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
-	if err := checkGroup(res.GroupResource.Group); err != nil {
+	if err := checkPlace(res.GroupResource); err != nil {
 		return nil, err
 	}
 	prefix := cfg.Prefix
@@ -121,9 +124,7 @@ func (s *Store) Adopt() { s.objects.SetDecode(s.reader.look) }
 
 // newStore makes a Store without objects.
 func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) {
-	if res.Strategy.ValidateName == nil {
-		res.Strategy.ValidateName = names.DNSSubdomainName
-	}
+	res.complete()
 	s := &Store{cfg: cfg, res: res, root: root, forms: f, groupBy: []string{"metadata.name"}}
 	for _, f := range groups(res.Fields) {
 		s.groupBy = append(s.groupBy, f.Label)
@@ -147,6 +148,21 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	s.kind, s.strategy = k, &s.res.Strategy
 	s.reader = newReader(k, stored, cfg, res.Fields, f)
 	return s, nil
+}
+
+// complete fills in what follows from the rest of a declaration.
+func (r *ResourceOf[T]) complete() {
+	if r.Singular == "" {
+		r.Singular = strings.ToLower(r.Kind)
+	}
+	if r.Strategy.ValidateName == nil {
+		r.Strategy.ValidateName = names.DNSSubdomainName
+	}
+	if st := r.Status; st != nil {
+		r.Subresources = append([]SubresourceOf[T]{{
+			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate, Warnings: st.Warnings,
+		}}, r.Subresources...)
+	}
 }
 
 // groups are the declared fields by which watchers are grouped, beside metadata.name.

@@ -19,21 +19,24 @@ type Request struct {
 	DryRun    bool
 }
 
-// Resource, Subresource, Strategy, Table and the like are the declarations that a Store works with, of any kind of object.
+// Resource, Subresource, Strategy, Status and the like are the declarations that a Store works with, of any kind of object.
 // Declarations in the terms of one kind are made with the generic types; Typed turns them into these.
 type (
 	Resource    = ResourceOf[meta.Object]
 	Subresource = SubresourceOf[meta.Object]
 	Strategy    = StrategyOf[meta.Object]
+	Status      = StatusOf[meta.Object]
 	Table       = TableOf[meta.Object]
 	Projection  = ProjectionOf[meta.Object]
 	Reserve     = ReserveOf[meta.Object]
 )
 
 // StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock but Request.Now.
-// Objects are of the hub version, whose type T is. Every function may be nil, meaning nothing special.
+// Objects are of the hub version, whose type T is; old is the object before an update, nil on create. Every function may be
+// nil, meaning nothing special.
 //
-// ObjectMeta is handled and validated by the Store; strategies see to the rest.
+// ObjectMeta is handled and validated by the Store, and so is what the declaration says of generation and status; strategies
+// see to the rest.
 type StrategyOf[T meta.Object] struct {
 	// ValidateName says what is wrong with a name, or with a generateName if prefix is set. nil: DNS-1123 subdomain.
 	ValidateName func(name string, prefix bool) []string
@@ -41,17 +44,15 @@ type StrategyOf[T meta.Object] struct {
 	// Metadata are the checks of ObjectMeta beside those that all kinds have in common.
 	Metadata MetaChecks
 
-	// Prepare drops what a client may not set on create, such as status, and sets what the server owns.
-	Prepare func(r *Request, obj T)
-	// PrepareUpdate keeps from old what this door may not change and Owns cannot say, and bumps ObjectMeta.Generation,
-	// which comes in as old's, when the kind counts the change. What Owns takes back is as in old already.
-	PrepareUpdate func(r *Request, obj, old T)
+	// Prepare drops what a client may not set, sets what the server owns, and keeps from old what may not change and no
+	// door owns. What doors own is as in old already, and a status that is not the client's to bring is empty on create.
+	Prepare func(r *Request, obj, old T)
 
-	Validate       func(r *Request, obj T) field.ErrorList
-	ValidateUpdate func(r *Request, obj, old T) field.ErrorList
+	// Validate says what is wrong with a new object, or with a change.
+	Validate func(obj, old T) field.ErrorList
 
-	// Warnings are texts for the client, also when the write succeeds. old is nil on create.
-	Warnings func(r *Request, obj, old T) []string
+	// Warnings are texts for the client, also when the write succeeds.
+	Warnings func(obj, old T) []string
 
 	// Canonicalize brings a valid object into its normal form, right before it is stored.
 	Canonicalize func(obj T)
@@ -63,7 +64,7 @@ type StrategyOf[T meta.Object] struct {
 
 	// Graceful decides whether a deletion gives the object time. It may set opts.GracePeriodSeconds, and must leave
 	// it set if it returns true. nil: deletions are immediate.
-	Graceful func(r *Request, obj T, opts *meta.DeleteOptions) bool
+	Graceful func(obj T, opts *meta.DeleteOptions) bool
 
 	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces: spec.finalizers).
 	Held func(obj T) bool
@@ -132,7 +133,7 @@ type TableOf[T meta.Object] struct {
 type ResourceOf[T meta.Object] struct {
 	GroupResource meta.GroupResource // plural: "pods"
 	Kind          string
-	Singular      string
+	Singular      string // "": the kind in lower case
 	ShortNames    []string
 	Categories    []string
 	Namespaced    bool
@@ -143,9 +144,14 @@ type ResourceOf[T meta.Object] struct {
 	StorageVersion string
 
 	Strategy StrategyOf[T]
+	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.
+	// nil: it is not counted.
+	Generation []string
+	// Status declares the status of the kind; nil: it has none.
+	Status *StatusOf[T]
 	// Reserve is nil for nearly all kinds.
 	Reserve ReserveOf[T]
-	// Subresources are further doors to a part of the object, and what else can be done with it: status, scale, binding.
+	// Subresources are further doors to a part of the object, and what else can be done with it: scale, binding.
 	Subresources []SubresourceOf[T]
 
 	// Fields are the selectable fields beside metadata.name and metadata.namespace.
@@ -166,6 +172,17 @@ type ResourceOf[T meta.Object] struct {
 	fits func(obj meta.Object) bool
 }
 
+// StatusOf is the status of a kind: the field of that name, what is observed of the object, and the door of that name to it,
+// which is its only way in. The functions are those of the door, as in StrategyOf; there is always an old object.
+type StatusOf[T meta.Object] struct {
+	// OnCreate lets clients bring the status of new objects along, as kubelets do; else it is empty when Prepare sees it.
+	OnCreate bool
+
+	Prepare  func(r *Request, obj, old T)
+	Validate func(obj, old T) field.ErrorList
+	Warnings func(obj, old T) []string
+}
+
 // SubresourceOf is something beside the object itself that its path leads to. There are three sorts:
 //   - a door, through which a part of the object can be read and changed: status. It has neither Project, Create nor
 //     Connect;
@@ -180,11 +197,14 @@ type SubresourceOf[T meta.Object] struct {
 	// Owns are the fields that nobody but this door may set, such as "status": the resource itself and other doors keep
 	// them on an update, and this door keeps all others but metadata. They are fields of the hub.
 	Owns []string
-	// Strategy decides what may change. Only Metadata, PrepareUpdate, ValidateUpdate, Warnings, Canonicalize and
-	// AllowUnconditionalUpdate, which the resource's own may grant as well, are used.
-	Strategy StrategyOf[T]
 	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for Connect.
 	Verbs []string
+
+	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
+	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange does.
+	Prepare  func(r *Request, obj, old T)
+	Validate func(obj, old T) field.ErrorList
+	Warnings func(obj, old T) []string
 
 	Project *ProjectionOf[T]
 	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -14,7 +13,7 @@ import (
 //		Kind: "Widget",
 //		...
 //		Strategy: registry.StrategyOf[*Widget]{
-//			Validate: func(r *registry.Request, w *Widget) field.ErrorList { ... },
+//			Validate: func(w, old *Widget) field.ErrorList { ... },
 //		},
 //	})
 //
@@ -23,14 +22,20 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion,
-		Strategy: untyped(r.Strategy), Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
+		Strategy: untyped(r.Strategy), Generation: r.Generation, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
 		Verbs: r.Verbs, KeepItemKind: r.KeepItemKind,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
+	if st := r.Status; st != nil {
+		res.Status = &Status{
+			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate), Warnings: onChange(st.Warnings),
+		}
+	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
-			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Strategy: untyped(sub.Strategy), Verbs: sub.Verbs,
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs,
+			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
 			Project: projection(sub.Project), Create: sub.Create, Connect: sub.Connect,
 		})
 	}
@@ -49,26 +54,20 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 	u := Strategy{
 		ValidateName:             s.ValidateName,
 		Metadata:                 s.Metadata,
-		Validate:                 onObject[T, field.ErrorList](s.Validate),
-		ValidateUpdate:           onChange[T, field.ErrorList](s.ValidateUpdate),
-		Warnings:                 onChange[T, []string](s.Warnings),
+		Prepare:                  prepare(s.Prepare),
+		Validate:                 onChange(s.Validate),
+		Warnings:                 onChange(s.Warnings),
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
 		Held:                     result(s.Held),
 		OrphanByDefault:          s.OrphanByDefault,
 		NoGarbageCollection:      s.NoGarbageCollection,
 	}
-	if f := s.Prepare; f != nil {
-		u.Prepare = func(r *Request, obj meta.Object) { f(r, as[T](obj)) }
-	}
-	if f := s.PrepareUpdate; f != nil {
-		u.PrepareUpdate = func(r *Request, obj, old meta.Object) { f(r, as[T](obj), as[T](old)) }
-	}
 	if f := s.Canonicalize; f != nil {
 		u.Canonicalize = func(obj meta.Object) { f(as[T](obj)) }
 	}
 	if f := s.Graceful; f != nil {
-		u.Graceful = func(r *Request, obj meta.Object, opts *meta.DeleteOptions) bool { return f(r, as[T](obj), opts) }
+		u.Graceful = func(obj meta.Object, opts *meta.DeleteOptions) bool { return f(as[T](obj), opts) }
 	}
 	if f := s.Terminate; f != nil {
 		u.Terminate = func(obj meta.Object) { f(as[T](obj)) }
@@ -112,16 +111,16 @@ func result[T meta.Object, R any](f func(T) R) func(meta.Object) R {
 	return func(obj meta.Object) R { return f(as[T](obj)) }
 }
 
-func onObject[T meta.Object, R any](f func(*Request, T) R) func(*Request, meta.Object) R {
+func onChange[T meta.Object, R any](f func(obj, old T) R) func(obj, old meta.Object) R {
 	if f == nil {
 		return nil
 	}
-	return func(r *Request, obj meta.Object) R { return f(r, as[T](obj)) }
+	return func(obj, old meta.Object) R { return f(as[T](obj), as[T](old)) }
 }
 
-func onChange[T meta.Object, R any](f func(r *Request, obj, old T) R) func(r *Request, obj, old meta.Object) R {
+func prepare[T meta.Object](f func(r *Request, obj, old T)) func(r *Request, obj, old meta.Object) {
 	if f == nil {
 		return nil
 	}
-	return func(r *Request, obj, old meta.Object) R { return f(r, as[T](obj), as[T](old)) }
+	return func(r *Request, obj, old meta.Object) { f(r, as[T](obj), as[T](old)) }
 }

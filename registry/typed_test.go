@@ -38,26 +38,32 @@ func gadgets() ResourceOf[*Gadget] {
 		Kind:          "Gadget", Singular: "gadget", ShortNames: []string{"gg"}, Categories: []string{"all"},
 		Namespaced: true, StorageVersion: "v1",
 		Strategy: StrategyOf[*Gadget]{
-			ValidateName:   func(string, bool) []string { return nil },
-			Prepare:        func(_ *Request, g *Gadget) { g.Size++ },
-			PrepareUpdate:  func(_ *Request, g, old *Gadget) { g.Size = old.Size + 1 },
-			Validate:       func(_ *Request, g *Gadget) field.ErrorList { return make(field.ErrorList, g.Size) },
-			ValidateUpdate: func(_ *Request, g, old *Gadget) field.ErrorList { return make(field.ErrorList, g.Size+old.Size) },
-			Warnings: func(_ *Request, g, old *Gadget) []string {
-				return make([]string, map[bool]int32{true: g.Size}[old == nil])
-			},
+			ValidateName:             func(string, bool) []string { return nil },
+			Prepare:                  func(_ *Request, g, old *Gadget) { g.Size = sum(g, old) + 1 },
+			Validate:                 func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			Warnings:                 func(g, old *Gadget) []string { return make([]string, sum(g, old)) },
 			Canonicalize:             func(g *Gadget) { g.Size++ },
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
-			Graceful:                 func(_ *Request, g *Gadget, _ *meta.DeleteOptions) bool { return g.Size > 0 },
+			Graceful:                 func(g *Gadget, _ *meta.DeleteOptions) bool { return g.Size > 0 },
 			Held:                     func(g *Gadget) bool { return g.Size > 0 },
 			Terminate:                func(g *Gadget) { g.Size++ },
 			OrphanByDefault:          true,
 			NoGarbageCollection:      true,
 		},
-		Subresources: []SubresourceOf[*Gadget]{{Name: "status", Verbs: []string{"get"}, Strategy: StrategyOf[*Gadget]{
-			PrepareUpdate: func(_ *Request, g, old *Gadget) { g.Size = old.Size },
-		}}},
+		Generation: []string{"size"},
+		Status: &StatusOf[*Gadget]{
+			OnCreate: true,
+			Prepare:  func(_ *Request, g, old *Gadget) { g.Size = old.Size },
+			Validate: func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			Warnings: func(g, old *Gadget) []string { return make([]string, sum(g, old)) },
+		},
+		Subresources: []SubresourceOf[*Gadget]{{
+			Name: "part", Verbs: []string{"get"},
+			Prepare:  func(_ *Request, g, old *Gadget) { g.Size = old.Size },
+			Validate: func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			Warnings: func(g, old *Gadget) []string { return make([]string, sum(g, old)) },
+		}},
 		Fields: []FieldValue{{Label: "size", Path: "size"}},
 		Table: &TableOf[*Gadget]{
 			Columns:    []meta.TableColumnDefinition{NameColumn},
@@ -68,6 +74,14 @@ func gadgets() ResourceOf[*Gadget] {
 		ReturnsDeleted: true,
 		Verbs:          []string{"get"},
 	}
+}
+
+// sum adds the sizes of a gadget and, if there is one, of the old.
+func sum(g, old *Gadget) int32 {
+	if old == nil {
+		return g.Size
+	}
+	return g.Size + old.Size
 }
 
 // fillNumbers sets the fields of a struct that are numbers.
@@ -96,8 +110,8 @@ func TestTypedKeepsAll(t *testing.T) {
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }
 	res := Typed(given)
-	for _, v := range []any{given, given.Strategy, *given.Table, given.Subresources[0],
-		res, res.Strategy, *res.Table, res.Subresources[0]} {
+	for _, v := range []any{given, given.Strategy, *given.Status, *given.Table, given.Subresources[0],
+		res, res.Strategy, *res.Status, *res.Table, res.Subresources[0]} {
 		rv := reflect.ValueOf(v)
 		for i := range rv.NumField() {
 			if f := rv.Type().Field(i); f.IsExported() && rv.Field(i).IsZero() {
@@ -116,30 +130,40 @@ func TestTypedKeepsAll(t *testing.T) {
 func TestTypedFunctions(t *testing.T) {
 	res := Typed(gadgets())
 	g, old := &Gadget{}, &Gadget{Size: 4}
-	res.Strategy.Prepare(nil, g)
+	res.Strategy.Prepare(nil, g, nil) // no old object: the typed nil, too
 	res.Strategy.Canonicalize(g)
 	res.Strategy.Terminate(g)
 	if g.Size != 3 {
 		t.Errorf("Prepare, Canonicalize and Terminate: got size %d, want 3", g.Size)
 	}
 	for name, got := range map[string]int{
-		"Validate":       len(res.Strategy.Validate(nil, g)) - 3,
-		"ValidateUpdate": len(res.Strategy.ValidateUpdate(nil, g, old)) - 7,
-		"Warnings":       len(res.Strategy.Warnings(nil, g, nil)) - 3, // no old object: the typed nil, too
-		"Conditions":     len(res.Table.Conditions(g)) - 3,
-		"TTL":            int(res.TTL(g)) - 3,
-		"Cells":          int(res.Table.Cells(g, time.Time{})[0].(int32)) - 3,
+		"Validate":           len(res.Strategy.Validate(g, nil)) - 3,
+		"Validate a change":  len(res.Strategy.Validate(g, old)) - 7,
+		"Warnings":           len(res.Strategy.Warnings(g, nil)) - 3,
+		"Validate a status":  len(res.Status.Validate(g, old)) - 7,
+		"Warnings of status": len(res.Status.Warnings(g, old)) - 7,
+		"Validate a part":    len(res.Subresources[0].Validate(g, old)) - 7,
+		"Warnings of a part": len(res.Subresources[0].Warnings(g, old)) - 7,
+		"Conditions":         len(res.Table.Conditions(g)) - 3,
+		"TTL":                int(res.TTL(g)) - 3,
+		"Cells":              int(res.Table.Cells(g, time.Time{})[0].(int32)) - 3,
 	} {
 		if got != 0 {
 			t.Errorf("%s: got %d more than wanted", name, got)
 		}
 	}
-	if !res.Strategy.Held(g) || !res.Strategy.Graceful(nil, g, nil) {
+	if !res.Strategy.Held(g) || !res.Strategy.Graceful(g, nil) {
 		t.Error("Held, Graceful: got false")
 	}
-	res.Strategy.PrepareUpdate(nil, g, old)
-	if g.Size != 5 {
-		t.Errorf("PrepareUpdate: got size %d, want 5", g.Size)
+	for name, prepare := range map[string]func(*Request, meta.Object, meta.Object){
+		"the resource": res.Strategy.Prepare, "status": res.Status.Prepare, "a part": res.Subresources[0].Prepare,
+	} {
+		want := map[bool]int32{true: 8, false: 4}[name == "the resource"]
+		if g := (&Gadget{Size: 3}); true {
+			if prepare(nil, g, old); g.Size != want {
+				t.Errorf("Prepare of %s: got size %d, want %d", name, g.Size, want)
+			}
+		}
 	}
 }
 

@@ -146,14 +146,17 @@ func (w *write) beforeUpdate() error {
 	if s.takeBack != nil {
 		s.takeBack(w.obj, w.old)
 	}
-	if s.strategy.PrepareUpdate != nil {
-		s.strategy.PrepareUpdate(w.r, w.obj, w.old)
+	if s.strategy.Prepare != nil {
+		s.strategy.Prepare(w.r, w.obj, w.old)
+	}
+	if s.differ != nil && s.differ(w.obj, w.old) {
+		m.Generation++
 	}
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
-	if s.strategy.ValidateUpdate != nil {
-		errs = append(errs, s.strategy.ValidateUpdate(w.r, w.obj, w.old)...)
+	if s.strategy.Validate != nil {
+		errs = append(errs, s.strategy.Validate(w.obj, w.old)...)
 	}
 	if err := w.invalid(errs); err != nil {
 		return err

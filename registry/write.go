@@ -23,7 +23,7 @@ import (
 //	           repeat are dropped
 //	reserve    take what is counted outside of the object                                           (finish)
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
-//	prepare    the strategy and the store fill in what the server owns
+//	prepare    the strategy and the store fill in what the server owns, and count the change
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
 //	encode     once: these bytes are stored, answered, and come back through the watch
@@ -155,7 +155,7 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 		return meta.NewBadRequest(err.Error())
 	}
 	switch {
-	case rev == 0 && !w.s.strategy.AllowUnconditionalUpdate && !w.s.res.Strategy.AllowUnconditionalUpdate:
+	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate:
 		gk := meta.GroupKind{Group: w.s.res.GroupResource.Group, Kind: w.s.res.GroupResource.Resource}
 		return meta.NewInvalid(gk, w.req.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
@@ -233,7 +233,7 @@ func (w *write) warn() {
 	if w.s.strategy.Warnings == nil || w.req.Warn == nil {
 		return
 	}
-	for _, text := range w.s.strategy.Warnings(w.r, w.obj, w.old) {
+	for _, text := range w.s.strategy.Warnings(w.obj, w.old) {
 		w.req.Warn(text)
 	}
 }

@@ -61,7 +61,6 @@ func TestValidatorsStop(t *testing.T) {
 
 // checkMistakes runs all that looks at a whole object before it is stored.
 func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty meta.Object) {
-	req := &registry.Request{}
 	path := field.NewPath("metadata")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -79,30 +78,39 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 		}
 	}
 	strategies := []registry.Strategy{r.Strategy}
+	if st := r.Status; st != nil {
+		strategies = append(strategies, registry.Strategy{Validate: st.Validate, Warnings: st.Warnings})
+	}
 	for _, sub := range r.Subresources {
-		strategies = append(strategies, sub.Strategy)
+		strategies = append(strategies, registry.Strategy{Validate: sub.Validate, Warnings: sub.Warnings})
 	}
 	check("metadata", func() field.ErrorList {
 		errs := meta.ValidateObjectMeta(obj.GetObjectMeta(), r.Namespaced, names.DNSSubdomainName, path)
 		errs = append(errs, meta.ValidateFinalizerNames(obj.GetObjectMeta().Finalizers, path)...)
 		return append(errs, meta.ValidateObjectMetaUpdate(obj.GetObjectMeta(), empty.GetObjectMeta(), path)...)
 	})
+	if r.Strategy.Validate != nil {
+		check("create", func() field.ErrorList { return r.Strategy.Validate(obj, nil) })
+	}
+	warnings := func(list []string) {
+		if len(list) > maxFound {
+			t.Errorf("%s: got %d warnings", name, len(list))
+		}
+	}
+	if r.Strategy.Warnings != nil {
+		warnings(r.Strategy.Warnings(obj, nil))
+	}
 	check("declared checks", func() field.ErrorList {
 		return append(typeinfo.Validate(obj, nil), typeinfo.Validate(obj, obj)...)
 	})
 	for _, s := range strategies {
 		if s.Validate != nil {
-			check("create", func() field.ErrorList { return s.Validate(req, obj) })
-		}
-		if s.ValidateUpdate != nil {
-			check("update to it", func() field.ErrorList { return s.ValidateUpdate(req, obj, empty) })
-			check("update from it", func() field.ErrorList { return s.ValidateUpdate(req, empty, obj) })
-			check("update of it", func() field.ErrorList { return s.ValidateUpdate(req, obj, obj) })
+			check("update to it", func() field.ErrorList { return s.Validate(obj, empty) })
+			check("update from it", func() field.ErrorList { return s.Validate(empty, obj) })
+			check("update of it", func() field.ErrorList { return s.Validate(obj, obj) })
 		}
 		if s.Warnings != nil {
-			if n := len(s.Warnings(req, obj, nil)); n > maxFound {
-				t.Errorf("%s: got %d warnings", name, n)
-			}
+			warnings(s.Warnings(obj, empty))
 		}
 	}
 }

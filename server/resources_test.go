@@ -271,7 +271,7 @@ func TestRemoveWhileWriting(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) { c.Store, c.EncryptionConfigFile = engine, file })
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	p.install(widgets("test0.io", "widgets", func(r *registry.ResourceOf[*corev1.ConfigMap]) {
-		r.Strategy.Prepare = func(*registry.Request, *corev1.ConfigMap) { close(inside); <-goOn }
+		r.Strategy.Prepare = func(*registry.Request, *corev1.ConfigMap, *corev1.ConfigMap) { close(inside); <-goOn }
 	}))
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -304,7 +304,7 @@ func TestRemoveAfterReplace(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	p.install(widgets("test0.io", "widgets", func(r *registry.ResourceOf[*corev1.ConfigMap]) {
-		r.Strategy.Prepare = func(*registry.Request, *corev1.ConfigMap) { close(inside); <-goOn }
+		r.Strategy.Prepare = func(*registry.Request, *corev1.ConfigMap, *corev1.ConfigMap) { close(inside); <-goOn }
 	}))
 	var writing sync.WaitGroup
 	writing.Go(func() {

@@ -88,12 +88,10 @@ func (b *boats) declare(t testing.TB, stored string) registry.Resource {
 		t.Fatal(err)
 	}
 	return registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
-		GroupResource: boatResource, Kind: "Boat", Singular: "boat", ShortNames: []string{"bt"}, Namespaced: true,
+		GroupResource: boatResource, Kind: "Boat", ShortNames: []string{"bt"}, Namespaced: true,
 		Type: k, StorageVersion: stored, KeepItemKind: true, ReturnsDeleted: true,
-		Strategy: registry.StrategyOf[*scheme.Unstructured]{
-			Prepare: func(_ *registry.Request, u *scheme.Unstructured) { u.Generation = 1; u.Remove("status") },
-		},
-		Subresources: []registry.SubresourceOf[*scheme.Unstructured]{{Name: "status", Owns: []string{"status"}}},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*scheme.Unstructured]{},
 		Fields: []registry.FieldValue{
 			{Label: "spec.length", Path: "spec.length", Version: "v1"}, {Label: "spec.feet", Path: "spec.feet", Version: "v1alpha1"},
 		},

@@ -13,7 +13,7 @@ import (
 func fischers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*v1alpha1.Fischer]{
 		GroupResource: fischerResource,
-		Kind:          "Fischer", Singular: "fischer",
+		Kind:          "Fischer",
 		Table: &registry.TableOf[*v1alpha1.Fischer]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,

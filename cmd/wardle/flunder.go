@@ -13,23 +13,11 @@ import (
 func flunders() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*hub.Flunder]{
 		GroupResource: flunderResource,
-		Kind:          "Flunder", Singular: "flunder", ShortNames: []string{"fl"}, Categories: []string{"all"},
+		Kind:          "Flunder", ShortNames: []string{"fl"}, Categories: []string{"all"},
 		Namespaced: true,
-		Strategy: registry.StrategyOf[*hub.Flunder]{
-			Prepare: func(_ *registry.Request, f *hub.Flunder) {
-				f.Status, f.Generation = hub.FlunderStatus{}, 1
-			},
-			PrepareUpdate: func(_ *registry.Request, f, old *hub.Flunder) {
-				if f.Spec != old.Spec {
-					f.Generation++
-				}
-			},
-			Validate:       func(_ *registry.Request, f *hub.Flunder) field.ErrorList { return checkSpec(&f.Spec) },
-			ValidateUpdate: func(_ *registry.Request, f, _ *hub.Flunder) field.ErrorList { return checkSpec(&f.Spec) },
-		},
-		Subresources: []registry.SubresourceOf[*hub.Flunder]{{
-			Name: "status", Owns: []string{"status"},
-		}},
+		Strategy:   registry.StrategyOf[*hub.Flunder]{Validate: checkFlunder},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*hub.Flunder]{},
 		Table: &registry.TableOf[*hub.Flunder]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
@@ -52,9 +40,10 @@ func target(spec *hub.FlunderSpec) string {
 	return ""
 }
 
-// checkSpec says what the tags cannot: how the fields depend on each other. Unknown types are reported by the tags.
-func checkSpec(spec *hub.FlunderSpec) field.ErrorList {
+// checkFlunder says what the tags cannot: how the fields depend on each other. Unknown types are reported by the tags.
+func checkFlunder(f, _ *hub.Flunder) field.ErrorList {
 	var errs field.ErrorList
+	spec := &f.Spec
 	flunder, fischer := field.NewPath("spec", "flunderReference"), field.NewPath("spec", "fischerReference")
 	switch {
 	case spec.FlunderReference != "" && spec.FischerReference != "":

@@ -22,14 +22,12 @@ func Resources() []registry.Resource {
 func leases() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*coordinationv1.Lease]{
 		GroupResource: meta.GroupResource{Group: coordinationv1.GroupVersion.Group, Resource: "leases"},
-		Kind:          "Lease", Singular: "lease",
-		Namespaced: true,
+		Kind:          "Lease",
+		Namespaced:    true,
 		Strategy: registry.StrategyOf[*coordinationv1.Lease]{
 			Metadata:            registry.MetaChange,
-			Prepare:             func(_ *registry.Request, l *coordinationv1.Lease) { dropElection(&l.Spec, nil) },
-			PrepareUpdate:       func(_ *registry.Request, l, old *coordinationv1.Lease) { dropElection(&l.Spec, &old.Spec) },
-			Validate:            func(_ *registry.Request, l *coordinationv1.Lease) field.ErrorList { return checkLease(&l.Spec) },
-			ValidateUpdate:      func(_ *registry.Request, l, _ *coordinationv1.Lease) field.ErrorList { return checkLease(&l.Spec) },
+			Prepare:             prepareLease,
+			Validate:            checkLease,
 			AllowCreateOnUpdate: true,
 		},
 		Table: &registry.TableOf[*coordinationv1.Lease]{
@@ -47,15 +45,15 @@ func leases() registry.Resource {
 	})
 }
 
-// dropElection takes out the fields of coordinated leader election, which is not served, unless the old lease has them.
-func dropElection(spec, old *coordinationv1.LeaseSpec) {
-	if old == nil || old.Strategy == nil && old.PreferredHolder == nil {
-		spec.Strategy, spec.PreferredHolder = nil, nil
+// prepareLease drops the fields of coordinated leader election, which is not served, unless the old lease has them.
+func prepareLease(_ *registry.Request, l, old *coordinationv1.Lease) {
+	if old == nil || old.Spec.Strategy == nil && old.Spec.PreferredHolder == nil {
+		l.Spec.Strategy, l.Spec.PreferredHolder = nil, nil
 	}
 }
 
-func checkLease(spec *coordinationv1.LeaseSpec) field.ErrorList {
-	p := field.NewPath("spec")
+func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
+	spec, p := &l.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if d := spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 		errs = append(errs, field.Invalid(p.Child("leaseDurationSeconds"), *d, "must be greater than 0"))

@@ -20,7 +20,7 @@ func TestLease(t *testing.T) {
 	} {
 		l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: &tt.duration, LeaseTransitions: &tt.transitions}}
 		got := ""
-		if err := s.Validate(nil, l).ToAggregate(); err != nil {
+		if err := s.Validate(l, nil).ToAggregate(); err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {
@@ -37,11 +37,11 @@ func TestElectionFieldsAreDropped(t *testing.T) {
 	strategy, holder := coordinationv1.OldestEmulationVersion, "h"
 	l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{Strategy: &strategy, PreferredHolder: &holder}}
 	old := &coordinationv1.Lease{Spec: l.Spec}
-	s.PrepareUpdate(nil, l, old)
+	s.Prepare(nil, l, old)
 	if l.Spec.Strategy == nil {
 		t.Error("strategy: got none, want the old lease's kept")
 	}
-	s.Prepare(nil, l)
+	s.Prepare(nil, l, nil)
 	if l.Spec.Strategy != nil || l.Spec.PreferredHolder != nil {
 		t.Errorf("got %+v, want no election fields", l.Spec)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -20,20 +21,11 @@ const maxData = 1 << 20
 func configMaps() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{
 		GroupResource: meta.GroupResource{Resource: "configmaps"},
-		Kind:          "ConfigMap", Singular: "configmap", ShortNames: []string{"cm"},
+		Kind:          "ConfigMap", ShortNames: []string{"cm"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.ConfigMap]{
-			Metadata: registry.MetaWhole,
-			Validate: func(_ *registry.Request, cm *corev1.ConfigMap) field.ErrorList { return checkConfigMap(cm) },
-			ValidateUpdate: func(_ *registry.Request, cm, old *corev1.ConfigMap) field.ErrorList {
-				var errs field.ErrorList
-				if old.Immutable != nil && *old.Immutable {
-					errs = sealed(cm.Immutable, []check.Setting{
-						{"data", !same(cm.Data, old.Data)}, {"binaryData", !same(cm.BinaryData, old.BinaryData)},
-					})
-				}
-				return append(errs, checkConfigMap(cm)...)
-			},
+			Metadata:                 registry.MetaWhole,
+			Validate:                 checkConfigMap,
 			AllowUnconditionalUpdate: true,
 		},
 		Table: &registry.TableOf[*corev1.ConfigMap]{Columns: configMapColumns, Cells: func(cm *corev1.ConfigMap, now time.Time) []any {
@@ -52,14 +44,23 @@ var configMapColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
-// sealed reports changes of an immutable object: of the mark itself, and of the fields listed.
-func sealed(immutable *bool, changed []check.Setting) field.ErrorList {
-	lifted := immutable == nil || !*immutable
+// sealed reports changes of an object that was marked immutable: of the mark itself, and of the fields listed.
+func sealed(now, was *bool, changed []check.Setting) field.ErrorList {
+	if was == nil || !*was {
+		return nil
+	}
+	lifted := now == nil || !*now
 	return check.Forbidden(nil, "field is immutable when `immutable` is set", append([]check.Setting{{"immutable", lifted}}, changed...))
 }
 
-func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
+// checkConfigMap tells of the seal before the rest.
+func checkConfigMap(cm, old *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
+	if old != nil {
+		errs = sealed(cm.Immutable, old.Immutable, []check.Setting{
+			{"data", !scheme.Equal(&cm.Data, &old.Data)}, {"binaryData", !scheme.Equal(&cm.BinaryData, &old.BinaryData)},
+		})
+	}
 	size := 0
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
 	for key, value := range field.Entries(&errs, cm.Data) {
@@ -83,24 +84,17 @@ func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 func secrets() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Secret]{
 		GroupResource: meta.GroupResource{Resource: "secrets"},
-		Kind:          "Secret", Singular: "secret",
-		Namespaced: true,
+		Kind:          "Secret",
+		Namespaced:    true,
 		Strategy: registry.StrategyOf[*corev1.Secret]{
 			Metadata: registry.MetaWhole,
-			PrepareUpdate: func(_ *registry.Request, s, old *corev1.Secret) {
-				if s.Type == "" {
+			Prepare: func(_ *registry.Request, s, old *corev1.Secret) {
+				if old != nil && s.Type == "" {
 					s.Type = old.Type
 				}
 			},
-			Validate: func(_ *registry.Request, s *corev1.Secret) field.ErrorList { return checkSecret(s) },
-			ValidateUpdate: func(_ *registry.Request, s, old *corev1.Secret) field.ErrorList {
-				errs := check.Immutable(field.NewPath("type"), s.Type, old.Type)
-				if old.Immutable != nil && *old.Immutable {
-					errs = append(errs, sealed(s.Immutable, []check.Setting{{"data", !same(s.Data, old.Data)}})...)
-				}
-				return append(errs, checkSecret(s)...)
-			},
-			Warnings:                 func(_ *registry.Request, s, _ *corev1.Secret) []string { return secretWarnings(s) },
+			Validate:                 checkSecret,
+			Warnings:                 secretWarnings,
 			AllowUnconditionalUpdate: true,
 		},
 		Fields: []registry.FieldValue{{Label: "type", Path: "type"}},
@@ -128,8 +122,13 @@ const (
 	accountAnnotation   = "kubernetes.io/service-account.name"
 )
 
-func checkSecret(s *corev1.Secret) field.ErrorList {
+// checkSecret tells of the type and the seal before the rest.
+func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
+	if old != nil {
+		errs = check.Immutable(field.NewPath("type"), s.Type, old.Type)
+		errs = append(errs, sealed(s.Immutable, old.Immutable, []check.Setting{{"data", !scheme.Equal(&s.Data, &old.Data)}})...)
+	}
 	p := field.NewPath("data")
 	size := 0
 	for key, value := range field.Entries(&errs, s.Data) {
@@ -180,7 +179,7 @@ func checkSecret(s *corev1.Secret) field.ErrorList {
 }
 
 // secretWarnings tells of certificates that will not work.
-func secretWarnings(s *corev1.Secret) []string {
+func secretWarnings(s, _ *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS {
 		return nil
 	}

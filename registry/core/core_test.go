@@ -57,39 +57,59 @@ func resource(t *testing.T, name string) *registry.Resource {
 
 // create runs obj through the strategy as a new object.
 func create(r *registry.Resource, obj meta.Object) field.ErrorList {
-	req := &registry.Request{Now: testTime}
-	if r.Strategy.Prepare != nil {
-		r.Strategy.Prepare(req, obj)
+	if r.Status != nil && !r.Status.OnCreate {
+		k := kindOf(r)
+		keep, err := k.Keeper([]string{"status"}, false)
+		if err != nil {
+			panic(err)
+		}
+		keep(obj, k.New())
 	}
-	if r.Strategy.Validate == nil {
-		return nil
-	}
-	return r.Strategy.Validate(req, obj)
+	return door{r.Strategy.Prepare, r.Strategy.Validate}.write(obj, nil)
 }
 
 // update runs obj through a door of the resource, "" for the resource itself, as a change of old.
-func update(r *registry.Resource, door string, obj, old meta.Object) field.ErrorList {
-	req := &registry.Request{Now: testTime}
-	obj.GetObjectMeta().Generation = old.GetObjectMeta().Generation
-	strategy, takeBack := &r.Strategy, keeper(r, door)
-	for i := range r.Subresources {
-		if r.Subresources[i].Name == door {
-			strategy = &r.Subresources[i].Strategy
+func update(r *registry.Resource, name string, obj, old meta.Object) field.ErrorList {
+	d := door{r.Strategy.Prepare, r.Strategy.Validate}
+	if name == "status" {
+		d = door{r.Status.Prepare, r.Status.Validate}
+	}
+	for _, sub := range r.Subresources {
+		if sub.Name == name {
+			d = door{sub.Prepare, sub.Validate}
 		}
 	}
-	takeBack(obj, old)
-	if strategy.PrepareUpdate != nil {
-		strategy.PrepareUpdate(req, obj, old)
+	keeper(r, name)(obj, old)
+	return d.write(obj, old)
+}
+
+// door is what a door decides.
+type door struct {
+	prepare  func(r *registry.Request, obj, old meta.Object)
+	validate func(obj, old meta.Object) field.ErrorList
+}
+
+func (d door) write(obj, old meta.Object) field.ErrorList {
+	if d.prepare != nil {
+		d.prepare(&registry.Request{Now: testTime}, obj, old)
 	}
-	if strategy.ValidateUpdate == nil {
+	if d.validate == nil {
 		return nil
 	}
-	return strategy.ValidateUpdate(req, obj, old)
+	return d.validate(obj, old)
+}
+
+func kindOf(r *registry.Resource) kind.Kind {
+	s := testScheme()
+	return kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: r.GroupResource.Group, Kind: r.Kind})
 }
 
 // keeper takes back what a door may not set, as the registry does.
 func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 	var owned []string
+	if r.Status != nil && (door == "" || door == "status") {
+		owned = append(owned, "status")
+	}
 	for _, sub := range r.Subresources {
 		if sub.Name == door {
 			owned = sub.Owns
@@ -97,9 +117,7 @@ func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 			owned = append(owned, sub.Owns...)
 		}
 	}
-	s := testScheme()
-	k := kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: r.GroupResource.Group, Kind: r.Kind})
-	keep, err := k.Keeper(owned, door != "")
+	keep, err := kindOf(r).Keeper(owned, door != "")
 	if err != nil {
 		panic(err)
 	}
@@ -148,11 +166,14 @@ func TestEmptyObjects(t *testing.T) {
 		}
 		create(&r, make())
 		update(&r, "", make(), make())
+		if r.Status != nil {
+			update(&r, "status", make(), make())
+		}
 		for _, sub := range r.Subresources {
 			update(&r, sub.Name, make(), make())
 		}
 		if r.Strategy.Warnings != nil {
-			r.Strategy.Warnings(&registry.Request{}, make(), nil)
+			r.Strategy.Warnings(make(), nil)
 		}
 	}
 }

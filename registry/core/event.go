@@ -23,11 +23,10 @@ const (
 func events(opts Options) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},
-		Kind:          "Event", Singular: "event", ShortNames: []string{"ev"},
+		Kind:          "Event", ShortNames: []string{"ev"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Event]{
-			Validate:                 func(_ *registry.Request, e *corev1.Event) field.ErrorList { return checkEvent(e) },
-			ValidateUpdate:           func(_ *registry.Request, e, _ *corev1.Event) field.ErrorList { return checkEvent(e) },
+			Validate:                 checkEvent,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			NoGarbageCollection:      true,
@@ -52,7 +51,7 @@ func events(opts Options) registry.Resource {
 
 // checkEvent checks an event of the core group. Those that give an event time are of the newer kind, of which more
 // is asked.
-func checkEvent(e *corev1.Event) field.ErrorList {
+func checkEvent(e, _ *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	about := e.InvolvedObject.Namespace
 	clusterWide := about == "" && (e.Namespace == "" || e.Namespace == "default")

@@ -61,7 +61,7 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	checktest.Want(t, update(secs, "", decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
 		`type: Invalid value: "example.com/other": field is immutable`)
 	tls := decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
-	if got := secs.Strategy.Warnings(nil, tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
+	if got := secs.Strategy.Warnings(tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
 		t.Errorf("warnings: got %q", got)
 	}
 }
@@ -113,10 +113,10 @@ func TestServiceAccount(t *testing.T) {
 	if sa.Secrets[0] != (corev1.ObjectReference{Name: "s"}) {
 		t.Errorf("secrets: got %+v, want only the name", sa.Secrets[0])
 	}
-	if got := r.Strategy.Warnings(nil, sa, nil); len(got) != 1 {
+	if got := r.Strategy.Warnings(sa, nil); len(got) != 1 {
 		t.Errorf("warnings: got %q, want one", got)
 	}
-	if got := r.Strategy.Warnings(nil, sa, sa); len(got) != 0 {
+	if got := r.Strategy.Warnings(sa, sa); len(got) != 0 {
 		t.Errorf("warnings on update: got %q, want none", got)
 	}
 }

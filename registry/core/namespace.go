@@ -18,40 +18,20 @@ import (
 func namespaces() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Namespace]{
 		GroupResource: meta.GroupResource{Resource: "namespaces"},
-		Kind:          "Namespace", Singular: "namespace", ShortNames: []string{"ns"},
+		Kind:          "Namespace", ShortNames: []string{"ns"},
 		Strategy: registry.StrategyOf[*corev1.Namespace]{
-			Metadata:     registry.MetaWhole,
-			ValidateName: names.DNSLabelName,
-			Prepare: func(_ *registry.Request, ns *corev1.Namespace) {
-				ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
-				if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
-					ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
-				}
-			},
-			Validate: func(_ *registry.Request, ns *corev1.Namespace) field.ErrorList { return checkNamespaceFinalizers(ns) },
-			Canonicalize: func(ns *corev1.Namespace) { // defaulting could not know a generated name
-				if ns.Labels == nil {
-					ns.Labels = make(map[string]string, 1)
-				}
-				ns.Labels[corev1.NamespaceNameLabel] = ns.Name
-			},
+			Metadata:                 registry.MetaWhole,
+			ValidateName:             names.DNSLabelName,
+			Prepare:                  prepareNamespace,
+			Validate:                 checkNamespace,
+			Canonicalize:             labelNamespace,
 			AllowUnconditionalUpdate: true,
 			Held:                     func(ns *corev1.Namespace) bool { return len(ns.Spec.Finalizers) > 0 },
 			Terminate:                func(ns *corev1.Namespace) { ns.Status.Phase = corev1.NamespaceTerminating },
 		},
+		Status: &registry.StatusOf[*corev1.Namespace]{Validate: checkNamespacePhase},
 		Subresources: []registry.SubresourceOf[*corev1.Namespace]{
-			{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Namespace]{
-				Metadata: registry.MetaChange,
-				ValidateUpdate: func(_ *registry.Request, ns, _ *corev1.Namespace) field.ErrorList {
-					return checkNamespacePhase(ns)
-				},
-			}},
-			{Name: "finalize", Owns: []string{"spec.finalizers"}, Verbs: []string{"update"}, Strategy: registry.StrategyOf[*corev1.Namespace]{
-				Metadata: registry.MetaChange,
-				ValidateUpdate: func(_ *registry.Request, ns, _ *corev1.Namespace) field.ErrorList {
-					return checkFinalized(ns)
-				},
-			}},
+			{Name: "finalize", Owns: []string{"spec.finalizers"}, Verbs: []string{"update"}, Validate: checkFinalized},
 		},
 		Fields: []registry.FieldValue{{Label: "status.phase", Path: "status.phase"}},
 		Table: &registry.TableOf[*corev1.Namespace]{
@@ -66,7 +46,29 @@ func namespaces() registry.Resource {
 	})
 }
 
-func checkNamespaceFinalizers(ns *corev1.Namespace) field.ErrorList {
+func prepareNamespace(_ *registry.Request, ns, old *corev1.Namespace) {
+	if old != nil {
+		return
+	}
+	ns.Status.Phase = corev1.NamespaceActive
+	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
+	}
+}
+
+// labelNamespace gives a namespace the label with its name. Defaulting could not know one that is generated.
+func labelNamespace(ns *corev1.Namespace) {
+	if ns.Labels == nil {
+		ns.Labels = make(map[string]string, 1)
+	}
+	ns.Labels[corev1.NamespaceNameLabel] = ns.Name
+}
+
+// checkNamespace checks the finalizers of a new namespace; an update keeps them.
+func checkNamespace(ns, old *corev1.Namespace) field.ErrorList {
+	if old != nil {
+		return nil
+	}
 	var errs field.ErrorList
 	p := field.NewPath("spec", "finalizers")
 	for _, name := range field.Each(&errs, ns.Spec.Finalizers) {
@@ -75,8 +77,8 @@ func checkNamespaceFinalizers(ns *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// checkFinalized is checkNamespaceFinalizers for the finalize subresource, which tells them apart.
-func checkFinalized(ns *corev1.Namespace) field.ErrorList {
+// checkFinalized checks the finalizers for the finalize subresource, which tells them apart.
+func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "finalizers")
 	for i, name := range field.Each(&errs, ns.Spec.Finalizers) {
@@ -94,7 +96,7 @@ func finalizerName(p *field.Path, name string) field.ErrorList {
 	return errs
 }
 
-func checkNamespacePhase(ns *corev1.Namespace) field.ErrorList {
+func checkNamespacePhase(ns, _ *corev1.Namespace) field.ErrorList {
 	want, when := corev1.NamespaceActive, "is empty"
 	if ns.DeletionTimestamp != nil {
 		want, when = corev1.NamespaceTerminating, "is not empty"

@@ -19,39 +19,31 @@ import (
 func nodes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Node]{
 		GroupResource: meta.GroupResource{Resource: "nodes"},
-		Kind:          "Node", Singular: "node", ShortNames: []string{"no"},
+		Kind:          "Node", ShortNames: []string{"no"},
 		Strategy: registry.StrategyOf[*corev1.Node]{
-			Metadata: registry.MetaWhole,
-			Prepare: func(_ *registry.Request, n *corev1.Node) {
-				n.Spec.ConfigSource, n.Status.Config = nil, nil
-			},
-			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
-				if old.Spec.ConfigSource == nil {
-					n.Spec.ConfigSource = nil
-				}
-			},
-			Validate: func(_ *registry.Request, n *corev1.Node) field.ErrorList { return checkNode(n) },
-			ValidateUpdate: func(_ *registry.Request, n, old *corev1.Node) field.ErrorList {
-				return append(checkNode(n), checkNodeUpdate(n, old)...)
-			},
-			Warnings:                 func(_ *registry.Request, n, _ *corev1.Node) []string { return nodeWarnings(n) },
+			Metadata:                 registry.MetaWhole,
+			Prepare:                  prepareNode,
+			Validate:                 checkNode,
+			Warnings:                 nodeWarnings,
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Node]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Node]{
-			Metadata: registry.MetaChange,
-			PrepareUpdate: func(_ *registry.Request, n, old *corev1.Node) {
-				if old.Status.Config == nil {
-					n.Status.Config = nil
-				}
-			},
-			ValidateUpdate: func(_ *registry.Request, n, old *corev1.Node) field.ErrorList { return checkNodeUpdate(n, old) },
-		}}},
+		Status: &registry.StatusOf[*corev1.Node]{OnCreate: true, Prepare: prepareNode, Validate: checkNodeUpdate},
 		Fields: []registry.FieldValue{{Label: "spec.unschedulable", Path: "spec.unschedulable", Default: "false"}},
 		Table:  nodeTable,
 	})
 }
 
-func checkNode(n *corev1.Node) field.ErrorList {
+// prepareNode drops what configured kubelets from afar once, unless the old node has it.
+func prepareNode(_ *registry.Request, n, old *corev1.Node) {
+	if old == nil || old.Spec.ConfigSource == nil {
+		n.Spec.ConfigSource = nil
+	}
+	if old == nil || old.Status.Config == nil {
+		n.Status.Config = nil
+	}
+}
+
+func checkNode(n, old *corev1.Node) field.ErrorList {
 	errs := checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)
 	errs = append(errs, checkNodeResources(n)...)
 	p := field.NewPath("spec", "podCIDRs")
@@ -67,6 +59,9 @@ func checkNode(n *corev1.Node) field.ErrorList {
 	}
 	if k := len(n.Spec.PodCIDRs); k > 2 || k == 2 && families != 3 {
 		errs = append(errs, field.Invalid(p, n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family"))
+	}
+	if old != nil {
+		errs = append(errs, checkNodeUpdate(n, old)...)
 	}
 	return errs
 }
@@ -102,6 +97,7 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	return errs
 }
 
+// checkNodeUpdate returns what is wrong with a change of a node or of its status.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
 	seen := make(map[corev1.NodeAddress]bool)
@@ -127,7 +123,7 @@ func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	return errs
 }
 
-func nodeWarnings(n *corev1.Node) []string {
+func nodeWarnings(n, _ *corev1.Node) []string {
 	var warnings []string
 	if n.Spec.ConfigSource != nil {
 		warnings = append(warnings, "spec.configSource: the feature is removed in v1.24")

@@ -16,32 +16,18 @@ func pods(opts Options) registry.Resource {
 	rules := podspec.Rules{AllowPrivileged: opts.AllowPrivileged}
 	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
 		GroupResource: meta.GroupResource{Resource: "pods"},
-		Kind:          "Pod", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
+		Kind:          "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Pod]{
-			Metadata:      registry.MetaWhole,
-			Prepare:       func(_ *registry.Request, pod *corev1.Pod) { preparePod(pod) },
-			PrepareUpdate: func(_ *registry.Request, pod, old *corev1.Pod) { preparePodUpdate(pod, old) },
-			Validate:      func(_ *registry.Request, pod *corev1.Pod) field.ErrorList { return checkNewPod(rules, pod) },
-			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList {
-				return checkPodUpdate(rules, pod, old)
-			},
-			Warnings: func(_ *registry.Request, pod, old *corev1.Pod) []string {
-				if old != nil {
-					return nil // told when the pod was created; people rarely change pods by hand
-				}
-				return podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
-			},
+			Metadata:                 registry.MetaWhole,
+			Prepare:                  preparePod,
+			Validate:                 func(pod, old *corev1.Pod) field.ErrorList { return checkPod(rules, pod, old) },
+			Warnings:                 podWarnings,
 			AllowUnconditionalUpdate: true,
-			Graceful: func(_ *registry.Request, pod *corev1.Pod, opts *meta.DeleteOptions) bool {
-				return gracePod(pod, opts)
-			},
+			Graceful:                 gracePod,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Pod]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Pod]{
-			Metadata:       registry.MetaChange,
-			PrepareUpdate:  func(_ *registry.Request, pod, old *corev1.Pod) { preparePodStatus(pod, old) },
-			ValidateUpdate: func(_ *registry.Request, pod, old *corev1.Pod) field.ErrorList { return checkPodStatus(pod, old) },
-		}}},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*corev1.Pod]{Prepare: preparePodStatus, Validate: checkPodStatus},
 		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
 		Fields: []registry.FieldValue{
 			{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true},
@@ -58,10 +44,13 @@ func pods(opts Options) registry.Resource {
 	})
 }
 
-func preparePod(pod *corev1.Pod) {
-	pod.Generation = 1
-	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosClass(&pod.Spec)}
+func preparePod(_ *registry.Request, pod, old *corev1.Pod) {
+	if old != nil {
+		podspec.DropDisabled(&pod.Spec, &old.Spec)
+		return
+	}
 	podspec.DropDisabled(&pod.Spec, nil)
+	pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, qosClass(&pod.Spec)
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated",
@@ -72,16 +61,17 @@ func preparePod(pod *corev1.Pod) {
 	appArmorFields(pod)
 }
 
-func preparePodUpdate(pod, old *corev1.Pod) {
-	podspec.DropDisabled(&pod.Spec, &old.Spec)
-	if !same(pod.Spec, old.Spec) {
-		pod.Generation = old.Generation + 1
+// podWarnings tells when a pod is created: people rarely change pods by hand.
+func podWarnings(pod, old *corev1.Pod) []string {
+	if old != nil {
+		return nil
 	}
+	return podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
 }
 
 // preparePodStatus keeps owner references, as kubelets are known to send stale ones, and the QoS class if it is left
 // out.
-func preparePodStatus(pod, old *corev1.Pod) {
+func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
 	pod.DeletionTimestamp = nil // taken from old by the store
 	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
 	if pod.Status.QOSClass == "" {
@@ -109,8 +99,11 @@ func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
 	return true
 }
 
-// checkNewPod returns what is wrong with a new pod.
-func checkNewPod(rules podspec.Rules, pod *corev1.Pod) field.ErrorList {
+// checkPod returns what is wrong with a pod or its change.
+func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
+	if old != nil {
+		return append(rules.Pod(pod), checkPodUpdate(pod, old)...)
+	}
 	p := field.NewPath("spec")
 	errs := rules.Pod(pod)
 	if len(pod.Spec.EphemeralContainers) > 0 {
@@ -137,7 +130,7 @@ func appArmorFields(pod *corev1.Pod) {
 			continue
 		}
 		profile := appArmorProfile(annotation)
-		if profile == nil || podProfile != nil && same(profile, podProfile) {
+		if profile == nil || scheme.Equal(profile, podProfile) {
 			continue
 		}
 		if ctr.SecurityContext == nil {

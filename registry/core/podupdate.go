@@ -20,10 +20,9 @@ const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`sp
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
 	"(allow it to be set to 1 if it was previously negative)"
 
-// checkPodUpdate returns what is wrong with a change of a pod.
-func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
-	errs := rules.Pod(pod)
-	errs = append(errs, podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)...)
+// checkPodUpdate returns what may not change about a pod as it did.
+func checkPodUpdate(pod, old *corev1.Pod) field.ErrorList {
+	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
 	p := field.NewPath("spec")
 	for _, list := range []struct {
 		name     string
@@ -43,14 +42,14 @@ func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	}
 	errs = append(errs, tolerationsUpdate(p.Child("tolerations"), pod.Spec.Tolerations, old.Spec.Tolerations)...)
 	errs = append(errs, gatesUpdate(p.Child("schedulingGates"), pod.Spec.SchedulingGates, old.Spec.SchedulingGates)...)
-	if same(pod.Spec, old.Spec) {
+	if scheme.Equal(&pod.Spec, &old.Spec) {
 		return errs
 	}
 	rest := withoutUpdatable(&pod.Spec, &old.Spec)
 	if len(old.Spec.SchedulingGates) > 0 {
 		errs = append(errs, gatedUpdate(p, rest, &old.Spec)...)
 	}
-	if !same(*rest, old.Spec) {
+	if !scheme.Equal(rest, &old.Spec) {
 		errs = append(errs, field.Forbidden(p, "pod updates may not change fields other than "+updatable+
 			"\n"+govalue.Diff(old.Spec, *rest)))
 	}
@@ -146,7 +145,7 @@ func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	rest.NodeSelector = old.NodeSelector
 
 	now, was := podspec.NodeAffinity(rest), podspec.NodeAffinity(old)
-	if same(now, was) {
+	if scheme.Equal(now, was) {
 		return errs
 	}
 	errs = append(errs, affinityUpdate(p.Child("affinity", "nodeAffinity"), now, was)...)
@@ -157,7 +156,7 @@ func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	} else if was != nil {
 		rest.Affinity = &corev1.Affinity{NodeAffinity: was}
 	}
-	if old.Affinity == nil && same(*rest.Affinity, corev1.Affinity{}) {
+	if old.Affinity == nil && scheme.Equal(rest.Affinity, &corev1.Affinity{}) {
 		rest.Affinity = nil
 	}
 	return errs
@@ -198,7 +197,11 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 }
 
 func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
-	return len(now) >= len(was) && same(now[:len(was)], was)
+	if len(now) < len(was) {
+		return false
+	}
+	head := now[:len(was)]
+	return scheme.Equal(&head, &was)
 }
 
 func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
@@ -15,40 +14,35 @@ import (
 func services() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Service]{
 		GroupResource: meta.GroupResource{Resource: "services"},
-		Kind:          "Service", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"},
+		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Service]{
-			Metadata:     registry.MetaWhole,
-			ValidateName: names.DNSLabelName,
-			Prepare: func(_ *registry.Request, svc *corev1.Service) {
-				svc.Status = corev1.ServiceStatus{}
-				completeClusterIPs(svc, nil)
-				completeFamilies(svc)
-			},
-			PrepareUpdate: func(_ *registry.Request, svc, old *corev1.Service) {
-				keepAllocated(svc, old)
-				completeClusterIPs(svc, old)
-				dropUseless(svc, old)
-				completeFamilies(svc)
-			},
-			Validate: func(_ *registry.Request, svc *corev1.Service) field.ErrorList { return checkService(svc) },
-			ValidateUpdate: func(_ *registry.Request, svc, old *corev1.Service) field.ErrorList {
-				return checkServiceUpdate(svc, old)
-			},
-			Warnings:                 func(_ *registry.Request, svc, _ *corev1.Service) []string { return serviceWarnings(svc) },
+			Metadata:                 registry.MetaWhole,
+			ValidateName:             names.DNSLabelName,
+			Prepare:                  prepareService,
+			Validate:                 checkService,
+			Warnings:                 serviceWarnings,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Service]{{Name: "status", Owns: []string{"status"}, Strategy: registry.StrategyOf[*corev1.Service]{
-			Metadata:       registry.MetaChange,
-			ValidateUpdate: func(_ *registry.Request, svc, _ *corev1.Service) field.ErrorList { return checkServiceStatus(svc) },
-		}}},
+		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},
 		Table:          serviceTable,
 		ReturnsDeleted: true,
 	})
+}
+
+func prepareService(_ *registry.Request, svc, old *corev1.Service) {
+	if old != nil {
+		keepAllocated(svc, old)
+	}
+	completeClusterIPs(svc, old)
+	if old != nil {
+		dropUseless(svc, old)
+	}
+	completeFamilies(svc)
 }
 
 // What the types of services make use of.
@@ -228,7 +222,7 @@ func sameNodePorts(a, b []corev1.ServicePort) bool {
 	return slices.Equal(set(a), set(b))
 }
 
-func serviceWarnings(svc *corev1.Service) []string {
+func serviceWarnings(svc, _ *corev1.Service) []string {
 	var warnings []string
 	if _, ok := svc.Annotations["service.kubernetes.io/topology-aware-hints"]; ok {
 		warnings = append(warnings, "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "+

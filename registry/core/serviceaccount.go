@@ -12,27 +12,14 @@ const mountableAnnotation = "kubernetes.io/enforce-mountable-secrets"
 
 // serviceAccounts makes the resource serviceaccounts.
 func serviceAccounts() registry.Resource {
-	prepare := func(sa *corev1.ServiceAccount) {
-		for i := range sa.Secrets { // secrets of the account's namespace: nothing but the name counts
-			sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
-		}
-	}
 	return registry.Typed(registry.ResourceOf[*corev1.ServiceAccount]{
 		GroupResource: meta.GroupResource{Resource: "serviceaccounts"},
-		Kind:          "ServiceAccount", Singular: "serviceaccount", ShortNames: []string{"sa"},
+		Kind:          "ServiceAccount", ShortNames: []string{"sa"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.ServiceAccount]{
-			Metadata:      registry.MetaWhole,
-			Prepare:       func(_ *registry.Request, sa *corev1.ServiceAccount) { prepare(sa) },
-			PrepareUpdate: func(_ *registry.Request, sa, _ *corev1.ServiceAccount) { prepare(sa) },
-			Warnings: func(_ *registry.Request, sa, old *corev1.ServiceAccount) []string {
-				marked := func(sa *corev1.ServiceAccount) bool { _, ok := sa.Annotations[mountableAnnotation]; return ok }
-				if !marked(sa) || old != nil && marked(old) {
-					return nil
-				}
-				return []string{"metadata.annotations[" + mountableAnnotation + "]: deprecated in v1.32+; prefer separate " +
-					"namespaces to isolate access to mounted secrets"}
-			},
+			Metadata:                 registry.MetaWhole,
+			Prepare:                  prepareServiceAccount,
+			Warnings:                 serviceAccountWarnings,
 			AllowUnconditionalUpdate: true,
 		},
 		Table: &registry.TableOf[*corev1.ServiceAccount]{
@@ -43,4 +30,20 @@ func serviceAccounts() registry.Resource {
 		},
 		ReturnsDeleted: true,
 	})
+}
+
+// prepareServiceAccount leaves only the names of secrets: they are of the account's namespace.
+func prepareServiceAccount(_ *registry.Request, sa, _ *corev1.ServiceAccount) {
+	for i := range sa.Secrets {
+		sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
+	}
+}
+
+func serviceAccountWarnings(sa, old *corev1.ServiceAccount) []string {
+	marked := func(sa *corev1.ServiceAccount) bool { _, ok := sa.Annotations[mountableAnnotation]; return ok }
+	if !marked(sa) || old != nil && marked(old) {
+		return nil
+	}
+	return []string{"metadata.annotations[" + mountableAnnotation + "]: deprecated in v1.32+; prefer separate " +
+		"namespaces to isolate access to mounted secrets"}
 }

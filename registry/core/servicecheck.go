@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -18,13 +19,17 @@ import (
 // kubeletPort must not be exposed by a load balancer: it gives power over the node.
 const kubeletPort = 10250
 
-// checkService returns what is wrong with a service. If its addresses don't fit together nothing else is said, as
-// nothing could be allocated.
-func checkService(svc *corev1.Service) field.ErrorList {
+// checkService returns what is wrong with a service or its change. If its addresses don't fit together nothing else is said,
+// as nothing could be allocated.
+func checkService(svc, old *corev1.Service) field.ErrorList {
 	if errs := checkClusterIPs(svc); len(errs) > 0 {
 		return errs
 	}
-	return checkServiceSpec(svc)
+	var errs field.ErrorList
+	if old != nil {
+		errs = checkServiceUpdate(svc, old)
+	}
+	return append(errs, checkServiceSpec(svc)...)
 }
 
 func checkServiceSpec(svc *corev1.Service) field.ErrorList {
@@ -328,9 +333,6 @@ func parseClusterIPs(p *field.Path, ips []string) ([]netip.Addr, field.ErrorList
 // checkServiceUpdate returns what is wrong with a change: addresses and families are not exchanged, but a second one
 // may come and go with the policy that says so.
 func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
-	if errs := checkClusterIPs(svc); len(errs) > 0 {
-		return errs
-	}
 	p := field.NewPath("spec")
 	var errs field.ErrorList
 	if usesClusterIP(svc) && usesClusterIP(old) {
@@ -341,8 +343,7 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 			errs = append(errs, changedList(p, "ipFamilies", svc, svc.Spec.IPFamilies, old.Spec.IPFamilies)...)
 		}
 	}
-	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
-	return append(errs, checkServiceSpec(svc)...)
+	return append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
 }
 
 // changedList compares clusterIPs or ipFamilies with what they were.
@@ -373,14 +374,14 @@ func changedList[T ~string](p *field.Path, name string, svc *corev1.Service, now
 func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	const lb = corev1.ServiceTypeLoadBalancer
 	now, was := svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass
-	if old.Spec.Type != lb || svc.Spec.Type != lb || same(now, was) {
+	if old.Spec.Type != lb || svc.Spec.Type != lb || scheme.Equal(now, was) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, now, "may not change once set")}
 }
 
 // checkServiceStatus checks where traffic enters a load balancer.
-func checkServiceStatus(svc *corev1.Service) field.ErrorList {
+func checkServiceStatus(svc, _ *corev1.Service) field.ErrorList {
 	p := field.NewPath("status", "loadBalancer", "ingress")
 	ingress := svc.Status.LoadBalancer.Ingress
 	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {

@@ -2,6 +2,7 @@ package govalue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -77,59 +78,120 @@ func hunkEnd(edits []edit, i int) int {
 
 // diffLines finds a shortest edit by the longest common subsequence of what remains between equal ends.
 func diffLines(a, b []string) []edit {
-	var head, tail []edit
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		head = append(head, edit{' ', a[0]})
-		a, b = a[1:], b[1:]
+	edits := make([]edit, 0, len(a)+len(b))
+	add := func(op byte, lines []string) {
+		for _, text := range lines {
+			edits = append(edits, edit{op, text})
+		}
 	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		tail = append(tail, edit{' ', a[len(a)-1]})
-		a, b = a[:len(a)-1], b[:len(b)-1]
+	head := 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
 	}
+	add(' ', a[:head])
+	a, b = a[head:], b[head:]
+	tail := 0
+	for tail < min(len(a), len(b)) && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	end := a[len(a)-tail:]
+	a, b = a[:len(a)-tail], b[:len(b)-tail]
 	if len(a) > maxDiffLines || len(b) > maxDiffLines {
-		for _, text := range a {
-			head = append(head, edit{'-', text})
-		}
-		for _, text := range b {
-			head = append(head, edit{'+', text})
-		}
+		add('-', a)
+		add('+', b)
 	} else {
-		head = append(head, diffMiddle(a, b)...)
+		edits = newMiddle(edits, a, b).edits
 	}
-	for i := len(tail) - 1; i >= 0; i-- {
-		head = append(head, tail[i])
-	}
-	return head
+	add(' ', end)
+	return edits
 }
 
-func diffMiddle(a, b []string) []edit {
-	common := make([][]uint16, len(a)+1) // common[i][j]: length of the common subsequence of a[i:] and b[j:]
-	for i := range common {
-		common[i] = make([]uint16, len(b)+1)
+// middle finds a shortest edit in the space of one line of the table of all pairs of places. The edit is a path through that
+// table, from the beginning of both texts to their ends, which keeps a line whenever it can, and removes lines before it adds
+// others as long as no common line is lost by that. Where it comes to the middle of the first text is found by going through
+// the whole table once, backwards; what lies before and behind that place is done likewise, by half the work.
+type middle struct {
+	edits []edit
+	texts []string // of the lines by number; equal ones have one number
+	// places is the present line of the table. For each place j in b it has the length of the common subsequence of the rest
+	// of a and b[j:], times length, and where the path from here comes to the middle of a.
+	places []uint32
+}
+
+// length is one common line in middle.places; below marks a place that the path goes to if another is as good.
+const (
+	length = 1 << 16
+	below  = 1 << 15
+)
+
+// newMiddle appends the edit that turns a into b.
+func newMiddle(edits []edit, a, b []string) *middle {
+	m := &middle{edits: edits, texts: make([]string, 0, len(a)+len(b)), places: make([]uint32, len(b)+1)}
+	numbers := make(map[string]uint16, len(a))
+	number := func(lines []string) []uint16 {
+		list := make([]uint16, len(lines))
+		for i, text := range lines {
+			n, ok := numbers[text]
+			if !ok {
+				n = uint16(len(m.texts))
+				numbers[text], m.texts = n, append(m.texts, text)
+			}
+			list[i] = n
+		}
+		return list
 	}
+	m.diff(number(a), number(b))
+	return m
+}
+
+func (m *middle) add(op byte, lines []uint16) {
+	for _, n := range lines {
+		m.edits = append(m.edits, edit{op, m.texts[n]})
+	}
+}
+
+func (m *middle) diff(a, b []uint16) {
+	if len(a) > 1 && len(b) > 0 {
+		half := len(a) / 2
+		j := m.crossing(a, b, half)
+		m.diff(a[:half], b[:j])
+		m.diff(a[half:], b[j:])
+		return
+	}
+	if len(a) == 1 {
+		if k := slices.Index(b, a[0]); k >= 0 {
+			m.add('+', b[:k])
+			m.add(' ', a)
+			m.add('+', b[k+1:])
+			return
+		}
+	}
+	m.add('-', a)
+	m.add('+', b)
+}
+
+// crossing returns the place in b at which the path comes to a[half].
+func (m *middle) crossing(a, b []uint16, half int) int {
+	places := m.places[:len(b)+1]
+	clear(places)
 	for i := len(a) - 1; i >= 0; i-- {
+		line := a[i]
+		next := places[len(b)]  // the place at i and j+1
+		after := places[len(b)] // the place at i+1 and j+1
 		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
+			under := places[j] // the place at i+1 and j
+			if line == b[j] {
+				next = after + length
 			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
+				next = max(next, under|below) &^ below
+			}
+			places[j], after = next, under
+		}
+		if i == half {
+			for j := range places {
+				places[j] = places[j]&^(below-1) | uint32(j)
 			}
 		}
 	}
-	var edits []edit
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			edits = append(edits, edit{' ', a[i]})
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			edits = append(edits, edit{'-', a[i]})
-			i++
-		default:
-			edits = append(edits, edit{'+', b[j]})
-			j++
-		}
-	}
-	return edits
+	return int(places[0] & (below - 1))
 }

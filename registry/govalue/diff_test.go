@@ -1,6 +1,9 @@
 package govalue
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,5 +21,104 @@ func TestUnifiedDiff(t *testing.T) {
 		if got := unifiedDiff(strings.Fields(tt.a), strings.Fields(tt.b)); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// tableDiff is diffLines without its ends, with the table of all pairs of places.
+func tableDiff(a, b []string) []edit {
+	common := make([][]int, len(a)+1) // common[i][j]: length of the common subsequence of a[i:] and b[j:]
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	var edits []edit
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			edits = append(edits, edit{' ', a[i]})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			edits = append(edits, edit{'-', a[i]})
+			i++
+		default:
+			edits = append(edits, edit{'+', b[j]})
+			j++
+		}
+	}
+	return edits
+}
+
+// TestDiffLines compares what is found in little space with what the whole table says.
+func TestDiffLines(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		letters := 2 + r.IntN(6)
+		text := func() []string {
+			lines := make([]string, r.IntN(40))
+			for i := range lines {
+				lines[i] = string(rune('a' + r.IntN(letters)))
+			}
+			return lines
+		}
+		a, b := text(), text()
+		// Between lines that are nowhere else, there are no equal ends.
+		a, b = slices.Concat([]string{"A"}, a, []string{"A"}), slices.Concat([]string{"B"}, b, []string{"B"})
+		if got, want := diffLines(a, b), tableDiff(a, b); !slices.Equal(got, want) {
+			t.Fatalf("diff of %v and %v: got %v, want %v", a, b, got, want)
+		}
+		head, tail := text(), text()
+		var before, after []string
+		for _, e := range diffLines(slices.Concat(head, a, tail), slices.Concat(head, b, tail)) {
+			if e.op != '+' {
+				before = append(before, e.text)
+			}
+			if e.op != '-' {
+				after = append(after, e.text)
+			}
+		}
+		if !slices.Equal(before, slices.Concat(head, a, tail)) || !slices.Equal(after, slices.Concat(head, b, tail)) {
+			t.Fatalf("diff of %v and %v, between %v and %v, is one of %v and %v", a, b, head, tail, before, after)
+		}
+	}
+}
+
+// long makes a text of as many lines as are compared. No two texts have equal ends.
+func long(name string) []string {
+	lines := make([]string, maxDiffLines)
+	for i := range lines {
+		lines[i] = fmt.Sprint(name, i, " ", i%7)
+		if i%3 == 1 {
+			lines[i] = fmt.Sprint(i % 11)
+		}
+	}
+	return lines
+}
+
+// TestDiffSpace: a refusal that shows a long difference takes about the memory of the lines.
+func TestDiffSpace(t *testing.T) {
+	a, b := long("a"), long("b")
+	result := testing.Benchmark(func(tb *testing.B) {
+		for range tb.N {
+			unifiedDiff(a, b)
+		}
+	})
+	if got := result.AllocedBytesPerOp(); got > 512<<10 {
+		t.Errorf("the diff of two texts of %d lines allocates %d KiB, want at most 512", maxDiffLines, got>>10)
+	}
+}
+
+func BenchmarkDiff(b *testing.B) {
+	x, y := long("a"), long("b")
+	b.ReportAllocs()
+	for b.Loop() {
+		unifiedDiff(x, y)
 	}
 }
