@@ -106,7 +106,7 @@ func (s *Store) transform(ctx context.Context, enc request.Encoded, version stri
 	case codec.Protobuf:
 		decoded, err := s.kind.Decode(codec.DecodeRequest{Data: data, Shared: true})
 		if err != nil {
-			return nil, err
+			return nil, s.reader.corrupt(ctx, enc, err)
 		}
 		return s.kind.Append(nil, decoded.Object, codec.Media{Type: codec.Protobuf})
 	}

@@ -217,24 +217,30 @@ func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 }
 
 // hub decodes an object into the hub, with its resourceVersion. The error is storage.Corrupt if what is stored cannot be
-// read. An answer that a converter has given, as a Status, is not taken for that, nor is the end of ctx.
+// read.
 func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	obj, err := r.decode(ctx, enc)
-	if err == nil {
-		return obj, nil
+	if err != nil {
+		return nil, r.corrupt(ctx, enc, err)
 	}
+	return obj, nil
+}
+
+// corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has given, as a Status, is not
+// taken for that, nor is the end of ctx.
+func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) error {
 	stored, ok := enc.(*cache.Object)
 	switch status := (*meta.StatusError)(nil); {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return ctx.Err()
 	case !ok || errors.As(err, &status):
-		return nil, err
+		return err
 	}
 	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: err}
 	if r.failed != nil {
 		r.failed(corrupt)
 	}
-	return nil, corrupt
+	return corrupt
 }
 
 func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {

@@ -289,6 +289,11 @@ func TestDeleteOptions(t *testing.T) {
 		{"empty policy", "?propagationPolicy=", "", 422, ""},
 		{"both policies", "?propagationPolicy=Orphan&orphanDependents=true", "", 422, ""},
 		{"no number", "?gracePeriodSeconds=x", "", 400, ""},
+		{"what cannot be read", "?ignoreStoreReadErrorWithClusterBreakingPotential=true", "", 200, `{"ignoreStoreReadErrorWithClusterBreakingPotential":true}`},
+		{"what cannot be read, in the body", "?ignoreStoreReadErrorWithClusterBreakingPotential=true",
+			options + `"ignoreStoreReadErrorWithClusterBreakingPotential":false}`, 200, `{"ignoreStoreReadErrorWithClusterBreakingPotential":false}`},
+		{"what cannot be read, dry", "?dryRun=All&ignoreStoreReadErrorWithClusterBreakingPotential=true", "", 422, ""},
+		{"what cannot be read, with a policy", "?propagationPolicy=Orphan", options + `"ignoreStoreReadErrorWithClusterBreakingPotential":true}`, 422, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{objects: []request.Encoded{configMap("a", "v")}}
@@ -306,6 +311,20 @@ func TestDeleteOptions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDeleteCollectionUnread: objects that cannot be read are deleted one by one.
+func TestDeleteCollectionUnread(t *testing.T) {
+	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
+	const option = "ignoreStoreReadErrorWithClusterBreakingPotential"
+	w := serve(t, core(t, f), "DELETE", maps+"?"+option+"=true", "")
+	want := `DeleteOptions.meta.k8s.io \"\" is invalid: ` + option + `: Invalid value: true: is not allowed with DELETECOLLECTION, try again after removing the option`
+	if w.Code != 422 || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("got %d %s, want 422 with %s", w.Code, w.Body, want)
+	}
+	if w := serve(t, core(t, f), "DELETE", maps+"?"+option+"=false", ""); w.Code != 200 {
+		t.Errorf("without: got %d %s", w.Code, w.Body)
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 		content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
 		some, err := deleteAll(ctx, content)
 		if err != nil {
-			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", resource, err))
+			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", resource, withUnread(err)))
 		} else if some {
 			if err := left.count(ctx, resource, content); err != nil {
 				left.errs = append(left.errs, fmt.Errorf("count %s: %w", resource, err))
@@ -96,6 +96,26 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 		}
 	}
 	return left
+}
+
+// maxUnread is how many objects that cannot be read a condition names.
+const maxUnread = 10
+
+// withUnread adds to the error of a list which objects cannot be read: nothing of the resource goes before they do.
+func withUnread(err error) error {
+	status := meta.StatusOf(err)
+	if status.Reason != meta.StatusReasonStoreReadError || status.Details == nil {
+		return err
+	}
+	var keys []string
+	for _, cause := range status.Details.Causes {
+		if len(keys) == maxUnread {
+			keys = append(keys, "...")
+			break
+		}
+		keys = append(keys, cause.Field)
+	}
+	return fmt.Errorf("%w: %s", err, strings.Join(keys, ", "))
 }
 
 // pods come first among the contents.

@@ -15,6 +15,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
 )
 
 // world is a server in which the namespace "n" comes and goes.
@@ -194,6 +196,39 @@ func TestFinalizersHold(t *testing.T) {
 		t.Errorf("%d config maps are left, want the one with a finalizer", n)
 	}
 	w.release("configmaps", "held")
+	w.await("the end", gone)
+}
+
+// TestUnreadableHolds: an object that cannot be read holds its namespace, which says so, until it is deleted unread.
+func TestUnreadableHolds(t *testing.T) {
+	store := memory.New(memory.Config{})
+	w := start(t, server.Config{Store: store})
+	w.createNamespace()
+	w.configMap("good")
+	for i := range 12 {
+		if _, err := store.Put(t.Context(), fmt.Sprintf("/registry/configmaps/n/bad%02d", i), []byte("}{"), storage.Pre{}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(w, "secrets", &corev1.Secret{ObjectMeta: meta.ObjectMeta{Name: "good"}})
+	w.deleteNamespace()
+	w.await("the condition", func(ns *corev1.Namespace) bool {
+		failure := condition(ns, "NamespaceDeletionContentFailure")
+		return strings.HasPrefix(failure, "True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: delete configmaps: "+
+			"failed to read one or more configmaps from the storage: /registry/configmaps/n/bad00, /registry/configmaps/n/bad01, ") &&
+			strings.HasSuffix(failure, "/registry/configmaps/n/bad09, ...")
+	})
+	if n := w.count("secrets"); n != 0 {
+		t.Errorf("%d secrets are left, want only config maps to be held", n)
+	}
+	yes := true
+	for i := range 12 {
+		err := resourceOf[*corev1.ConfigMap](w, "configmaps").Delete(t.Context(), fmt.Sprintf("bad%02d", i),
+			meta.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: &yes})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	w.await("the end", gone)
 }
 

@@ -205,13 +205,14 @@ func (s *Store) loadLocked() error {
 	rev := max(notes.rev, 1)
 	for _, key := range keys {
 		content, modified, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
-		sum := checksum(content)
+		var sum, hash uint64
 		var value []byte
 		if err == nil {
+			sum = checksum(content)
 			value, err = decode(content)
 		}
-		hash := digest(value)
 		if err == nil {
+			hash = digest(value)
 			value, err = s.acceptLocked(Found{Key: key, Value: value, Modified: modified}, rev)
 		}
 		if s.refused.tell(keyPath(key), sum, err); err != nil {
