@@ -12,13 +12,13 @@ import (
 // stringList decodes into a list of strings. What is in the list already is overwritten, so that null, which
 // changes nothing, leaves the element of an earlier list, as in encoding/json.
 func (d *decoder) stringList(p *plan, list *[]string) error {
-	if err := d.open(); err != nil {
+	if err := d.Open(); err != nil {
 		return err
 	}
 	out := *list
 	n := 0
 	for ; ; n++ {
-		more, err := d.more(']', n == 0)
+		more, err := d.More(']', n == 0)
 		if err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 			}
 		}
 		d.push(place{index: n})
-		if d.next() == '"' {
-			out[n], err = d.str()
+		if d.Next() == '"' {
+			out[n], err = d.Str()
 		} else {
 			err = d.value(p.elem, typeinfo.PointerTo(&out[n]))
 		}
@@ -52,15 +52,15 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 
 // byteList decodes an array of numbers into bytes, which encoding/json allows beside base64.
 func (d *decoder) byteList(p *plan, list *[]byte) error {
-	start := d.pos
-	if err := d.skip(); err != nil {
+	start := d.Pos
+	if err := d.Skip(); err != nil {
 		return err
 	}
 	if !d.careful {
 		return errAgain
 	}
 	v := reflect.New(p.goType)
-	if err := json.Unmarshal(d.data[start:d.pos], v.Interface()); err != nil {
+	if err := json.Unmarshal(d.Data[start:d.Pos], v.Interface()); err != nil {
 		return d.save(err)
 	}
 	*list = v.Elem().Bytes()
@@ -68,13 +68,13 @@ func (d *decoder) byteList(p *plan, list *[]byte) error {
 }
 
 func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
-	if err := d.open(); err != nil {
+	if err := d.Open(); err != nil {
 		return err
 	}
 	head := at.Slice()
 	n := 0
 	for ; ; n++ {
-		more, err := d.more(']', n == 0)
+		more, err := d.More(']', n == 0)
 		if err != nil {
 			return err
 		}
@@ -113,10 +113,7 @@ type keys map[string]struct{}
 // key consumes the key of a map entry and what follows it, and reports it if it was there before. The quick way asks
 // the map itself instead.
 func (d *decoder) key(seen *keys) (string, error) {
-	if d.next() != '"' {
-		return "", errAgain
-	}
-	k, err := d.str()
+	k, err := d.Key()
 	if err != nil {
 		return "", err
 	}
@@ -131,12 +128,12 @@ func (d *decoder) key(seen *keys) (string, error) {
 		}
 		(*seen)[k] = struct{}{}
 	}
-	return k, d.colon()
+	return k, nil
 }
 
 // plainMap decodes a map whose values are strings in JSON. (A function that reads them would move d to the heap.)
 func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
-	if err := d.open(); err != nil {
+	if err := d.Open(); err != nil {
 		return err
 	}
 	m := *at
@@ -146,7 +143,7 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 	}
 	var seen keys
 	for first := true; ; first = false {
-		more, err := d.more('}', first)
+		more, err := d.More('}', first)
 		if err != nil || !more {
 			return err
 		}
@@ -161,10 +158,10 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 		}
 		d.push(place{key: k, isKey: true})
 		var v V
-		if d.next() == '"' {
+		if d.Next() == '"' {
 			switch to := any(&v).(type) {
 			case *string:
-				*to, err = d.str()
+				*to, err = d.Str()
 			case *[]byte:
 				*to, err = d.base64()
 			}
@@ -183,7 +180,7 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 
 // mapValue decodes a map of any other type, by reflection.
 func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
-	if err := d.open(); err != nil {
+	if err := d.Open(); err != nil {
 		return err
 	}
 	m := at.Value(p.goType)
@@ -197,7 +194,7 @@ func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
 		value reflect.Value
 	)
 	for first := true; ; first = false {
-		more, err := d.more('}', first)
+		more, err := d.More('}', first)
 		if err != nil || !more {
 			return err
 		}

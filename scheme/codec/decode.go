@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -37,22 +39,37 @@ func (b *budget) spend(bytes uintptr) error {
 	return nil
 }
 
-// decoder decodes JSON straight into Go values, in one of two ways. The quick way stops with errAgain at the first
-// thing out of order. The careful way is taken then, on input known to be well-formed: it keeps track of where it is,
-// goes on behind type errors, of which the first counts, and collects what strict decoding finds.
+// errAgain ends a quick decoding that met anything unusual. It says nothing about what is wrong: the careful way, which
+// decodes again, finds out and words the error.
+var errAgain = errors.New("codec: decode carefully")
+
+// decoder decodes JSON straight into Go values, in one of two ways. The quick way stops at the first thing
+// out of order, with errAgain or an error that says as little. The careful way is taken then, on input known to be
+// well-formed: it keeps track of where it is, goes on behind type errors, of which the first counts, and collects what
+// strict decoding finds.
 type decoder struct {
-	scanner
+	jsontext.Scanner
 	budget
 	strict  bool
 	careful bool
-	// unsigned keeps integers between 1<<63 and 1<<64 in trees.
-	unsigned bool
 
 	where    []place
 	saved    error // the first type error
 	found    []string
 	unique   map[string]bool // found, to report nothing twice
 	reported int             // bytes of all messages made, also of those that were found before
+}
+
+func newDecoder(data []byte, shared, strict bool, m *meter.Meter) decoder {
+	d := decoder{Scanner: jsontext.NewScanner(data, shared, m), strict: strict}
+	d.Unique = strict
+	return d
+}
+
+func newCarefulDecoder(data []byte, shared, strict bool, m *meter.Meter) *decoder {
+	d := newDecoder(data, shared, strict, m)
+	d.careful, d.Observer = true, &d
+	return &d
 }
 
 // place is one step of the way to the value at hand.
@@ -74,6 +91,23 @@ func (d *decoder) pop() {
 	if d.careful {
 		d.where = d.where[:len(d.where)-1]
 	}
+}
+
+// EnterKey implements jsontext.Observer, as do the other three: a careful decoder observes the trees in what it decodes.
+func (d *decoder) EnterKey(key string) { d.push(place{key: key, isKey: true}) }
+
+// EnterIndex says that an element of a list comes next.
+func (d *decoder) EnterIndex(i int) { d.push(place{index: i}) }
+
+// Leave says that it is over.
+func (d *decoder) Leave() { d.pop() }
+
+// Repeated reports a key.
+func (d *decoder) Repeated(key string) error { return d.report("duplicate", key) }
+
+// Beyond saves the error about a number.
+func (d *decoder) Beyond(err *json.UnmarshalTypeError) error {
+	return d.save(&typeError{value: err.Value, want: err.Type})
 }
 
 // addContext completes a type error by the struct and the fields it happened in, as encoding/json does.
@@ -119,7 +153,7 @@ func (d *decoder) mistyped(what string, want reflect.Type) error {
 	if err := d.save(&typeError{value: what, want: want}); err != nil {
 		return err
 	}
-	return d.skip()
+	return d.Skip()
 }
 
 // report records an unknown or repeated field called name in the value at hand.
@@ -170,7 +204,7 @@ func (d *decoder) document(p *plan, at typeinfo.Pointer) error {
 	if err := d.value(p, at); err != nil {
 		return d.addContext(err)
 	}
-	if err := d.end(); err != nil {
+	if err := d.End(); err != nil {
 		return err
 	}
 	return d.saved
@@ -182,9 +216,9 @@ func (d *decoder) field(p *plan, pointer bool, at typeinfo.Pointer) error {
 		return d.value(p, at)
 	}
 	slot := at.Slot()
-	if d.next() == 'n' {
+	if d.Next() == 'n' {
 		*slot = typeinfo.Pointer{}
-		return d.literal("null")
+		return d.Word("null")
 	}
 	if slot.IsNil() {
 		*slot = p.typ.New()
@@ -193,7 +227,7 @@ func (d *decoder) field(p *plan, pointer bool, at typeinfo.Pointer) error {
 }
 
 func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
-	c := d.next()
+	c := d.Next()
 	if p.kind == typeinfo.Custom {
 		return d.custom(p, at)
 	}
@@ -205,7 +239,7 @@ func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 	case '[':
 		return d.arrayValue(p, at)
 	case 'n':
-		if err := d.literal("null"); err != nil {
+		if err := d.Word("null"); err != nil {
 			return err
 		}
 		switch p.kind {
@@ -225,14 +259,14 @@ func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 }
 
 func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
-	start := d.pos
-	if err := d.skip(); err != nil {
+	start := d.Pos
+	if err := d.Skip(); err != nil {
 		return err
 	}
 	if p.unmarshal == nil {
 		return d.save(&typeError{value: "value", want: p.goType})
 	}
-	err := typeinfo.Aim(p.unmarshal, at).UnmarshalJSON(d.data[start:d.pos:d.pos])
+	err := typeinfo.Aim(p.unmarshal, at).UnmarshalJSON(d.Data[start:d.Pos:d.Pos])
 	if err != nil && !d.careful {
 		return errAgain
 	}
@@ -249,15 +283,15 @@ func (d *decoder) boolValue(p *plan, at typeinfo.Pointer, v bool) error {
 		return d.mistyped("bool", p.goType)
 	}
 	if v {
-		return d.literal("true")
+		return d.Word("true")
 	}
-	return d.literal("false")
+	return d.Word("false")
 }
 
 func (d *decoder) stringValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.String:
-		s, err := d.str()
+		s, err := d.Str()
 		*typeinfo.As[string](at) = s
 		return err
 	case typeinfo.Bytes:
@@ -270,7 +304,7 @@ func (d *decoder) stringValue(p *plan, at typeinfo.Pointer) error {
 		}
 		return nil
 	case typeinfo.Any:
-		s, err := d.str()
+		s, err := d.Str()
 		*typeinfo.As[any](at) = s
 		return err
 	}
@@ -279,13 +313,13 @@ func (d *decoder) stringValue(p *plan, at typeinfo.Pointer) error {
 
 // base64 consumes a string and decodes it; it returns nil after saving an error.
 func (d *decoder) base64() ([]byte, error) {
-	start, end, plain, err := d.raw()
+	start, end, plain, err := d.Quoted()
 	if err != nil {
 		return nil, err
 	}
-	text := d.data[start:end]
+	text := d.Data[start:end]
 	if !plain {
-		text = unquote(text)
+		text = jsontext.Unquote(text)
 	}
 	out := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(out, text)
@@ -296,27 +330,27 @@ func (d *decoder) base64() ([]byte, error) {
 }
 
 func (d *decoder) numberValue(p *plan, at typeinfo.Pointer) error {
-	start, integer, err := d.number()
+	start, integer, err := d.Number()
 	if err != nil {
 		return err
 	}
-	text := d.data[start:d.pos]
+	text := d.Data[start:d.Pos]
 	ok := false
 	switch p.kind {
 	case typeinfo.Int32:
 		if integer {
-			*typeinfo.As[int32](at), ok = atoi32(text)
+			*typeinfo.As[int32](at), ok = jsontext.Atoi32(text)
 		}
 	case typeinfo.Int64:
 		if integer {
-			*typeinfo.As[int64](at), ok = atoi(text)
+			*typeinfo.As[int64](at), ok = jsontext.Atoi(text)
 		}
 	case typeinfo.Float64:
 		var err error
 		*typeinfo.As[float64](at), err = strconv.ParseFloat(string(text), 64)
 		ok = err == nil
 	case typeinfo.Any:
-		v, err := d.plainNumber(text, integer)
+		v, err := d.Convert(text, integer)
 		*typeinfo.As[any](at) = v
 		return err
 	default:
@@ -336,7 +370,7 @@ func (d *decoder) arrayValue(p *plan, at typeinfo.Pointer) error {
 		}
 		return d.list(p, at)
 	case typeinfo.Any:
-		v, err := d.plainArray()
+		v, err := d.Array()
 		*typeinfo.As[any](at) = v
 		return err
 	case typeinfo.Bytes:
@@ -358,7 +392,7 @@ func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 		}
 		return d.mapValue(p, at)
 	case typeinfo.Any:
-		v, err := d.plainObject()
+		v, err := d.Object()
 		*typeinfo.As[any](at) = v
 		return err
 	}
@@ -370,28 +404,28 @@ func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 const lookahead = 5
 
 func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
-	if err := d.open(); err != nil {
+	if err := d.Open(); err != nil {
 		return err
 	}
 	var seen fieldSet
 	expect := 0
 	for first := true; ; first = false {
-		more, err := d.more('}', first)
+		more, err := d.More('}', first)
 		if err != nil || !more {
 			return err
 		}
-		if d.next() != '"' {
+		if d.Next() != '"' {
 			return errAgain
 		}
-		start, end, plain, err := d.raw()
+		start, end, plain, err := d.Quoted()
 		if err != nil {
 			return err
 		}
-		key := d.data[start:end]
+		key := d.Data[start:end]
 		if !plain {
-			key = unquote(key)
+			key = jsontext.Unquote(key)
 		}
-		if err := d.colon(); err != nil {
+		if err := d.Colon(); err != nil {
 			return err
 		}
 		i := p.find(key, expect)
@@ -432,7 +466,7 @@ func (p *plan) find(key []byte, expect int) int {
 // unknown skips the value of an unknown field. What looks like a kind in other letters decides about the type of the
 // whole document, so it is left to the careful way, which has asked already.
 func (d *decoder) unknown(p *plan, key []byte) error {
-	if !d.careful && d.depth == 1 && (strings.EqualFold(string(key), "kind") || strings.EqualFold(string(key), "apiVersion")) {
+	if !d.careful && d.Depth == 1 && (strings.EqualFold(string(key), "kind") || strings.EqualFold(string(key), "apiVersion")) {
 		return errAgain
 	}
 	if d.strict {
@@ -440,7 +474,7 @@ func (d *decoder) unknown(p *plan, key []byte) error {
 			return err
 		}
 	}
-	return d.skip()
+	return d.Skip()
 }
 
 // fieldSet is a set of field indices. Indices beyond its size are never in it; no struct is so large.

@@ -6,6 +6,7 @@ import (
 
 	gojson "github.com/goccy/go-json"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -85,14 +86,7 @@ func (n *Indenter) Append(dst, src []byte) []byte {
 		case ':':
 			dst = append(dst, ": "...)
 		case '"':
-			end := i + 1
-			for end < len(src) && src[end] != '"' {
-				if src[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end+1, len(src))
+			end := jsontext.StringEnd(src, i)
 			dst = append(dst, src[i:end]...)
 			i = end - 1
 		default:

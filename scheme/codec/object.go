@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -75,7 +76,7 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 	if err != nil || reflect.TypeOf(obj).Elem() != t.Go {
 		return Decoded{}, errAgain
 	}
-	d := decoder{scanner: newScanner(req.Data, req.Shared, req.Meter), strict: req.Strict}
+	d := newDecoder(req.Data, req.Shared, req.Strict, req.Meter)
 	if err := d.document(planOf(t), pointer(obj)); err != nil {
 		return Decoded{GVK: guess}, err
 	}
@@ -172,45 +173,33 @@ func named(gvk meta.GroupVersionKind, data []byte) error {
 
 // leadingKind reads kind and apiVersion off an object that begins with them, as stored objects do.
 func leadingKind(data []byte) (meta.GroupVersionKind, bool) {
-	s := scanner{data: data}
-	if s.next() != '{' {
+	s := jsontext.NewScanner(data, true, nil)
+	if s.Next() != '{' {
 		return meta.GroupVersionKind{}, false
 	}
-	s.pos++
+	s.Pos++
 	var kind, apiVersion string
 	for range 2 {
-		key, value, ok := s.member()
-		if !ok {
+		key, err := s.Key()
+		if err != nil || s.Next() != '"' {
 			return meta.GroupVersionKind{}, false
 		}
-		switch string(key) {
+		value, err := s.Str()
+		if err != nil {
+			return meta.GroupVersionKind{}, false
+		}
+		switch key {
 		case "kind":
-			kind = string(value)
+			kind = value
 		case "apiVersion":
-			apiVersion = string(value)
+			apiVersion = value
 		default:
 			return meta.GroupVersionKind{}, false
 		}
-		if s.next() == ',' {
-			s.pos++
+		if s.Next() == ',' {
+			s.Pos++
 		}
 	}
 	gv, ok := meta.ParseGroupVersion(strings.Clone(apiVersion))
-	return gv.WithKind(kind), ok
-}
-
-// member consumes a member whose value is a plain string.
-func (s *scanner) member() (key, value []byte, ok bool) {
-	if s.next() != '"' {
-		return nil, nil, false
-	}
-	start, end, plain, err := s.raw()
-	if err != nil || !plain || s.colon() != nil || s.next() != '"' {
-		return nil, nil, false
-	}
-	key = s.data[start:end]
-	if start, end, plain, err = s.raw(); err != nil || !plain {
-		return nil, nil, false
-	}
-	return key, s.data[start:end], true
+	return gv.WithKind(strings.Clone(kind)), ok
 }

@@ -3,7 +3,7 @@ package codec
 import (
 	"errors"
 
-	"github.com/coracle-project/coracle/scheme/alias"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // Peek is what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as protobuf. Strings refer to
@@ -109,7 +109,7 @@ var errNoObject = errors.New("codec: encoded object is malformed")
 
 // peeker is one look.
 type peeker struct {
-	scanner
+	jsontext.Scanner
 	out *Peek
 }
 
@@ -120,15 +120,14 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	for range p.count {
 		out.Fields = append(out.Fields, "")
 	}
-	// Not newScanner: its text would be a copy.
-	l := peeker{scanner: scanner{data: data, text: alias.String(data)}, out: out}
-	if l.next() != '{' {
+	l := peeker{Scanner: jsontext.NewScanner(data, true, nil), out: out}
+	if l.Next() != '{' {
 		return errNoObject
 	}
 	if err := l.top(&p.root); err != nil {
 		return errNoObject
 	}
-	if l.end() != nil {
+	if l.End() != nil {
 		return errNoObject
 	}
 	return nil
@@ -136,21 +135,17 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 
 // begin returns the key of the next member, positioned at its value, or false at the end of the object.
 func (l *peeker) begin(first bool) (key string, at int, more bool, err error) {
-	if more, err = l.more('}', first); err != nil || !more {
+	if more, err = l.More('}', first); err != nil || !more {
 		return "", 0, false, err
 	}
-	at = l.pos
-	if l.next() != '"' {
-		return "", 0, false, errNoObject
-	}
-	if key, err = l.str(); err != nil {
-		return "", 0, false, err
-	}
-	return key, at, true, l.colon()
+	l.Next()
+	at = l.Pos
+	key, err = l.Key()
+	return key, at, true, err
 }
 
 func (l *peeker) top(node *pathNode) error {
-	if err := l.open(); err != nil {
+	if err := l.Open(); err != nil {
 		return err
 	}
 	heads := 0 // members of the head seen, as long as nothing else was
@@ -170,11 +165,11 @@ func (l *peeker) top(node *pathNode) error {
 			heads++
 			err = l.take(node, key, &l.out.APIVersion)
 		case "metadata":
-			if l.next() != '{' {
-				err = l.skip()
+			if l.Next() != '{' {
+				err = l.Skip()
 				break
 			}
-			l.out.Metadata.Start = l.pos
+			l.out.Metadata.Start = l.Pos
 			var child *pathNode
 			if c := node.find(key); c != nil {
 				child = &c.node
@@ -182,7 +177,7 @@ func (l *peeker) top(node *pathNode) error {
 				child = &noPaths
 			}
 			err = l.metadata(child)
-			l.out.Metadata.End = l.pos
+			l.out.Metadata.End = l.Pos
 		default:
 			err = l.visit(node, key)
 		}
@@ -196,8 +191,8 @@ var noPaths pathNode
 
 // take reads a member that the Peek has a place for, and that a path may name as well.
 func (l *peeker) take(node *pathNode, key string, to *string) error {
-	if l.next() == '"' {
-		s, err := l.str()
+	if l.Next() == '"' {
+		s, err := l.Str()
 		if err != nil {
 			return err
 		}
@@ -213,37 +208,37 @@ func (l *peeker) take(node *pathNode, key string, to *string) error {
 // visit reads a member that only paths can name.
 func (l *peeker) visit(node *pathNode, key string) error {
 	if len(node.children) == 0 {
-		return l.skip()
+		return l.Skip()
 	}
 	child := node.find(key)
 	if child == nil {
-		return l.skip()
+		return l.Skip()
 	}
-	c := l.next()
+	c := l.Next()
 	if c == '{' && len(child.node.children) > 0 {
 		return l.descend(&child.node)
 	}
 	if child.field < 0 {
-		return l.skip()
+		return l.Skip()
 	}
 	var err error
 	value := ""
 	switch c {
 	case '"':
-		value, err = l.str()
+		value, err = l.Str()
 	case '{', '[', 'n':
-		err = l.skip()
+		err = l.Skip()
 	default:
-		start := l.pos
-		err = l.skip()
-		value = l.text[start:l.pos]
+		start := l.Pos
+		err = l.Skip()
+		value = l.Text[start:l.Pos]
 	}
 	l.out.Fields[child.field] = value
 	return err
 }
 
 func (l *peeker) descend(node *pathNode) error {
-	if err := l.open(); err != nil {
+	if err := l.Open(); err != nil {
 		return err
 	}
 	for first := true; ; first = false {
@@ -260,7 +255,7 @@ func (l *peeker) descend(node *pathNode) error {
 // metadata reads the members of metadata. resourceVersion belongs before the first member behind the ones that
 // identify the object.
 func (l *peeker) metadata(node *pathNode) error {
-	if err := l.open(); err != nil {
+	if err := l.Open(); err != nil {
 		return err
 	}
 	l.out.Splice = 0
@@ -294,13 +289,13 @@ func (l *peeker) metadata(node *pathNode) error {
 		case "generation":
 			err = l.generation(node)
 		case "deletionTimestamp":
-			l.out.Deleting = l.next() != 'n'
+			l.out.Deleting = l.Next() != 'n'
 			err = l.visit(node, key)
 		case "labels":
-			if l.next() == '{' {
+			if l.Next() == '{' {
 				err = l.labels(node)
 			} else {
-				err = l.skip()
+				err = l.Skip()
 			}
 		default:
 			err = l.visit(node, key)
@@ -317,20 +312,20 @@ func (l *peeker) metadata(node *pathNode) error {
 		if key != "resourceVersion" {
 			last = at
 		}
-		comma = l.pos
+		comma = l.Pos
 	}
 }
 
 // version notes where the resourceVersion member stands: with the comma behind it or, if it is the last one, the comma
 // before it, where the member before it ended.
 func (l *peeker) version(at, before int) {
-	end := l.pos
-	if l.next() == ',' {
-		l.pos++
-		l.next()
-		end, l.pos = l.pos, end
+	end := l.Pos
+	if l.Next() == ',' {
+		l.Pos++
+		l.Next()
+		end, l.Pos = l.Pos, end
 	} else {
-		l.pos = end
+		l.Pos = end
 		if before > 0 {
 			at = before
 		}
@@ -339,20 +334,20 @@ func (l *peeker) version(at, before int) {
 }
 
 func (l *peeker) generation(node *pathNode) error {
-	l.next()
-	start := l.pos
+	l.Next()
+	start := l.Pos
 	if err := l.visit(node, "generation"); err != nil {
 		return err
 	}
-	text := l.data[start:l.pos]
+	text := l.Data[start:l.Pos]
 	if c := text[0]; c == '-' || '0' <= c && c <= '9' {
-		l.out.Generation, _ = atoi(text)
+		l.out.Generation, _ = jsontext.Atoi(text)
 	}
 	return nil
 }
 
 func (l *peeker) labels(node *pathNode) error {
-	if err := l.open(); err != nil {
+	if err := l.Open(); err != nil {
 		return err
 	}
 	paths := node.find("labels")

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/coracle-project/coracle/scheme/alias"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -31,7 +32,7 @@ func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) erro
 	if m.custom != nil {
 		return typeinfo.Aim(m.custom, at).ParseProto(data)
 	}
-	if r.depth++; r.depth > maxDepth {
+	if r.depth++; r.depth > jsontext.MaxDepth {
 		return errDepth
 	}
 	defer func() { r.depth-- }()

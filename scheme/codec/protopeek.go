@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/coracle-project/coracle/scheme/alias"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -265,8 +266,8 @@ func sortLabels(labels []Label) []Label {
 
 // peekInside fills out.Fields from a JSON object at the paths of node.
 func peekInside(data []byte, node *pathNode, out *Peek) error {
-	l := peeker{scanner: newScanner(data, true, nil), out: out}
-	if l.next() != '{' || l.descend(node) != nil {
+	l := peeker{Scanner: jsontext.NewScanner(data, true, nil), out: out}
+	if l.Next() != '{' || l.descend(node) != nil {
 		return errNoObject
 	}
 	return nil

@@ -3,8 +3,8 @@ package codec
 import (
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -80,7 +80,7 @@ func (o *objectWriter) name(name string) {
 func (o *objectWriter) text(name, value string) {
 	if value != "" {
 		o.name(name)
-		o.dst = appendText(o.dst, value)
+		o.dst = jsontext.AppendString(o.dst, value, jsontext.HTML)
 	}
 }
 
@@ -89,58 +89,4 @@ func (o *objectWriter) number(name string, value int32) {
 		o.name(name)
 		o.dst = strconv.AppendInt(o.dst, int64(value), 10)
 	}
-}
-
-// appendText appends s as a JSON string, with the escapes of encoding/json.
-func appendText(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	plain := 0 // from here on s stands as it is
-	for i := 0; i < len(s); {
-		c, n := rune(s[i]), 1
-		if c < utf8.RuneSelf && !escaped[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			c, n = utf8.DecodeRuneInString(s[i:])
-		}
-		if n == 1 || c == '\u2028' || c == '\u2029' { // which JavaScript takes for the end of a line
-			dst = appendEscape(append(dst, s[plain:i]...), c)
-			plain = i + n
-		}
-		i += n
-	}
-	dst = append(dst, s[plain:]...)
-	return append(dst, '"')
-}
-
-// escaped are the ASCII characters that do not stand for themselves in a JSON string: because they may not, or because
-// readers could take them for HTML.
-var escaped = func() (set [utf8.RuneSelf]bool) {
-	for c := range ' ' {
-		set[c] = true
-	}
-	for _, c := range `"\<>&` {
-		set[c] = true
-	}
-	return set
-}()
-
-func appendEscape(dst []byte, c rune) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', byte(c))
-	case '\b':
-		return append(dst, `\b`...)
-	case '\f':
-		return append(dst, `\f`...)
-	case '\n':
-		return append(dst, `\n`...)
-	case '\r':
-		return append(dst, `\r`...)
-	case '\t':
-		return append(dst, `\t`...)
-	}
-	const hex = "0123456789abcdef"
-	return append(dst, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
 }

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -184,9 +185,10 @@ func yamlKey(key, value any) (string, error) {
 
 // AppendYAML appends well-formed JSON as YAML with sorted keys, ending in a newline.
 func AppendYAML(dst, data []byte) ([]byte, error) {
-	d := decoder{scanner: newScanner(data, true, nil), unsigned: true}
-	tree, err := d.plain()
-	if err != nil || d.end() != nil {
+	s := jsontext.NewScanner(data, true, nil)
+	s.Unsigned = true
+	tree, err := s.Document()
+	if err != nil {
 		// A number out of all range stays text, as it does in kube-apiserver, where YAML's own parser reads the JSON.
 		if err := yaml.Unmarshal(data, &tree); err != nil {
 			return dst, err

@@ -22,7 +22,6 @@ package jsontext
 import (
 	"encoding/json"
 	"errors"
-	"unsafe"
 )
 
 // MaxDepth is how deep arrays and objects may nest, as in encoding/json.
@@ -36,9 +35,3 @@ func SyntaxError(data []byte) error {
 	var raw json.RawMessage
 	return json.Unmarshal(data, &raw)
 }
-
-// textOf returns bytes that never change as a string.
-func textOf(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
-
-// bytesOf returns the bytes of a string, which are not to be changed.
-func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }

@@ -136,6 +136,15 @@ func FuzzRaw(f *testing.F) {
 		if got := AppendRaw(nil, raw, Plain); string(got) != compact.String() {
 			t.Errorf("AppendRaw(%q), plain: got %q, want %q", data, got, &compact)
 		}
+		ms, ok := Raw(`{"a":`+string(raw)+`,"b": `+string(raw)+"\n}").Members(0, nil)
+		if !ok && strings.Count(string(data), "[")+strings.Count(string(data), "{") < MaxDepth {
+			t.Fatalf("%q: cannot be a member", data)
+		}
+		for _, m := range ms {
+			if got := m.AppendValue(nil, HTML); string(got) != escaped.String() || m.Value != raw {
+				t.Errorf("AppendValue(%q): got %q of %q, want %q", data, got, m.Value, &escaped)
+			}
+		}
 	})
 }
 

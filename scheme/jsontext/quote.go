@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"github.com/coracle-project/coracle/scheme/alias"
 )
 
 // Style says which characters of strings are escaped beside those that have to be.
@@ -76,66 +78,70 @@ func appendEscape(dst []byte, c rune) []byte {
 // AppendRaw appends a value that is well-formed without the white space between its tokens, and in the style HTML with its
 // escapes. Strings and numbers are spelt as they are.
 func AppendRaw(dst []byte, r Raw, style Style) []byte {
-	data := bytesOf(string(r))
-	plain := 0 // from here on data stands as it is
+	data := alias.Bytes(string(r))
+	plain := 0 // from here on data is still to be appended
 	for i := 0; i < len(data); {
 		switch c := data[i]; {
 		case c <= ' ':
-			dst = append(dst, data[plain:i]...)
+			dst = appendCompact(dst, data[plain:i], style)
 			i++
 			plain = i
-		case c != '"':
-			i++
-		case style == Plain:
+		case c == '"':
 			i = StringEnd(data, i)
 		default:
-			dst, i, plain = appendHTML(dst, data, i+1, plain)
+			i++
 		}
 	}
-	return append(dst, data[plain:]...)
+	return appendCompact(dst, data[plain:], style)
 }
 
-// appendHTML appends what stands between plain and the end of the string whose content begins at i, as far as that has
-// something to escape, and returns where the string ends and from where on nothing is appended.
-func appendHTML(dst, data []byte, i, plain int) (_ []byte, end, from int) {
-	for i < len(data) {
+// AppendValue is AppendRaw of the value of a member.
+func (m *Member) AppendValue(dst []byte, style Style) []byte {
+	if m.Spaced {
+		return AppendRaw(dst, m.Value, style)
+	}
+	return appendCompact(dst, alias.Bytes(string(m.Value)), style)
+}
+
+// appendCompact appends a part of a value without white space between its tokens. What HTML escapes stands in strings
+// only, so that nothing has to be known about where these begin and end.
+func appendCompact(dst, data []byte, style Style) []byte {
+	if style == Plain {
+		return append(dst, data...)
+	}
+	plain := 0 // from here on data is still to be appended
+	for i := 0; i < len(data); {
 		if i+8 <= len(data) {
-			marks := specialHTML(binary.LittleEndian.Uint64(data[i:])) & highs
+			marks := specialHTML(binary.LittleEndian.Uint64(data[i:]))
 			if marks == 0 {
 				i += 8
 				continue
 			}
 			i += bits.TrailingZeros64(marks) / 8
 		}
-		n := 0 // bytes to be escaped
+		n := 1
 		switch c := data[i]; {
-		case c == '"':
-			return dst, i + 1, plain
-		case c == '\\':
-			i++
 		case c == '<' || c == '>' || c == '&':
-			n = 1
 		case c == 0xE2 && i+2 < len(data) && data[i+1] == 0x80 && data[i+2]&^1 == 0xA8: // U+2028 and U+2029
 			n = 3
-		}
-		if n > 0 {
-			c, _ := utf8.DecodeRune(data[i:])
-			dst = appendEscape(append(dst, data[plain:i]...), c)
-			i += n
-			plain = i
+		default:
+			i++
 			continue
 		}
-		i++
+		c, _ := utf8.DecodeRune(data[i:])
+		dst = appendEscape(append(dst, data[plain:i]...), c)
+		i += n
+		plain = i
 	}
-	return dst, i, plain
+	return append(dst, data[plain:]...)
 }
 
-// specialHTML marks, like special, the bytes that appendHTML has to look at in a string without control characters.
+// specialHTML marks, like special, the bytes that appendCompact has to look at.
 func specialHTML(x uint64) uint64 {
-	angle := (x | ones*('<'^'>')) ^ ones*('<'|'>')
-	quote := (x | ones*('"'^'&')) ^ ones*('"'|'&')
-	slash := x ^ ones*'\\'
-	return ((angle - ones) & ^angle) | ((quote - ones) & ^quote) | ((slash - ones) & ^slash) | x
+	angle := ((x | ones*('<'^'>')) ^ ones*('<'|'>')) - ones
+	amp := (x ^ ones*'&') - ones
+	line := x ^ ones*0xE2
+	return ((angle|amp)&^x | (line-ones)&^line) & highs
 }
 
 // StringEnd returns the index behind the string that begins at data[i], or the length of data if it does not end.

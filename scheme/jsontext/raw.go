@@ -3,6 +3,8 @@ package jsontext
 import (
 	"strconv"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/alias"
 )
 
 // Raw is the text of a value, without white space around it. The values within are looked for when they are asked for, so
@@ -13,15 +15,17 @@ type Raw string
 type Member struct {
 	Key   string
 	Value Raw
+	// Spaced says that there is white space between the tokens of the value.
+	Spaced bool
 }
 
 // RawOf returns the value in data, which never change. It is not looked into: what is malformed about it, nothing at all
 // included, comes to light later.
-func RawOf(data []byte) Raw { return Raw(strings.Trim(textOf(data), " \n\t\r")) }
+func RawOf(data []byte) Raw { return Raw(strings.Trim(alias.String(data), " \n\t\r")) }
 
 // scanner returns a Scanner of the value, which lies within depth others.
 func (r Raw) scanner(depth int) Scanner {
-	return Scanner{Data: bytesOf(string(r)), Text: string(r), Depth: depth}
+	return Scanner{Data: alias.Bytes(string(r)), Text: string(r), Depth: depth}
 }
 
 // IsNull reports whether the value is null.
@@ -46,11 +50,13 @@ func (r Raw) Members(depth int, into []Member) ([]Member, bool) {
 		if err != nil {
 			return nil, false
 		}
+		s.Next()
 		start := s.Pos
+		s.Spaced = false
 		if s.Skip() != nil {
 			return nil, false
 		}
-		into = append(into, Member{key, r[start:s.Pos]})
+		into = append(into, Member{key, r[start:s.Pos], s.Spaced})
 	}
 }
 
@@ -69,6 +75,7 @@ func (r Raw) Elements(depth int, into []Raw) ([]Raw, bool) {
 		if !more {
 			return into, s.End() == nil
 		}
+		s.Next()
 		start := s.Pos
 		if s.Skip() != nil {
 			return nil, false

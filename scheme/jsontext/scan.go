@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
@@ -16,8 +17,8 @@ type Scanner struct {
 	Pos int
 	// Depth is how many arrays and objects are open.
 	Depth int
-	// Wide says that a number was passed that may be beyond a float64.
-	Wide bool
+	// Wide says that a number was passed that may be beyond a float64, Spaced that white space was.
+	Wide, Spaced bool
 
 	// What Tree does with a tree. Observer is told about it. Unique has it look for repeated keys, Unsigned keep integers
 	// between 1<<63 and 1<<64 as uint64, and Literal keep numbers Raw.
@@ -34,7 +35,7 @@ type Scanner struct {
 func NewScanner(data []byte, shared bool, m *meter.Meter) Scanner {
 	s := Scanner{Data: data, meter: m}
 	if shared {
-		s.Text = textOf(data)
+		s.Text = alias.String(data)
 	} else {
 		s.Text = string(data)
 	}
@@ -43,15 +44,21 @@ func NewScanner(data []byte, shared bool, m *meter.Meter) Scanner {
 
 // Next skips white space and returns the byte that follows, without consuming it; 0 at the end.
 func (s *Scanner) Next() byte {
-	for s.Pos < len(s.Data) {
-		c := s.Data[s.Pos]
-		if c > ' ' {
+	if s.Pos < len(s.Data) && s.Data[s.Pos] > ' ' {
+		return s.Data[s.Pos]
+	}
+	return s.space()
+}
+
+// space is Next where white space, the end or something malformed is next.
+func (s *Scanner) space() byte {
+	for ; s.Pos < len(s.Data); s.Pos++ {
+		switch c := s.Data[s.Pos]; c {
+		case ' ', '\n', '\t', '\r':
+			s.Spaced = true
+		default:
 			return c
 		}
-		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-			return c
-		}
-		s.Pos++
 	}
 	return 0
 }
@@ -179,13 +186,12 @@ func (s *Scanner) More(closing byte, first bool) (bool, error) {
 		return true, nil
 	case c == ',':
 		s.Pos++
-		s.Next()
 		return true, nil
 	}
 	return false, ErrSyntax
 }
 
-// Key consumes the key of a member and what stands before its value.
+// Key consumes the key of a member and the colon behind it.
 func (s *Scanner) Key() (string, error) {
 	if s.Next() != '"' {
 		return "", ErrSyntax
@@ -197,13 +203,12 @@ func (s *Scanner) Key() (string, error) {
 	return key, s.Colon()
 }
 
-// Colon consumes the colon behind a key and the white space around it.
+// Colon consumes the colon behind a key.
 func (s *Scanner) Colon() error {
 	if s.Next() != ':' {
 		return ErrSyntax
 	}
 	s.Pos++
-	s.Next()
 	return nil
 }
 

@@ -13,11 +13,12 @@ const (
 )
 
 // special marks, by high bits, bytes that end the quick scanning of a string: quotes, backslashes, control characters
-// and anything outside ASCII. Bytes above the lowest mark may be marked wrongly.
+// and anything outside ASCII. Bytes above the lowest mark may be marked wrongly. Exchanging '"' with the blank makes one
+// test of quotes and control characters.
 func special(x uint64) uint64 {
-	quote := x ^ (ones * '"')
-	slash := x ^ (ones * '\\')
-	return ((quote - ones) & ^quote) | ((slash - ones) & ^slash) | ((x - ones*0x20) & ^x) | x
+	quote := (x ^ ones*('"'^' ')) - ones*(' '+1)
+	slash := (x ^ ones*'\\') - ones
+	return (quote | slash | x) & highs
 }
 
 // Quoted consumes a string, whose opening quote is next, and returns where its content begins and ends. plain says that
@@ -31,7 +32,7 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 	for {
 		// Eight bytes at a time, up to the first that matters.
 		for i+8 <= len(data) {
-			marks := special(binary.LittleEndian.Uint64(data[i:])) & highs
+			marks := special(binary.LittleEndian.Uint64(data[i:]))
 			if marks != 0 {
 				i += bits.TrailingZeros64(marks) / 8
 				break
@@ -50,11 +51,14 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 			return start, i, plain, nil
 		case c == '\\':
 			plain = false
-			n := escapeLen(data[i:])
-			if n == 0 {
+			switch {
+			case i+1 < len(data) && shortEscape[data[i+1]]:
+				i += 2
+			case i+6 <= len(data) && data[i+1] == 'u' && hex4(data[i+2:]) >= 0:
+				i += 6
+			default:
 				return 0, 0, false, ErrSyntax
 			}
-			i += n
 		case c < ' ':
 			return 0, 0, false, ErrSyntax
 		case c >= utf8.RuneSelf:
@@ -66,21 +70,13 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 	}
 }
 
-// escapeLen returns the length of the escape sequence at the start of b, 0 if it is malformed.
-func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return 0
+// shortEscape are the characters that may stand behind a backslash, but for u.
+var shortEscape = func() (set [256]bool) {
+	for _, c := range `"\/bfnrt` {
+		set[c] = true
 	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if len(b) >= 6 && hex4(b[2:]) >= 0 {
-			return 6
-		}
-	}
-	return 0
-}
+	return set
+}()
 
 // hex4 returns the value of four hexadecimal digits, or -1.
 func hex4(b []byte) rune {

@@ -97,7 +97,7 @@ func (m *merger) merge(doc, patch raw, depth int) bool {
 		switch {
 		case order < 0:
 			m.key(old[0].Key, start)
-			m.out = jsontext.AppendRaw(m.out, old[0].Value, jsontext.HTML)
+			m.out = old[0].AppendValue(m.out, jsontext.HTML)
 		case changes[0].Value.IsNull():
 		case order > 0:
 			m.key(changes[0].Key, start)
