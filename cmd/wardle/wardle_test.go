@@ -183,6 +183,22 @@ func TestBan(t *testing.T) {
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
 }
 
+// What the tags call a set is one, apart from the finalizers, which Kubernetes lets repeat.
+func TestSets(t *testing.T) {
+	s := start(t)
+	s.must("POST", alpha+"/fischers", `{"metadata":{"name":"carp","finalizers":["a.b/c","a.b/c"]},"disallowedFlunders":["a","b"]}`)
+	const want = `Fischer.wardle.example.com "carp" is invalid: disallowedFlunders[2]: Duplicate value: "a"`
+	for _, req := range [][]string{
+		{"POST", alpha + "/fischers", `{"metadata":{"name":"carp"},"disallowedFlunders":["a","b","a"]}`},
+		{"PATCH", alpha + "/fischers/carp", `{"disallowedFlunders":["a","b","a"]}`, "Content-Type", "application/merge-patch+json"},
+	} {
+		code, at := s.do(req[0], req[1], req[2], req[3:]...)
+		if code != http.StatusUnprocessableEntity || at("reason") != "Invalid" || at("message") != want {
+			t.Errorf("%s: got %d %v %v, want 422 %s", req[0], code, at("reason"), at("message"), want)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	s := start(t)
 	at := s.must("POST", beta+"/namespaces/default/flunders",
