@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/cmd/wardle/v1beta1"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/sample"
+	"github.com/coracle-project/coracle/scheme/schemetest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -336,22 +336,5 @@ func TestRoundTrip(t *testing.T) {
 	if err := s.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(200) {
-		for _, obj := range []meta.Object{&v1alpha1.Flunder{}, &v1beta1.Flunder{}} {
-			sample.New(seed).Fill(obj)
-			kinds, err := s.Kinds(obj)
-			if err != nil {
-				t.Fatal(err)
-			}
-			obj.GetTypeMeta().SetGroupVersionKind(kinds[0])
-			inHub, err := s.ToHub(obj)
-			if err != nil {
-				t.Fatal(err)
-			}
-			back, err := s.FromHub(inHub, kinds[0].GroupVersion())
-			if err != nil || !reflect.DeepEqual(back, meta.Typed(obj)) {
-				t.Errorf("seed %d: got %+v, %v, want %+v", seed, back, err, obj)
-			}
-		}
-	}
+	schemetest.RoundTrip(t, s, nil)
 }
