@@ -205,7 +205,8 @@ func AddDefaulting[T any](s *Scheme, fn func(*T)) {
 
 // AddConversion registers the conversion of In to Out, kinds or structs below kinds (or any types of fields). It
 // replaces the derived one wherever the pair occurs and must fill an empty Out; ConvertFields does the part that can
-// be derived. Out must not share memory with In. In is not to be changed.
+// be derived. Out must not share memory with In. In is not to be changed. What a function forgets is lost: schemetest tells
+// in a test.
 func AddConversion[In, Out any](s *Scheme, fn func(*In, *Out) error) {
 	if !s.open("AddConversion") {
 		return

@@ -133,7 +133,7 @@ func (c *Compiler) field(f *typeinfo.Field) *Schema {
 	if inner != nil {
 		inner.Enum = literals(f.ItemEnum)
 	}
-	s.Go.Pointer, s.Go.OmitEmpty = f.Pointer, f.OmitEmpty
+	s.Go.Pointer, s.Go.OmitEmpty, s.Go.Unique = f.Pointer, f.OmitEmpty, f.Unique
 	for _, check := range f.Checks {
 		s.check(check, f.Type.Kind)
 		if check.Name == "enum" && inner != nil {

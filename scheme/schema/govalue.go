@@ -39,6 +39,9 @@ func (c *checker) goValue(s *Schema, v any, old before) {
 	}
 	switch v := v.(type) {
 	case []any:
+		if s.Go.Unique {
+			c.unique(s, v, old, s.goRepeated)
+		}
 		c.elements(s, t, v, old)
 	case map[string]any:
 		c.goFields(t, v, old)
@@ -146,8 +149,27 @@ func (s *Schema) goZero() any {
 		return ""
 	case Integer, Number:
 		return int64(0)
+	case Boolean:
+		return false
 	}
 	return nil
+}
+
+// goRepeated is repeated for lists of Go values, in which empty and absent are the same.
+func (s *Schema) goRepeated(list []any) []int {
+	var found []int
+	times := make(map[Key]int, len(list))
+	for i, v := range list {
+		if v == nil && s.ListType == "set" {
+			v = s.item().goZero()
+		}
+		if key, ok := s.Key(v); ok {
+			if times[key]++; times[key] == 2 {
+				found = append(found, i)
+			}
+		}
+	}
+	return found
 }
 
 // same reports whether two values of a place are the same in Go, where fields of structs cannot be absent.

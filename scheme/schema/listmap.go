@@ -75,8 +75,7 @@ func (s *Schema) item() *Schema {
 	return s.Items.Target()
 }
 
-// listType judges whether elements of a set, or the keys in a list of type map, repeat. A list in which some did
-// before may go on with it.
+// listType judges whether elements of a set, or the keys in a list of type map, repeat.
 func (c *checker) listType(s *Schema, v []any, old before) {
 	switch s.ListType {
 	case "set":
@@ -90,11 +89,17 @@ func (c *checker) listType(s *Schema, v []any, old before) {
 	default:
 		return
 	}
-	twice := repeated(v, s.ListKeys)
+	c.unique(s, v, old, func(list []any) []int { return repeated(list, s.ListKeys) })
+}
+
+// unique reports the elements of a list that repeat others, as repeated finds them. A list in which some did before may go
+// on with it.
+func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []int) {
+	twice := repeated(v)
 	if len(twice) == 0 {
 		return
 	}
-	if was, ok := old.value.([]any); ok && len(repeated(was, s.ListKeys)) > 0 {
+	if was, ok := old.value.([]any); ok && len(repeated(was)) > 0 {
 		return
 	}
 	for _, i := range twice {

@@ -119,6 +119,7 @@ type GoValue struct {
 	Required  bool // empty is wrong, whatever Required of the parent says to readers of OpenAPI
 	Enum      bool // the enumeration is more than advice
 	Custom    bool // the type has a JSON form of its own
+	Unique    bool // elements of the set, or keys in the list of type map, must not repeat
 }
 
 // Docs is what only readers of a schema want to know, beside its description.

@@ -41,7 +41,8 @@ func Format(name string) func(string) []string { return formats[name] }
 //
 // An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all others. Elements of
 // lists of type map are compared with the old ones of the same keys, entries of maps with those of the same key, and
-// elements of other lists with none: immutable has no effect inside those.
+// elements of other lists with none: immutable has no effect inside those. What repeats in a list is wrong unless
+// something did in the old one.
 func Validate(v, old any) field.ErrorList {
 	now, before := reflect.ValueOf(v), reflect.ValueOf(old)
 	if now.Kind() != reflect.Pointer || now.IsNil() {
@@ -77,7 +78,7 @@ type checkPlan struct {
 	typ    *Type
 	fields []fieldChecks
 	elem   *checkPlan
-	// compares says that something below is immutable; otherwise nobody looks for the old value.
+	// compares says that something below is immutable or unique; otherwise nobody looks for the old value.
 	compares bool
 }
 
@@ -110,11 +111,13 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	if plan, ok := made[t]; ok {
 		return plan
 	}
-	if !declares(t, func(check Check) bool { return check.Name != "optional" }) {
+	checked := func(check Check) bool { return check.Name != "optional" }
+	if !declares(t, func(f *Field) bool { return f.Unique || slices.ContainsFunc(f.Checks, checked) }) {
 		made[t] = nil
 		return nil
 	}
-	plan := &checkPlan{typ: t, compares: declares(t, func(check Check) bool { return check.Name == "immutable" })}
+	immutable := func(check Check) bool { return check.Name == "immutable" }
+	plan := &checkPlan{typ: t, compares: declares(t, func(f *Field) bool { return f.Unique || slices.ContainsFunc(f.Checks, immutable) })}
 	made[t] = plan
 	switch t.Kind {
 	case List, Map:
@@ -129,7 +132,7 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 					fc.tests = append(fc.tests, run)
 				}
 			}
-			if fc.required || fc.immutable || fc.tests != nil || fc.below != nil {
+			if fc.required || fc.immutable || fc.tests != nil || fc.below != nil || f.Unique {
 				plan.fields = append(plan.fields, fc)
 			}
 		}
@@ -137,11 +140,11 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	return plan
 }
 
-// declares reports whether a field of t or of anything below it has a check that is wanted.
-func declares(t *Type, wanted func(Check) bool) bool {
+// declares reports whether a field of t or of anything below it is wanted.
+func declares(t *Type, wanted func(*Field) bool) bool {
 	found := NewVisitor(func(t *Type) func(Pointer) {
 		for _, f := range t.Members {
-			if slices.ContainsFunc(f.Checks, wanted) {
+			if wanted(f) {
 				return func(Pointer) {}
 			}
 		}
@@ -364,6 +367,9 @@ func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
 			break
 		}
 		run(c, value)
+	}
+	if fc.f.Unique && value.IsValid() {
+		c.unique(fc.f, value, old)
 	}
 	switch {
 	case fc.below == nil || !value.IsValid():

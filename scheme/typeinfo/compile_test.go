@@ -167,6 +167,8 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		Deep     []item           `json:"deep" list:"map,key=tags"`
 		NoKeys   []item           `json:"noKeys" list:"map"`
 		List     []item           `json:"list" list:"sorted"`
+		Set      []item           `json:"set" list:"set"`
+		Pointers []*string        `json:"pointers" list:"set"`
 		Merge    []item           `json:"merge" patch:"merge"`
 		MergeKey []item           `json:"mergeKey" patch:"merge,key=id"`
 		Strategy []item           `json:"strategy" patch:"glue"`
@@ -198,6 +200,8 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		`bad.Enum: default "C" is not in the enum`,
 		`bad.Keys: list key "nokey" is no field of typeinfo_test.item`,
 		`bad.Deep: list key "tags" is no scalar`,
+		"bad.Set: the elements of a set are strings, numbers or booleans",
+		"bad.Pointers: the elements of a set are strings, numbers or booleans",
 		"bad.NoKeys: a list of type map needs keys",
 		`bad.List: list type "sorted" is unknown`,
 		"bad.Merge: merging a list of structs needs a patch key",

@@ -191,7 +191,10 @@ func (c *compiler) readShape(f *Field, tag reflect.StructTag, at string) {
 			c.fail(at, "only a list of type map has keys")
 		case f.ListType != "map" && f.ListType != "set" && f.ListType != "atomic":
 			c.fail(at, "list type %q is unknown", f.ListType)
+		case f.ListType == "set" && !f.Type.plainElements():
+			c.fail(at, "the elements of a set are strings, numbers or booleans")
 		}
+		f.Unique = f.ListType != "atomic" && !kubernetesOwn(f.Owner)
 	}
 	if value := tag.Get("map"); value != "" {
 		f.MapType = value
@@ -255,6 +258,11 @@ func (c *compiler) checkKeys() {
 			check("patch", name)
 		}
 	}
+}
+
+// plainElements reports whether the elements of a list compare as JSON shows them.
+func (t *Type) plainElements() bool {
+	return t.Elem != nil && t.Elem.Kind != Custom && t.Elem.scalar() && !t.ElemPointer
 }
 
 func (t *Type) scalar() bool {

@@ -13,7 +13,8 @@
 //	itemEnum:"A,B"          the same for list elements
 //	check:"required,min=1"  declarative checks, comma separated: required, optional, enum, min=, max=, minLength=,
 //	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas)
-//	list:"map,key=a,key=b"  list type: atomic, set or map with its keys
+//	list:"map,key=a,key=b"  list type: atomic, set or map with its keys; elements of a set and keys in a list of type map
+//	                        must not repeat (those of Kubernetes' own types are not judged here)
 //	map:"atomic"            map type (atomic, granular)
 //	struct:"atomic"         struct type of the field (atomic, granular); on a blank field (_ struct{}) it is that of
 //	                        the declaring struct, wherever it is used
@@ -32,7 +33,8 @@
 // Not here: the wire formats (scheme/codec), schemas of custom resources (scheme/schema), versions (scheme).
 //
 // Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and docs.go (OpenAPI
-// names and descriptions), then what is derived: copy.go, defaults.go, check.go. What works on memory does so by pointer.go.
+// names and descriptions), then what is derived: copy.go, equal.go, defaults.go, check.go, unique.go. What works on memory
+// does so by pointer.go.
 package typeinfo
 
 import "reflect"
@@ -116,6 +118,7 @@ type Field struct {
 
 	ListType string // "", atomic, set, map
 	ListKeys []string
+	Unique   bool   // no two elements of the set, or keys in the list of type map, may be the same
 	MapType  string // "", atomic, granular
 	Atomic   bool   // struct:"atomic" here or on the type
 

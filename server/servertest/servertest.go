@@ -12,6 +12,9 @@
 //
 // When the test ends, so does the server, and everything it has started.
 //
+// A conversion of the Config's groups that loses a field on the way to the hub and back fails the test: see
+// scheme/schemetest, which says more in a test of its own.
+//
 // Not here: clients. URL, CAPEM and Token, or the Kubeconfig, are what any Kubernetes client needs.
 package servertest
 
@@ -26,6 +29,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/schemetest"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -83,9 +87,22 @@ func Start(t testing.TB, config ...server.Config) *Server {
 		t.Fatal(err)
 	}
 	ts := &Server{Server: s, Token: Token, transport: &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true}}
+	ts.checkConversions(t, cfg.Groups)
 	ts.run(t)
 	ts.connect(t)
 	return ts
+}
+
+// checkConversions reports fields that no object of the groups brings back from the hub.
+func (s *Server) checkConversions(t testing.TB, groups []server.Group) {
+	t.Helper()
+	for _, g := range groups {
+		for _, loss := range schemetest.Losses(s.Server.Scheme, nil, g.Name) {
+			if loss.Never {
+				t.Errorf("servertest: %s", loss)
+			}
+		}
+	}
 }
 
 // run serves in the background until the test's cleanup, and waits until the server is ready.
