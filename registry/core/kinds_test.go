@@ -213,9 +213,76 @@ spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualSt
 			}
 		})
 	}
-	svc := decode[corev1.Service](t, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`)
-	checktest.Want(t, update(r, "status", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)),
-		"status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is \"LoadBalancer\"")
+}
+
+func TestServiceWarnings(t *testing.T) {
+	r := resource(t, "services")
+	for _, tt := range []struct{ name, meta, spec, want string }{
+		{"none", ``, `"externalName":"","loadBalancerIP":"192.0.2.1"`, ``},
+		{"hints", `"service.kubernetes.io/topology-aware-hints":"auto"`, ``,
+			`annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead`},
+		{"headless", ``, `"clusterIP":"None","clusterIPs":["None"],"loadBalancerIP":"192.0.2.1","externalIPs":["192.0.2.2"],"sessionAffinity":"ClientIP"`, `
+spec.loadBalancerIP is ignored for headless services
+spec.externalIPs is ignored for headless services
+spec.SessionAffinity is ignored for headless services`},
+		{"addresses", ``, `"clusterIP":"2001:DB8::1","clusterIPs":["2001:DB8::1"],"externalIPs":["192.0.2.1","192.0.2.02"],"loadBalancerIP":"::ffff:1.2.3.4"`, `
+spec.clusterIPs[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")
+spec.externalIPs[1]: non-standard IP address "192.0.2.02" is invalid: use "192.0.2.2"
+spec.externalIPs is deprecated and may no longer be implemented in some clusters
+spec.loadBalancerIP: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"`},
+		{"names", ``, `"type":"ExternalName","externalName":"a.example.com","externalIPs":["192.0.2.1"]`,
+			`spec.externalIPs is ignored when spec.type is "ExternalName"`},
+		{"other types", ``, `"type":"ClusterIP","externalName":"a.example.com","trafficDistribution":"PreferClose"`, `
+spec.externalName is ignored when spec.type is not "ExternalName"
+spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`},
+	} {
+		svc := decode[corev1.Service](t, `{"metadata":{"annotations":{`+tt.meta+`}},"spec":{`+tt.spec+`}}`)
+		if got, want := strings.Join(r.Strategy.Warnings(svc, nil), "\n"), strings.TrimSpace(tt.want); got != want {
+			t.Errorf("%s: got %s\nwant %s", tt.name, got, want)
+		}
+	}
+}
+
+func TestServiceStatus(t *testing.T) {
+	r := resource(t, "services")
+	const odd = "must not have leading 0s"
+	for _, tt := range []struct{ name, kind, old, ingress, want, warnings string }{
+		{"another type", "ClusterIP", ``, `{"ip":"x"}`, "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'", ""},
+		{"nothing of another type", "ClusterIP", ``, ``, ``, ""},
+		{"good", "LoadBalancer", ``, `{"ip":"192.0.2.1"},{"ip":"2001:db8::1","ipMode":"Proxy"},{"hostname":"a.example.com","ports":[{"port":80}]}`, ``, ""},
+		{"addresses", "LoadBalancer", ``, `{"ip":"192.0.2.01"},{"ip":"::ffff:1.2.3.4"},{"ip":"x"}`, `
+status.loadBalancer.ingress[0].ip: Invalid value: "192.0.2.01": ` + odd + `
+status.loadBalancer.ingress[1].ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address
+status.loadBalancer.ingress[2].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
+			`status.loadBalancer.ingress[0]: non-standard IP address "192.0.2.01" is invalid: use "192.0.2.1"
+status.loadBalancer.ingress[1]: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"`},
+		{"an odd address that was there", "LoadBalancer", `{"ip":"192.0.2.01"}`, `{"hostname":"a"},{"ip":"192.0.2.01"}`, ``,
+			`status.loadBalancer.ingress[1]: non-standard IP address "192.0.2.01" is invalid: use "192.0.2.1"`},
+		{"not canonical", "LoadBalancer", ``, `{"ip":"2001:DB8::1"}`, ``,
+			`status.loadBalancer.ingress[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")`},
+		{"modes", "LoadBalancer", ``, `{"hostname":"a","ipMode":"VIP"},{"ip":"192.0.2.1","ipMode":"Odd"}`, `
+status.loadBalancer.ingress[0].ipMode: Forbidden: may not be specified when ` + "`ip`" + ` is not set
+status.loadBalancer.ingress[1].ipMode: Unsupported value: "Odd": supported values: "Proxy", "VIP"`, ""},
+		{"host names", "LoadBalancer", ``, `{"hostname":"192.0.2.1"}`, `
+status.loadBalancer.ingress[0].hostname: Invalid value: "192.0.2.1": must be a DNS name, not an IP address`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			service := func(ingress string) *corev1.Service {
+				return decode[corev1.Service](t, `{"spec":{"type":"`+tt.kind+`","ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[`+ingress+`]}}}`)
+			}
+			svc, old := service(tt.ingress), service(tt.old)
+			checktest.Want(t, update(r, "status", svc, old), tt.want)
+			if got := strings.Join(r.Status.Warnings(svc, old), "\n"); got != tt.warnings {
+				t.Errorf("warnings: got %s\nwant %s", got, tt.warnings)
+			}
+		})
+	}
+	svc := decode[corev1.Service](t, `{"spec":{"type":"ClusterIP","ports":[{"port":80}]}}`)
+	old := decode[corev1.Service](t, `{"spec":{"type":"LoadBalancer","ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`)
+	checktest.Want(t, update(r, "", svc, old), ``)
+	if len(svc.Status.LoadBalancer.Ingress) > 0 {
+		t.Errorf("got status %+v of a service that is no load balancer any more, want none", svc.Status)
+	}
 }
 
 func TestTables(t *testing.T) {

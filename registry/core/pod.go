@@ -44,7 +44,7 @@ func pods(opts Options) registry.Resource {
 	})
 }
 
-func preparePod(_ *registry.Request, pod, old *corev1.Pod) {
+func preparePod(r *registry.Request, pod, old *corev1.Pod) {
 	if old != nil {
 		podspec.DropDisabled(&pod.Spec, &old.Spec)
 		return
@@ -54,7 +54,7 @@ func preparePod(_ *registry.Request, pod, old *corev1.Pod) {
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated",
-			Message: "Scheduling is blocked due to non-empty scheduling gates",
+			Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: meta.NewTime(r.Now),
 		}}
 	}
 	podspec.MergeMatchKeys(pod)
@@ -112,7 +112,7 @@ func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
 		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
-	return errs
+	return append(errs, podspec.Profiles(p, pod.Annotations, &pod.Spec)...)
 }
 
 // appArmorFields makes fields of the annotations that came before them.

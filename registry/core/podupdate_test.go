@@ -145,7 +145,8 @@ func TestPodPrepare(t *testing.T) {
 	if errs := create(r, pod); len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
-	if s := pod.Status; s.Phase != "Pending" || s.PodIP != "" || len(s.Conditions) != 1 || s.Conditions[0].Reason != "SchedulingGated" {
+	if s := pod.Status; s.Phase != "Pending" || s.PodIP != "" || len(s.Conditions) != 1 || s.Conditions[0].Reason != "SchedulingGated" ||
+		!s.Conditions[0].LastTransitionTime.Time.Equal(testTime) {
 		t.Errorf("status: got %+v, want a fresh one", s)
 	}
 	if pod.Spec.SchedulingGroup != nil || pod.Spec.Containers[0].Lifecycle != nil {

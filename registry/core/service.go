@@ -25,7 +25,7 @@ func services() registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus},
+		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},
@@ -171,7 +171,8 @@ func familyOf(is4 bool) corev1.IPFamily {
 	return corev1.IPv6Protocol
 }
 
-// dropUseless lets go of values that the new type has no use for, if the client left them as they were.
+// dropUseless lets go of values that the new type has no use for, if the client left them as they were, and of where a load
+// balancer was, which may go on for a while.
 func dropUseless(svc, old *corev1.Service) {
 	spec, was := &svc.Spec, &old.Spec
 	if usesClusterIP(old) && !usesClusterIP(svc) {
@@ -200,6 +201,9 @@ func dropUseless(svc, old *corev1.Service) {
 		spec.ExternalTrafficPolicy == was.ExternalTrafficPolicy {
 		spec.ExternalTrafficPolicy = ""
 	}
+	if spec.Type != corev1.ServiceTypeLoadBalancer {
+		svc.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
 }
 
 func dropSame[T comparable](p **T, old *T) {
@@ -220,25 +224,4 @@ func sameNodePorts(a, b []corev1.ServicePort) bool {
 		return slices.Compact(list)
 	}
 	return slices.Equal(set(a), set(b))
-}
-
-func serviceWarnings(svc, _ *corev1.Service) []string {
-	var warnings []string
-	if _, ok := svc.Annotations["service.kubernetes.io/topology-aware-hints"]; ok {
-		warnings = append(warnings, "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "+
-			"service.kubernetes.io/topology-mode instead")
-	}
-	if !isHeadless(svc) {
-		return warnings
-	}
-	if svc.Spec.LoadBalancerIP != "" {
-		warnings = append(warnings, "spec.loadBalancerIP is ignored for headless services")
-	}
-	if len(svc.Spec.ExternalIPs) > 0 {
-		warnings = append(warnings, "spec.externalIPs is ignored for headless services")
-	}
-	if svc.Spec.SessionAffinity != corev1.ServiceAffinityNone {
-		warnings = append(warnings, "spec.SessionAffinity is ignored for headless services")
-	}
-	return warnings
 }

@@ -380,20 +380,21 @@ func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, now, "may not change once set")}
 }
 
-// checkServiceStatus checks where traffic enters a load balancer.
-func checkServiceStatus(svc, _ *corev1.Service) field.ErrorList {
+// checkServiceStatus checks where traffic enters a load balancer. Addresses that were there may stay, whatever they look like.
+func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("status", "loadBalancer", "ingress")
 	ingress := svc.Status.LoadBalancer.Ingress
-	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		if len(ingress) > 0 {
-			return field.ErrorList{field.Forbidden(p, "may only be used when `spec.type` is \"LoadBalancer\"")}
-		}
-		return nil
+	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer && len(ingress) > 0 {
+		return field.ErrorList{field.Forbidden(p, "may only be used when `spec.type` is 'LoadBalancer'")}
+	}
+	known := make(map[string]bool, len(old.Status.LoadBalancer.Ingress))
+	for _, ing := range old.Status.LoadBalancer.Ingress {
+		known[ing.IP] = true
 	}
 	var errs field.ErrorList
 	for i, ing := range field.Each(&errs, ingress) {
 		p := p.Index(i)
-		if ing.IP != "" {
+		if ing.IP != "" && !known[ing.IP] {
 			errs = append(errs, check.Invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
 		}
 		mode := p.Child("ipMode")

@@ -1,20 +1,9 @@
 package podspec
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
-)
-
-// Annotations that the server gives a meaning.
-const (
-	MirrorAnnotation         = "kubernetes.io/config.mirror"
-	AppArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/" // and the name of a container
-
-	deletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost"
 )
 
 // Rules are the rules for pods and pod templates, as a server is set up.
@@ -31,6 +20,7 @@ func (r Rules) Template(p *field.Path, m *meta.ObjectMeta, spec *corev1.PodSpec)
 	errs = append(errs, checkAnnotations(p.Child("annotations"), m.Annotations, spec)...)
 	c := &specCheck{Rules: r, spec: spec}
 	errs = append(errs, c.check(p.Child("spec"))...)
+	errs = append(errs, Profiles(p.Child("spec"), m.Annotations, spec)...)
 	if len(spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
 	}
@@ -65,24 +55,4 @@ func noTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-func checkAnnotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
-	var errs field.ErrorList
-	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
-		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
-	}
-	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) {
-		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
-	}
-	return errs
-}
-
-// validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
-func validDeletionCost(cost string) bool {
-	if strings.HasPrefix(cost, "+") || strings.HasPrefix(cost, "0") && cost != "0" {
-		return false
-	}
-	_, err := strconv.ParseInt(cost, 10, 32)
-	return err == nil
 }

@@ -64,7 +64,7 @@ spec.volumes[0].nfs.server: Required value
 spec.volumes[0].nfs.path: Invalid value: "x": must be an absolute path
 spec.volumes[1].secret.secretName: Required value
 spec.volumes[1].secret.items[0].path: Invalid value: "../p": must not contain '..'
-spec.volumes[2].projected.sources[0].configMap: Forbidden: may not specify more than 1 volume type
+spec.volumes[2].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source
 spec.volumes[2].projected: Invalid value: "m": conflicting duplicate paths
 spec.volumes[3].iscsi.iqn: Invalid value: "bad": must be valid format
 spec.volumes[3].iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive
@@ -162,6 +162,23 @@ spec.containers[0].securityContext.readOnlyRootFilesystem: Forbidden: cannot be 
 			"spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"},
 		{"token without account", `{"volumes":[{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}],"containers":[{"name":"c","image":"i"}]}`,
 			`spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`},
+		{"projected", `{"serviceAccountName":"a","volumes":[{"name":"v","projected":{"defaultMode":512,"sources":[
+			{"secret":{"items":[{"key":"k","path":"../x"}]},"configMap":{"name":"m","items":[{"key":"","path":"a"},{"key":"k","path":"a"}]}},
+			{"downwardAPI":{"items":[{"path":"a","fieldRef":{"fieldPath":"metadata.name"}},{"path":"/b"}]}},
+			{"serviceAccountToken":{"path":"","expirationSeconds":5}},{"serviceAccountToken":{"path":"..t"}},{"serviceAccountToken":{"path":"a"}}]}}],
+			"containers":[{"name":"c","image":"i"}]}`, `
+spec.volumes[0].projected.defaultMode: Invalid value: 512: must be a number between 0 and 0777 (octal), both inclusive
+spec.volumes[0].projected.sources[0].secret.name: Required value
+spec.volumes[0].projected.sources[0].secret.items[0].path: Invalid value: "../x": must not contain '..'
+spec.volumes[0].projected.sources[0].configMap.items[0].key: Required value
+spec.volumes[0].projected: Invalid value: "m": conflicting duplicate paths
+spec.volumes[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source
+spec.volumes[0].projected: Invalid value: "a": conflicting duplicate paths
+spec.volumes[0].projected.sources[1].downwardAPI.path: Invalid value: "/b": must be a relative path
+spec.volumes[0].projected.sources[1].downwardAPI: Required value: one of fieldRef and resourceFieldRef is required
+spec.volumes[0].projected.sources[2].serviceAccountToken.expirationSeconds: Invalid value: 5: may not specify a duration less than 10 minutes
+spec.volumes[0].projected.path: Required value
+spec.volumes[0].projected.path: Invalid value: "..t": must not start with '..'`},
 		{"names", `{"hostname":"A","subdomain":"b.c","priorityClassName":"P","preemptionPolicy":"Odd","hostAliases":[{"ip":"x","hostnames":["H"]}],"containers":[{"name":"c","image":"i"}]}`, `
 spec.hostname: Invalid value: "A": ` + checktest.Label + `
 spec.subdomain: Invalid value: "b.c": must not contain dots
@@ -194,4 +211,40 @@ spec.template.labels: Invalid value: "a b": `+name+`
 spec.template.annotations: Invalid value: "-": `+name+`
 spec.template.annotations[kubernetes.io/config.mirror]: Invalid value: "m": must set spec.nodeName if mirror pod annotation is set
 spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`)
+}
+
+// TestProfiles: annotations that came before the fields for seccomp and AppArmor are valid, and say the same.
+func TestProfiles(t *testing.T) {
+	const seccomp, perContainer, appArmor = "seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/c",
+		"container.apparmor.security.beta.kubernetes.io/"
+	for _, tt := range []struct{ name, annotations, podContext, context, os, want string }{
+		{"none", ``, `"seccompProfile":{"type":"Unconfined"}`, ``, "linux", ``},
+		{"good", `"` + seccomp + `":"docker/default","` + perContainer + `":"localhost/a/b","` + appArmor + `c":"localhost/p"`,
+			`"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"Unconfined"}`,
+			`"seccompProfile":{"type":"Localhost","localhostProfile":"a/b"},"appArmorProfile":{"type":"Localhost","localhostProfile":"p"}`, "linux", ``},
+		{"names", `"` + seccomp + `":"odd","` + perContainer + `":"localhost/../b","` + appArmor + `c":"odd","` + appArmor + `z":""`, ``, ``, "linux", `
+metadata.annotations.` + seccomp + `: Invalid value: "odd": must be a valid seccomp profile
+metadata.annotations.` + perContainer + `: Invalid value: "../b": must not contain '..'
+metadata.annotations[` + appArmor + `c]: Invalid value: "odd": invalid AppArmor profile name: "odd"
+metadata.annotations[` + appArmor + `z]: Invalid value: "z": container not found`},
+		{"other types", `"` + seccomp + `":"unconfined","` + perContainer + `":"runtime/default","` + appArmor + `c":"unconfined"`,
+			`"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"RuntimeDefault"}`,
+			`"seccompProfile":{"type":"Localhost","localhostProfile":"a"}`, "linux", `
+spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
+spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
+spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match`},
+		{"other files", `"` + perContainer + `":"localhost/b","` + appArmor + `c":"localhost/b"`, ``,
+			`"seccompProfile":{"type":"Localhost","localhostProfile":"a"},"appArmorProfile":{"type":"Localhost","localhostProfile":"a"}`, "linux", `
+spec.containers[0].securityContext.seccompProfile.localhostProfile: Forbidden: seccomp profile in annotation and field must match
+spec.containers[0].securityContext.appArmorProfile.localhostProfile: Forbidden: apparmor profile in annotation and field must match`},
+		{"windows has no AppArmor", `"` + appArmor + `c":"unconfined"`, `"appArmorProfile":{"type":"RuntimeDefault"}`, ``, "windows", `
+spec.securityContext.appArmorProfile: Forbidden: cannot be set for a windows pod`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			pod := decode(t, `{"metadata":{"annotations":{`+tt.annotations+`}},"spec":{"os":{"name":"`+tt.os+`"},"securityContext":{`+tt.podContext+`},
+				"containers":[{"name":"c","image":"i","securityContext":{`+tt.context+`}}]}}`)
+			errs := append(Rules{}.Pod(pod), Profiles(field.NewPath("spec"), pod.Annotations, &pod.Spec)...)
+			checktest.Want(t, errs, tt.want)
+		})
+	}
 }

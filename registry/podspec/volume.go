@@ -108,7 +108,10 @@ func (c *specCheck) currentSources(v *corev1.Volume) []checker {
 		}},
 		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
 			errs := check.FileMode(p.Child("defaultMode"), s.DownwardAPI.DefaultMode)
-			return append(errs, checkFiles(p, s.DownwardAPI.Items)...)
+			for _, file := range field.Each(&errs, s.DownwardAPI.Items) {
+				errs = append(errs, checkFile(p, file)...)
+			}
+			return errs
 		}},
 		{"fc", s.FC != nil, func(p *field.Path) field.ErrorList { return checkFC(p, s.FC) }},
 		{"projected", s.Projected != nil, func(p *field.Path) field.ErrorList { return checkProjected(p, s.Projected) }},
@@ -227,47 +230,48 @@ func driverName(p *field.Path, name string) field.ErrorList {
 	return check.DNSSubdomain(p, strings.ToLower(name))
 }
 
-// checkProjected checks the sources of a projected volume, whose files must not get into each other's way.
+// checkProjected checks the sources of a projected volume, whose files must not get into each other's way. Tokens are not
+// compared with other files, and what is wrong with their paths is reported on the volume.
 func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
 	files := check.Duplicates{}
-	for i, source := range field.Each(&errs, s.Sources) {
-		errs = append(errs, checkProjection(p, i, source, files)...)
-	}
-	return errs
-}
-
-// checkProjection checks the i-th source. p is the path of the volume; files are the paths taken so far.
-func checkProjection(p *field.Path, i int, s *corev1.VolumeProjection, files check.Duplicates) field.ErrorList {
-	at := p.Child("sources").Index(i)
-	taken := func(file string, value any) field.ErrorList {
+	taken := func(file string, value any) {
 		if file != "" && !files.Add(file) {
-			return field.ErrorList{field.Invalid(p, value, "conflicting duplicate paths")}
+			errs = append(errs, field.Invalid(p, value, "conflicting duplicate paths"))
 		}
-		return nil
 	}
-	keys := func(p *field.Path, name string, items []corev1.KeyToPath) field.ErrorList {
-		errs := check.Required(p.Child("name"), name)
+	keys := func(at *field.Path, name string, items []corev1.KeyToPath) {
+		errs = append(errs, check.Required(at.Child("name"), name)...)
 		for i, item := range field.Each(&errs, items) {
-			errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
-			errs = append(errs, taken(item.Path, name)...)
+			errs = append(errs, checkKey(at.Child("items").Index(i), item)...)
+			taken(item.Path, name)
 		}
-		return errs
 	}
-	errs, _ := union(at, []checker{
-		{"secret", s.Secret != nil, func(p *field.Path) field.ErrorList { return keys(p, s.Secret.Name, s.Secret.Items) }},
-		{"configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList { return keys(p, s.ConfigMap.Name, s.ConfigMap.Items) }},
-		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
-			errs := checkFiles(p, s.DownwardAPI.Items)
-			for _, file := range field.Each(&errs, s.DownwardAPI.Items) {
-				errs = append(errs, taken(file.Path, file.Path)...)
+	for i, source := range field.Each(&errs, s.Sources) {
+		at, n := p.Child("sources").Index(i), 0
+		if source.Secret != nil {
+			n++
+			keys(at.Child("secret"), source.Secret.Name, source.Secret.Items)
+		}
+		if source.ConfigMap != nil {
+			n++
+			keys(at.Child("configMap"), source.ConfigMap.Name, source.ConfigMap.Items)
+		}
+		if source.DownwardAPI != nil {
+			n++
+			for _, file := range field.Each(&errs, source.DownwardAPI.Items) {
+				errs = append(errs, checkFile(at.Child("downwardAPI"), file)...)
+				taken(file.Path, file.Path)
 			}
-			return errs
-		}},
-		{"serviceAccountToken", s.ServiceAccountToken != nil, func(p *field.Path) field.ErrorList {
-			return append(checkToken(p, s.ServiceAccountToken), taken(s.ServiceAccountToken.Path, s.ServiceAccountToken.Path)...)
-		}},
-	})
+		}
+		if source.ServiceAccountToken != nil {
+			n++
+			errs = append(errs, checkToken(at.Child("serviceAccountToken"), p, source.ServiceAccountToken)...)
+		}
+		if n > 1 {
+			errs = append(errs, field.Forbidden(at, "may not specify more than 1 volume type per source"))
+		}
+	}
 	return errs
 }
 
@@ -277,7 +281,8 @@ const (
 	maxTokenSeconds = 1 << 32
 )
 
-func checkToken(p *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
+// checkToken checks a token at p, in a projected volume.
+func checkToken(p, volume *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
 	var errs field.ErrorList
 	if seconds := s.ExpirationSeconds; seconds != nil {
 		at := p.Child("expirationSeconds")
@@ -288,29 +293,25 @@ func checkToken(p *field.Path, s *corev1.ServiceAccountTokenProjection) field.Er
 			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration larger than 2^32 seconds"))
 		}
 	}
-	return append(errs, check.Needed(p.Child("path"), s.Path, check.NonReservedPath)...)
+	return append(errs, check.Needed(volume.Child("path"), s.Path, check.NonReservedPath)...)
 }
 
-// checkFiles checks files with facts about the pod.
-func checkFiles(p *field.Path, files []corev1.DownwardAPIVolumeFile) field.ErrorList {
-	var errs field.ErrorList
-	for _, f := range field.Each(&errs, files) {
-		errs = append(errs, check.Required(p.Child("path"), f.Path)...)
-		errs = append(errs, check.NonReservedPath(p.Child("path"), f.Path)...)
-		switch {
-		case f.FieldRef != nil:
-			errs = append(errs, checkFieldRef(p.Child("fieldRef"), f.FieldRef, fileFields)...)
-			if f.ResourceFieldRef != nil {
-				errs = append(errs, field.Invalid(p, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
-			}
-		case f.ResourceFieldRef != nil:
-			errs = append(errs, checkResourceFieldRef(p.Child("resourceFieldRef"), f.ResourceFieldRef, true)...)
-		default:
-			errs = append(errs, field.Required(p, "one of fieldRef and resourceFieldRef is required"))
+// checkFile checks a file with facts about the pod. Its index is not told.
+func checkFile(p *field.Path, f *corev1.DownwardAPIVolumeFile) field.ErrorList {
+	errs := check.Required(p.Child("path"), f.Path)
+	errs = append(errs, check.NonReservedPath(p.Child("path"), f.Path)...)
+	switch {
+	case f.FieldRef != nil:
+		errs = append(errs, checkFieldRef(p.Child("fieldRef"), f.FieldRef, fileFields)...)
+		if f.ResourceFieldRef != nil {
+			errs = append(errs, field.Invalid(p, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
 		}
-		errs = append(errs, check.FileMode(p.Child("mode"), f.Mode)...)
+	case f.ResourceFieldRef != nil:
+		errs = append(errs, checkResourceFieldRef(p.Child("resourceFieldRef"), f.ResourceFieldRef, true)...)
+	default:
+		errs = append(errs, field.Required(p, "one of fieldRef and resourceFieldRef is required"))
 	}
-	return errs
+	return append(errs, check.FileMode(p.Child("mode"), f.Mode)...)
 }
 
 // checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used.

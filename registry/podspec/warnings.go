@@ -112,8 +112,7 @@ func (w *warner) labels(s *field.Path) {
 func (w *warner) annotations(p *field.Path, m *meta.ObjectMeta) {
 	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 		switch {
-		case key == "seccomp.security.alpha.kubernetes.io/pod",
-			strings.HasPrefix(key, "container.seccomp.security.alpha.kubernetes.io/"):
+		case key == seccompAnnotation, strings.HasPrefix(key, seccompAnnotationPrefix):
 			w.add(p.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
 		case strings.HasPrefix(key, AppArmorAnnotationPrefix):
 			w.add(p.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)

@@ -1,0 +1,186 @@
+package podspec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// Annotations that the server gives a meaning. Those that end in a slash are followed by the name of a container.
+const (
+	MirrorAnnotation         = "kubernetes.io/config.mirror"
+	AppArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/"
+
+	deletionCostAnnotation  = "controller.kubernetes.io/pod-deletion-cost"
+	seccompAnnotation       = "seccomp.security.alpha.kubernetes.io/pod"
+	seccompAnnotationPrefix = "container.seccomp.security.alpha.kubernetes.io/"
+)
+
+// Profiles of seccomp and AppArmor as annotations name them.
+const (
+	runtimeProfile    = "runtime/default"
+	dockerProfile     = "docker/default" // the old name of the one before, for seccomp
+	unconfinedProfile = "unconfined"
+	localProfile      = "localhost/" // and the name of a file
+)
+
+func checkAnnotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
+	var errs field.ErrorList
+	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
+		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
+	}
+	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) {
+		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
+	}
+	if profile, ok := annotations[seccompAnnotation]; ok {
+		errs = append(errs, seccompName(p.Child(seccompAnnotation), profile)...)
+	}
+	for _, key := range field.Each(&errs, keysWith(annotations, seccompAnnotationPrefix)) {
+		errs = append(errs, seccompName(p.Child(*key), annotations[*key])...)
+	}
+	return append(errs, appArmorNames(p, annotations, spec)...)
+}
+
+// validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
+func validDeletionCost(cost string) bool {
+	if strings.HasPrefix(cost, "+") || strings.HasPrefix(cost, "0") && cost != "0" {
+		return false
+	}
+	_, err := strconv.ParseInt(cost, 10, 32)
+	return err == nil
+}
+
+func seccompName(p *field.Path, profile string) field.ErrorList {
+	switch profile {
+	case runtimeProfile, dockerProfile, unconfinedProfile:
+		return nil
+	}
+	if file, ok := strings.CutPrefix(profile, localProfile); ok {
+		return check.DescendingPath(p, file)
+	}
+	return field.ErrorList{field.Invalid(p, profile, "must be a valid seccomp profile")}
+}
+
+func appArmorNames(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
+	keys := keysWith(annotations, AppArmorAnnotationPrefix)
+	if len(keys) == 0 {
+		return nil
+	}
+	known := check.Duplicates{}
+	for _, ctr := range Containers(nil, spec) {
+		known.Add(ctr.Name)
+	}
+	var errs field.ErrorList
+	for _, key := range field.Each(&errs, keys) {
+		name, profile := strings.TrimPrefix(*key, AppArmorAnnotationPrefix), annotations[*key]
+		if !known[name] {
+			errs = append(errs, field.Invalid(p.Key(*key), name, "container not found"))
+		}
+		if profile != "" && profile != runtimeProfile && profile != unconfinedProfile && !strings.HasPrefix(profile, localProfile) {
+			errs = append(errs, field.Invalid(p.Key(*key), profile, fmt.Sprintf("invalid AppArmor profile name: %q", profile)))
+		}
+	}
+	return errs
+}
+
+// keysWith returns the keys that begin with a prefix, in order.
+func keysWith(m map[string]string, prefix string) []string {
+	var keys []string
+	for key := range m {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Profiles returns where the annotations of a new pod or template contradict the profiles of seccomp and AppArmor in its
+// spec, whose path is p.
+func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
+	if len(annotations) == 0 {
+		return nil
+	}
+	var errs field.ErrorList
+	ctx := spec.SecurityContext
+	if annotation, ok := annotations[seccompAnnotation]; ok && ctx != nil && ctx.SeccompProfile != nil {
+		errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation, ctx.SeccompProfile)...)
+	}
+	for p, ctr := range Containers(p, spec) {
+		if errs.Full() {
+			return errs
+		}
+		annotation, ok := annotations[seccompAnnotationPrefix+ctr.Name]
+		if sc := ctr.SecurityContext; ok && sc != nil && sc.SeccompProfile != nil {
+			errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation, sc.SeccompProfile)...)
+		}
+	}
+	if spec.OS != nil && spec.OS.Name == corev1.Windows {
+		return errs
+	}
+	for p, ctr := range Containers(p, spec) {
+		if errs.Full() {
+			return errs
+		}
+		var profile *corev1.AppArmorProfile
+		if ctx != nil {
+			profile = ctx.AppArmorProfile
+		}
+		if sc := ctr.SecurityContext; sc != nil && sc.AppArmorProfile != nil {
+			profile = sc.AppArmorProfile
+		}
+		if annotation, ok := annotations[AppArmorAnnotationPrefix+ctr.Name]; ok && profile != nil {
+			errs = append(errs, appArmorMatches(p.Child("securityContext", "appArmorProfile"), annotation, profile)...)
+		}
+	}
+	return errs
+}
+
+func seccompMatches(p *field.Path, annotation string, profile *corev1.SeccompProfile) field.ErrorList {
+	matches := true
+	switch profile.Type {
+	case corev1.SeccompProfileTypeUnconfined:
+		matches = annotation == unconfinedProfile
+	case corev1.SeccompProfileTypeRuntimeDefault:
+		matches = annotation == runtimeProfile || annotation == dockerProfile
+	case corev1.SeccompProfileTypeLocalhost:
+		return localMatches(p, "seccomp", annotation, profile.LocalhostProfile)
+	}
+	if !matches {
+		return field.ErrorList{field.Forbidden(p.Child("type"), "seccomp type in annotation and field must match")}
+	}
+	return nil
+}
+
+func appArmorMatches(p *field.Path, annotation string, profile *corev1.AppArmorProfile) field.ErrorList {
+	matches := true
+	switch profile.Type {
+	case corev1.AppArmorProfileTypeUnconfined:
+		matches = annotation == unconfinedProfile
+	case corev1.AppArmorProfileTypeRuntimeDefault:
+		matches = annotation == runtimeProfile
+	case corev1.AppArmorProfileTypeLocalhost:
+		return localMatches(p, "apparmor", annotation, profile.LocalhostProfile)
+	}
+	if !matches {
+		return field.ErrorList{field.Forbidden(p.Child("type"), "apparmor type in annotation and field must match")}
+	}
+	return nil
+}
+
+// localMatches compares the file of a profile on the node with that of an annotation. What is seccomp or apparmor.
+func localMatches(p *field.Path, what, annotation string, file *string) field.ErrorList {
+	name, ok := strings.CutPrefix(annotation, localProfile)
+	switch {
+	case !ok:
+		return field.ErrorList{field.Forbidden(p.Child("type"), what+" type in annotation and field must match")}
+	case file == nil || name != *file:
+		return field.ErrorList{field.Forbidden(p.Child("localhostProfile"), what+" profile in annotation and field must match")}
+	}
+	return nil
+}
