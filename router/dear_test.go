@@ -23,7 +23,7 @@ func TestPatchBudget(t *testing.T) {
 		if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), `"reason":"RequestEntityTooLarge"`) {
 			t.Errorf("%s: got %d %.300s", form, w.Code, w.Body)
 		}
-		if f.tries < 3 || f.tries > 100 {
+		if f.tries < 3 || f.tries > 200 {
 			t.Errorf("%s: %d tries", form, f.tries)
 		}
 		r, _ := parsed(t, "PATCH", maps+"/a", body, "Content-Type", form)

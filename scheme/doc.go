@@ -18,5 +18,5 @@
 // tests of all this (scheme/sample).
 //
 // Read: scheme.go (registration), complete.go, lookup.go, convert.go with derive.go, object.go, unstructured.go. Then
-// meta (the types all APIs share), typeinfo (struct tags), codec, patch.
+// meta (the types all APIs share), typeinfo (struct tags), jsontext (JSON and trees), codec, patch.
 package scheme

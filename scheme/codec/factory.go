@@ -11,9 +11,10 @@
 //
 // A Factory and everything it returns are safe for concurrent use; a Peek result belongs to its caller.
 //
-// Not here: conversion between versions and defaults (package scheme), what to do about unknown fields (router).
+// Not here: the tokens of JSON (jsontext), conversion between versions and defaults (package scheme), what to do about
+// unknown fields (router).
 //
-// Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), scan.go, plan.go, decode.go,
+// Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), plan.go, decode.go,
 // collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json),
 // status.go (the same for refusals), peek.go (looking into encoded objects), yaml.go, proto*.go (protopeek.go is peek.go
 // for protobuf), frame.go (watch events).

@@ -29,8 +29,8 @@ const (
 )
 
 // MaxWork is the budget, in steps, for all that is done about one patch request, however often the patch is applied anew
-// because the object has changed meanwhile. A patch of 3 MiB reaches it after ten times, one that nests as much as maxScan
-// lets it after one or two, a usual one never.
+// because the object has changed meanwhile. A patch of 3 MiB reaches it after some ten times, one that nests as much as
+// maxScan lets it after one or two, a usual one never.
 const MaxWork = 1 << 29
 
 // shiftsPerStep is how many elements a list moves aside in the time of a step.
