@@ -15,7 +15,7 @@
 //   - Copy, Default and Check need no function for a type: they follow from its tags (package typeinfo).
 //
 // Not here: bytes (scheme/codec), schemas (scheme/schema), what makes a change legal (registry), random objects for
-// tests of all this (scheme/sample).
+// tests of all this (scheme/sample), tests of one's own conversions (scheme/schemetest).
 //
 // Read: scheme.go (registration), complete.go, lookup.go, convert.go with derive.go, object.go, unstructured.go. Then
 // meta (the types all APIs share), typeinfo (struct tags), jsontext (JSON and trees), codec, patch.

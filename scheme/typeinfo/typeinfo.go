@@ -14,7 +14,7 @@
 //	check:"required,min=1"  declarative checks, comma separated: required, optional, enum, min=, max=, minLength=,
 //	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas)
 //	list:"map,key=a,key=b"  list type: atomic, set or map with its keys; elements of a set and keys in a list of type map
-//	                        must not repeat (those of Kubernetes' own types are not judged here)
+//	                        must not repeat (Kubernetes judges its own types, io.k8s.*, by hand)
 //	map:"atomic"            map type (atomic, granular)
 //	struct:"atomic"         struct type of the field (atomic, granular); on a blank field (_ struct{}) it is that of
 //	                        the declaring struct, wherever it is used
