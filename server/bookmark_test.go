@@ -60,7 +60,11 @@ func TestLastBookmark(t *testing.T) {
 					Type   string
 					Object struct {
 						Metadata struct{ ResourceVersion string }
-						Rows     []struct{ Object struct{ Metadata struct{ ResourceVersion string } } }
+						Rows     []struct {
+							Object struct {
+								Metadata struct{ ResourceVersion string }
+							}
+						}
 					}
 				}
 				for dec := json.NewDecoder(strings.NewReader(body)); dec.More(); {
@@ -91,7 +95,9 @@ func TestLastBookmark(t *testing.T) {
 func (p *inProcess) revision() string {
 	p.tb.Helper()
 	_, body := p.do("GET", "/api/v1/configmaps?limit=1", "")
-	var list struct{ Metadata struct{ ResourceVersion string } }
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+	}
 	if err := json.Unmarshal([]byte(body), &list); err != nil {
 		p.tb.Fatal(err)
 	}
