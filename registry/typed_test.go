@@ -155,14 +155,16 @@ func TestTypedFunctions(t *testing.T) {
 	if !res.Strategy.Held(g) || !res.Strategy.Graceful(g, nil) {
 		t.Error("Held, Graceful: got false")
 	}
-	for name, prepare := range map[string]func(*Request, meta.Object, meta.Object){
-		"the resource": res.Strategy.Prepare, "status": res.Status.Prepare, "a part": res.Subresources[0].Prepare,
+	for _, tt := range []struct {
+		name    string
+		prepare func(r *Request, obj, old meta.Object)
+		want    int32
+	}{
+		{"the resource", res.Strategy.Prepare, 8}, {"status", res.Status.Prepare, 4}, {"a part", res.Subresources[0].Prepare, 4},
 	} {
-		want := map[bool]int32{true: 8, false: 4}[name == "the resource"]
-		if g := (&Gadget{Size: 3}); true {
-			if prepare(nil, g, old); g.Size != want {
-				t.Errorf("Prepare of %s: got size %d, want %d", name, g.Size, want)
-			}
+		g := &Gadget{Size: 3}
+		if tt.prepare(nil, g, old); g.Size != tt.want {
+			t.Errorf("Prepare of %s: got size %d, want %d", tt.name, g.Size, tt.want)
 		}
 	}
 }

@@ -1,7 +1,8 @@
 // Package podspec knows the rules for what a pod runs: for the specs of pods, and of the templates that other kinds make
 // pods from.
 //
-// Rules.Pod and Rules.Template return what is wrong with a pod or a template, new or changed; Warnings tells of what is legal
+// Rules.Pod and Rules.Template return what is wrong with a pod or a template, new or changed, and Profiles where old annotations
+// of a new pod contradict its fields; Warnings tells of what is legal
 // but not what its author wants; DropDisabled takes out the fields of features that are not served. What a pod may change of
 // itself is the business of its kind.
 //

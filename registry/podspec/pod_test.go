@@ -199,8 +199,8 @@ spec.containers[0].resources.limits[cpu]: Invalid value: "2": must be less than 
 
 // TestTemplate: of a template less is asked than of a pod, whose name is not known either; its metadata counts.
 func TestTemplate(t *testing.T) {
-	pod := decode(t, `{"metadata":{"name":"`+strings.Repeat("n", 250)+`","labels":{"a b":"c"},"annotations":{"-":"","kubernetes.io/config.mirror":"m"}},
-		"spec":{"hostNetwork":true,"volumes":[{"name":"v","image":{}},{"name":"data","ephemeral":{"volumeClaimTemplate":{"spec":{
+	pod := decode(t, `{"metadata":{"name":"`+strings.Repeat("n", 250)+`","labels":{"a b":"c"},"annotations":{"-":"","kubernetes.io/config.mirror":"m",
+		"seccomp.security.alpha.kubernetes.io/pod":"unconfined"}},"spec":{"hostNetwork":true,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},"volumes":[{"name":"v","image":{}},{"name":"data","ephemeral":{"volumeClaimTemplate":{"spec":{
 			"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}},{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}],
 		"containers":[{"name":"c","image":" i","ports":[{"containerPort":80}]}],"ephemeralContainers":[{"name":"e","image":"i"}]}}`)
 	pod.Spec.Containers[0].Ports[0].HostPort = 0 // a default sets it
@@ -210,6 +210,7 @@ func TestTemplate(t *testing.T) {
 spec.template.labels: Invalid value: "a b": `+name+`
 spec.template.annotations: Invalid value: "-": `+name+`
 spec.template.annotations[kubernetes.io/config.mirror]: Invalid value: "m": must set spec.nodeName if mirror pod annotation is set
+spec.template.spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
 spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`)
 }
 
