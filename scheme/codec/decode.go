@@ -93,23 +93,6 @@ func (d *decoder) pop() {
 	}
 }
 
-// EnterKey implements jsontext.Observer, as do the other three: a careful decoder observes the trees in what it decodes.
-func (d *decoder) EnterKey(key string) { d.push(place{key: key, isKey: true}) }
-
-// EnterIndex says that an element of a list comes next.
-func (d *decoder) EnterIndex(i int) { d.push(place{index: i}) }
-
-// Leave says that it is over.
-func (d *decoder) Leave() { d.pop() }
-
-// Repeated reports a key.
-func (d *decoder) Repeated(key string) error { return d.report("duplicate", key) }
-
-// Beyond saves the error about a number.
-func (d *decoder) Beyond(err *json.UnmarshalTypeError) error {
-	return d.save(&typeError{value: err.Value, want: err.Type})
-}
-
 // addContext completes a type error by the struct and the fields it happened in, as encoding/json does.
 func (d *decoder) addContext(err error) error {
 	te, ok := err.(*typeError)

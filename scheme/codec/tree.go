@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"encoding/json"
+
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -57,4 +59,21 @@ func decodeCarefully(data []byte, p *plan, at typeinfo.Pointer, req DecodeReques
 		return nil, err
 	}
 	return d.found, nil
+}
+
+// EnterKey implements jsontext.Observer, as do the other three: a careful decoder observes the trees in what it decodes.
+func (d *decoder) EnterKey(key string) { d.push(place{key: key, isKey: true}) }
+
+// EnterIndex says that an element of a list comes next.
+func (d *decoder) EnterIndex(i int) { d.push(place{index: i}) }
+
+// Leave says that it is over.
+func (d *decoder) Leave() { d.pop() }
+
+// Repeated reports a key.
+func (d *decoder) Repeated(key string) error { return d.report("duplicate", key) }
+
+// Beyond saves the error about a number.
+func (d *decoder) Beyond(err *json.UnmarshalTypeError) error {
+	return d.save(&typeError{value: err.Value, want: err.Type})
 }

@@ -110,14 +110,17 @@ func appendCompact(dst, data []byte, style Style) []byte {
 		return append(dst, data...)
 	}
 	plain := 0 // from here on data is still to be appended
-	for i := 0; i < len(data); {
-		if i+8 <= len(data) {
+	for i := 0; ; {
+		for i+8 <= len(data) {
 			marks := specialHTML(binary.LittleEndian.Uint64(data[i:]))
-			if marks == 0 {
-				i += 8
-				continue
+			if marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
 			}
-			i += bits.TrailingZeros64(marks) / 8
+			i += 8
+		}
+		if i >= len(data) {
+			return append(dst, data[plain:]...)
 		}
 		n := 1
 		switch c := data[i]; {
@@ -133,7 +136,6 @@ func appendCompact(dst, data []byte, style Style) []byte {
 		i += n
 		plain = i
 	}
-	return append(dst, data[plain:]...)
 }
 
 // specialHTML marks, like special, the bytes that appendCompact has to look at.
