@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -78,7 +80,7 @@ func (w *write) beforeCreate() error {
 		s.strategy.Prepare(w.r, w.obj)
 	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
-	m.UID = newUID()
+	m.UID = meta.UID(uuid.NewString())
 	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
 	if m.GenerateName != "" && m.Name == "" {
 		m.Name = generateName(m.GenerateName)
@@ -137,24 +139,6 @@ func (s *Store) existsError(ctx context.Context, namespace, name string, generat
 		err.Status.Message = "object is being deleted: " + err.Status.Message
 	}
 	return err
-}
-
-// newUID makes a random (version 4) UUID.
-func newUID() meta.UID {
-	var u [16]byte
-	rand.Read(u[:]) // never fails
-	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	const hex = "0123456789abcdef"
-	var b [36]byte
-	for i, j := 0, 0; i < 16; i++ {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			b[j] = '-'
-			j++
-		}
-		b[j], b[j+1] = hex[u[i]>>4], hex[u[i]&15]
-		j += 2
-	}
-	return meta.UID(b[:])
 }
 
 // generateName appends five random characters to base, which is cut so that the name stays a label. The
