@@ -14,8 +14,9 @@ import (
 func newStrict(tb testing.TB) *inProcess {
 	tb.Helper()
 	s, err := server.New(tb.Context(), server.Config{
-		Storage: server.StorageMemory, DataDir: tb.TempDir(), SecurePort: server.NoPort, HTTPPort: server.AnyPort,
-		CORSOrigins: []string{`^https?://([a-z]+\.)*example\.com$`},
+		Storage: server.StorageConfig{Engine: server.StorageMemory}, DataDir: tb.TempDir(), Serving: server.ServingConfig{
+			SecurePort: server.NoPort, HTTPPort: server.AnyPort, CORSOrigins: []string{`^https?://([a-z]+\.)*example\.com$`},
+		},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -2,35 +2,28 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"regexp"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
-	"github.com/coracle-project/coracle/filters/authz"
-	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
-	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Server is an API server. Make it with New, serve with Run.
+// Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
+// after that is inside of them.
 type Server struct {
-	cfg Config
-	log *zap.Logger
-
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
 	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
@@ -38,30 +31,13 @@ type Server struct {
 	// Metrics is the registry behind /metrics.
 	Metrics *prometheus.Registry
 
-	main    *backend // where all resources live
-	table   *table   // of the resources
-	metrics *metrics
-
-	handler  http.Handler
-	inflight *filters.InFlight
-	drain    *filters.Drain
-	identity *identity
-	client   *client.Client
-	loopback string // the token of client
-
-	postStart, preShutdown hooks
-	failing                sync.Map    // names of the health checks that failed when they were last made
-	used                   atomic.Bool // Run or Close has been called
-	stopping               atomic.Bool
-	ready                  chan struct{} // closed when all post-start hooks have run
-
-	listeners   listeners
-	work        sync.WaitGroup // of Go
-	controllers controllers
-	ctx         context.Context
-	cancel      context.CancelFunc
-	closeOnce   sync.Once
-	closeErr    error
+	*resources
+	log       *zap.Logger
+	handler   http.Handler
+	client    *client.Client
+	identity  *identity
+	listeners *listeners
+	life      *life
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -70,248 +46,138 @@ type Server struct {
 // ctx bounds New alone, not the server: with its end New gives up waiting for the store, which may be an etcd that does
 // not answer or a log that is being replayed, and returns the cause.
 func New(ctx context.Context, cfg Config) (*Server, error) {
-	err := cfg.complete()
+	c, err := cfg.complete()
 	if err == nil {
-		err = cfg.makeDataDir()
+		err = c.makeDataDir()
 	}
 	if err != nil {
-		if cfg.Store != nil {
-			cfg.Store.Close()
+		if cfg.Storage.Store != nil {
+			cfg.Storage.Store.Close()
 		}
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	s := &Server{
-		cfg:     cfg,
-		log:     cfg.Log,
-		Scheme:  scheme.New(),
-		Metrics: prometheus.NewRegistry(),
-		drain:   filters.NewDrain(),
-		table:   newTable(cfg.EtcdPrefix + "/"),
-		ready:   make(chan struct{}),
+	s, err := build(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	s.listeners.conns = newConns(maxConns(maxFiles()), s.log)
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.controllers.ctx, s.controllers.cancel = context.WithCancel(s.ctx)
-	if err := s.build(ctx); err != nil {
+	if err := s.populate(c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// build makes the parts in the order in which they need each other. The store opens and the certificates are made
-// while the types are compiled.
-func (s *Server) build(ctx context.Context) error {
-	var opening sync.WaitGroup
+// build makes a server without resources: its parts, in the order in which they need each other. If it fails it leaves
+// nothing open.
+func build(ctx context.Context, c completed) (_ *Server, err error) {
+	reg, inflight := prometheus.NewRegistry(), newInFlight(c.Limits)
+	prefix := c.Storage.Prefix + "/"
+	table := newTable(prefix)
+	metrics, metricsErr := newMetrics(reg, inflight, table)
+	base, err := layBase(ctx, c, table, metrics.store)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, base.store.Close())
+		}
+	}()
+	codecs := codec.NewFactory(base.scheme)
+	core := NewGenericServer("core", &router.Config{
+		Codecs: codecs, MinWatch: c.Limits.MinWatch, WatchStarted: metrics.watches.started,
+	}, router.NewDiscovery(codecs), nil)
+	life := newLife(c.Shutdown, newHealth(core.Paths, base.store, c.Log))
+	pathsErr := errors.Join(life.health.install(), installPaths(core, codecs, reg, c.Serving.Profiling))
+
+	token := rand.Text()
+	handler := filters.Chain(core, filters.Config{
+		Fail:           router.WriteError,
+		Authenticator:  acquainted{base.identity.authenticator(c.Authentication, token)},
+		Authorizer:     newAuthorizer(c.Authorization),
+		Log:            c.Log,
+		Metrics:        metrics.requests,
+		Drain:          life.drain,
+		InFlight:       inflight,
+		RequestTimeout: c.Limits.RequestTimeout,
+		Origins:        c.origins,
+	}.Steps()...)
+	client, clientErr := newLoopback(handler, token, codecs)
+	plugins, pluginsErr := newAdmission(c.Admission, Stores{table})
+	if err := errors.Join(metricsErr, pathsErr, clientErr, pluginsErr); err != nil {
+		return nil, err
+	}
+	backend := newBackend(base.store, registry.Config{
+		Kinds: kind.NewTypes(base.scheme, codecs), Codecs: codecs, Admission: plugins, Prefix: prefix, Protobuf: c.Storage.Protobuf,
+	}, c.Log)
+	reg.MustRegister(&cacheCollector{table, backend})
+	return &Server{
+		Scheme: base.scheme, Codecs: codecs, Core: core, Metrics: reg,
+		resources: &resources{
+			Stores: Stores{table}, backend: backend, metrics: metrics, log: c.Log,
+			work: life.work, longest: c.Limits.RequestTimeout + writeGrace,
+		},
+		log: c.Log, handler: handler, client: client, identity: base.identity,
+		listeners: newListeners(c.Serving, newConns(maxConns(maxFiles()), c.Log)),
+		life:      life,
+	}, nil
+}
+
+// base is what a server stands on, and what takes time to make.
+type base struct {
+	store    *opened
+	identity *identity
+	scheme   *scheme.Scheme
+}
+
+// layBase opens the store and makes the certificates while the types are compiled. If it fails it leaves nothing open.
+func layBase(ctx context.Context, c completed, t *table, m *storeMetrics) (*base, error) {
+	b := &base{scheme: scheme.New()}
 	var storeErr, identityErr error
-	s.inflight = &filters.InFlight{Reads: limit(s.cfg.MaxReads), Writes: limit(s.cfg.MaxWrites), Long: limit(s.cfg.MaxWatches)}
-	metricsErr := s.buildMetrics()
-	opening.Go(func() { s.main, storeErr = s.openBackend(ctx) })
-	opening.Go(func() { s.identity, identityErr = newIdentity(&s.cfg) })
-	for i := range s.cfg.Groups {
-		s.cfg.Groups[i].AddToScheme(s.Scheme)
+	var opening sync.WaitGroup
+	opening.Go(func() { b.store, storeErr = openStore(ctx, c, t, m) })
+	opening.Go(func() { b.identity, identityErr = newIdentity(c) })
+	for i := range c.API.Groups {
+		c.API.Groups[i].AddToScheme(b.scheme)
 	}
-	schemeErr := s.Scheme.Complete()
+	schemeErr := b.scheme.Complete()
 	opening.Wait()
-	if err := errors.Join(storeErr, identityErr, metricsErr, schemeErr); err != nil {
-		return err
+	err := errors.Join(storeErr, identityErr, schemeErr)
+	if err != nil && b.store != nil {
+		err = errors.Join(err, b.store.Close())
 	}
-	s.Codecs = codec.NewFactory(s.Scheme)
-	if err := s.buildClient(); err != nil {
-		return err
-	}
-	s.main.serve(s)
-	s.Core = NewGenericServer("core", &router.Config{
-		Codecs: s.Codecs, MinWatch: s.cfg.MinWatch, WatchStarted: s.metrics.watches.started,
-	}, router.NewDiscovery(s.Codecs), nil)
-	for i := range s.cfg.Groups {
-		if err := s.Install(s.Core, s.cfg.Groups[i]); err != nil {
+	return b, err
+}
+
+// populate gives a server that is complete its resources, and what runs beside them.
+func (s *Server) populate(c completed) error {
+	for i := range c.API.Groups {
+		if err := s.Install(s.Core, c.API.Groups[i]); err != nil {
 			return err
 		}
 	}
-	if s.cfg.CompactionInterval > 0 {
-		compactor := &storage.Compactor{Store: s.main.store, Interval: s.cfg.CompactionInterval, Failed: func(err error) {
+	if c.Storage.CompactionInterval > 0 {
+		compactor := &storage.Compactor{Store: s.backend.opened, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
 			s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
 		}}
 		s.Go(compactor.Run)
 	}
-	if err := errors.Join(s.buildAdmission(), s.buildControllers(), s.buildHandler()); err != nil {
+	if err := s.addControllers(c.Controllers); err != nil {
 		return err
 	}
-	if s.cfg.Setup != nil {
-		return s.cfg.Setup(s)
+	if c.Setup != nil {
+		return c.Setup(s)
 	}
 	return nil
 }
 
-// buildAdmission makes the chain of plugins that every write passes.
-func (s *Server) buildAdmission() error {
-	var chain admission.Chain
-	if namespaces := s.Store(meta.GroupResource{Resource: "namespaces"}); namespaces != nil {
-		chain = append(chain, admission.NewNamespaceLifecycle(namespaces))
-	}
-	chain = append(chain, admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{})
-	if s.cfg.Admission != nil {
-		more, err := s.cfg.Admission(s)
-		if err != nil {
-			return err
-		}
-		chain = append(chain, more...)
-	}
-	s.main.registry.Admission = chain
-	return nil
-}
-
-// buildHandler puts the filters around the delegation chain.
-func (s *Server) buildHandler() error {
-	if err := s.installPaths(); err != nil {
-		return err
-	}
-	origins := make([]*regexp.Regexp, len(s.cfg.CORSOrigins))
-	for i, o := range s.cfg.CORSOrigins {
-		origins[i] = regexp.MustCompile(o) // validate has compiled it
-	}
-	authenticator, err := s.authenticator()
-	if err != nil {
-		return err
-	}
-	steps := filters.Config{
-		Fail:           router.WriteError,
-		Authenticator:  acquainted{authenticator},
-		Authorizer:     s.authorizer(),
-		Log:            s.log,
-		Metrics:        s.metrics.requests,
-		Drain:          s.drain,
-		InFlight:       s.inflight,
-		RequestTimeout: s.cfg.RequestTimeout,
-		Origins:        origins,
-	}.Steps()
-	s.handler = filters.Chain(s.Core, steps...)
-	return nil
-}
-
-// limit turns a configured bound, negative for none, into the filter's, 0 for none.
-func limit(n int) int64 { return int64(max(n, 0)) }
-
-// authorizer asks the configured authorizer first, then the mode's.
-func (s *Server) authorizer() request.Authorizer {
-	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
-	if s.cfg.Authorizer != nil {
-		all = append(all, s.cfg.Authorizer)
-	}
-	switch s.cfg.Authorization {
-	case AuthorizeAlways:
-		all = append(all, authz.AlwaysAllow())
-	case AuthorizeNever:
-		all = append(all, authz.AlwaysDeny())
-	case AuthorizePrivileged:
-		all = append(all, authz.Discovery())
-	}
-	return authz.Union(all...)
+// newInFlight bounds requests. The configuration's word for no bound is a negative one, the filter's is 0.
+func newInFlight(c LimitsConfig) *filters.InFlight {
+	limit := func(n int) int64 { return int64(max(n, 0)) }
+	return &filters.InFlight{Reads: limit(c.MaxReads), Writes: limit(c.MaxWrites), Long: limit(c.MaxWatches)}
 }
 
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Ready is closed when the server listens and all post-start hooks have run.
-func (s *Server) Ready() <-chan struct{} { return s.ready }
-
 // Log is the server's log.
 func (s *Server) Log() *zap.Logger { return s.log }
-
-// Go runs work that ends when its context does, which is when the server stops. Run waits for it.
-func (s *Server) Go(work func(ctx context.Context)) {
-	s.work.Go(func() { work(s.ctx) })
-}
-
-// Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
-//
-// On the way down it fails readiness, waits for ShutdownDelay, runs the pre-shutdown hooks, stops its controllers, turns new
-// requests away, ends watches, waits for running requests up to ShutdownTimeout, closes the listeners, ends what runs
-// with Go, and closes cache and store.
-func (s *Server) Run(ctx context.Context) error {
-	if s.used.Swap(true) {
-		return errors.New("server: Run was called again, or after Close")
-	}
-	if err := s.listen(); err != nil {
-		return errors.Join(err, s.listeners.close(ctx), s.Close())
-	}
-	failed := s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, filters.LimitLog(s.log))
-	hookFailed := make(chan error, 1)
-	s.Go(func(ctx context.Context) {
-		if s.postStart.run(ctx, s, first(hookFailed)) {
-			close(s.ready)
-		}
-	})
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
-	case err = <-hookFailed:
-	}
-	return errors.Join(err, s.shutdown(), s.Close())
-}
-
-// first returns a function that sends the first error it is called with to c, which has room for it.
-func first(c chan error) func(error) {
-	return func(err error) {
-		select {
-		case c <- err:
-		default:
-		}
-	}
-}
-
-// lingerTime is how long connections have to end when all requests have been served. What takes longer is not
-// reading its answer, or has never asked for anything.
-const lingerTime = 5 * time.Second
-
-// shutdown sees the requests out, and then the connections.
-func (s *Server) shutdown() error {
-	s.stopping.Store(true)
-	s.log.Info("shutting down")
-	time.Sleep(s.cfg.ShutdownDelay)
-	hooksTime, cancelHooks := context.WithTimeout(s.ctx, s.cfg.ShutdownTimeout)
-	defer cancelHooks()
-	hookFailed := make(chan error, 1)
-	var err error
-	if !s.preShutdown.run(hooksTime, s, first(hookFailed)) {
-		err = <-hookFailed
-	}
-	s.controllers.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
-	defer cancel()
-	err = errors.Join(err, s.drain.Close(ctx))
-	linger, cancelLinger := context.WithTimeout(ctx, lingerTime)
-	defer cancelLinger()
-	closeErr := s.listeners.close(linger)
-	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
-		s.log.Info("cut the connections that did not end")
-		closeErr = nil
-	}
-	return errors.Join(err, closeErr)
-}
-
-// Close ends everything without waiting for requests. Run calls it; it is for servers that are not run.
-func (s *Server) Close() error {
-	s.used.Store(true)
-	s.closeOnce.Do(func() {
-		s.table.close()
-		s.cancel()
-		s.controllers.stop()
-		s.work.Wait()
-		s.closeErr = s.main.close()
-	})
-	return s.closeErr
-}
-
-// Address returns where the server listens for HTTPS, or nil before Run listens or without that port.
-func (s *Server) Address() net.Addr {
-	secure, _ := s.listeners.addresses()
-	return secure
-}
-
-// PlainAddress is Address for plain HTTP.
-func (s *Server) PlainAddress() net.Addr {
-	_, plain := s.listeners.addresses()
-	return plain
-}

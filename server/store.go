@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -9,7 +10,6 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/embedded"
@@ -19,56 +19,51 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
+// opened is a store as the configuration wants it, before anybody uses it.
+type opened struct {
+	engine        storage.Store      // without what is wrapped around it
+	encryption    *encryption.Config // nil: nothing is encrypted
+	storage.Store                    // measured, and encrypted if that is configured
+}
+
+// openStore opens the configured engine, until ctx ends. What belongs to a key, the table says.
+func openStore(ctx context.Context, c completed, t *table, m *storeMetrics) (*opened, error) {
+	o := &opened{engine: c.Storage.Store}
+	var err error
+	if o.engine == nil {
+		if o.engine, err = openEngine(ctx, c); err != nil {
+			return nil, fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
+		}
+	}
+	if o.encryption, err = readEncryption(c.Storage.EncryptionConfigFile); err != nil {
+		return nil, errors.Join(err, o.engine.Close())
+	}
+	o.Store = &meteredStore{Store: o.engine, table: t, metrics: m}
+	if o.encryption != nil {
+		o.Store = encryption.Wrap(o.Store, t.chainOf)
+	}
+	return o, nil
+}
+
 // backend is a store with what belongs to it. A resource lives in one backend: that decides its cache, and the clock
 // that its revisions come from.
 type backend struct {
-	engine     storage.Store      // as opened, without what is wrapped around it
-	encryption *encryption.Config // nil: nothing is encrypted
-	store      storage.Store      // measured, and encrypted if that is configured
-	cache      *cache.Cache
-	leases     *storage.Leases
-	registry   *registry.Config // of the stores of its resources
+	*opened
+	cache    *cache.Cache
+	registry *registry.Config // of the stores of its resources
 }
 
-// openBackend opens the configured engine, until ctx ends. What belongs to a key, the table says.
-func (s *Server) openBackend(ctx context.Context) (*backend, error) {
-	b := &backend{engine: s.cfg.Store}
-	var err error
-	if b.engine == nil {
-		if b.engine, err = openEngine(ctx, &s.cfg); err != nil {
-			return nil, fmt.Errorf("server: open the %s store: %w", s.cfg.Storage, err)
-		}
-	}
-	b.store = &meteredStore{Store: b.engine, table: s.table, metrics: s.metrics.store}
-	if b.encryption, err = readEncryption(s.cfg.EncryptionConfigFile); err != nil {
-		b.store.Close()
-		return nil, err
-	}
-	if b.encryption != nil {
-		b.store = encryption.Wrap(b.store, s.table.chainOf)
-	}
-	return b, nil
+// newBackend gives a store what resources need of it: cfg says the rest about them.
+func newBackend(o *opened, cfg registry.Config, log *zap.Logger) *backend {
+	cfg.Cache = cache.New(o, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(log)})
+	cfg.Leases = storage.NewLeases(o, nil)
+	return &backend{opened: o, cache: cfg.Cache, registry: &cfg}
 }
 
-// serve gives the backend what resources need of it.
-func (b *backend) serve(s *Server) {
-	prefix := s.cfg.EtcdPrefix + "/"
-	b.leases = storage.NewLeases(b.store, nil)
-	b.cache = cache.New(b.store, cache.Config{Prefix: prefix, Hooks: s.cacheHooks()})
-	b.registry = &registry.Config{
-		Kinds: kind.NewTypes(s.Scheme, s.Codecs), Codecs: s.Codecs, Cache: b.cache, Leases: b.leases, Prefix: prefix, Protobuf: s.cfg.StorageProtobuf,
-	}
-}
-
-// close closes cache and store. A nil backend was not opened.
-func (b *backend) close() error {
-	if b == nil {
-		return nil
-	}
-	if b.cache != nil {
-		b.cache.Close()
-	}
-	return b.store.Close()
+// Close closes cache and store.
+func (b *backend) Close() error {
+	b.cache.Close()
+	return b.opened.Close()
 }
 
 // readEncryption reads an EncryptionConfiguration; nil for no file.
@@ -87,22 +82,22 @@ func readEncryption(file string) (*encryption.Config, error) {
 	return cfg, nil
 }
 
-func openEngine(ctx context.Context, cfg *Config) (storage.Store, error) {
-	switch cfg.Storage {
+func openEngine(ctx context.Context, c completed) (storage.Store, error) {
+	switch c.Storage.Engine {
 	case StorageMemory:
 		return memory.New(memory.Config{}), nil
 	case StorageFile:
-		return file.Open(file.Config{Dir: cfg.path("objects"), Failed: func(path string, err error) {
-			cfg.Log.Warn("a file of the store cannot be read or written", zap.String("path", path), zap.Error(err))
+		return file.Open(file.Config{Dir: c.path("objects"), Failed: func(path string, err error) {
+			c.Log.Warn("a file of the store cannot be read or written", zap.String("path", path), zap.Error(err))
 		}})
 	case StorageEtcd:
+		e := c.Storage.Etcd
 		return etcd.Open(ctx, etcd.Config{
-			Endpoints: cfg.EtcdServers, CAFile: cfg.EtcdCAFile, CertFile: cfg.EtcdCertFile, KeyFile: cfg.EtcdKeyFile,
-			Logger: cfg.Log,
+			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
 		})
 	default:
 		return embedded.Open(ctx, embedded.Config{
-			Dir: cfg.path("etcd"), Logger: warnings(cfg.Log),
+			Dir: c.path("etcd"), Logger: warnings(c.Log),
 		})
 	}
 }

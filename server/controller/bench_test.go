@@ -12,7 +12,7 @@ func BenchmarkDeleteNamespace(b *testing.B) {
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {
 		for _, objects := range []int{0, 5000} {
 			b.Run(fmt.Sprintf("storage=%s/objects=%d", storage, objects), func(b *testing.B) {
-				w := start(b, server.Config{Storage: storage})
+				w := start(b, server.Config{Storage: server.StorageConfig{Engine: storage}})
 				for b.Loop() {
 					b.StopTimer()
 					w.createNamespace()

@@ -25,7 +25,7 @@ type world struct {
 // start runs a server until the end of the test.
 func start(t testing.TB, cfg server.Config) *world {
 	t.Helper()
-	cfg.SecurePort, cfg.HTTPPort = server.NoPort, server.AnyPort
+	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
 	return &world{t, servertest.Start(t, cfg).Server}
 }
 
@@ -230,7 +230,9 @@ func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
 func TestFailureShows(t *testing.T) {
 	p := &stubborn{}
 	p.on.Store(true)
-	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	w := start(t, server.Config{Admission: server.AdmissionConfig{
+		Plugins: func(server.Stores) (admission.Chain, error) { return admission.Chain{p}, nil },
+	}})
 	w.createNamespace()
 	w.configMap("c")
 	w.deleteNamespace()
