@@ -105,12 +105,12 @@ func (h *health) made(ctx context.Context, c healthCheck) error {
 	return err
 }
 
-// single answers with one check: "ok", or 500. The query has no say here. Why it failed is for the log alone, since
-// anybody may ask.
+// single answers with one check: "ok", or 500 and why it failed, which only those see who may get this very path. The
+// query has no say here.
 func (h *health) single(c healthCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h.made(r.Context(), c); err != nil {
-			answerText(w, http.StatusInternalServerError, "internal server error: reason withheld\n")
+			answerText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 			return
 		}
 		answerText(w, http.StatusOK, "ok")
@@ -175,11 +175,11 @@ func exclusions(query *request.Query, checks []healthCheck) (excluded map[string
 	var quoted strings.Builder
 	for _, name := range slices.Compact(asked) {
 		if quoted.Len() > maxUnknown {
-			quoted.WriteString(", ...")
+			quoted.WriteString(",...")
 			break
 		}
 		if quoted.Len() > 0 {
-			quoted.WriteString(", ")
+			quoted.WriteString(",")
 		}
 		quoted.WriteString(strconv.Quote(meta.Excerpt(name)))
 	}

@@ -235,7 +235,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	}
 	url := "http://" + s.PlainAddress().String()
 	for path, want := range map[string]string{
-		"/readyz": "[-]poststarthook/mine failed", "/readyz/poststarthook/mine": "[-]poststarthook/mine failed", "/livez": "mine failed",
+		"/readyz": "[-]poststarthook/mine failed", "/readyz/poststarthook/mine": "internal server error: not finished\n", "/livez": "mine failed",
 	} {
 		if code, body := get(t, url+path); code != 500 || !strings.Contains(body, want) {
 			t.Errorf("%s before the hook has ended: got %d %s", path, code, body)

@@ -14,10 +14,10 @@ func installOpenAPI(core *GenericServer, codecs *codec.Factory) error {
 		Path: "/version/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version", JSONOnly: true,
 	}}}
 	docs := router.NewOpenAPI(openapi.Info{Version: KubernetesVersion}, codecs, core.Discovery, version)
-	if err := core.Paths.Handle("/openapi/v2", readOnly(http.HandlerFunc(docs.ServeV2))); err != nil {
+	if err := core.Paths.Handle("/openapi/v2", http.HandlerFunc(docs.ServeV2)); err != nil {
 		return err
 	}
-	v3 := readOnly(http.HandlerFunc(docs.ServeV3))
+	v3 := http.HandlerFunc(docs.ServeV3)
 	if err := core.Paths.Handle("/openapi/v3", v3); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sort"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -46,7 +47,7 @@ func installPaths(core *GenericServer, codecs *codec.Factory, metrics prometheus
 	version, index := readOnly(versionHandler()), indexHandler(core)
 	errs := []error{
 		core.Paths.Handle("/version", version),
-		core.Paths.HandleHidden("/version/", onlyAt("/version/", version)),
+		core.Paths.HandleHidden("/version/", onlyAt("/version", version)),
 		core.Paths.Handle("/", index),
 		core.Paths.Handle("/index.html", index),
 		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
@@ -69,10 +70,11 @@ func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.
 	})))
 }
 
-// onlyAt serves one path of a prefix and answers 404, as a Status, on those below it.
+// onlyAt serves one path of a prefix, with any number of slashes at its end, and answers 404, as a Status, on those below
+// it.
 func onlyAt(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != path {
+		if strings.TrimRight(r.URL.Path, "/") != path {
 			router.WriteError(w, r, router.ErrNotFound())
 			return
 		}
@@ -82,6 +84,10 @@ func onlyAt(path string, h http.Handler) http.Handler {
 
 // installProfiles serves /debug/pprof.
 func installProfiles(core *GenericServer) error {
+	index := http.RedirectHandler("/debug/pprof/", http.StatusFound)
+	if err := core.Paths.HandleHidden("/debug/pprof", index); err != nil {
+		return err
+	}
 	for path, h := range map[string]http.HandlerFunc{
 		"/debug/pprof/":        pprof.Index,
 		"/debug/pprof/cmdline": pprof.Cmdline,
