@@ -45,7 +45,7 @@ var (
 	customTypes = []string{"application/json", "application/yaml"}
 	watchTypes  = []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"}
 	patchTypes  = []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"}
-	anyType = []string{"*/*"}
+	anyType     = []string{"*/*"}
 )
 
 // builder collects the paths and models of documents.
