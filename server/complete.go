@@ -47,7 +47,6 @@ func (c Config) complete() (completed, error) {
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
 	if c.Core || c.Groups == nil {
-		c.Core = true
 		c.Groups = append(coreGroups(c), c.Groups...)
 	}
 	return c

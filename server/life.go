@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,47 +120,4 @@ func (s *Server) Close() error {
 		l.closeErr = s.backend.Close()
 	})
 	return l.closeErr
-}
-
-// Address returns where the server listens for HTTPS, or nil before Run listens or without that port.
-func (s *Server) Address() net.Addr {
-	secure, _ := s.listeners.addresses()
-	return secure
-}
-
-// PlainAddress is Address for plain HTTP.
-func (s *Server) PlainAddress() net.Addr {
-	_, plain := s.listeners.addresses()
-	return plain
-}
-
-// background is work that goes on beside requests until it is stopped.
-type background struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex // nothing starts beside stop
-	wg     sync.WaitGroup
-}
-
-func newBackground(parent context.Context) *background {
-	b := &background{}
-	b.ctx, b.cancel = context.WithCancel(parent)
-	return b
-}
-
-// run runs work until stop, and not at all after that.
-func (b *background) run(work func(ctx context.Context)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx.Err() == nil {
-		b.wg.Go(func() { work(b.ctx) })
-	}
-}
-
-// stop ends all and waits for it, with the requests that it has under way. It may be called again.
-func (b *background) stop() {
-	b.mu.Lock()
-	b.cancel()
-	b.mu.Unlock()
-	b.wg.Wait()
 }

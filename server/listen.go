@@ -153,3 +153,15 @@ func (l *listeners) addresses() (secure, plain net.Addr) {
 	}
 	return secure, plain
 }
+
+// Address returns where the server listens for HTTPS, or nil before Run listens or without that port.
+func (s *Server) Address() net.Addr {
+	secure, _ := s.listeners.addresses()
+	return secure
+}
+
+// PlainAddress is Address for plain HTTP.
+func (s *Server) PlainAddress() net.Addr {
+	_, plain := s.listeners.addresses()
+	return plain
+}
