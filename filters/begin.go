@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // exchange is what one request allocates on its way to the handler, in one piece. It is not pooled: contexts are
@@ -96,13 +95,11 @@ func grow() {
 //go:noinline
 func use(*[chainStack]byte) {}
 
-// newID returns a random UUID (version 4). The generator of math/rand/v2 is seeded by the system and cannot be
-// predicted from its output. uuid.NewRandom reads from the system each time, which takes twice as long and allocates
-// once more; its pool is one for the whole process, and not ours to switch on.
+// newID returns a random UUID. The generator of math/rand/v2 is seeded by the system and cannot be predicted from its
+// output.
 func newID() string {
-	var id uuid.UUID
-	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
-	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version and variant
-	return id.String()
+	var random [16]byte
+	binary.LittleEndian.PutUint64(random[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(random[8:], rand.Uint64())
+	return meta.UUID(random)
 }

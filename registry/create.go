@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -80,7 +78,7 @@ func (w *write) beforeCreate() error {
 		s.strategy.Prepare(w.r, w.obj)
 	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
-	m.UID = meta.UID(uuid.NewString())
+	m.UID = newUID()
 	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
 	if m.GenerateName != "" && m.Name == "" {
 		m.Name = generateName(m.GenerateName)
@@ -139,6 +137,13 @@ func (s *Store) existsError(ctx context.Context, namespace, name string, generat
 		err.Status.Message = "object is being deleted: " + err.Status.Message
 	}
 	return err
+}
+
+// newUID returns an identity that nobody can guess.
+func newUID() meta.UID {
+	var random [16]byte
+	rand.Read(random[:]) // never fails
+	return meta.UID(meta.UUID(random))
 }
 
 // generateName appends five random characters to base, which is cut so that the name stays a label. The
