@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -28,12 +29,16 @@ type identity struct {
 	serving *reloaded[tls.Certificate]
 	clients *reloaded[x509.CertPool]
 	tokens  *authn.Tokens
+	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
+	// member of system:masters.
+	loopback string
 }
 
 // newIdentity reads or makes certificates, and reads tokens.
 func newIdentity(c completed) (*identity, error) {
 	id := &identity{
-		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"), tokens: new(authn.Tokens),
+		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"),
+		tokens: new(authn.Tokens), loopback: rand.Text(),
 	}
 	var err error
 	if file := c.Authentication.TokenAuthFile; file != "" {
@@ -41,6 +46,7 @@ func newIdentity(c completed) (*identity, error) {
 			return nil, fmt.Errorf("server: %w", err)
 		}
 	}
+	id.tokens.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
 	if c.Serving.SecurePort == NoPort {
 		return id, nil
 	}
@@ -118,13 +124,12 @@ func (id *identity) tlsConfig() *tls.Config {
 }
 
 // authenticator knows client certificates, static tokens, the server's own, and what the configuration adds.
-func (id *identity) authenticator(c AuthenticationConfig, loopback string) request.Authenticator {
+func (id *identity) authenticator(c AuthenticationConfig) request.Authenticator {
 	var all []request.Authenticator
 	if id.own != nil {
 		all = append(all, authn.NewX509(id.clients.get))
 	}
 	// With the server's own token there is always one: who shows a token that nobody knows is refused, not anonymous.
-	id.tokens.Add(loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
 	all = append(append(all, id.tokens), c.Authenticators...)
 	if c.NoAnonymous {
 		return authn.Union(all...)

@@ -7,8 +7,7 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// newLoopback makes the server's client of itself, which calls the handler in process. Its token is made for this life of
-// the server and kept in memory only; who shows it is system:apiserver, a member of system:masters.
+// newLoopback makes the server's client of itself, which calls the handler in process and shows the server's own token.
 func newLoopback(handler http.Handler, token string, codecs *codec.Factory) (*client.Client, error) {
 	return client.New(client.Config{
 		Transport: client.HandlerTransport(handler), Token: token, UserAgent: "coracle", Codecs: codecs,

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -89,10 +88,9 @@ func build(ctx context.Context, c completed) (_ *Server, err error) {
 	life := newLife(c.Shutdown, newHealth(core.Paths, base.store, c.Log))
 	pathsErr := errors.Join(life.health.install(), installPaths(core, codecs, reg, c.Serving.Profiling))
 
-	token := rand.Text()
 	handler := filters.Chain(core, filters.Config{
 		Fail:           router.WriteError,
-		Authenticator:  acquainted{base.identity.authenticator(c.Authentication, token)},
+		Authenticator:  acquainted{base.identity.authenticator(c.Authentication)},
 		Authorizer:     newAuthorizer(c.Authorization),
 		Log:            c.Log,
 		Metrics:        metrics.requests,
@@ -101,7 +99,7 @@ func build(ctx context.Context, c completed) (_ *Server, err error) {
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
 	}.Steps()...)
-	client, clientErr := newLoopback(handler, token, codecs)
+	client, clientErr := newLoopback(handler, base.identity.loopback, codecs)
 	plugins, pluginsErr := newAdmission(c.Admission, Stores{table})
 	if err := errors.Join(metricsErr, pathsErr, clientErr, pluginsErr); err != nil {
 		return nil, err
