@@ -5,6 +5,7 @@ package coracle
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
@@ -41,6 +42,7 @@ var modules = map[string]string{
 	"github.com/goccy/go-json":            "JSON encoding",
 	"github.com/klauspost/compress":       "gzip of large answers",
 	"github.com/tidwall/btree":            "ordered trees with cheap clones",
+	"github.com/google/uuid":              "uids and audit ids",
 	"github.com/google/gnostic-models":    "the protobuf form of OpenAPI v2",
 	"github.com/fsnotify/fsnotify":        "outside edits of the file engine",
 	"github.com/prometheus/client_golang": "metrics",
@@ -219,6 +221,35 @@ func TestPackageComments(t *testing.T) {
 		}
 		if len(with) != 1 {
 			t.Errorf("%s has package comments in %v, want one", p.ImportPath, with)
+		}
+	}
+}
+
+// maxFields is how many fields a struct of the server may have. What grows beyond that wants to be grouped.
+const maxFields = 12
+
+// TestPartsAreFew holds configuration and wiring, where everything meets, to structs that a reader can take in.
+func TestPartsAreFew(t *testing.T) {
+	documents := []string{"versionInfo"} // on the wire, others say what they have
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(room(p.ImportPath), "server") {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				decl, ok := n.(*ast.TypeSpec)
+				if !ok {
+					return true
+				}
+				if s, ok := decl.Type.(*ast.StructType); ok && s.Fields.NumFields() > maxFields && !slices.Contains(documents, decl.Name.Name) {
+					t.Errorf("%s: %s has %d fields, want at most %d", p.ImportPath, decl.Name, s.Fields.NumFields(), maxFields)
+				}
+				return true
+			})
 		}
 	}
 }

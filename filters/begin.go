@@ -2,13 +2,14 @@ package filters
 
 import (
 	"context"
-	"encoding/hex"
+	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // exchange is what one request allocates on its way to the handler, in one piece. It is not pooled: contexts are
@@ -94,21 +95,11 @@ func grow() {
 //go:noinline
 func use(*[chainStack]byte) {}
 
-// newID returns a random UUID (version 4). The generator of math/rand/v2 is seeded by the system and cannot be
-// predicted from its output.
+// newID returns a random UUID. The generator of math/rand/v2 is seeded by the system and cannot be predicted from its
+// output.
 func newID() string {
-	var b [16]byte
-	hi, lo := rand.Uint64(), rand.Uint64()
-	for i := range 8 {
-		b[i], b[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i))
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	var s [36]byte
-	hex.Encode(s[0:8], b[0:4])
-	hex.Encode(s[9:13], b[4:6])
-	hex.Encode(s[14:18], b[6:8])
-	hex.Encode(s[19:23], b[8:10])
-	hex.Encode(s[24:36], b[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
+	var random [16]byte
+	binary.LittleEndian.PutUint64(random[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(random[8:], rand.Uint64())
+	return meta.UUID(random)
 }

@@ -145,22 +145,11 @@ func (s *Store) existsError(ctx context.Context, namespace, name string, generat
 	return err
 }
 
-// newUID makes a random (version 4) UUID.
+// newUID returns an identity that nobody can guess.
 func newUID() meta.UID {
-	var u [16]byte
-	rand.Read(u[:]) // never fails
-	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	const hex = "0123456789abcdef"
-	var b [36]byte
-	for i, j := 0, 0; i < 16; i++ {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			b[j] = '-'
-			j++
-		}
-		b[j], b[j+1] = hex[u[i]>>4], hex[u[i]&15]
-		j += 2
-	}
-	return meta.UID(b[:])
+	var random [16]byte
+	rand.Read(random[:]) // never fails
+	return meta.UID(meta.UUID(random))
 }
 
 // generateName appends five random characters to base, which is cut so that the name stays a label. The

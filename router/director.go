@@ -3,6 +3,7 @@ package router
 import (
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 )
@@ -20,11 +21,13 @@ type Director struct {
 
 // ServeHTTP looks only at the request's Info and path.
 func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	info := request.From(r.Context())
-	if info != nil && info.IsResource && d.REST.serve(w, r) {
+	path, info := r.URL.Path, request.From(r.Context())
+	if info != nil && !ofGroup(path, info) {
+		info = nil
+	}
+	if info != nil && d.REST.serve(w, r) {
 		return
 	}
-	path := r.URL.Path
 	if h := d.Prefix.Match(path); h != nil {
 		h.ServeHTTP(w, r)
 		return
@@ -41,6 +44,12 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		NotFound(w, r)
 	}
+}
+
+// ofGroup reports whether a request is for a resource of some group. Authorization takes more for one: it does not mind
+// slashes in front, nor a group without a name.
+func ofGroup(path string, info *request.Info) bool {
+	return info.IsResource && !strings.HasPrefix(path, "//") && (info.APIGroup != "" || info.APIPrefix == "api")
 }
 
 // NotFound is the end of the delegation chain: a plain-text 404.

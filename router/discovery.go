@@ -53,9 +53,12 @@ func (d *Discovery) KnowsGroup(path string, info *request.Info) bool {
 }
 
 // Match returns the handler of a discovery path, or nil: /api and /api/{version}, /apis, /apis/{group} and
-// /apis/{group}/{version}, each with or without a slash at the end.
+// /apis/{group}/{version}, each with or without slashes at the end; of /apis at most one.
 func (d *Discovery) Match(path string) http.Handler {
-	prefix, rest, _ := strings.Cut(strings.Trim(path, "/"), "/")
+	if !strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/apis//") {
+		return nil
+	}
+	prefix, rest, _ := strings.Cut(strings.TrimRight(path[1:], "/"), "/")
 	p := d.now.Load()
 	var doc *document
 	switch {

@@ -101,8 +101,8 @@ func TestDiscoveryMethods(t *testing.T) {
 		codes map[string]int
 	}{
 		{"/api", map[string]int{"GET": 200, "HEAD": 405, "PUT": 405, "DELETE": 405, "POST": 405, "OPTIONS": 405}},
-		{"/apis", map[string]int{"GET": 200, "HEAD": 405, "PUT": 200, "DELETE": 200, "POST": 405}},
-		{"/apis/a.io", map[string]int{"GET": 200, "HEAD": 405, "PUT": 200, "DELETE": 200, "POST": 405}},
+		{"/apis", map[string]int{"GET": 200, "HEAD": 200, "PUT": 200, "DELETE": 200, "POST": 200}},
+		{"/apis/a.io", map[string]int{"GET": 200, "HEAD": 200, "PUT": 200, "DELETE": 200, "POST": 200}},
 		{"/apis/a.io/v1", map[string]int{"GET": 200, "HEAD": 405, "PUT": 405, "DELETE": 405, "POST": 405}},
 	} {
 		for method, want := range tt.codes {

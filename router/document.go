@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -18,16 +17,13 @@ import (
 type document struct {
 	codecs *codec.Factory
 	make   func() meta.Typed
-	also   []string // methods answered like GET, because kube-apiserver happens to do so
+	also   bool // other methods are answered like GET, because kube-apiserver happens to do so
 	bodies [len(contentTypes)]atomic.Pointer[[]byte]
 }
 
-// likeGet are the methods that are taken for a GET at the lists of groups, and at single groups.
-var likeGet = []string{http.MethodPut, http.MethodDelete}
-
 // ServeHTTP implements http.Handler.
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && !slices.Contains(d.also, r.Method) {
+	if r.Method != http.MethodGet && !d.also {
 		WriteError(w, r, ErrMethod())
 		return
 	}
@@ -65,7 +61,7 @@ func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, e
 
 // newGroupList is the document at /apis.
 func newGroupList(p *picture) *document {
-	return &document{codecs: p.codecs, also: likeGet, make: func() meta.Typed {
+	return &document{codecs: p.codecs, also: true, make: func() meta.Typed {
 		doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
 		doc.Kind, doc.APIVersion = "APIGroupList", "v1"
 		for _, g := range p.listed {
@@ -77,7 +73,7 @@ func newGroupList(p *picture) *document {
 
 // newGroupDoc is the document at /apis/{group}.
 func newGroupDoc(codecs *codec.Factory, g *group) *document {
-	return &document{codecs: codecs, also: likeGet, make: func() meta.Typed {
+	return &document{codecs: codecs, also: true, make: func() meta.Typed {
 		doc := apiGroup(g)
 		doc.Kind, doc.APIVersion = "APIGroup", "v1"
 		return &doc
@@ -140,7 +136,7 @@ type root struct {
 
 // ServeHTTP implements http.Handler.
 func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && (root.legacy || !slices.Contains(likeGet, r.Method)) {
+	if r.Method != http.MethodGet && root.legacy {
 		WriteError(w, r, ErrMethod())
 		return
 	}

@@ -68,27 +68,59 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	return e
 }
 
-// placed reports whether the path has a namespace if, and only if, the resource is namespaced.
-func (e *endpoint) placed(info *request.Info) bool {
-	if e.res.Namespaced {
-		return info.Namespace != ""
+// gap returns what the path of an object leaves empty, as the answer to that, or nil.
+func (e *endpoint) gap(info *request.Info) func() error {
+	switch {
+	case info.Parts[1] == "":
+		return errNoName
+	case e.res.Namespaced && info.Namespace == "":
+		return errNoNamespace
 	}
-	return info.Namespace == "" || info.Resource == "namespaces"
+	return nil
 }
 
-func (e *endpoint) item(verb string) http.Handler {
-	if h, ok := e.itemVerbs[verb]; ok {
-		return h
+// item returns the handler for an object. One whose path has a gap is refused for that, if the verb is served.
+func (e *endpoint) item(verb string, gap func() error) http.Handler {
+	if gap != nil {
+		verb = ofItem(verb)
 	}
-	return notAllowed
+	h, ok := e.itemVerbs[verb]
+	switch {
+	case !ok:
+		return notAllowed
+	case gap != nil:
+		return refusal(gap)
+	}
+	return h
+}
+
+// ofItem is the verb of a request that lacked a name, as it would be with one.
+func ofItem(verb string) string {
+	switch verb {
+	case "list", "watch":
+		return "get"
+	case "deletecollection":
+		return "delete"
+	}
+	return verb
 }
 
 // collection returns the handler for a collection. One over all namespaces can only be read.
-func (e *endpoint) collection(verb string, allNamespaces bool) http.Handler {
-	if h, ok := e.collectionVerbs[verb]; ok && (!allNamespaces || !e.res.Namespaced || verb == "list" || verb == "watch") {
+func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
+	h, ok := e.collectionVerbs[verb]
+	switch {
+	case !ok:
+		return notAllowed
+	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":
 		return h
+	case info.InNamespace:
+		return refusal(errNoNamespace)
 	}
 	return notAllowed
+}
+
+func refusal(why func() error) http.Handler {
+	return handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return why() })
 }
 
 var notAllowed = handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return ErrMethod() })

@@ -3,8 +3,10 @@ package router
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -32,10 +34,14 @@ var statusFactory = codec.NewFactory(nil)
 
 // WriteError answers with the Status of err in the media type that the client accepts, JSON if it accepts none that
 // a Status has. Errors that are no *meta.StatusError are internal errors, but for the end of the request's context,
-// which is a timeout.
+// which is a timeout, and a *request.PathError, which is answered in plain text.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		writeTimeout(w)
+		return
+	}
+	if broken, ok := err.(*request.PathError); ok {
+		writePathError(w, r, broken)
 		return
 	}
 	status := *meta.StatusOf(err)
@@ -75,6 +81,18 @@ func writeTimeout(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusGatewayTimeout)
 	w.Write(append(body, '\n'))
 }
+
+// forText takes the meaning that they have in HTML from what a client has sent.
+var forText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+func writePathError(w http.ResponseWriter, r *http.Request, err *request.PathError) {
+	text := fmt.Sprintf("Internal Server Error: %q: %v", meta.Excerpt(r.RequestURI), err)
+	http.Error(w, forText.Replace(text), http.StatusInternalServerError)
+}
+
+// errNoName and errNoNamespace are the answers to paths that leave an empty place for one.
+func errNoName() error      { return meta.NewBadRequest("name must be provided") }
+func errNoNamespace() error { return meta.NewBadRequest("Namespace parameter required.") }
 
 // writeObject answers with a typed object. Encoding it cannot fail half way: nothing is written before it is done.
 func writeObject(w http.ResponseWriter, code int, codecs *codec.Factory, obj meta.Typed, media codec.Media) {

@@ -255,14 +255,14 @@ func acceptV2(accept string) (contentType string) {
 // ServeV3 answers /openapi/v3, the index, and the documents below it.
 func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 	p := o.discovery.now.Load()
-	path := strings.Trim(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
-	if path == "" {
+	path, inside := strings.CutPrefix(r.URL.Path, "/openapi/v3/")
+	if !inside {
 		serveDoc(w, r, o.index(p), "text/plain; charset=utf-8")
 		return
 	}
 	found := o.find(p, path)
-	if found == nil {
-		NotFound(w, r)
+	if found == nil { // kube-apiserver says no more either
+		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	doc := o.doc(found)

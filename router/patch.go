@@ -22,6 +22,8 @@ const (
 	jsonPatch      = "application/json-patch+json"
 	mergePatch     = "application/merge-patch+json"
 	strategicPatch = "application/strategic-merge-patch+json"
+	applyYAML      = "application/apply-patch+yaml" // known, and not served
+	applyCBOR      = "application/apply-patch+cbor" // known, and not served
 )
 
 // patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile, within
@@ -43,8 +45,10 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	typ := kind.In(e.res.Type, e.res.Kind.Version).Type
 	switch {
 	case form == jsonPatch || form == mergePatch || form == strategicPatch && typ != nil:
-	case form == strategicPatch:
+	case typ == nil:
 		return codec.UnsupportedBody(jsonPatch, mergePatch)
+	case form == applyYAML || form == applyCBOR:
+		return codec.UnsupportedBody(jsonPatch, mergePatch, strategicPatch)
 	default:
 		return errPatchType()
 	}
@@ -86,6 +90,7 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	return e.writeEncoded(w, r, code, enc, media)
 }
 
+// errPatchType is the answer to a media type of which kube-apiserver's router knows nothing either.
 func errPatchType() error {
 	return &meta.StatusError{Status: meta.Status{
 		Status: meta.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: meta.StatusReasonUnsupportedMediaType,

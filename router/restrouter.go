@@ -175,8 +175,8 @@ func (rr *RESTRouter) serve(w http.ResponseWriter, r *http.Request) bool {
 func (rr *RESTRouter) find(info *request.Info) *endpoint {
 	r := (*rr.routes.Load())[meta.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][info.Resource]
 	switch {
-	case r == nil:
-		return nil
+	case r == nil, info.Verb == "proxy", info.Verb == "watch" && info.Subresource != "":
+		return nil // of the old verbs, only watch is served, and no subresource can be watched
 	case info.Subresource == "":
 		return r.main
 	}
@@ -186,14 +186,14 @@ func (rr *RESTRouter) find(info *request.Info) *endpoint {
 // matchItem matches /resource/name and /resource/name/subresource, in a namespace if the resource is namespaced.
 func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 	info := request.From(r.Context())
-	if info == nil || info.Name == "" || len(info.Parts) < 2 {
+	if info == nil || len(info.Parts) < 2 {
 		return false
 	}
 	e := rr.find(info)
-	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil || !e.placed(info) {
+	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil || e.res.Namespaced != info.InNamespace {
 		return false
 	}
-	m.Handler = e.item(verbOf(r, info))
+	m.Handler = e.item(verbOf(r, info), e.gap(info))
 	return true
 }
 
@@ -204,10 +204,10 @@ func (rr *RESTRouter) matchCollection(r *http.Request, m *mux.RouteMatch) bool {
 		return false
 	}
 	e := rr.find(info)
-	if e == nil || !e.res.Namespaced && info.Namespace != "" {
+	if e == nil || !e.res.Namespaced && info.InNamespace {
 		return false
 	}
-	m.Handler = e.collection(verbOf(r, info), info.Namespace == "")
+	m.Handler = e.collection(verbOf(r, info), info)
 	return true
 }
 

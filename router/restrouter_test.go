@@ -94,7 +94,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/api/v1/namespaces/ns/things/a/binding", "405"},
 		{"GET", "/api/v1/namespaces/ns/things/a/scale", "404"},
 		{"GET", "/api/v1/namespaces/ns/things/a/status/b", "404"},
-		{"GET", "/api/v1/namespaces/ns/things//status", "404"},
+		{"GET", "/api/v1/namespaces/ns/things//status", "400"},
 		{"GET", "/api/v1/nodes", "list nodes list /"},
 		{"GET", "/api/v1/nodes/a", "item nodes get /a"},
 		{"GET", "/api/v1/namespaces/ns/nodes", "404"},
@@ -113,7 +113,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/api/v1/watch/things", "list things watch /"},
 		{"GET", "/api/v1/watch/namespaces/ns/things/a", "item things watch ns/a"},
 		{"POST", "/api/v1/watch/things", "405"},
-		{"GET", "/api/v1/proxy/namespaces/ns/things/a", "405"},
+		{"GET", "/api/v1/proxy/namespaces/ns/things/a", "404"},
 	} {
 		w := serve(t, rr, tt.method, tt.path, "")
 		got := w.Body.String()

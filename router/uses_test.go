@@ -105,7 +105,7 @@ func TestRetiredLate(t *testing.T) {
 	rr := NewRESTRouter(testConfig(t))
 	rr.Change(nil, old.of())
 	r, info := parsed(t, "GET", maps+"/a", "")
-	found := rr.find(info).item("get")
+	found := rr.find(info).item("get", nil)
 	if err := rr.Change(old.of(), next.of()).Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}

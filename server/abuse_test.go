@@ -39,7 +39,7 @@ func (p *inProcess) bad(name, method, target string, body io.Reader, header ...s
 		return w.Code, answer
 	}
 	s := status(answer)
-	plain := w.Code == http.StatusNotFound && answer == "404 page not found\n"
+	plain := w.Code == http.StatusNotFound && (answer == "404 page not found\n" || strings.HasPrefix(target, "/openapi/v3/") && answer == "")
 	if !plain && (s.Kind != "Status" || s.Code != w.Code || s.Reason == "" || s.Message == "") {
 		p.tb.Errorf("%s: got %d %.300s, want a Status", name, w.Code, answer)
 	}
@@ -275,7 +275,10 @@ func TestManyWatches(t *testing.T) {
 
 // TestFlood has more requests at once than are let in: the others are told to come again. Strangers have places of their own.
 func TestFlood(t *testing.T) {
-	p := newInProcess(t, func(c *server.Config) { c.MaxReads, c.MaxWrites = 2, 1; c.Authenticators = aliceOnly(t) })
+	p := newInProcess(t, func(c *server.Config) {
+		c.Limits.MaxReads, c.Limits.MaxWrites = 2, 1
+		c.Authentication.Authenticators = aliceOnly(t)
+	})
 	alice := []string{"Authorization", "Bearer alice-token"}
 	block, blocked := make(chan struct{}), make(chan struct{}, 10)
 	if err := p.HandleGet("/block", func(http.ResponseWriter, *http.Request) error { blocked <- struct{}{}; <-block; return nil }); err != nil {

@@ -112,7 +112,8 @@ func TestPKIBroken(t *testing.T) {
 func TestKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	p, serving, admin := open(t, dir, "localhost")
-	id := &identity{cfg: &Config{DataDir: dir}, own: p, admin: admin}
+	path := filepath.Join(dir, "admin.kubeconfig")
+	id := &identity{kubeconfig: path, own: p, admin: admin}
 	pair, err := tls.X509KeyPair(serving.certPEM, serving.keyPEM)
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +125,7 @@ func TestKubeconfig(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 
-	path := filepath.Join(dir, "admin.kubeconfig")
-	if err := id.writeKubeconfig(path, s.Listener.Addr()); err != nil {
+	if err := id.writeKubeconfig(s.Listener.Addr()); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

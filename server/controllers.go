@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
@@ -19,15 +18,15 @@ var controllerSet = []struct {
 	{"namespace-controller", meta.GroupResource{Resource: "namespaces"}, startNamespaceController},
 }
 
-// buildControllers adds post-start hooks for the system namespaces and the selected controllers.
-func (s *Server) buildControllers() error {
+// addControllers adds post-start hooks for the system namespaces and the selected controllers.
+func (s *Server) addControllers(selection []string) error {
 	if s.Store(meta.GroupResource{Resource: "namespaces"}) != nil {
 		if err := s.AddPostStartHook(Hook{Name: "start-system-namespaces-controller", Run: createSystemNamespaces}); err != nil {
 			return err
 		}
 	}
 	for _, c := range controllerSet {
-		if !selected(s.cfg.Controllers, c.name) || s.Store(c.needs) == nil {
+		if !selected(selection, c.name) || s.Store(c.needs) == nil {
 			continue
 		}
 		if err := s.AddPostStartHook(Hook{Name: "start-" + c.name, Run: c.start}); err != nil {
@@ -70,34 +69,9 @@ func selected(list []string, name string) bool {
 	return all
 }
 
-// controllers are those of the server that run. They are clients of it, and so are stopped before it turns requests away.
-type controllers struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex // nothing starts beside stop
-	wg     sync.WaitGroup
-}
-
-// run runs a controller until stop, and not at all after that.
-func (c *controllers) run(controller func(ctx context.Context)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ctx.Err() == nil {
-		c.wg.Go(func() { controller(c.ctx) })
-	}
-}
-
-// stop ends all and waits for them, with the requests that they have under way. It may be called again.
-func (c *controllers) stop() {
-	c.mu.Lock()
-	c.cancel()
-	c.mu.Unlock()
-	c.wg.Wait()
-}
-
 func startNamespaceController(_ context.Context, s *Server) error {
 	c := &controller.Namespace{Client: s.client, Contents: s.contents, Log: s.log.Named("namespace-controller")}
-	s.controllers.run(c.Run)
+	s.life.controllers.run(c.Run)
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
-func coreGroups(c *Config) []Group {
+func coreGroups(c APIConfig) []Group {
 	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	return []Group{
 		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},

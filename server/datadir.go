@@ -17,9 +17,9 @@ const dataMode = 0o700
 //
 // A folder that is open to others already is warned about and not refused: of a mounted volume the mode is often not ours
 // to choose, and what the server makes in it is closed nevertheless.
-func (c *Config) makeDataDir() error {
-	stores := c.Store == nil && (c.Storage == StorageEmbedded || c.Storage == StorageFile)
-	if !stores && c.SecurePort == NoPort {
+func (c completed) makeDataDir() error {
+	stores := c.Storage.Store == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
+	if !stores && c.Serving.SecurePort == NoPort {
 		return nil
 	}
 	if err := os.MkdirAll(c.DataDir, dataMode); err != nil {

@@ -31,7 +31,7 @@ func TestDataDirIsPrivate(t *testing.T) {
 				base := t.TempDir()
 				dir := filepath.Join(base, "made", "data")
 				t.Run("", func(t *testing.T) { // which ends the server
-					s := servertest.Start(t, server.Config{Storage: engine, DataDir: dir})
+					s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: engine}, DataDir: dir})
 					resp, err := s.Client.Post(s.URL+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(`{"metadata":{"name":"x"}}`))
 					if err != nil || resp.StatusCode != http.StatusCreated {
 						t.Fatal(resp, err)
@@ -72,7 +72,7 @@ func TestOpenDataDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		core, logs := observer.New(zapcore.WarnLevel)
-		s, err := server.New(t.Context(), server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.AnyPort, Log: zap.New(core)})
+		s, err := server.New(t.Context(), server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, DataDir: dir, Serving: server.ServingConfig{SecurePort: server.AnyPort}, Log: zap.New(core)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestUnreadableFileIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zapcore.WarnLevel)
-	s, err := server.New(t.Context(), server.Config{Storage: server.StorageFile, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort, Log: zap.New(core)})
+	s, err := server.New(t.Context(), server.Config{Storage: server.StorageConfig{Engine: server.StorageFile}, DataDir: dir, Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Log: zap.New(core)})
 	if err != nil {
 		t.Fatal(err)
 	}

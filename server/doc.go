@@ -10,14 +10,14 @@
 // Resources come and go while the server runs, through one table: Server.Install, Replace and Remove. What is not in it
 // does not exist.
 //
-// Guarantees: the zero Config works. New validates the entire configuration and starts nothing that Run or Close does
-// not end. Run returns once everything that the server started has ended, in this order: readiness fails, controllers
+// Guarantees: the zero Config works. New completes and validates the entire configuration before anything reads it, makes
+// each part complete before the next gets it, and starts nothing that Run or Close does not end. Run returns once everything that the server started has ended, in this order: readiness fails, controllers
 // stop, watches end and requests finish, listeners close, the cache and then the store close.
 //
 // Locks, in this order: table.change, GenericServer.mu; then those of the router, which call nothing of this package.
 //
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
-// Read: config.go, server.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go, health.go, listen.go,
-// conns.go, loopback.go, then client/ and controller/.
+// Read: config.go, complete.go, server.go, life.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go,
+// health.go, listen.go, conns.go, loopback.go, then client/ and controller/.
 package server

@@ -13,7 +13,7 @@ import (
 
 // newTarget is the server that fuzz targets talk to, and what a request finds there.
 func newTarget(f *testing.F) *inProcess {
-	p := newInProcess(f, func(c *server.Config) { c.RequestTimeout = 10 * time.Second })
+	p := newInProcess(f, func(c *server.Config) { c.Limits.RequestTimeout = 10 * time.Second })
 	p.mustDo("POST", maps, configMap("c", "v"))
 	p.mustDo("POST", maps, configMap("d", "v"))
 	p.mustDo("POST", "/api/v1/namespaces/ns/pods", strings.Replace(podBody, "%q", `"p"`, 1))

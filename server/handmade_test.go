@@ -35,8 +35,9 @@ func newFolder(t *testing.T) *folder {
 func (f *folder) start(change ...func(*server.Config)) {
 	f.t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	cfg := server.Config{Storage: server.StorageFile, DataDir: f.dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort,
-		Authorization: server.AuthorizeAlways, Log: zap.New(core)}
+	cfg := server.Config{DataDir: f.dir, Storage: server.StorageConfig{Engine: server.StorageFile},
+		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}, Log: zap.New(core)}
 	for _, c := range change {
 		c(&cfg)
 	}

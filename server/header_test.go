@@ -16,7 +16,7 @@ import (
 
 // Headers, path and query included, may have 64 KiB, on every port and in both protocols; net/http adds a little to that.
 func TestHeaderLimit(t *testing.T) {
-	s := servertest.Start(t, server.Config{HTTPPort: server.AnyPort})
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTPPort: server.AnyPort}})
 	roots := &tls.Config{RootCAs: pool(t, s.CAPEM)}
 	for _, tt := range []struct {
 		name string

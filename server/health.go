@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 )
 
 // healthCheck is a named condition of the server's health; nil means good.
@@ -27,101 +30,133 @@ type healthCheck struct {
 // healthTimeout bounds one check.
 const healthTimeout = 2 * time.Second
 
-// healthPaths are the endpoints of health. All have the same checks, readiness has one more.
+// healthPaths are the endpoints of health.
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// installHealth serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the
-// hooks.
-func (s *Server) installHealth() error {
-	basic := []healthCheck{
+// health is what a server says of its own.
+type health struct {
+	paths    *router.PrefixMux
+	store    storage.Store
+	hooks    *hooks // post-start
+	stopping atomic.Bool
+	failing  sync.Map // names of the checks that failed when they were last made
+	log      *zap.Logger
+}
+
+func newHealth(paths *router.PrefixMux, store storage.Store, log *zap.Logger) *health {
+	return &health{paths: paths, store: store, hooks: &hooks{}, log: log}
+}
+
+// basic are the checks of all three endpoints that are always there.
+func (h *health) basic() []healthCheck {
+	return []healthCheck{
 		{"ping", func(context.Context) error { return nil }},
 		{"log", func(context.Context) error { return nil }},
-		{"etcd", s.checkStore},
+		{"etcd", func(ctx context.Context) error {
+			_, err := h.store.Revision(ctx)
+			return err
+		}},
 	}
-	shutdown := healthCheck{"shutdown", func(context.Context) error {
-		if s.stopping.Load() {
+}
+
+// shutdown is the check that readiness has besides.
+func (h *health) shutdown() healthCheck {
+	return healthCheck{"shutdown", func(context.Context) error {
+		if h.stopping.Load() {
 			return errors.New("process is shutting down")
 		}
 		return nil
 	}}
-	for _, path := range healthPaths {
-		checks := func() []healthCheck { return append(slices.Clip(basic), s.postStart.checks()...) }
-		if path == "/readyz" {
-			checks = func() []healthCheck { return append(append(slices.Clip(basic), s.postStart.checks()...), shutdown) }
-		}
-		if err := s.Core.Paths.Handle(path, s.healthHandler(strings.TrimPrefix(path, "/"), checks)); err != nil {
-			return err
-		}
+}
+
+// install serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the hooks.
+func (h *health) install() error {
+	live := func() []healthCheck { return append(h.basic(), h.hooks.checks()...) }
+	ready := func() []healthCheck { return append(live(), h.shutdown()) }
+	errs := []error{
+		h.paths.Handle("/healthz", h.endpoint("healthz", live)),
+		h.paths.Handle("/livez", h.endpoint("livez", live)),
+		h.paths.Handle("/readyz", h.endpoint("readyz", ready)),
+		h.paths.Handle("/readyz/shutdown", h.single(h.shutdown())),
 	}
-	for _, c := range basic {
-		if err := s.installCheck(c); err != nil {
-			return err
-		}
+	for _, c := range h.basic() {
+		errs = append(errs, h.installCheck(c))
 	}
-	return s.Core.Paths.Handle("/readyz/shutdown", s.oneCheck(shutdown))
+	return errors.Join(errs...)
 }
 
 // installCheck serves a check by itself.
-func (s *Server) installCheck(c healthCheck) error {
+func (h *health) installCheck(c healthCheck) error {
+	var errs []error
 	for _, path := range healthPaths {
-		if err := s.Core.Paths.Handle(path+"/"+c.name, s.oneCheck(c)); err != nil {
-			return err
-		}
+		errs = append(errs, h.paths.Handle(path+"/"+c.name, h.single(c)))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func (s *Server) oneCheck(c healthCheck) http.Handler {
-	return s.healthHandler(c.name, func() []healthCheck { return []healthCheck{c} })
-}
-
-func (s *Server) checkStore(ctx context.Context) error {
-	_, err := s.main.store.Revision(ctx)
+// made makes a check, and notes what came of it.
+func (h *health) made(ctx context.Context, c healthCheck) error {
+	bounded, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	err := c.check(bounded)
+	if ctx.Err() == nil { // else it may be that alone
+		h.note(c.name, err)
+	}
 	return err
 }
 
-// healthHandler runs checks: "ok", or with ?verbose or a failure a line for each. ?exclude=name leaves one out.
-func (s *Server) healthHandler(name string, checks func() []healthCheck) http.Handler {
+// single answers with one check: "ok", or 500 and why it failed, which only those see who may get this very path. The
+// query has no say here.
+func (h *health) single(c healthCheck) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h.made(r.Context(), c); err != nil {
+			answerText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
+			return
+		}
+		answerText(w, http.StatusOK, "ok")
+	})
+}
+
+// endpoint runs checks: "ok", or with ?verbose or a failure a line for each. ?exclude=name leaves one out.
+func (h *health) endpoint(name string, checks func() []healthCheck) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := request.QueryOf(r)
 		all := checks()
 		excluded, unknown := exclusions(query, all)
-		var report, failed strings.Builder
+		var report strings.Builder
+		failed := false
 		for _, c := range all {
-			if excluded[c.name] {
+			switch {
+			case excluded[c.name]:
 				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.name)
-				continue
-			}
-			ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
-			err := c.check(ctx)
-			cancel()
-			if r.Context().Err() == nil { // else it may be that alone
-				s.noteHealth(c.name, err)
-			}
-			if err != nil {
+			case h.made(r.Context(), c) != nil:
+				failed = true
 				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)
-				failed.WriteString(c.name + " ")
-				continue
+			default:
+				fmt.Fprintf(&report, "[+]%s ok\n", c.name)
 			}
-			fmt.Fprintf(&report, "[+]%s ok\n", c.name)
 		}
 		if unknown != "" {
 			fmt.Fprintf(&report, "warn: some health checks cannot be excluded: no matches for %s\n", unknown)
 		}
 		_, verbose := query.Lookup("verbose")
-		h := w.Header()
-		h.Set("Content-Type", "text/plain; charset=utf-8")
-		h.Set("X-Content-Type-Options", "nosniff")
 		switch {
-		case failed.Len() > 0:
-			w.WriteHeader(http.StatusInternalServerError)
-			io.WriteString(w, report.String()+name+" check failed\n")
+		case failed:
+			answerText(w, http.StatusInternalServerError, report.String()+name+" check failed\n")
 		case verbose:
-			io.WriteString(w, report.String()+name+" check passed\n")
+			answerText(w, http.StatusOK, report.String()+name+" check passed\n")
 		default:
-			io.WriteString(w, "ok")
+			answerText(w, http.StatusOK, "ok")
 		}
 	})
+}
+
+func answerText(w http.ResponseWriter, code int, text string) {
+	header := w.Header()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	io.WriteString(w, text)
 }
 
 // exclusions reads which checks a query leaves out, and quotes for the report, sorted, an excerpt of the names that no
@@ -140,25 +175,25 @@ func exclusions(query *request.Query, checks []healthCheck) (excluded map[string
 	var quoted strings.Builder
 	for _, name := range slices.Compact(asked) {
 		if quoted.Len() > maxUnknown {
-			quoted.WriteString(", ...")
+			quoted.WriteString(",...")
 			break
 		}
 		if quoted.Len() > 0 {
-			quoted.WriteString(", ")
+			quoted.WriteString(",")
 		}
 		quoted.WriteString(strconv.Quote(meta.Excerpt(name)))
 	}
 	return excluded, quoted.String()
 }
 
-// noteHealth logs the first failure of a check in a row. Anybody may ask for the others.
-func (s *Server) noteHealth(check string, err error) {
+// note logs the first failure of a check in a row. Anybody may ask for the others.
+func (h *health) note(check string, err error) {
 	if err == nil {
-		s.failing.Delete(check)
+		h.failing.Delete(check)
 		return
 	}
-	if _, before := s.failing.LoadOrStore(check, nil); !before {
-		s.log.Log(severity(err), "health check failed", zap.String("check", check), zap.Error(err))
+	if _, before := h.failing.LoadOrStore(check, nil); !before {
+		h.log.Log(severity(err), "health check failed", zap.String("check", check), zap.Error(err))
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *ailing) Revision(ctx context.Context) (storage.Revision, error) {
 func TestHealthLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	store := &ailing{Store: memory.New(memory.Config{})}
-	p := newInProcess(t, func(cfg *server.Config) { cfg.Store, cfg.Log = store, zap.New(core) })
+	p := newInProcess(t, func(cfg *server.Config) { cfg.Storage.Store, cfg.Log = store, zap.New(core) })
 	probe := func(want, lines int) {
 		t.Helper()
 		for range 10 {

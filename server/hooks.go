@@ -9,7 +9,7 @@ import (
 )
 
 // Hook is work that begins after the server listens, or has to be done before it stops. The context of a post-start
-// hook ends with the server; that of a pre-shutdown hook after Config.ShutdownTimeout.
+// hook ends with the server; that of a pre-shutdown hook after ShutdownConfig.Timeout.
 type Hook struct {
 	Name string
 	// Run does the work. A post-start hook that returns an error ends the server; what it leaves running must be
@@ -17,7 +17,7 @@ type Hook struct {
 	Run func(ctx context.Context, s *Server) error
 }
 
-// hooks are the post-start hooks with their state. Readiness waits for all of them.
+// hooks are those of one occasion, with their state. Readiness waits for all post-start hooks.
 type hooks struct {
 	mu    sync.Mutex
 	list  []Hook
@@ -29,15 +29,15 @@ var errNotFinished = errors.New("not finished")
 // AddPostStartHook adds work to do as soon as the server listens. Hooks run at the same time, and the server is not
 // ready before all have returned. It must be called before Run. Two hooks of one name are an error.
 func (s *Server) AddPostStartHook(h Hook) error {
-	if err := s.postStart.add(h); err != nil {
+	if err := s.life.postStart.add(h); err != nil {
 		return err
 	}
-	return s.installCheck(s.postStart.check(h.Name))
+	return s.life.health.installCheck(s.life.postStart.check(h.Name))
 }
 
 // AddPreShutdownHook adds work to do when the server is told to stop, before requests are turned away. It must be
 // called before Run.
-func (s *Server) AddPreShutdownHook(h Hook) error { return s.preShutdown.add(h) }
+func (s *Server) AddPreShutdownHook(h Hook) error { return s.life.preShutdown.add(h) }
 
 func (h *hooks) add(hook Hook) error {
 	h.mu.Lock()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -12,40 +13,56 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// identity is who the server is to its clients, and whom it trusts: the serving certificate and the authorities of
-// client certificates. Both are read again when their files change.
+// identity is who the server is to its clients, and whom it trusts: the serving certificate, the authorities of client
+// certificates, and tokens. Certificates are read again when their files change.
 type identity struct {
-	cfg   *Config
-	own   *pki // nil if the server has no secure port
-	admin *keyPair
+	tls          TLSConfig
+	clientCAFile string
+	kubeconfig   string // path of the administrator's
+	own          *pki   // nil if the server has no secure port
+	admin        *keyPair
 
 	serving *reloaded[tls.Certificate]
 	clients *reloaded[x509.CertPool]
+	tokens  *authn.Tokens
+	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
+	// member of system:masters.
+	loopback string
 }
 
-// newIdentity reads or makes the certificates.
-func newIdentity(cfg *Config) (*identity, error) {
-	id := &identity{cfg: cfg}
-	if cfg.SecurePort == NoPort {
-		return id, nil
+// newIdentity reads or makes certificates, and reads tokens.
+func newIdentity(c completed) (*identity, error) {
+	id := &identity{
+		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"),
+		tokens: new(authn.Tokens), loopback: rand.Text(),
 	}
 	var err error
-	if id.own, err = openPKI(cfg.path("pki")); err != nil {
+	if file := c.Authentication.TokenAuthFile; file != "" {
+		if id.tokens, err = authn.ReadTokenFile(file); err != nil {
+			return nil, fmt.Errorf("server: %w", err)
+		}
+	}
+	id.tokens.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
+	if c.Serving.SecurePort == NoPort {
+		return id, nil
+	}
+	if id.own, err = openPKI(c.path("pki")); err != nil {
 		return nil, fmt.Errorf("server: certificates: %w", err)
 	}
 	if id.admin, err = id.own.admin(); err != nil {
 		return nil, fmt.Errorf("server: admin certificate: %w", err)
 	}
-	certFile, keyFile := cfg.TLSCertFile, cfg.TLSKeyFile
+	certFile, keyFile := id.tls.CertFile, id.tls.KeyFile
 	if certFile == "" {
-		names, ips := id.names()
+		names, ips := namesOf(c.Serving)
 		if _, err := id.own.serving(names, ips); err != nil {
 			return nil, fmt.Errorf("server: serving certificate: %w", err)
 		}
-		certFile, keyFile = cfg.path("pki", "apiserver.crt"), cfg.path("pki", "apiserver.key")
+		certFile, keyFile = c.path("pki", "apiserver.crt"), c.path("pki", "apiserver.key")
 	}
 	id.serving, err = newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -55,8 +72,8 @@ func newIdentity(cfg *Config) (*identity, error) {
 		return nil, fmt.Errorf("server: serving certificate: %w", err)
 	}
 	var files []string
-	if cfg.ClientCAFile != "" {
-		files = []string{cfg.ClientCAFile}
+	if id.clientCAFile != "" {
+		files = []string{id.clientCAFile}
 	}
 	if id.clients, err = newReloaded(files, id.readClientCAs); err != nil {
 		return nil, fmt.Errorf("server: client CAs: %w", err)
@@ -64,14 +81,14 @@ func newIdentity(cfg *Config) (*identity, error) {
 	return id, nil
 }
 
-// names are what a self-made serving certificate is for.
-func (id *identity) names() (names []string, ips []net.IP) {
+// namesOf are what a self-made serving certificate is for.
+func namesOf(c ServingConfig) (names []string, ips []net.IP) {
 	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 	ips = []net.IP{net.IPv4(127, 0, 0, 1).To4(), net.IPv6loopback}
 	if host, err := os.Hostname(); err == nil && !slices.Contains(names, host) {
 		names = append(names, host)
 	}
-	for _, san := range append([]string{id.cfg.BindAddress}, id.cfg.ExtraSANs...) {
+	for _, san := range append([]string{c.BindAddress}, c.TLS.SANs...) {
 		if ip := net.ParseIP(san); ip == nil {
 			names = append(names, san)
 		} else if !ip.IsUnspecified() && !slices.ContainsFunc(ips, ip.Equal) {
@@ -84,13 +101,13 @@ func (id *identity) names() (names []string, ips []net.IP) {
 func (id *identity) readClientCAs() (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(id.own.ca.cert)
-	if id.cfg.ClientCAFile != "" {
-		pem, err := os.ReadFile(id.cfg.ClientCAFile)
+	if id.clientCAFile != "" {
+		pem, err := os.ReadFile(id.clientCAFile)
 		if err != nil {
 			return nil, err
 		}
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", id.cfg.ClientCAFile)
+			return nil, fmt.Errorf("%s holds no certificate", id.clientCAFile)
 		}
 	}
 	return pool, nil
@@ -106,26 +123,35 @@ func (id *identity) tlsConfig() *tls.Config {
 	}
 }
 
-// authenticator knows client certificates, static tokens and what the configuration adds.
-func (s *Server) authenticator() (request.Authenticator, error) {
+// authenticator knows client certificates, static tokens, the server's own, and what the configuration adds.
+func (id *identity) authenticator(c AuthenticationConfig) request.Authenticator {
 	var all []request.Authenticator
-	if s.identity.own != nil {
-		all = append(all, authn.NewX509(s.identity.clients.get))
+	if id.own != nil {
+		all = append(all, authn.NewX509(id.clients.get))
 	}
-	tokens := new(authn.Tokens)
-	if s.cfg.TokenAuthFile != "" {
-		var err error
-		if tokens, err = authn.ReadTokenFile(s.cfg.TokenAuthFile); err != nil {
-			return nil, fmt.Errorf("server: %w", err)
-		}
+	// With the server's own token there is always one: who shows a token that nobody knows is refused, not anonymous.
+	all = append(append(all, id.tokens), c.Authenticators...)
+	if c.NoAnonymous {
+		return authn.Union(all...)
 	}
-	// With its own token there is always one: who shows a token that nobody knows is refused, not anonymous.
-	tokens.Add(s.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
-	all = append(append(all, tokens), s.cfg.Authenticators...)
-	if s.cfg.NoAnonymous {
-		return authn.Union(all...), nil
+	return authn.Anonymous(authn.Union(all...))
+}
+
+// newAuthorizer asks the configured authorizer first, then the mode's.
+func newAuthorizer(c AuthorizationConfig) request.Authorizer {
+	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
+	if c.Authorizer != nil {
+		all = append(all, c.Authorizer)
 	}
-	return authn.Anonymous(authn.Union(all...)), nil
+	switch c.Mode {
+	case AuthorizeAlways:
+		all = append(all, authz.AlwaysAllow())
+	case AuthorizeNever:
+		all = append(all, authz.AlwaysDeny())
+	case AuthorizePrivileged:
+		all = append(all, authz.Discovery())
+	}
+	return authz.Union(all...)
 }
 
 // checkEvery is how often files are looked at for changes, at most.

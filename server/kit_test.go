@@ -27,8 +27,10 @@ type inProcess struct {
 func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	tb.Helper()
 	cfg := server.Config{
-		Storage: server.StorageMemory, DataDir: tb.TempDir(), SecurePort: server.NoPort, HTTPPort: server.AnyPort,
-		Authorization: server.AuthorizeAlways,
+		DataDir:       tb.TempDir(),
+		Storage:       server.StorageConfig{Engine: server.StorageMemory},
+		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
 	}
 	for _, f := range change {
 		f(&cfg)

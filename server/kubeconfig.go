@@ -9,7 +9,7 @@ import (
 )
 
 // Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens.
-func (s *Server) Kubeconfig() string { return s.cfg.path("admin.kubeconfig") }
+func (s *Server) Kubeconfig() string { return s.identity.kubeconfig }
 
 // CA returns, as PEM, what clients must trust to reach the secure port, or nil if there is none.
 func (s *Server) CA() ([]byte, error) {
@@ -22,15 +22,15 @@ func (s *Server) CA() ([]byte, error) {
 // trusted is the authority, and with it a serving certificate of somebody else's, which is trusted as it is.
 func (id *identity) trusted() ([]byte, error) {
 	trusted := slices.Clone(id.own.ca.certPEM)
-	if id.cfg.TLSCertFile == "" {
+	if id.tls.CertFile == "" {
 		return trusted, nil
 	}
-	given, err := os.ReadFile(id.cfg.TLSCertFile)
+	given, err := os.ReadFile(id.tls.CertFile)
 	return append(trusted, given...), err
 }
 
 // writeKubeconfig writes the administrator's kubeconfig for a server at addr. It holds a private key.
-func (id *identity) writeKubeconfig(path string, addr net.Addr) error {
+func (id *identity) writeKubeconfig(addr net.Addr) error {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		host = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
@@ -59,5 +59,5 @@ users:
     client-certificate-data: %s
     client-key-data: %s
 `, host, b64(trusted), b64(id.admin.certPEM), b64(id.admin.keyPEM))
-	return writeFile(path, []byte(text))
+	return writeFile(id.kubeconfig, []byte(text))
 }

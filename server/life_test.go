@@ -53,8 +53,12 @@ func (n *noted) Close() error { n.j.note("store closed"); return n.Store.Close()
 // config is a server without TLS on a free port.
 func config(t *testing.T) server.Config {
 	t.Helper()
-	return server.Config{DataDir: t.TempDir(), Storage: server.StorageMemory, SecurePort: server.NoPort, HTTPPort: server.AnyPort,
-		Authorization: server.AuthorizeAlways}
+	return server.Config{
+		DataDir:       t.TempDir(),
+		Storage:       server.StorageConfig{Engine: server.StorageMemory},
+		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+	}
 }
 
 // get returns the status and body of a GET.
@@ -77,7 +81,7 @@ func TestOrderOfTheEnd(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	j := &journal{}
 	cfg := config(t)
-	cfg.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
 	inHook, goOn := make(chan struct{}), make(chan struct{})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	cfg.Setup = func(s *server.Server) error {
@@ -231,7 +235,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	}
 	url := "http://" + s.PlainAddress().String()
 	for path, want := range map[string]string{
-		"/readyz": "[-]poststarthook/mine failed", "/readyz/poststarthook/mine": "[-]poststarthook/mine failed", "/livez": "mine failed",
+		"/readyz": "[-]poststarthook/mine failed", "/readyz/poststarthook/mine": "internal server error: not finished\n", "/livez": "mine failed",
 	} {
 		if code, body := get(t, url+path); code != 500 || !strings.Contains(body, want) {
 			t.Errorf("%s before the hook has ended: got %d %s", path, code, body)
@@ -263,9 +267,9 @@ func TestListenFails(t *testing.T) {
 	defer l.Close()
 	j := &journal{}
 	cfg := config(t)
-	cfg.SecurePort = server.AnyPort
-	cfg.HTTPPort = l.Addr().(*net.TCPAddr).Port
-	cfg.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Serving.SecurePort = server.AnyPort
+	cfg.Serving.HTTPPort = l.Addr().(*net.TCPAddr).Port
+	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
 	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +291,7 @@ func TestListenFails(t *testing.T) {
 func TestCloseWithoutRun(t *testing.T) {
 	j := &journal{}
 	cfg := config(t)
-	cfg.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
 	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -308,8 +312,10 @@ func TestCloseWithoutRun(t *testing.T) {
 func TestNewReportsEverything(t *testing.T) {
 	j := &journal{}
 	_, err := server.New(t.Context(), server.Config{
-		DataDir: t.TempDir(), Store: &noted{memory.New(memory.Config{}), j}, Storage: "tape", Authorization: "Maybe", BindAddress: "nowhere", SecurePort: 70000,
-		TLSCertFile: "cert", CORSOrigins: []string{"("}, RequestTimeout: -1, Controllers: []string{"*", "-bogus"}, EtcdServers: nil,
+		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
+		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
+		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: server.TLSConfig{CertFile: "cert"}, CORSOrigins: []string{"("}},
+		Authorization: server.AuthorizationConfig{Mode: "Maybe"}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
 	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "CORS", "request timeout is negative", `unknown controller "-bogus"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -319,20 +325,23 @@ func TestNewReportsEverything(t *testing.T) {
 	if j.String() != "store closed" {
 		t.Errorf("got %q, want the store closed", j)
 	}
+	inMemory, anyPort := server.StorageConfig{Engine: server.StorageMemory}, server.ServingConfig{SecurePort: server.AnyPort}
 	for name, cfg := range map[string]server.Config{
-		"no port":                {SecurePort: server.NoPort},
-		"no HTTP port either":    {SecurePort: server.NoPort, HTTPPort: server.NoPort},
-		"etcd without servers":   {Storage: server.StorageEtcd},
-		"servers without etcd":   {Storage: server.StorageMemory, EtcdServers: []string{"http://127.0.0.1:1"}},
-		"no token file":          {Storage: server.StorageMemory, SecurePort: server.AnyPort, TokenAuthFile: "/nonexistent/tokens"},
-		"no client CA":           {Storage: server.StorageMemory, SecurePort: server.AnyPort, ClientCAFile: "/nonexistent/ca"},
-		"no certificate":         {Storage: server.StorageMemory, SecurePort: server.AnyPort, TLSCertFile: "/nonexistent/c", TLSKeyFile: "/nonexistent/k"},
-		"no encryption config":   {Storage: server.StorageMemory, SecurePort: server.AnyPort, EncryptionConfigFile: "/nonexistent/e"},
-		"a group without a kind": {Storage: server.StorageMemory, SecurePort: server.AnyPort, Groups: []server.Group{{Name: "x.io"}}},
-		"a plugin that fails": {Storage: server.StorageMemory, SecurePort: server.AnyPort, Admission: func(*server.Server) (admission.Chain, error) {
-			return nil, errors.New("no plugin")
-		}},
-		"a setup that fails": {Storage: server.StorageMemory, SecurePort: server.AnyPort, Setup: func(*server.Server) error { return errors.New("no setup") }},
+		"no port":              {Serving: server.ServingConfig{SecurePort: server.NoPort}},
+		"no HTTP port either":  {Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.NoPort}},
+		"etcd without servers": {Storage: server.StorageConfig{Engine: server.StorageEtcd}},
+		"servers without etcd": {Storage: server.StorageConfig{
+			Engine: server.StorageMemory, Etcd: server.EtcdConfig{Servers: []string{"http://127.0.0.1:1"}}}},
+		"no token file": {Storage: inMemory, Serving: anyPort, Authentication: server.AuthenticationConfig{TokenAuthFile: "/nonexistent/tokens"}},
+		"no client CA":  {Storage: inMemory, Serving: anyPort, Authentication: server.AuthenticationConfig{ClientCAFile: "/nonexistent/ca"}},
+		"no certificate": {Storage: inMemory, Serving: server.ServingConfig{
+			SecurePort: server.AnyPort, TLS: server.TLSConfig{CertFile: "/nonexistent/c", KeyFile: "/nonexistent/k"}}},
+		"no encryption config": {Serving: anyPort, Storage: server.StorageConfig{
+			Engine: server.StorageMemory, EncryptionConfigFile: "/nonexistent/e"}},
+		"a group without a kind": {Storage: inMemory, Serving: anyPort, API: server.APIConfig{Groups: []server.Group{{Name: "x.io"}}}},
+		"a plugin that fails": {Storage: inMemory, Serving: anyPort, Admission: server.AdmissionConfig{
+			Plugins: func(server.Stores) (admission.Chain, error) { return nil, errors.New("no plugin") }}},
+		"a setup that fails": {Storage: inMemory, Serving: anyPort, Setup: func(*server.Server) error { return errors.New("no setup") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -356,7 +365,7 @@ func TestCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := servertest.Start(t, server.Config{DataDir: dir, TokenAuthFile: tokens, NoAnonymous: true})
+	s := servertest.Start(t, server.Config{DataDir: dir, Authentication: server.AuthenticationConfig{TokenAuthFile: tokens, NoAnonymous: true}})
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "pki", "admin.crt"), filepath.Join(dir, "pki", "admin.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +404,7 @@ func TestCredentials(t *testing.T) {
 
 // TestWatchOutlivesRequests keeps a watch open past the timeout of answers, on a server whose requests may take a moment only.
 func TestWatchOutlivesRequests(t *testing.T) {
-	s := servertest.Start(t, server.Config{RequestTimeout: 10 * time.Millisecond})
+	s := servertest.Start(t, server.Config{Limits: server.LimitsConfig{RequestTimeout: 10 * time.Millisecond}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/api/v1/configmaps?watch=1", nil)

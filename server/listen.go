@@ -32,6 +32,7 @@ const (
 
 // listeners are the server's open ports.
 type listeners struct {
+	cfg   ServingConfig
 	conns *conns // over all ports
 
 	mu            sync.Mutex
@@ -40,24 +41,28 @@ type listeners struct {
 	wg            sync.WaitGroup
 }
 
+func newListeners(cfg ServingConfig, conns *conns) *listeners {
+	return &listeners{cfg: cfg, conns: conns}
+}
+
 // listen opens the configured ports. Clients that connect from now on wait until they are served.
 func (s *Server) listen() error {
-	l := &s.listeners
+	l := s.listeners
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
-	if s.cfg.SecurePort != NoPort {
-		if l.secure, err = l.listen(s.cfg.BindAddress, s.cfg.SecurePort); err != nil {
+	if l.cfg.SecurePort != NoPort {
+		if l.secure, err = l.listen(l.cfg.SecurePort); err != nil {
 			return err
 		}
 	}
-	if s.cfg.HTTPPort != 0 {
-		if l.plain, err = l.listen(s.cfg.BindAddress, s.cfg.HTTPPort); err != nil {
+	if l.cfg.HTTPPort != NoPort {
+		if l.plain, err = l.listen(l.cfg.HTTPPort); err != nil {
 			return err
 		}
 	}
 	if l.secure != nil {
-		if err := s.identity.writeKubeconfig(s.Kubeconfig(), l.secure.Addr()); err != nil {
+		if err := s.identity.writeKubeconfig(l.secure.Addr()); err != nil {
 			return fmt.Errorf("server: write the kubeconfig: %w", err)
 		}
 		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig())
@@ -65,11 +70,11 @@ func (s *Server) listen() error {
 	return nil
 }
 
-func (l *listeners) listen(address string, port int) (net.Listener, error) {
+func (l *listeners) listen(port int) (net.Listener, error) {
 	if port == AnyPort {
 		port = 0
 	}
-	p, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	p, err := net.Listen("tcp", net.JoinHostPort(l.cfg.BindAddress, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -147,4 +152,16 @@ func (l *listeners) addresses() (secure, plain net.Addr) {
 		plain = l.plain.Addr()
 	}
 	return secure, plain
+}
+
+// Address returns where the server listens for HTTPS, or nil before Run listens or without that port.
+func (s *Server) Address() net.Addr {
+	secure, _ := s.listeners.addresses()
+	return secure
+}
+
+// PlainAddress is Address for plain HTTP.
+func (s *Server) PlainAddress() net.Addr {
+	_, plain := s.listeners.addresses()
+	return plain
 }

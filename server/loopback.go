@@ -1,24 +1,17 @@
 package server
 
 import (
-	"crypto/rand"
 	"net/http"
 
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// buildClient makes the server's client of itself, which calls the handler in process. Its token is made for this life of
-// the server and kept in memory only; who shows it is system:apiserver, a member of system:masters.
-func (s *Server) buildClient() (err error) {
-	s.loopback = rand.Text()
-	s.client, err = client.New(client.Config{
-		// The handler is made later than those who hold the client.
-		Transport: client.HandlerTransport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) })),
-		Token:     s.loopback,
-		UserAgent: "coracle",
-		Codecs:    s.Codecs,
+// newLoopback makes the server's client of itself, which calls the handler in process and shows the server's own token.
+func newLoopback(handler http.Handler, token string, codecs *codec.Factory) (*client.Client, error) {
+	return client.New(client.Config{
+		Transport: client.HandlerTransport(handler), Token: token, UserAgent: "coracle", Codecs: codecs,
 	})
-	return err
 }
 
 // Client returns a client of the server itself, for controllers. Its requests are made without a network, pass all

@@ -72,11 +72,12 @@ func TestClientIdentity(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
 	who := &witness{}
-	cfg.Log, cfg.Authorization, cfg.NoAnonymous, cfg.MaxReads, cfg.MaxWrites, cfg.MaxWatches = log, server.AuthorizeNever, true, 1, 1, 1
-	cfg.Admission = func(*server.Server) (admission.Chain, error) { return admission.Chain{who}, nil }
+	cfg.Log, cfg.Authorization.Mode, cfg.Authentication.NoAnonymous = log, server.AuthorizeNever, true
+	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
+	cfg.Admission.Plugins = func(server.Stores) (admission.Chain, error) { return admission.Chain{who}, nil }
 	early := make(chan error, 1)
 	var token string
-	cfg.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
+	cfg.Authentication.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
 		token = r.Header.Get("Authorization") // of a request that the server does not know, so never its own
 		return nil, nil
 	})}
@@ -151,7 +152,7 @@ func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 func TestClientEndsWithTheServer(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
-	cfg.Log, cfg.ShutdownTimeout = log, 30*time.Second
+	cfg.Log, cfg.Shutdown.Timeout = log, 30*time.Second
 	s, stop := run(t, cfg)
 	maps := configMapsOf(s)
 	w, err := maps.Watch(context.Background(), meta.ListOptions{})

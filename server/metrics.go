@@ -36,12 +36,11 @@ type watchMetrics struct {
 	events *prometheus.CounterVec
 }
 
-// buildMetrics registers everything that /metrics shows: beside what is counted, the number of objects, the cache, the
-// process.
-func (s *Server) buildMetrics() error {
-	store, storeErr := newStoreMetrics(s.Metrics)
-	unreadable, unreadableErr := newUnreadables(s.Metrics, s.table, s.log.Named("store"))
-	requests, requestsErr := filters.NewMetrics(s.Metrics, s.inflight)
+// newMetrics registers what is counted, and the process. What is stored is shown by a cacheCollector.
+func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, log *zap.Logger) (*metrics, error) {
+	store, storeErr := newStoreMetrics(reg)
+	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
+	requests, requestsErr := filters.NewMetrics(reg, inflight)
 	labels := []string{"group", "version", "resource"}
 	watches := &watchMetrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
@@ -51,17 +50,15 @@ func (s *Server) buildMetrics() error {
 	}
 	errs := []error{storeErr, unreadableErr, requestsErr}
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		watches.open, watches.events, &cacheCollector{s},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events,
 	} {
-		errs = append(errs, s.Metrics.Register(c))
+		errs = append(errs, reg.Register(c))
 	}
 	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
-		o := s.table.find(gvr.GroupResource())
+		o := t.find(gvr.GroupResource())
 		return o != nil && o.serves(gvr.GroupVersion(), subresource)
 	}
-	s.metrics = &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable}
-	return errors.Join(errs...)
+	return &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable}, errors.Join(errs...)
 }
 
 func (m *watchMetrics) started(gvr meta.GroupVersionResource) func(int) {
@@ -84,7 +81,10 @@ func (m *watchMetrics) forget(gvr meta.GroupVersionResource) {
 }
 
 // cacheCollector shows what the cache holds at the moment of the scrape.
-type cacheCollector struct{ s *Server }
+type cacheCollector struct {
+	table   *table
+	backend *backend
+}
 
 var (
 	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
@@ -117,8 +117,8 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	gauge(seenDesc, float64(c.s.main.cache.Seen()))
-	for e := range c.s.table.now.Load().stored {
+	gauge(seenDesc, float64(c.backend.cache.Seen()))
+	for e := range c.table.now.Load().stored {
 		r := e.store.Objects().Stats()
 		if !r.Loaded {
 			continue
@@ -128,14 +128,14 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(windowDesc, float64(r.Window), r.Name)
 		gauge(versionDesc, float64(r.Last), r.Name)
 	}
-	if sized, ok := c.s.main.engine.(interface{ Size() (file, used int64) }); ok {
+	if sized, ok := c.backend.engine.(interface{ Size() (file, used int64) }); ok {
 		file, _ := sized.Size()
 		gauge(sizeDesc, float64(file))
 	}
-	if folder, ok := c.s.main.engine.(interface{ Refused() int }); ok {
+	if folder, ok := c.backend.engine.(interface{ Refused() int }); ok {
 		gauge(filesDesc, float64(folder.Refused()))
 	}
-	if bounded, ok := c.s.main.engine.(interface{ Free() (int64, bool) }); ok {
+	if bounded, ok := c.backend.engine.(interface{ Free() (int64, bool) }); ok {
 		if free, known := bounded.Free(); known {
 			gauge(freeDesc, float64(free))
 		}
@@ -143,8 +143,8 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // cacheHooks log what happens to the cache.
-func (s *Server) cacheHooks() cache.Hooks {
-	log := s.log.Named("cache")
+func cacheHooks(unreadable *unreadables, log *zap.Logger) cache.Hooks {
+	log = log.Named("cache")
 	return cache.Hooks{
 		Loaded: func(resource string, objects int, took time.Duration) {
 			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects), zap.Duration("took", took))
@@ -155,7 +155,7 @@ func (s *Server) cacheHooks() cache.Hooks {
 		WatchFailed: func(err error) {
 			log.Log(severity(err), "the watch on the store ended; watching again", zap.Error(err))
 		},
-		DecodeFailed: func(_ string, err *storage.Error) { s.metrics.unreadable.found(err) },
+		DecodeFailed: func(_ string, err *storage.Error) { unreadable.found(err) },
 		Evicted: func(resource string) {
 			log.Info("a watcher fell behind and was ended", zap.String("resource", resource))
 		},

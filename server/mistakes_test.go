@@ -30,7 +30,7 @@ const (
 // goes on, by a loop over what a client has sent instead of field.Each or field.Entries, fails here.
 func TestValidatorsStop(t *testing.T) {
 	s := scheme.New()
-	groups := coreGroups(&Config{})
+	groups := coreGroups(APIConfig{})
 	for _, g := range groups {
 		g.AddToScheme(s)
 	}

@@ -4,21 +4,22 @@ import (
 	"net/http"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
 // installOpenAPI serves the schemas of all that the servers of the chain serve.
-func (s *Server) installOpenAPI() error {
+func installOpenAPI(core *GenericServer, codecs *codec.Factory) error {
 	version := openapi.Document{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path: "/version/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version", JSONOnly: true,
 	}}}
-	docs := router.NewOpenAPI(openapi.Info{Version: KubernetesVersion}, s.Codecs, s.Core.Discovery, version)
-	if err := s.Core.Paths.Handle("/openapi/v2", readOnly(http.HandlerFunc(docs.ServeV2))); err != nil {
+	docs := router.NewOpenAPI(openapi.Info{Version: KubernetesVersion}, codecs, core.Discovery, version)
+	if err := core.Paths.Handle("/openapi/v2", http.HandlerFunc(docs.ServeV2)); err != nil {
 		return err
 	}
-	v3 := readOnly(http.HandlerFunc(docs.ServeV3))
-	if err := s.Core.Paths.Handle("/openapi/v3", v3); err != nil {
+	v3 := http.HandlerFunc(docs.ServeV3)
+	if err := core.Paths.Handle("/openapi/v3", v3); err != nil {
 		return err
 	}
-	return s.Core.Paths.HandleHidden("/openapi/v3/", v3)
+	return core.Paths.HandleHidden("/openapi/v3/", v3)
 }

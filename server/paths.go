@@ -2,15 +2,19 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/pprof"
 	"runtime"
 	"runtime/debug"
 	"sort"
+	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/codec"
 )
 
 // KubernetesVersion is the release whose API the server speaks.
@@ -38,35 +42,21 @@ type versionInfo struct {
 	Platform     string `json:"platform"`
 }
 
-// installPaths serves what is no API resource: version, index, health, metrics, schemas, profiles.
-func (s *Server) installPaths() error {
-	paths := s.Core.Paths
-	version := readOnly(versionHandler())
-	index := http.HandlerFunc(s.serveIndex)
-	for path, h := range map[string]http.Handler{
-		"/version": version, "/": index, "/index.html": index,
-	} {
-		if err := paths.Handle(path, h); err != nil {
-			return err
-		}
+// installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
+func installPaths(core *GenericServer, codecs *codec.Factory, metrics prometheus.Gatherer, profiling bool) error {
+	version, index := readOnly(versionHandler()), indexHandler(core)
+	errs := []error{
+		core.Paths.Handle("/version", version),
+		core.Paths.HandleHidden("/version/", onlyAt("/version", version)),
+		core.Paths.Handle("/", index),
+		core.Paths.Handle("/index.html", index),
+		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
+		installOpenAPI(core, codecs),
 	}
-	if err := paths.HandleHidden("/version/", onlyAt("/version/", version)); err != nil {
-		return err
+	if profiling {
+		errs = append(errs, installProfiles(core))
 	}
-	metrics := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{DisableCompression: true})
-	if err := paths.Handle("/metrics", metrics); err != nil {
-		return err
-	}
-	if err := s.installHealth(); err != nil {
-		return err
-	}
-	if err := s.installOpenAPI(); err != nil {
-		return err
-	}
-	if s.cfg.Profiling {
-		return s.installProfiles()
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
@@ -80,10 +70,11 @@ func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.
 	})))
 }
 
-// onlyAt serves one path of a prefix and answers 404, as a Status, on those below it.
+// onlyAt serves one path of a prefix, with any number of slashes at its end, and answers 404, as a Status, on those below
+// it.
 func onlyAt(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != path {
+		if strings.TrimRight(r.URL.Path, "/") != path {
 			router.WriteError(w, r, router.ErrNotFound())
 			return
 		}
@@ -92,7 +83,11 @@ func onlyAt(path string, h http.Handler) http.Handler {
 }
 
 // installProfiles serves /debug/pprof.
-func (s *Server) installProfiles() error {
+func installProfiles(core *GenericServer) error {
+	index := http.RedirectHandler("/debug/pprof/", http.StatusFound)
+	if err := core.Paths.HandleHidden("/debug/pprof", index); err != nil {
+		return err
+	}
 	for path, h := range map[string]http.HandlerFunc{
 		"/debug/pprof/":        pprof.Index,
 		"/debug/pprof/cmdline": pprof.Cmdline,
@@ -100,7 +95,7 @@ func (s *Server) installProfiles() error {
 		"/debug/pprof/symbol":  pprof.Symbol,
 		"/debug/pprof/trace":   pprof.Trace,
 	} {
-		if err := s.Core.Paths.Handle(path, h); err != nil {
+		if err := core.Paths.Handle(path, h); err != nil {
 			return err
 		}
 	}
@@ -136,14 +131,16 @@ func versionHandler() http.Handler {
 	})
 }
 
-// serveIndex lists the paths that the server knows.
-func (s *Server) serveIndex(w http.ResponseWriter, _ *http.Request) {
-	paths := append(s.Core.Paths.Paths(), s.Core.Discovery.Paths()...)
-	sort.Strings(paths)
-	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
-	if err != nil {
-		panic(err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(body)
+// indexHandler lists the paths that a server knows.
+func indexHandler(core *GenericServer) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		paths := append(core.Paths.Paths(), core.Discovery.Paths()...)
+		sort.Strings(paths)
+		body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
+		if err != nil { // a map of strings cannot fail
+			panic(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(body)
+	})
 }

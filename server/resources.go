@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -20,10 +21,13 @@ import (
 // errClosing is the answer to changes that come too late.
 var errClosing = errors.New("server: closing")
 
+// Stores finds what is served by name, as it is at the moment.
+type Stores struct{ table *table }
+
 // Store returns the store of a resource by any of its names, or nil if there is no such resource at the moment.
 // Admission plugins work through it, past authentication and authorization; controllers have Client. The operations of a
 // store that is kept beyond the end of its resource fail.
-func (s *Server) Store(gr meta.GroupResource) *registry.Store {
+func (s Stores) Store(gr meta.GroupResource) *registry.Store {
 	if o := s.table.find(gr); o != nil {
 		return o.view
 	}
@@ -32,17 +36,27 @@ func (s *Server) Store(gr meta.GroupResource) *registry.Store {
 
 // ResourceOf returns the resource that objects of a kind belong to. Of several that share a kind it is one, the same for
 // as long as that exists.
-func (s *Server) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
+func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 	if o := s.table.now.Load().kinds[kind]; o != nil {
 		return o.name, true
 	}
 	return meta.GroupResource{}, false
 }
 
+// resources are what a server serves: the table, and what is needed to add to it.
+type resources struct {
+	Stores
+	backend *backend // where all live
+	metrics *metrics
+	log     *zap.Logger
+	work    *background   // waits for the last requests for what was removed
+	longest time.Duration // that a request and its answer may take, watches apart
+}
+
 // Install adds the resources of a group, on one server of the delegation chain: all of them, or, with an error, none.
 // They are served when it returns. The group's kinds must be in the scheme; AddToScheme is not called. A name that is
 // taken is an error: see Replace. It may be called while the server serves.
-func (s *Server) Install(on *GenericServer, g Group) error {
+func (s *resources) Install(on *GenericServer, g Group) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
 	if s.table.change.closed {
@@ -69,7 +83,7 @@ func (s *Server) Install(on *GenericServer, g Group) error {
 // storage version. Its objects stay, and the watches on them, which go on as they began. There is no moment without it:
 // each request sees the old declaration or the new one. It is an error if the resource does not exist. It may be called
 // while the server serves.
-func (s *Server) Replace(res registry.Resource) error {
+func (s *resources) Replace(res registry.Resource) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
 	if s.table.change.closed {
@@ -110,7 +124,7 @@ func (s *Server) Replace(res registry.Resource) error {
 // their time is up), the watches have been told to end, and its metrics have been deleted; a request for the resource
 // itself must not wait for that. Watches under a name that is not the first are not told: what they watch is there still,
 // and they last as long as they may. It is an error if the resource does not exist. It may be called while the server serves.
-func (s *Server) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
+func (s *resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
 	if s.table.change.closed {
@@ -135,11 +149,11 @@ func (s *Server) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error)
 
 // retire waits until no request uses offers that are not served any more, and closes what is behind them. The result is
 // closed after that. The caller holds table.change.
-func (s *Server) retire(offers []*offer, routes router.Retired) <-chan struct{} {
+func (s *resources) retire(offers []*offer, routes router.Retired) <-chan struct{} {
 	gone := make(chan struct{})
-	s.Go(func(ctx context.Context) {
+	s.work.run(func(ctx context.Context) {
 		defer close(gone)
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout+writeGrace)
+		ctx, cancel := context.WithTimeout(ctx, s.longest)
 		defer cancel()
 		if err := routes.Wait(ctx); errors.Is(err, context.DeadlineExceeded) {
 			s.log.Warn("a resource that was removed is closed before its last request has ended", zap.Stringer("resource", offers[0].name))
@@ -151,7 +165,7 @@ func (s *Server) retire(offers []*offer, routes router.Retired) <-chan struct{} 
 
 // forget closes what is behind offers, unless it is offered under another name, and deletes their metrics, unless there
 // is another resource of that name by now.
-func (s *Server) forget(offers []*offer) {
+func (s *resources) forget(offers []*offer) {
 	for _, o := range offers {
 		if o.name == o.entry.name && o.store != nil {
 			o.store.Objects().Close()
@@ -178,7 +192,7 @@ func (s *Server) forget(offers []*offer) {
 }
 
 // offersOf makes what a group adds.
-func (s *Server) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
+func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 	now := s.table.now.Load()
 	names := map[meta.GroupResource]bool{}
 	var offers []*offer
@@ -195,7 +209,7 @@ func (s *Server) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 		if res.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
 		}
-		e, err := s.newEntry(s.main, res)
+		e, err := s.newEntry(s.backend, res)
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +221,7 @@ func (s *Server) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 		if a.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", a.GroupResource, g.Name)
 		}
-		actor, err := registry.NewActor(s.main.registry, a)
+		actor, err := registry.NewActor(s.backend.registry, a)
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +242,7 @@ func (s *Server) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 }
 
 // newEntry makes what is behind a resource that lives in a backend. Nothing is read before it is used.
-func (s *Server) newEntry(b *backend, res registry.Resource) (*entry, error) {
+func (s *resources) newEntry(b *backend, res registry.Resource) (*entry, error) {
 	store, err := registry.New(b.registry, res)
 	if err != nil {
 		return nil, err
@@ -241,7 +255,7 @@ func (s *Server) newEntry(b *backend, res registry.Resource) (*entry, error) {
 }
 
 // newOffer offers a resource under one of its names, in each version that its kind has there.
-func (s *Server) newOffer(e *entry, name meta.GroupResource, on *GenericServer, priority int) (*offer, error) {
+func (s *resources) newOffer(e *entry, name meta.GroupResource, on *GenericServer, priority int) (*offer, error) {
 	o := &offer{entry: e, name: name, view: e.store, on: on, priority: priority}
 	if name.Group != e.name.Group {
 		var err error

@@ -23,8 +23,8 @@ func TestRestartChangesNothing(t *testing.T) {
 	}
 	for _, engine := range []string{server.StorageFile, server.StorageEmbedded} {
 		for name, change := range map[string]func(*server.Config){
-			"JSON": func(*server.Config) {}, "protobuf": func(c *server.Config) { c.StorageProtobuf = true },
-			"encrypted": func(c *server.Config) { c.EncryptionConfigFile = encrypt },
+			"JSON": func(*server.Config) {}, "protobuf": func(c *server.Config) { c.Storage.Protobuf = true },
+			"encrypted": func(c *server.Config) { c.Storage.EncryptionConfigFile = encrypt },
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) { restartChangesNothing(t, engine, change) })
 		}
@@ -35,8 +35,12 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 	dir := t.TempDir()
 	start := func() *server.Server {
 		t.Helper()
-		cfg := server.Config{Storage: engine, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort,
-			Authorization: server.AuthorizeAlways, Controllers: []string{}}
+		cfg := server.Config{
+			DataDir: dir, Controllers: []string{},
+			Storage:       server.StorageConfig{Engine: engine},
+			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+			Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+		}
 		change(&cfg)
 		s, err := server.New(t.Context(), cfg)
 		if err != nil {

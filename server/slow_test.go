@@ -61,21 +61,24 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(t.Context(), Config{Storage: StorageMemory, DataDir: t.TempDir(), SecurePort: AnyPort, HTTPPort: AnyPort, Authorization: AuthorizeAlways,
-			RequestTimeout: 30 * time.Second, MinWatch: time.Hour, Authenticators: []request.Authenticator{tokens}})
+		s, err := New(t.Context(), Config{
+			DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: AnyPort, HTTPPort: AnyPort},
+			Authentication: AuthenticationConfig{Authenticators: []request.Authenticator{tokens}}, Authorization: AuthorizationConfig{Mode: AuthorizeAlways},
+			Limits: LimitsConfig{RequestTimeout: 30 * time.Second, MinWatch: time.Hour},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := newPipes()
 		p.secure, p.server = newPipes(), s
-		l := &s.listeners
+		l := s.listeners
 		p.all = l.conns
 		l.plain, l.secure = l.conns.listen(p), tls.NewListener(l.conns.listen(p.secure), s.identity.tlsConfig())
-		s.listeners.serve(s.handler, s.cfg.RequestTimeout+writeGrace, s.log)
+		s.listeners.serve(s.handler, s.longest, s.log)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if err := s.drain.Close(ctx); err != nil {
+		if err := s.life.drain.Close(ctx); err != nil {
 			t.Errorf("requests are left: %v", err)
 		}
 		if err := s.listeners.close(ctx); err != nil {
@@ -231,19 +234,19 @@ func TestUnreadGivesPlaceBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			overPipes(t, func(t *testing.T, p *pipes) {
-				token := ""
+				credentials := ""
 				if tt.known {
-					token = "Bearer " + p.server.loopback
+					credentials = "Bearer " + token
 				}
-				c := p.dial("GET " + tt.path + " HTTP/1.1\r\nHost: x\r\n" + authorizationLine(token) + "\r\n")
+				c := p.dial("GET " + tt.path + " HTTP/1.1\r\nHost: x\r\n" + authorizationLine(credentials) + "\r\n")
 				defer c.Close()
 				f := NewFrames(t, tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 0)
 				defer f.Conn.Close()
 				go f.Ignore()
-				if token == "" {
+				if credentials == "" {
 					f.Send("GET", tt.path, true)
 				} else {
-					f.Send("GET", tt.path, true, "authorization", token)
+					f.Send("GET", tt.path, true, "authorization", credentials)
 				}
 				synctest.Wait()
 				for i := range 4 { // net/http holds a little of what a watch sends
@@ -257,9 +260,8 @@ func TestUnreadGivesPlaceBack(t *testing.T) {
 					w.Close()
 				}
 				running := func() int64 {
-					reads, _ := p.server.inflight.Running()
-					_, long := p.server.drain.Running()
-					return reads + long
+					short, long := p.server.life.drain.Running()
+					return short + long
 				}
 				if got := running(); got != 2 {
 					t.Fatalf("got %d requests running, want 2", got)

@@ -76,7 +76,9 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := servertest.Start(t, server.Config{
-				Authorization: server.AuthorizeAlways, Authenticators: aliceOnly(t), MaxWatches: 400, RequestTimeout: 5 * time.Second,
+				Authentication: server.AuthenticationConfig{Authenticators: aliceOnly(t)},
+				Authorization:  server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+				Limits:         server.LimitsConfig{MaxWatches: 400, RequestTimeout: 5 * time.Second},
 			})
 			for range conns {
 				tt.attack(dialFrames(t, s.Server.Address().String(), tt.window))
@@ -126,8 +128,10 @@ func fetch(t *testing.T, c *http.Client, method, url, authorization string) int 
 
 // TestEndInSpiteOfStrangers ends a server to which strangers have connections that want to go on.
 func TestEndInSpiteOfStrangers(t *testing.T) {
-	s, err := server.New(t.Context(), server.Config{Storage: server.StorageMemory, DataDir: t.TempDir(), SecurePort: server.AnyPort,
-		Authenticators: aliceOnly(t), ShutdownTimeout: 20 * time.Second})
+	s, err := server.New(t.Context(), server.Config{
+		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Serving: server.ServingConfig{SecurePort: server.AnyPort},
+		Authentication: server.AuthenticationConfig{Authenticators: aliceOnly(t)}, Shutdown: server.ShutdownConfig{Timeout: 20 * time.Second},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

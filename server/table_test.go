@@ -22,13 +22,13 @@ func tableServer(t *testing.T) *Server {
 	}
 	name := meta.GroupResource{Group: "test.io", Resource: "widgets"}
 	s, err := New(t.Context(), Config{
-		DataDir: t.TempDir(), Storage: StorageMemory, SecurePort: NoPort, HTTPPort: AnyPort, Core: true,
-		Groups: []Group{
+		DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: NoPort, HTTPPort: AnyPort},
+		API: APIConfig{Core: true, Groups: []Group{
 			{Name: "test.io", AddToScheme: kinds, Resources: []registry.Resource{
 				registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{GroupResource: name, Kind: "ConfigMap", Namespaced: true}),
 			}},
 			{Name: "other.io", AddToScheme: func(*scheme.Scheme) {}, Shared: []meta.GroupResource{name}},
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestTableOfKey(t *testing.T) {
 func TestTableNames(t *testing.T) {
 	s := tableServer(t)
 	own, other := meta.GroupResource{Group: "test.io", Resource: "widgets"}, meta.GroupResource{Group: "other.io", Resource: "widgets"}
-	if a, b := s.table.find(own), s.table.find(other); a == nil || b == nil || a.entry != b.entry || a.backend != s.main {
+	if a, b := s.table.find(own), s.table.find(other); a == nil || b == nil || a.entry != b.entry || a.backend != s.backend {
 		t.Errorf("two names: got %+v and %+v, want one entry", a, b)
 	}
 	for _, tt := range []struct{ kind, want string }{{"test.io", "widgets.test.io"}, {"other.io", "widgets.other.io"}, {"", "configmaps"}} {

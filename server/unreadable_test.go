@@ -34,7 +34,7 @@ func masters(t *testing.T) func(*server.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *server.Config) { c.Authenticators = []request.Authenticator{tokens} }
+	return func(c *server.Config) { c.Authentication.Authenticators = []request.Authenticator{tokens} }
 }
 
 var asMaster = []string{"Authorization", "Bearer root"}
@@ -53,7 +53,7 @@ func TestUnreadableObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			core, logs := observer.New(zapcore.WarnLevel)
-			p := newInProcess(t, func(c *server.Config) { c.Storage, c.Store, c.Log = "", store, zap.New(core) }, masters(t))
+			p := newInProcess(t, func(c *server.Config) { c.Storage, c.Log = server.StorageConfig{Store: store}, zap.New(core) }, masters(t))
 			want := func(method, target string, code int, text string, header ...string) string {
 				t.Helper()
 				got, body := p.do(method, target, "", header...)
@@ -123,8 +123,9 @@ func TestLostKey(t *testing.T) {
 				if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				cfg := server.Config{Storage: engine, DataDir: dir, EncryptionConfigFile: config,
-					SecurePort: server.NoPort, HTTPPort: server.AnyPort, Authorization: server.AuthorizeAlways}
+				cfg := server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: engine, EncryptionConfigFile: config},
+					Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+					Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}}
 				masters(t)(&cfg)
 				s, err := server.New(t.Context(), cfg)
 				if err != nil {

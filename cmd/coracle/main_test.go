@@ -53,19 +53,19 @@ func TestDefaults(t *testing.T) {
 	o := parse(t)
 	for name, tt := range map[string]struct{ got, want any }{
 		"data dir":       {o.config.DataDir, ".coracle"},
-		"bind address":   {o.config.BindAddress, "127.0.0.1"},
-		"secure port":    {o.config.SecurePort, 6443},
-		"http port":      {o.config.HTTPPort, 0},
-		"authorization":  {o.config.Authorization, server.AuthorizePrivileged},
-		"no anonymous":   {o.config.NoAnonymous, false},
+		"bind address":   {o.config.Serving.BindAddress, "127.0.0.1"},
+		"secure port":    {o.config.Serving.SecurePort, 6443},
+		"http port":      {o.config.Serving.HTTPPort, server.NoPort},
+		"authorization":  {o.config.Authorization.Mode, server.AuthorizePrivileged},
+		"no anonymous":   {o.config.Authentication.NoAnonymous, false},
 		"controllers":    {o.config.Controllers, []string{"*"}},
-		"event ttl":      {o.config.EventTTL, time.Hour},
-		"min watch":      {o.config.MinWatch, 30 * time.Minute},
-		"privileged":     {o.config.AllowPrivileged, false},
-		"protobuf":       {o.config.StorageProtobuf, false},
-		"reads, writes":  {[]int{o.config.MaxReads, o.config.MaxWrites}, []int{400, 200}},
-		"cors":           {len(o.config.CORSOrigins), 0},
-		"storage engine": {o.config.Storage, ""},
+		"event ttl":      {o.config.API.EventTTL, time.Hour},
+		"min watch":      {o.config.Limits.MinWatch, 30 * time.Minute},
+		"privileged":     {o.config.API.AllowPrivileged, false},
+		"protobuf":       {o.config.Storage.Protobuf, false},
+		"reads, writes":  {[]int{o.config.Limits.MaxReads, o.config.Limits.MaxWrites}, []int{400, 200}},
+		"cors":           {len(o.config.Serving.CORSOrigins), 0},
+		"storage engine": {o.config.Storage.Engine, ""},
 	} {
 		if !reflect.DeepEqual(tt.got, tt.want) {
 			t.Errorf("%s: got %v, want %v", name, tt.got, tt.want)
@@ -78,8 +78,8 @@ func TestMeanings(t *testing.T) {
 	o := parse(t, "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
 		"--etcd-compaction-interval=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
 	c := o.config
-	if c.SecurePort != server.NoPort || c.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
-		!c.NoAnonymous || c.CompactionInterval >= 0 || !c.StorageProtobuf || c.MinWatch != 5*time.Second {
+	if c.Serving.SecurePort != server.NoPort || c.Limits.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
+		!c.Authentication.NoAnonymous || c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -144,7 +144,7 @@ func parse(t *testing.T, args ...string) *options {
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.finish(flags); err != nil {
+	if err := o.finish(); err != nil {
 		t.Fatal(err)
 	}
 	return o

@@ -26,7 +26,7 @@ func serveCommand() *cobra.Command {
 			"kubeconfig to ./.coracle/admin.kubeconfig.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.finish(cmd.Flags()); err != nil {
+			if err := o.finish(); err != nil {
 				return err
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -82,7 +82,7 @@ func (o *options) finishNames() error {
 	switch o.media {
 	case "application/json":
 	case "application/vnd.kubernetes.protobuf":
-		o.config.StorageProtobuf = true
+		o.config.Storage.Protobuf = true
 	default:
 		return fmt.Errorf("--storage-media-type %q: must be application/json or application/vnd.kubernetes.protobuf", o.media)
 	}

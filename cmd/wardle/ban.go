@@ -13,14 +13,11 @@ import (
 )
 
 // banFlunder is an admission plugin: it refuses Flunders whose names a Fischer disallows.
-type banFlunder struct {
-	fischers registry.View[*v1alpha1.Fischer]
-}
+type banFlunder struct{ resources server.Stores }
 
 // plugins are the server's admission plugins.
-func plugins(s *server.Server) (admission.Chain, error) {
-	view, err := registry.ViewOf[*v1alpha1.Fischer](s.Store(fischerResource))
-	return admission.Chain{&banFlunder{view}}, err
+func plugins(resources server.Stores) (admission.Chain, error) {
+	return admission.Chain{&banFlunder{resources}}, nil
 }
 
 // Name is the plugin's name.
@@ -34,11 +31,15 @@ func (b *banFlunder) Validate(ctx context.Context, a *admission.Attributes) erro
 	if a.Resource.GroupResource() != flunderResource {
 		return nil
 	}
-	fischers, err := b.fischers.List(ctx, "")
+	fischers, err := registry.ViewOf[*v1alpha1.Fischer](b.resources.Store(fischerResource))
 	if err != nil {
 		return err
 	}
-	for _, f := range fischers {
+	list, err := fischers.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
 		if slices.Contains(f.DisallowedFlunders, a.Name) {
 			return meta.NewForbidden(flunderResource, a.Name, errors.New("this name may not be used, please change the resource name"))
 		}

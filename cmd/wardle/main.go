@@ -21,11 +21,11 @@ import (
 func main() {
 	cfg := config()
 	flag.StringVar(&cfg.DataDir, "data-dir", ".wardle", "folder for the store, certificates and the admin kubeconfig")
-	flag.StringVar(&cfg.Storage, "storage", server.StorageEmbedded, "store: embedded, memory or file")
-	flag.StringVar(&cfg.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
-	flag.IntVar(&cfg.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
-	flag.IntVar(&cfg.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
-	flag.StringVar(&cfg.Authorization, "authorization-mode", server.AuthorizePrivileged, "AlwaysAllow, AlwaysDeny or Privileged: all for administrators")
+	flag.StringVar(&cfg.Storage.Engine, "storage", server.StorageEmbedded, "store: embedded, memory or file")
+	flag.StringVar(&cfg.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
+	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
+	flag.StringVar(&cfg.Authorization.Mode, "authorization-mode", server.AuthorizePrivileged, "AlwaysAllow, AlwaysDeny or Privileged: all for administrators")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -39,8 +39,8 @@ func main() {
 // config is what makes a server this one; flags say the rest.
 func config() server.Config {
 	return server.Config{
-		Groups:    []server.Group{wardle()},
-		Admission: plugins,
+		API:       server.APIConfig{Groups: []server.Group{wardle()}},
+		Admission: server.AdmissionConfig{Plugins: plugins},
 		Setup:     addCensus,
 	}
 }

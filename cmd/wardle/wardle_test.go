@@ -296,7 +296,7 @@ func TestCensus(t *testing.T) {
 // Kubernetes's own kinds can be served beside: then Flunders live in namespaces that exist.
 func TestBesideCore(t *testing.T) {
 	cfg := config()
-	cfg.Core = true
+	cfg.API.Core = true
 	s := &wardleServer{servertest.Start(t, cfg), t}
 	if code, at := s.do("POST", beta+"/namespaces/pond/flunders", flunderJSON("one", "")); code != http.StatusNotFound {
 		t.Errorf("in no namespace: got %d %v, want 404", code, at("message"))
@@ -308,8 +308,8 @@ func TestBesideCore(t *testing.T) {
 // A conversion that cannot be derived is reported before the server exists, with both types and the field.
 func TestMissingConversion(t *testing.T) {
 	cfg := config()
-	cfg.Storage, cfg.DataDir = server.StorageMemory, t.TempDir()
-	cfg.Groups[0].AddToScheme = func(s *scheme.Scheme) {
+	cfg.Storage.Engine, cfg.DataDir = server.StorageMemory, t.TempDir()
+	cfg.API.Groups[0].AddToScheme = func(s *scheme.Scheme) {
 		s.AddKnownTypes(v1alpha1.GroupVersion, &v1alpha1.Flunder{}, &v1alpha1.Fischer{}) // and no functions
 		v1beta1.Scheme.AddToScheme(s)
 		s.AddHub(meta.GroupKind{Group: groupName, Kind: "Flunder"}, &hub.Flunder{})

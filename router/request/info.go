@@ -25,6 +25,7 @@ type Info struct {
 	APIGroup    string
 	APIVersion  string
 	Namespace   string
+	InNamespace bool   // the path names a namespace, maybe an empty one, and the resource inside it
 	Resource    string // plural
 	Subresource string
 	Name        string

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,8 +15,14 @@ const maxParts = 4
 // maxNaming bounds the field selectors in which a name is looked for, in bytes. A name has 253 at most.
 const maxNaming = 1 << 10
 
-// errPath begins the answer to a path that breaks off behind an old verb.
-const errPath = "unable to determine kind and namespace from url, "
+// PathError is the error of a path that breaks off behind an old verb. Clients know it as a failure of the server's, in
+// plain text: at this point nobody has asked what they accept.
+type PathError struct{ url string }
+
+// Error implements error.
+func (e *PathError) Error() string {
+	return "failed to create RequestInfo: unable to determine kind and namespace from url, " + e.url
+}
 
 // Parse finds out what r asks for from its method, path and query, and fills in the first groups of info's fields. It
 // is the only place where a path or a query is taken apart, and makes no garbage for a plain GET.
@@ -33,8 +38,8 @@ const errPath = "unable to determine kind and namespace from url, "
 // resource request. The decoded path counts, so a%2Fb is two segments; leading and trailing slashes do not count;
 // empty segments in the middle do, as empty names.
 //
-// The error is the answer: 400 to a query that url.ParseQuery refuses, and 500, as clients know it, to a path that ends
-// behind watch or proxy.
+// The error is the answer: 400 to a query that url.ParseQuery refuses, and a *PathError to a path that ends behind watch
+// or proxy.
 func Parse(r *http.Request, info *Info) error {
 	info.Path, info.Verb, info.IsResource = r.URL.Path, lower(r.Method), false
 	if err := info.Query.parse(r.URL.RawQuery); err != nil {
@@ -49,7 +54,7 @@ func Parse(r *http.Request, info *Info) error {
 	byPath := first == "watch" || first == "proxy"
 	if byPath {
 		if !more {
-			return meta.NewInternalError(errors.New("failed to create RequestInfo: " + errPath + excerptOf(r.URL)))
+			return &PathError{excerptOf(r.URL)}
 		}
 		info.Verb, rest = first, behind
 		first, behind, more = strings.Cut(rest, "/")
@@ -60,7 +65,7 @@ func Parse(r *http.Request, info *Info) error {
 		var inside string
 		info.Namespace, inside, more = strings.Cut(behind, "/")
 		if next, _, _ := strings.Cut(inside, "/"); more && next != "status" && next != "finalize" {
-			rest = inside
+			rest, info.InNamespace = inside, true
 		}
 	}
 	info.setParts(splitPath(rest, &info.parts))

@@ -130,12 +130,12 @@ func TestParseErrors(t *testing.T) {
 	long := strings.Repeat("a", 60_000)
 	for _, tt := range []struct {
 		target string
-		code   int32
+		code   int32  // of a Status; 0 for a PathError
 		want   string // how the message begins
 	}{
-		{"/api/v1/watch", 500, "Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch"},
-		{"/api/v1/proxy/", 500, "Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/proxy/"},
-		{"/apis/apps/v1/watch?" + long, 500, "Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, /apis/apps/v1/watch?aaa"},
+		{"/api/v1/watch", 0, "failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch"},
+		{"/api/v1/proxy/", 0, "failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/proxy/"},
+		{"/apis/apps/v1/watch?" + long, 0, "failed to create RequestInfo: unable to determine kind and namespace from url, /apis/apps/v1/watch?aaa"},
 		{"/api/v1/pods?dryRun=All;force=1", 400, "unable to parse the query: invalid semicolon separator in query"},
 		{"/api/v1/pods?labelSelector=a%", 400, `unable to parse the query: invalid URL escape "%"`},
 		{"/healthz?%zz" + long, 400, `unable to parse the query: invalid URL escape "%zz"`},
@@ -143,8 +143,14 @@ func TestParseErrors(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(tt.target, "?")
-		err, _ := Parse(r, new(Info)).(*meta.StatusError)
-		if err == nil || err.Status.Code != tt.code || !strings.HasPrefix(err.Error(), tt.want) || len(err.Error()) > 2<<10 {
+		err, code := Parse(r, new(Info)), int32(-1)
+		switch e := err.(type) {
+		case *PathError:
+			code = 0
+		case *meta.StatusError:
+			code = e.Status.Code
+		}
+		if code != tt.code || !strings.HasPrefix(err.Error(), tt.want) || len(err.Error()) > 2<<10 {
 			t.Errorf("Parse(%.80s): got %.2000v, want %d %s", tt.target, err, tt.code, tt.want)
 		}
 	}

@@ -22,7 +22,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := server.New(ctx, server.Config{Storage: server.StorageMemory, DataDir: dir, SecurePort: server.NoPort, HTTPPort: server.AnyPort})
+	s, err := server.New(ctx, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, DataDir: dir, Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func onBoth(t *testing.T, test func(t *testing.T, c *client.Client)) {
 		test(t, newClient(t, client.Config{URL: s.URL, Transport: s.Client.Transport, Codecs: s.Server.Codecs}))
 	})
 	t.Run("handler", func(t *testing.T) {
-		test(t, servertest.Start(t, server.Config{SecurePort: server.NoPort, HTTPPort: server.AnyPort}).Server.Client())
+		test(t, servertest.Start(t, server.Config{Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}}).Server.Client())
 	})
 }
 

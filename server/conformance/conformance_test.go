@@ -37,11 +37,17 @@ var engines = []struct {
 	name   string
 	config func(t *testing.T) server.Config
 }{
-	{"memory", func(*testing.T) server.Config { return server.Config{Storage: server.StorageMemory} }},
-	{"embedded", func(*testing.T) server.Config { return server.Config{Storage: server.StorageEmbedded} }},
-	{"file", func(*testing.T) server.Config { return server.Config{Storage: server.StorageFile} }},
+	{"memory", func(*testing.T) server.Config {
+		return server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}}
+	}},
+	{"embedded", func(*testing.T) server.Config {
+		return server.Config{Storage: server.StorageConfig{Engine: server.StorageEmbedded}}
+	}},
+	{"file", func(*testing.T) server.Config {
+		return server.Config{Storage: server.StorageConfig{Engine: server.StorageFile}}
+	}},
 	{"etcd", func(t *testing.T) server.Config {
-		return server.Config{EtcdServers: []string{etcdproc.Start(t)}}
+		return server.Config{Storage: server.StorageConfig{Etcd: server.EtcdConfig{Servers: []string{etcdproc.Start(t)}}}}
 	}},
 }
 
@@ -53,7 +59,7 @@ func start(t *testing.T, cfg server.Config) *target {
 		t.Fatal(err)
 	}
 	cfg.Controllers = []string{}
-	cfg.Authenticators = []request.Authenticator{tokens}
+	cfg.Authentication.Authenticators = []request.Authenticator{tokens}
 	s := servertest.Start(t, cfg)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CAPEM)

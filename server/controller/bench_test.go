@@ -15,7 +15,7 @@ func BenchmarkDeleteNamespace(b *testing.B) {
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {
 		for _, objects := range []int{0, 5000} {
 			b.Run(fmt.Sprintf("storage=%s/objects=%d", storage, objects), func(b *testing.B) {
-				w := start(b, server.Config{Storage: storage})
+				w := start(b, server.Config{Storage: server.StorageConfig{Engine: storage}})
 				for b.Loop() {
 					b.StopTimer()
 					w.createNamespace()
@@ -36,7 +36,7 @@ func BenchmarkDeleteNamespaces(b *testing.B) {
 	const namespaces, objects = 100, 10
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {
 		b.Run(fmt.Sprintf("storage=%s/namespaces=%d", storage, namespaces), func(b *testing.B) {
-			w := start(b, server.Config{Storage: storage})
+			w := start(b, server.Config{Storage: server.StorageConfig{Engine: storage}})
 			watch, err := w.namespaces().Watch(b.Context(), meta.ListOptions{LabelSelector: "many"})
 			if err != nil {
 				b.Fatal(err)

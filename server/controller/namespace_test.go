@@ -28,7 +28,7 @@ type world struct {
 // start runs a server until the end of the test.
 func start(t testing.TB, cfg server.Config) *world {
 	t.Helper()
-	cfg.SecurePort, cfg.HTTPPort = server.NoPort, server.AnyPort
+	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
 	return &world{t, servertest.Start(t, cfg).Server}
 }
 
@@ -202,7 +202,7 @@ func TestFinalizersHold(t *testing.T) {
 // TestUnreadableHolds: an object that cannot be read holds its namespace, which says so, until it is deleted unread.
 func TestUnreadableHolds(t *testing.T) {
 	store := memory.New(memory.Config{})
-	w := start(t, server.Config{Store: store})
+	w := start(t, server.Config{Storage: server.StorageConfig{Store: store}})
 	w.createNamespace()
 	w.configMap("good")
 	for i := range 12 {
@@ -270,7 +270,9 @@ func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
 func TestFailureShows(t *testing.T) {
 	p := &stubborn{}
 	p.on.Store(true)
-	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	w := start(t, server.Config{Admission: server.AdmissionConfig{
+		Plugins: func(server.Stores) (admission.Chain, error) { return admission.Chain{p}, nil },
+	}})
 	w.createNamespace()
 	w.configMap("c")
 	w.deleteNamespace()
@@ -315,7 +317,9 @@ func (p *together) Validate(ctx context.Context, a *admission.Attributes) error 
 func TestNamespacesGoTogether(t *testing.T) {
 	names := []string{"n", "m", "o"}
 	p := &together{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
-	w := start(t, server.Config{Admission: func(*server.Server) (admission.Chain, error) { return admission.Chain{p}, nil }})
+	w := start(t, server.Config{Admission: server.AdmissionConfig{
+		Plugins: func(server.Stores) (admission.Chain, error) { return admission.Chain{p}, nil },
+	}})
 	for _, name := range names {
 		create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
 		create(w, "configmaps", &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Namespace: name, Name: "c"}})

@@ -63,7 +63,7 @@ func TestConversions(t *testing.T) {
 		true:  {"servertest: v1beta1.Raft: rope is lost on the way to the hub and back"},
 	} {
 		r := &recorder{TB: t}
-		servertest.Start(r, server.Config{Groups: []server.Group{rafts(forget)}})
+		servertest.Start(r, server.Config{API: server.APIConfig{Groups: []server.Group{rafts(forget)}}})
 		if !slices.Equal(r.failures, want) {
 			t.Errorf("a group that forgets: %v: got %q, want %q", forget, r.failures, want)
 		}

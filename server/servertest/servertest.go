@@ -71,23 +71,24 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	if cfg.DataDir == "" {
 		cfg.DataDir = t.TempDir()
 	}
-	if cfg.Storage == "" && cfg.Store == nil && len(cfg.EtcdServers) == 0 {
-		cfg.Storage = server.StorageMemory
+	if st := &cfg.Storage; st.Engine == "" && st.Store == nil && len(st.Etcd.Servers) == 0 {
+		st.Engine = server.StorageMemory
 	}
-	if cfg.SecurePort == 0 {
-		cfg.SecurePort = server.AnyPort
+	if cfg.Serving.SecurePort == 0 {
+		cfg.Serving.SecurePort = server.AnyPort
 	}
 	tokens, err := authn.ReadTokens(strings.NewReader(Token + ",admin,admin,system:masters\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Authenticators = append([]request.Authenticator{tokens}, cfg.Authenticators...)
+	known := &cfg.Authentication.Authenticators
+	*known = append([]request.Authenticator{tokens}, *known...)
 	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ts := &Server{Server: s, Token: Token, transport: &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true}}
-	ts.checkConversions(t, cfg.Groups)
+	ts.checkConversions(t, cfg.API.Groups)
 	ts.run(t)
 	ts.connect(t)
 	return ts

@@ -160,9 +160,9 @@ func TestConfig(t *testing.T) {
 		config server.Config
 		https  bool
 	}{
-		{"embedded", server.Config{Storage: server.StorageEmbedded, DataDir: dir}, true},
-		{"plain", server.Config{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, false},
-		{"everywhere", server.Config{BindAddress: "0.0.0.0"}, true},
+		{"embedded", server.Config{Storage: server.StorageConfig{Engine: server.StorageEmbedded}, DataDir: dir}, true},
+		{"plain", server.Config{Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}}, false},
+		{"everywhere", server.Config{Serving: server.ServingConfig{BindAddress: "0.0.0.0"}}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := servertest.Start(t, tt.config)

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// newAdmission makes the chain of plugins that every write passes.
+func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) {
+	chain := admission.Chain{
+		admission.NewNamespaceLifecycle(namespaces{resources}),
+		admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{},
+	}
+	if c.Plugins == nil {
+		return chain, nil
+	}
+	more, err := c.Plugins(resources)
+	return append(chain, more...), err
+}
+
+// namespaces shows admission what is known of namespaces. On a server without them every namespace will do.
+type namespaces struct{ resources Stores }
+
+// Field implements admission.Namespaces.
+func (n namespaces) Field(ctx context.Context, namespace, name, path, resourceVersion string) (string, error) {
+	store := n.resources.Store(meta.GroupResource{Resource: "namespaces"})
+	if store == nil {
+		return "", nil
+	}
+	return store.Field(ctx, namespace, name, path, resourceVersion)
+}

@@ -1,0 +1,48 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+)
+
+// demanding is an admission plugin that refuses config maps while there is no resource of a name.
+type demanding struct {
+	resources server.Stores
+	name      meta.GroupResource
+}
+
+func (*demanding) Name() string                        { return "Demanding" }
+func (*demanding) Handles(op admission.Operation) bool { return op == admission.Create }
+
+func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
+	if a.Resource.Resource == "configmaps" && d.resources.Store(d.name) == nil {
+		return a.Forbidden("there are no %s", d.name)
+	}
+	return nil
+}
+
+// TestPluginsSeeResourcesComeAndGo has a plugin, which is made before there is any resource, look for one that comes and
+// goes later.
+func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
+	p := newInProcess(t, withKinds(1), func(c *server.Config) {
+		c.Admission.Plugins = func(resources server.Stores) (admission.Chain, error) {
+			return admission.Chain{&demanding{resources, widgetsName}}, nil
+		}
+	})
+	create := func(name string, want int) {
+		t.Helper()
+		if code, body := p.do("POST", maps, `{"metadata":{"name":"`+name+`"}}`); code != want {
+			t.Errorf("create %s: got %d %s, want %d", name, code, body, want)
+		}
+	}
+	create("before", http.StatusForbidden)
+	p.install(widgets("test0.io", "widgets"))
+	create("during", http.StatusCreated)
+	p.remove(widgetsName)
+	create("after", http.StatusForbidden)
+}

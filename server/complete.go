@@ -1,0 +1,181 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
+// before anything else is made, and all others get it, or parts of it, as a value: nobody sees a Config that is half
+// finished, and nobody can change it for another.
+type completed struct {
+	Config
+	origins []*regexp.Regexp // Serving.CORSOrigins
+}
+
+// shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
+// writeGrace, to read the last answer.
+const shutdownGrace = writeGrace + 5*time.Second
+
+// complete returns the configuration with its defaults, or everything that is wrong with it.
+func (c Config) complete() (completed, error) {
+	setDefault(&c.DataDir, ".coracle")
+	if c.Controllers == nil {
+		c.Controllers = []string{"*"}
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	c.API = c.API.complete()
+	c.Storage = c.Storage.complete()
+	c.Serving = c.Serving.complete()
+	setDefault(&c.Authorization.Mode, AuthorizePrivileged)
+	c.Limits = c.Limits.complete()
+	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
+	origins, err := compileAll(c.Serving.CORSOrigins)
+	return completed{c, origins}, errors.Join(c.validate(), err)
+}
+
+func (c APIConfig) complete() APIConfig {
+	setDefault(&c.EventTTL, time.Hour)
+	if c.Core || c.Groups == nil {
+		c.Groups = append(coreGroups(c), c.Groups...)
+	}
+	return c
+}
+
+func (c StorageConfig) complete() StorageConfig {
+	if len(c.Etcd.Servers) > 0 {
+		setDefault(&c.Engine, StorageEtcd)
+	}
+	setDefault(&c.Engine, StorageEmbedded)
+	setDefault(&c.Prefix, "/registry")
+	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
+	setDefault(&c.CompactionInterval, 5*time.Minute)
+	return c
+}
+
+func (c ServingConfig) complete() ServingConfig {
+	setDefault(&c.BindAddress, "127.0.0.1")
+	setDefault(&c.SecurePort, defaultPort)
+	setDefault(&c.HTTPPort, NoPort)
+	return c
+}
+
+func (c LimitsConfig) complete() LimitsConfig {
+	setDefault(&c.MaxReads, 400)
+	setDefault(&c.MaxWrites, 200)
+	setDefault(&c.MaxWatches, 10_000)
+	setDefault(&c.RequestTimeout, time.Minute)
+	setDefault(&c.MinWatch, 30*time.Minute)
+	return c
+}
+
+// setDefault sets a field that has been left at its zero value.
+func setDefault[T comparable](p *T, value T) {
+	var zero T
+	if *p == zero {
+		*p = value
+	}
+}
+
+func compileAll(patterns []string) ([]*regexp.Regexp, error) {
+	compiled := make([]*regexp.Regexp, len(patterns))
+	var errs []error
+	for i, p := range patterns {
+		var err error
+		if compiled[i], err = regexp.Compile(p); err != nil {
+			errs = append(errs, fmt.Errorf("CORS origin: %w", err))
+		}
+	}
+	return compiled, errors.Join(errs...)
+}
+
+// validate returns everything that is wrong with a configuration that has its defaults.
+func (c *Config) validate() error {
+	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authorization.validate()}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"time to live of events", c.API.EventTTL},
+	} {
+		if d.value < 0 {
+			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))
+		}
+	}
+	for _, name := range c.Controllers {
+		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" && !slices.Contains(controllerNames(), bare) {
+			errs = append(errs, fmt.Errorf("unknown controller %q: there are %s", name, strings.Join(controllerNames(), ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *APIConfig) validate() error {
+	var errs []error
+	for i := range c.Groups {
+		if c.Groups[i].AddToScheme == nil {
+			errs = append(errs, fmt.Errorf("group %q registers no types: AddToScheme is nil", c.Groups[i].Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *StorageConfig) validate() error {
+	switch c.Engine {
+	case StorageEmbedded, StorageMemory, StorageFile:
+		if len(c.Etcd.Servers) > 0 {
+			return fmt.Errorf("etcd servers are given, but the storage is %q", c.Engine)
+		}
+	case StorageEtcd:
+		if len(c.Etcd.Servers) == 0 {
+			return fmt.Errorf("storage %q needs etcd servers", c.Engine)
+		}
+	default:
+		return fmt.Errorf("unknown storage %q: must be %s, %s, %s or %s", c.Engine, StorageEmbedded, StorageEtcd, StorageMemory, StorageFile)
+	}
+	return nil
+}
+
+func (c *ServingConfig) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if net.ParseIP(c.BindAddress) == nil {
+		bad("bind address %q is no IP address", c.BindAddress)
+	}
+	for _, port := range []int{c.SecurePort, c.HTTPPort} {
+		if port > 65535 || port < AnyPort {
+			bad("port %d is out of range", port)
+		}
+	}
+	if c.SecurePort == NoPort && c.HTTPPort == NoPort {
+		bad("there is neither a secure port nor an HTTP port")
+	}
+	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
+		bad("a TLS certificate and its key must be given together")
+	}
+	return errors.Join(errs...)
+}
+
+func (c *AuthorizationConfig) validate() error {
+	switch c.Mode {
+	case AuthorizeAlways, AuthorizeNever, AuthorizePrivileged:
+		return nil
+	}
+	return fmt.Errorf("unknown authorization mode %q", c.Mode)
+}
+
+// path returns a place under DataDir.
+func (c *Config) path(elem ...string) string {
+	return filepath.Join(append([]string{c.DataDir}, elem...)...)
+}

@@ -1,0 +1,36 @@
+package server
+
+import (
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/encryption"
+	"github.com/coracle-project/coracle/storage/file"
+)
+
+// acceptor judges what is found in a file of the store.
+type acceptor func(file.Found) ([]byte, file.Birth, error)
+
+// accepting judges files by what the resource that they belong to is declared as, once declared is closed. Files of
+// resources that are not there, and what is encrypted, are taken as they are.
+func (t *table) accepting(declared <-chan struct{}) acceptor {
+	return func(f file.Found) ([]byte, file.Birth, error) {
+		<-declared
+		e := t.ofKey(f.Key)
+		if e == nil || encryption.Encrypted(f.Value) {
+			return f.Value, file.Birth{}, nil
+		}
+		if _, _, err := e.chain.Decrypt(f.Key, f.Value); err != nil { // nobody could read it
+			return nil, file.Birth{}, err
+		}
+		old, _, _ := e.chain.Decrypt(f.Key, f.Old)
+		if f.Birth == (file.Birth{}) {
+			f.Birth.At = f.Modified
+		}
+		since := meta.NewTime(f.Birth.At)
+		value, id, err := e.store.Handmade(f.Key, f.Value, old, registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
+		if err != nil || id == (registry.Identity{}) {
+			return value, file.Birth{}, err
+		}
+		return value, file.Birth{ID: string(id.UID), At: id.Created.Time}, nil
+	}
+}

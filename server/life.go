@@ -1,0 +1,123 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coracle-project/coracle/filters"
+)
+
+// life is the course of a server: what it does at the start and at the end, and what runs in between.
+type life struct {
+	shutdown               ShutdownConfig
+	health                 *health
+	postStart, preShutdown *hooks
+	drain                  *filters.Drain
+	work                   *background // of Go
+	controllers            *background // clients of the server, and so stopped before it turns requests away
+
+	used     atomic.Bool   // Run or Close has been called
+	ready    chan struct{} // closed when all post-start hooks have run
+	closing  sync.Once
+	closeErr error // of closing
+}
+
+func newLife(c ShutdownConfig, h *health) *life {
+	work := newBackground(context.Background())
+	return &life{
+		shutdown: c, health: h, postStart: h.hooks, preShutdown: &hooks{}, drain: filters.NewDrain(),
+		work: work, controllers: newBackground(work.ctx), ready: make(chan struct{}),
+	}
+}
+
+// Ready is closed when the server listens and all post-start hooks have run.
+func (s *Server) Ready() <-chan struct{} { return s.life.ready }
+
+// Go runs work that ends when its context does, which is when the server stops. Run waits for it. A server that has
+// stopped runs nothing any more.
+func (s *Server) Go(work func(ctx context.Context)) { s.life.work.run(work) }
+
+// Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
+//
+// On the way down it fails readiness, waits for ShutdownConfig.Delay, runs the pre-shutdown hooks, stops its controllers,
+// turns new requests away, ends watches, waits for running requests up to ShutdownConfig.Timeout, closes the listeners,
+// ends what runs with Go, and closes cache and store.
+func (s *Server) Run(ctx context.Context) error {
+	if s.life.used.Swap(true) {
+		return errors.New("server: Run was called again, or after Close")
+	}
+	if err := s.listen(); err != nil {
+		return errors.Join(err, s.listeners.close(ctx), s.Close())
+	}
+	failed := s.listeners.serve(s.handler, s.longest, filters.LimitLog(s.log))
+	hookFailed := make(chan error, 1)
+	s.Go(func(ctx context.Context) {
+		if s.life.postStart.run(ctx, s, first(hookFailed)) {
+			close(s.life.ready)
+		}
+	})
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	case err = <-hookFailed:
+	}
+	return errors.Join(err, s.shutDown(), s.Close())
+}
+
+// first returns a function that sends the first error it is called with to c, which has room for it.
+func first(c chan error) func(error) {
+	return func(err error) {
+		select {
+		case c <- err:
+		default:
+		}
+	}
+}
+
+// lingerTime is how long connections have to end when all requests have been served. What takes longer is not
+// reading its answer, or has never asked for anything.
+const lingerTime = 5 * time.Second
+
+// shutDown sees the requests out, and then the connections.
+func (s *Server) shutDown() error {
+	l := s.life
+	l.health.stopping.Store(true)
+	s.log.Info("shutting down")
+	time.Sleep(l.shutdown.Delay)
+	hooksTime, cancelHooks := context.WithTimeout(l.work.ctx, l.shutdown.Timeout)
+	defer cancelHooks()
+	hookFailed := make(chan error, 1)
+	var err error
+	if !l.preShutdown.run(hooksTime, s, first(hookFailed)) {
+		err = <-hookFailed
+	}
+	l.controllers.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), l.shutdown.Timeout)
+	defer cancel()
+	err = errors.Join(err, l.drain.Close(ctx))
+	linger, cancelLinger := context.WithTimeout(ctx, lingerTime)
+	defer cancelLinger()
+	closeErr := s.listeners.close(linger)
+	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
+		s.log.Info("cut the connections that did not end")
+		closeErr = nil
+	}
+	return errors.Join(err, closeErr)
+}
+
+// Close ends everything without waiting for requests. Run calls it; it is for servers that are not run.
+func (s *Server) Close() error {
+	l := s.life
+	l.used.Store(true)
+	l.closing.Do(func() {
+		s.table.close()
+		l.controllers.stop()
+		l.work.stop()
+		l.closeErr = s.backend.Close()
+	})
+	return l.closeErr
+}
