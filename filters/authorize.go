@@ -17,23 +17,28 @@ import (
 // Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
 // that of may, and no allocation.
 func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			x.attributes.From(&x.info)
 			decision, reason, err := may.Authorize(r.Context(), &x.attributes)
-			switch {
-			case decision == request.Allow:
-				next.ServeHTTP(w, r)
-			case err != nil:
-				log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
-				fail(w, r, meta.NewInternalError(err))
-			default:
-				w.Header().Set("X-Content-Type-Options", "nosniff")
-				fail(w, r, Forbidden(&x.attributes, reason))
+			if decision == request.Allow {
+				next(w, r)
+				return
 			}
-		})
+			fail(w, r, refusal(x, w, log, reason, err))
+		}
 	}
+}
+
+// refusal is the error of what is not allowed; err says why that could not be found out.
+func refusal(x *exchange, w http.ResponseWriter, log *zap.Logger, reason string, err error) error {
+	if err != nil {
+		log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
+		return meta.NewInternalError(err)
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return Forbidden(&x.attributes, reason)
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.

@@ -49,10 +49,10 @@ func of(r *http.Request) *exchange {
 // handler that leaves without an answer has its body settled here; see body.
 // Order: outermost. Cost: three allocations, of exchange, request and id.
 func Begin() Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor == 2 {
-				grow()
+				grow(r.Method)
 			}
 			x := new(exchange)
 			x.info.Received = time.Now()
@@ -68,32 +68,53 @@ func Begin() Filter {
 			r = r.WithContext(x)
 			x.response.start(w, x)
 			x.body.start(w, r)
-			next.ServeHTTP(&x.response, r)
+			next(&x.response, r)
 			if !x.response.begun {
 				x.body.settle()
 			}
-		})
+		}
 	}
 }
 
 var _ context.Context = (*exchange)(nil)
 
-// chainStack is about how much stack a request takes on its way through the chain, in bytes.
-const chainStack = 5 << 10
+// How much stack a request takes on its way to the store and back, in bytes: one that reads, and one that writes, which is
+// decoded and checked.
+const (
+	readStack  = 5 << 10
+	writeStack = 12 << 10
+)
 
-// grow makes room on the stack for the whole chain. By HTTP/2 each request has a fresh goroutine with a small stack, and to
-// let that grow down in the chain, where all frames have to be adjusted, costs several times as much as here.
-//
-//go:noinline
-func grow() {
-	var room [chainStack]byte
-	use(&room)
+// grow makes room on the stack for the whole of a request. By HTTP/2 each has a fresh goroutine with a small stack, and to
+// let that grow later on, where all frames that are there have to be adjusted, costs several times as much as here.
+func grow(method string) {
+	if method == http.MethodGet {
+		growToRead(false)
+	} else {
+		growToWrite(false)
+	}
 }
 
-// use keeps what it is given from being left out.
-//
+// The room for a function's frame is made when it is called. So nobody has to touch it.
+
 //go:noinline
-func use(*[chainStack]byte) {}
+func growToRead(touch bool) {
+	if touch {
+		var room [readStack]byte
+		use(room[:])
+	}
+}
+
+//go:noinline
+func growToWrite(touch bool) {
+	if touch {
+		var room [writeStack]byte
+		use(room[:])
+	}
+}
+
+//go:noinline
+func use([]byte) {}
 
 // newID returns a random UUID. The generator of math/rand/v2 is seeded by the system and cannot be predicted from its
 // output.

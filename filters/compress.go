@@ -17,19 +17,19 @@ const compressFrom = 128 << 10
 // Order: around the handler alone; errors of other filters are small. Cost of a small answer: nothing but a look at
 // two headers.
 func Compress() Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			if !compressible(x, r) {
-				next.ServeHTTP(w, r)
+				next(w, r)
 				return
 			}
 			c := &x.compressor
 			c.ResponseWriter = w
-			next.ServeHTTP(c, r)
+			next(c, r)
 			// Not deferred: after a panic the answer must look broken.
 			c.finish()
-		})
+		}
 	}
 }
 

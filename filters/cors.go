@@ -16,8 +16,8 @@ func CORS(origins []*regexp.Regexp) Filter {
 	if len(origins) == 0 {
 		return nil
 	}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			origin := r.Header.Get("Origin")
 			if origin != "" && len(origin) <= maxOrigin && slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
 				h := w.Header()
@@ -32,7 +32,7 @@ func CORS(origins []*regexp.Regexp) Filter {
 					return
 				}
 			}
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
 }

@@ -22,8 +22,8 @@ const bodyGrace = time.Second
 // Order: after Info, and outside everything that can wait. Cost: a clock reading; the timer only starts when somebody
 // waits for the context (see request.Context).
 func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			timeout := limit
 			if !long(&x.info) {
@@ -37,12 +37,12 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 			x.SetDeadline(end)
 			x.body.limit(end.Add(bodyGrace))
 			if x.Err() == nil {
-				next.ServeHTTP(w, r)
+				next(w, r)
 			}
 			if !x.response.begun && errors.Is(x.Err(), context.DeadlineExceeded) {
 				fail(w, r, timedOut())
 			}
-		})
+		}
 	}
 }
 

@@ -61,8 +61,8 @@ func (d *Drain) leave() {
 // connection that is closed, so that the client finds another server. Long-running ones are known in Long only.
 // Order: before any work. Cost: two atomic adds.
 func (d *Drain) Filter(fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			// Counted first and asked second: Close does it the other way round, so one of the two sees the other.
 			d.all.Add(1)
 			defer d.leave()
@@ -72,7 +72,7 @@ func (d *Drain) Filter(fail ErrorWriter) Filter {
 				fail(w, r, meta.NewServiceUnavailable("The apiserver is shutting down, please try again later."))
 				return
 			}
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
 }

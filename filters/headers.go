@@ -13,14 +13,14 @@ func Headers(hsts string) Filter {
 	if hsts != "" {
 		transport = []string{hsts}
 	}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			h := w.Header()
 			h["Cache-Control"] = noCache
 			if transport != nil {
 				h["Strict-Transport-Security"] = transport
 			}
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
 }

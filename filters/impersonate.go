@@ -16,17 +16,24 @@ var errImpersonation = errors.New("impersonation is not served: requests with Im
 // Order: after authenticate, so that strangers are told 401; before all that judges the user. Cost: a look at each
 // header's name, no allocation.
 func Impersonate(fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for name := range r.Header {
-				if isImpersonation(name) {
-					fail(w, r, meta.NewForbidden(meta.GroupResource{}, "", errImpersonation))
-					return
-				}
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if impersonates(r.Header) {
+				fail(w, r, meta.NewForbidden(meta.GroupResource{}, "", errImpersonation))
+				return
 			}
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
+}
+
+func impersonates(h http.Header) bool {
+	for name := range h {
+		if isImpersonation(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // isImpersonation reports whether a header of this name asks for impersonation, however it is spelled: net/http has

@@ -48,14 +48,14 @@ func isStranger(u *request.User) bool { return u == nil || u.InGroup(request.Gro
 // Long, when it is clear that it may run. Of a stranger's body it bounds the time, as it does the number.
 // Order: after Authenticate, to tell users apart. Cost: two atomic adds, no allocation.
 func (f *InFlight) Filter(long func(*request.Info) bool, fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			if isStranger(x.info.User) {
 				x.body.hurry()
 			}
 			if isHealth(&x.info) || long(&x.info) {
-				next.ServeHTTP(w, r)
+				next(w, r)
 				return
 			}
 			running, limit := &f.places(x).writes, f.Writes
@@ -63,7 +63,7 @@ func (f *InFlight) Filter(long func(*request.Info) bool, fail ErrorWriter) Filte
 				running, limit = &f.places(x).reads, f.Reads
 			}
 			serveIn(running, limit, next, fail, w, r)
-		})
+		}
 	}
 }
 
@@ -76,7 +76,7 @@ func (f *InFlight) places(x *exchange) *places {
 }
 
 // serveIn serves a request in a place that running counts, if there is one within limit.
-func serveIn(running *atomic.Int64, limit int64, next http.Handler, fail ErrorWriter, w http.ResponseWriter, r *http.Request) {
+func serveIn(running *atomic.Int64, limit int64, next http.HandlerFunc, fail ErrorWriter, w http.ResponseWriter, r *http.Request) {
 	x := of(r)
 	if limit > 0 && isStranger(x.info.User) {
 		limit = max(limit/strangersShare, 1)
@@ -89,7 +89,7 @@ func serveIn(running *atomic.Int64, limit int64, next http.Handler, fail ErrorWr
 	}
 	x.place = running
 	defer x.leave()
-	next.ServeHTTP(w, r)
+	next(w, r)
 }
 
 // leave gives back the place of x.

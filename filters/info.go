@@ -10,13 +10,13 @@ import (
 // for a query of the usual length.
 // Order: inside Recover; outside all that want to know verb and resource.
 func Info(fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			if err := request.Parse(r, &of(r).info); err != nil {
 				fail(w, r, err)
 				return
 			}
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
 }

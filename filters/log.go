@@ -21,11 +21,11 @@ const slow = time.Second
 // Order: outside of Recover, to see the status that came of a panic. Cost: a clock reading, if the level is off.
 func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 	log = log.WithOptions(zap.WithCaller(false))
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			defer logRequest(log, long, r)
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
 }
 

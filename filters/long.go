@@ -30,31 +30,29 @@ func LongRunning(info *request.Info) bool {
 // takes their place among the long-running ones, lifts the deadline of their context, and has it end when the server
 // does. The deadlines of the connection are lifted by the handler that streams (router.Lift): there may be none for what
 // was asked for.
-// Order: after Authorize. Cost of a long-running request: a context; of others nothing.
+// Order: after Authorize. Cost of a long-running request: two allocations, to end with the server; of others nothing.
 func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
+	return func(next http.HandlerFunc) http.HandlerFunc {
 		lasting := d.lasting(next)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			x.response.authorized = true
 			if !long(&x.info) {
-				next.ServeHTTP(w, r)
+				next(w, r)
 				return
 			}
 			x.SetDeadline(time.Time{})
 			serveIn(&f.places(x).long, f.Long, lasting, fail, w, r)
-		})
+		}
 	}
 }
 
 // lasting serves requests that end with d at the latest.
-func (d *Drain) lasting(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		d.long.Add(1)
 		defer d.long.Add(-1)
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(d.open, cancel)()
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
+		defer context.AfterFunc(d.open, of(r).End)()
+		next(w, r)
+	}
 }

@@ -15,8 +15,8 @@ import (
 // http.ErrAbortHandler is somebody's will and passes.
 // Order: outside everything that can fail, inside the log, which then sees the 500. Cost: one defer.
 func Recover(log *zap.Logger, fail ErrorWriter) Filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			defer func() {
 				reason := recover()
 				if reason == nil {
@@ -38,7 +38,7 @@ func Recover(log *zap.Logger, fail ErrorWriter) Filter {
 					Message: "This request caused apiserver to panic. Look in the logs for details.",
 				}})
 			}()
-			next.ServeHTTP(w, r)
-		})
+			next(w, r)
+		}
 	}
 }

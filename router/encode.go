@@ -22,10 +22,12 @@ const (
 // buffers are for building answers. Nothing may hold on to one after Put.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, flushAt+8<<10); return &b }}
 
-func putBuffer(b *[]byte) {
+func putBuffer(b *[]byte) { putIn(&buffers, b) }
+
+func putIn(pool *sync.Pool, b *[]byte) {
 	if cap(*b) <= maxPooled {
 		*b = (*b)[:0]
-		buffers.Put(b)
+		pool.Put(b)
 	}
 }
 

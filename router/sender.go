@@ -19,7 +19,7 @@ const (
 type sender struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	late *time.Timer // runs while something is being sent
+	late *time.Timer // runs from the first write, and from the begin, to the flush
 	stop func() bool // of what watches the end of the watch
 
 	mu   sync.Mutex
@@ -40,7 +40,6 @@ func newSender(ctx context.Context, w http.ResponseWriter) *sender {
 	s := &sender{w: w, rc: http.NewResponseController(w)}
 	_ = s.rc.SetWriteDeadline(time.Time{}) // the server's own, which is for short answers
 	s.late = time.AfterFunc(sendTimeout, func() { s.deadline(0) })
-	s.late.Stop()
 	s.stop = context.AfterFunc(ctx, func() { s.deadline(endGrace) })
 	return s
 }
@@ -55,15 +54,19 @@ func (s *sender) deadline(d time.Duration) {
 	}
 }
 
-// send writes b, which may be empty, and flushes.
-func (s *sender) send(b []byte) error {
+// write writes b. The client has sendTimeout to read it, or as much of it as does not wait for the flush.
+func (s *sender) write(b []byte) error {
 	s.late.Reset(sendTimeout)
-	defer s.late.Stop()
-	if len(b) > 0 {
-		if _, err := s.w.Write(b); err != nil {
-			return err
-		}
+	if len(b) == 0 {
+		return nil
 	}
+	_, err := s.w.Write(b)
+	return err
+}
+
+// flush sends what has been written, the header for one.
+func (s *sender) flush() error {
+	defer s.late.Stop()
 	return s.rc.Flush()
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -13,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// watcher is one watch being served. All its events pass through one pooled buffer, a flush for each batch.
+// watcher is one watch being served. A batch of events passes through a pooled buffer and is flushed.
 type watcher struct {
 	e      *endpoint
 	r      *http.Request
@@ -94,7 +95,7 @@ func (e *endpoint) stream(w http.ResponseWriter, wt *watcher, cursor request.Eve
 	wt.header(w)
 	out := newSender(wt.ctx, w)
 	defer out.close()
-	if err := out.send(nil); err != nil {
+	if err := out.flush(); err != nil {
 		return nil
 	}
 	var sent func(int)
@@ -123,16 +124,30 @@ func (e *endpoint) stream(w http.ResponseWriter, wt *watcher, cursor request.Eve
 	}
 }
 
-// sendBatch sends what a cursor returned: events or the error that ends it. ended: that was the last.
+// batches are for the frames of one batch. Thousands of watchers may be sending at once, and most batches are one event,
+// so they begin small.
+var batches = sync.Pool{New: func() any { return new([]byte) }}
+
+// sendBatch sends what a cursor returned: events or the error that ends it. ended: that was the last. The buffer is given
+// back before the flush, which waits for the connection and, perhaps, the client.
 func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) (ended bool, err error) {
-	buf := buffers.Get().(*[]byte)
-	defer putBuffer(buf)
+	buf := batches.Get().(*[]byte)
+	ended, err = wt.writeBatch(out, buf, events, failed)
+	putIn(&batches, buf)
+	if err != nil {
+		return true, err
+	}
+	return ended, out.flush()
+}
+
+// writeBatch writes the frames of a batch, by way of buf.
+func (wt *watcher) writeBatch(out *sender, buf *[]byte, events []request.Event, failed error) (ended bool, err error) {
 	for i := range events {
 		if *buf, failed = wt.appendEvent(*buf, &events[i]); failed != nil {
 			break
 		}
 		if len(*buf) >= flushAt {
-			if err := out.send(*buf); err != nil {
+			if err := out.write(*buf); err != nil {
 				return true, err
 			}
 			*buf = (*buf)[:0]
@@ -143,7 +158,7 @@ func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) 
 			return true, err
 		}
 	}
-	return failed != nil, out.send(*buf)
+	return failed != nil, out.write(*buf)
 }
 
 // appendEvent appends the frame of one event.

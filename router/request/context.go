@@ -10,8 +10,8 @@ import (
 // Unlike context.WithDeadline it starts no timer until somebody asks for Done, which handlers that find everything
 // in memory never do. So a deadline costs one read of the clock.
 //
-// Like every context it may be used by many goroutines. Start is called once, before it is used; End once, when the
-// request has been served.
+// Like every context it may be used by many goroutines. Start is called once, before it is used; End when the request
+// has been served, or is to end.
 type Context struct {
 	parent   context.Context
 	info     *Info

@@ -29,7 +29,7 @@ const limitCommand = "limit-server"
 type limitConfig struct{ Objects, Size int }
 
 // startLimit starts the limit server in a process of its own, so that its CPU can be told from the client's.
-func startLimit(p plan) (*target, func(), error) {
+func startLimit(protocol string, p plan) (*target, func(), error) {
 	cmd := exec.Command(os.Args[0], limitCommand)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -54,7 +54,7 @@ func startLimit(p plan) (*target, func(), error) {
 		return nil, nil, err
 	}
 	t := &target{name: "limit", url: "https://" + strings.TrimSpace(address), pids: []int{cmd.Process.Pid}, gzip: p.gzip}
-	t.client = newClient(&tls.Config{InsecureSkipVerify: true}, p)
+	t.client = newClient(&tls.Config{InsecureSkipVerify: true}, protocol, p)
 	return t, stop, nil
 }
 

@@ -13,8 +13,10 @@ import (
 
 // TestRun measures the limit server as if it were a real one, in every scenario.
 func TestRun(t *testing.T) {
-	p := plan{scenarios: scenarioNames(), objects: 20, size: 50, clients: 4, duration: 20 * time.Millisecond, rounds: 2, watchers: 5, writes: 30}
-	srv := httptest.NewTLSServer(newLimit(limitConfig{p.objects, p.size}))
+	p := plan{scenarios: scenarioNames(), protocols: protocols, objects: 20, size: 50, clients: 4, duration: 20 * time.Millisecond, rounds: 2, watchers: 5, writes: 30}
+	srv := httptest.NewUnstartedServer(newLimit(limitConfig{p.objects, p.size}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
 	defer srv.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(kubeconfig, []byte("clusters:\n- cluster:\n    insecure-skip-tls-verify: true\n    server: "+srv.URL+"\n"), 0o600); err != nil {
@@ -24,12 +26,22 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), p, []string{"a=" + kubeconfig, "b=" + kubeconfig + "@1+2"}, false, &out); err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(out.String(), "\n\n")
-	for _, name := range append(scenarioNames(), "a op/s", "b op/s", "b:a") {
-		if !strings.Contains(table, name) {
-			t.Errorf("the table lacks %q:\n%s", name, table)
+	tables := strings.Split(out.String(), "\n\n")[1:] // in front of each stands what it is made of
+	if len(tables) != len(protocols) {
+		t.Fatalf("got %d tables, want one for each of HTTP/%v:\n%s", len(tables), protocols, out.String())
+	}
+	for i, table := range tables {
+		for _, name := range append(scenarioNames(), "HTTP/"+protocols[i], "a op/s", "b op/s", "b:a") {
+			if !strings.Contains(table, name) {
+				t.Errorf("the table lacks %q:\n%s", name, table)
+			}
 		}
 	}
+	p.protocols = []string{"3"}
+	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, &out); err == nil {
+		t.Error("HTTP/3 was measured")
+	}
+	p.protocols = protocols
 	p.scenarios = []string{"nothing"}
 	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, &out); err == nil {
 		t.Error("an unknown scenario ran")
@@ -42,12 +54,12 @@ func TestParseTarget(t *testing.T) {
 	if err := os.WriteFile(file, []byte("server: https://h:1/\nusers:\n- user:\n    token: \"abc\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := parseTarget("x="+file+"@12+34", plan{})
+	got, err := parseTarget("x="+file+"@12+34", "2", plan{})
 	if err != nil || got.name != "x" || got.url != "https://h:1" || got.token != "abc" || len(got.pids) != 2 || got.pids[1] != 34 {
 		t.Errorf("parseTarget: got %+v, %v", got, err)
 	}
 	for _, bad := range []string{"x", "x=" + dir + "/none", "x=" + file + "@pid"} {
-		if _, err := parseTarget(bad, plan{}); err == nil {
+		if _, err := parseTarget(bad, "2", plan{}); err == nil {
 			t.Errorf("parseTarget(%q): no error", bad)
 		}
 	}

@@ -31,8 +31,8 @@ type plan struct {
 	duration  time.Duration // of a timed scenario
 	rounds    int           // of which the median counts
 	watchers  int
-	writes    int // that each watcher is to see
-	http2     bool
+	writes    int      // that each watcher is to see
+	protocols []string // "1.1" and "2", of HTTP, one after the other
 	gzip      bool
 }
 
@@ -51,7 +51,7 @@ func main() {
 	flag.IntVar(&p.rounds, "rounds", 1, "rounds; the median counts")
 	flag.IntVar(&p.watchers, "watchers", 200, "watchers in the watch scenario")
 	flag.IntVar(&p.writes, "writes", 500, "writes in the watch scenario")
-	flag.BoolVar(&p.http2, "http2", false, "use HTTP/2")
+	protocol := flag.String("http", "", "version of HTTP, 1.1 or 2; default both")
 	flag.BoolVar(&p.gzip, "gzip", false, "accept compressed answers")
 	flag.BoolVar(&withLimit, "limit", false, "measure a bare net/http server, too")
 	flag.Usage = func() {
@@ -62,10 +62,16 @@ func main() {
 	if p.scenarios = scenarioNames(); *only != "" {
 		p.scenarios = strings.Split(*only, ",")
 	}
+	if p.protocols = protocols; *protocol != "" {
+		p.protocols = []string{*protocol}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	exitOn(run(ctx, p, flag.Args(), withLimit, os.Stdout))
 }
+
+// protocols are the versions of HTTP that can be measured.
+var protocols = []string{"1.1", "2"}
 
 func exitOn(err error) {
 	if err != nil {
@@ -74,23 +80,37 @@ func exitOn(err error) {
 	}
 }
 
-// run measures all targets and prints the table.
+// run measures all targets by each protocol.
 func run(ctx context.Context, p plan, specs []string, withLimit bool, out io.Writer) error {
 	for _, name := range p.scenarios {
 		if !slices.Contains(scenarioNames(), name) {
 			return fmt.Errorf("there is no scenario %q", name)
 		}
 	}
+	for _, protocol := range p.protocols {
+		if !slices.Contains(protocols, protocol) {
+			return fmt.Errorf("there is no HTTP/%s", protocol)
+		}
+		fmt.Fprintf(out, "HTTP/%s\n", protocol)
+		if err := compare(ctx, p, protocol, specs, withLimit, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare measures all targets by one protocol and prints the table.
+func compare(ctx context.Context, p plan, protocol string, specs []string, withLimit bool, out io.Writer) error {
 	var targets []*target
 	for _, spec := range specs {
-		t, err := parseTarget(spec, p)
+		t, err := parseTarget(spec, protocol, p)
 		if err != nil {
 			return err
 		}
 		targets = append(targets, t)
 	}
 	if withLimit {
-		t, stop, err := startLimit(p)
+		t, stop, err := startLimit(protocol, p)
 		if err != nil {
 			return fmt.Errorf("start the limit server: %w", err)
 		}
@@ -109,7 +129,7 @@ func run(ctx context.Context, p plan, specs []string, withLimit bool, out io.Wri
 		base = len(targets) - 1
 	}
 	table := newTable(names, base)
-	defer table.print(out)
+	defer table.print(out, protocol)
 	for range p.rounds {
 		if err := round(ctx, p, targets, table, out); err != nil {
 			return err

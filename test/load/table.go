@@ -31,13 +31,13 @@ func (t *table) add(scenario string, target int, r *result) {
 
 // print writes one line for each scenario: each target's rate, median latency and CPU for an operation, then how much
 // more CPU it takes than the base. A ratio without CPU is one of times.
-func (t *table) print(out io.Writer) {
+func (t *table) print(out io.Writer, protocol string) {
 	if len(t.order) == 0 {
 		return
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out)
-	head := []string{"scenario"}
+	head := []string{"HTTP/" + protocol}
 	for _, name := range t.targets {
 		head = append(head, name+" op/s", "p50", "p99", "CPU/op")
 	}

@@ -28,7 +28,7 @@ type target struct {
 }
 
 // parseTarget reads NAME=KUBECONFIG[@PID+PID...].
-func parseTarget(spec string, p plan) (*target, error) {
+func parseTarget(spec, protocol string, p plan) (*target, error) {
 	name, rest, ok := strings.Cut(spec, "=")
 	if !ok {
 		return nil, fmt.Errorf("target %q: want NAME=KUBECONFIG[@PID+PID...]", spec)
@@ -53,7 +53,7 @@ func parseTarget(spec string, p plan) (*target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t.client = newClient(config, p)
+	t.client = newClient(config, protocol, p)
 	return t, nil
 }
 
@@ -94,15 +94,15 @@ func (t *target) readKubeconfig(text string) (*tls.Config, error) {
 	return config, nil
 }
 
-func newClient(config *tls.Config, p plan) *http.Client {
+func newClient(config *tls.Config, protocol string, p plan) *http.Client {
 	transport := &http.Transport{
 		TLSClientConfig:     config,
 		MaxIdleConnsPerHost: p.clients + p.watchers + 1,
 		DisableCompression:  true, // decompressing is not what is measured
 		Protocols:           new(http.Protocols),
 	}
-	transport.Protocols.SetHTTP1(!p.http2)
-	transport.Protocols.SetHTTP2(p.http2)
+	transport.Protocols.SetHTTP1(protocol == "1.1")
+	transport.Protocols.SetHTTP2(protocol == "2")
 	return &http.Client{Transport: transport}
 }
 

@@ -1,0 +1,68 @@
+package filters
+
+import (
+	"net/http"
+	"testing"
+	"unsafe"
+)
+
+// here is where on its stack the caller is.
+//
+//go:noinline
+func here() uintptr {
+	var x byte
+	return uintptr(unsafe.Pointer(&x))
+}
+
+// TestChainStack bounds the stack that the chain takes below a handler, which a watch holds for as long as it lasts.
+func TestChainStack(t *testing.T) {
+	const bound = 2900 // the race detector makes frames larger
+	var inside uintptr
+	h := Chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside = here() }), benchConfig(t).Steps()...)
+	for _, query := range []string{"", "watch=1"} {
+		var taken uintptr
+		for range 2 { // the first may move the stack
+			r := get()
+			r.URL.Path, r.URL.RawQuery = "/api/v1/configmaps", query
+			outside := here()
+			h.ServeHTTP(&sink{header: http.Header{}}, r)
+			taken = outside - inside
+		}
+		if taken > bound {
+			t.Errorf("?%s: got %d bytes, want at most %d", query, taken, bound)
+		}
+	}
+}
+
+// TestStackOfWrites wants a request by HTTP/2 to have room on its goroutine's stack for all that writes do in the handler.
+func TestStackOfWrites(t *testing.T) {
+	const used = 9 << 10 // by decoding, checking and storing
+	moved := false
+	h := Chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		before := here()
+		burrow[[used]byte]()
+		moved = here() != before
+	}), benchConfig(t).Steps()...)
+	done := make(chan bool)
+	go func() { // as net/http does for each
+		defer close(done)
+		r := get()
+		r.Method, r.ProtoMajor = http.MethodPost, 2
+		h.ServeHTTP(&sink{header: http.Header{}}, r)
+	}()
+	<-done
+	if moved {
+		t.Error("the stack has grown in the handler, where all frames of the chain are on it")
+	}
+}
+
+// burrow takes as much stack as a T.
+//
+//go:noinline
+func burrow[T any]() {
+	var room T
+	keep(unsafe.Pointer(&room))
+}
+
+//go:noinline
+func keep(unsafe.Pointer) {}
