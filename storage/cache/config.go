@@ -41,8 +41,6 @@ type Hooks struct {
 	DecodeFailed func(resource, key string, err error)
 	// Evicted: a watcher fell behind the window.
 	Evicted func(resource string)
-	// Fallback: a read was answered by the store because the cache could not.
-	Fallback func(resource string)
 }
 
 func (c *Config) fill() {

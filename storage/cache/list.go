@@ -40,7 +40,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	s, rev, err := r.at(ctx, opts.Want)
 	if err == errBehind {
-		r.fellBack()
+		r.fellBack(Behind)
 		return r.listStore(ctx, opts, false)
 	}
 	if err != nil {
@@ -50,6 +50,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if opts.Want.Match == Exact && opts.Want.Rev < s.last {
 		var ok bool
 		if snap, ok = r.past(s, opts.Want.Rev); !ok {
+			r.fellBack(Forgotten)
 			return r.listStore(ctx, opts, false)
 		}
 	} else if opts.Want.Match == Exact {
@@ -65,6 +66,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if snap.broken > 0 {
 		for _, o := range list.Objects {
 			if o.broken && r.redecoded.Load() {
+				r.fellBack(Unreadable)
 				return r.listStore(ctx, opts, false)
 			}
 			if err := o.check(); err != nil {
