@@ -29,8 +29,8 @@ func TestChangedMember(t *testing.T) {
 				t.Errorf("Get: got %+v, %v, want revision %d", e, err, last.Rev)
 			}
 		}
-		for i := range 300 {
-			if i == 150 {
+		for i := range 120 {
+			if i == 60 {
 				member := *s.server.Cluster().Member(s.server.MemberID())
 				member.PeerURLs = []string{"http://localhost:2381"}
 				if _, err := s.server.UpdateMember(t.Context(), member); err != nil {

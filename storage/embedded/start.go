@@ -37,17 +37,20 @@ const (
 )
 
 var (
-	errNoLead    = errors.New("the member does not become leader; does the data belong to a larger cluster?")
-	errNotStood  = errors.New("the member did not stand for election")
-	errStopped   = errors.New("the server stopped while starting")
-	smallLogOnce = sync.OnceFunc(func() { wal.SegmentSizeBytes = segmentBytes })
+	errNoLead   = errors.New("the member does not become leader; does the data belong to a larger cluster?")
+	errNotStood = errors.New("the member did not stand for election")
+	errStopped  = errors.New("the server stopped while starting")
 )
+
+// setSegmentSize sets the size of the segments of all logs that the process writes from the first start of a member on. There
+// is no other way: etcd's log asks for this variable whenever it begins or allocates a segment.
+var setSegmentSize = sync.OnceFunc(func() { wal.SegmentSizeBytes = segmentBytes })
 
 // start runs a member and waits until it leads and has applied its log.
 func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdServer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errNoLead)
 	defer cancel()
-	smallLogOnce()
+	setSegmentSize()
 	conf, err := serverConfig(cfg, log)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ const trimThreshold = 16 << 20
 // trimmer keeps the database's mapping out of the resident memory.
 //
 // The database file is mapped; the kernel maps all of it at the start, and later commits, compaction, lists and reads of old
-// history leave their pages there until memory is short. They stay in the page cache when they are let go of: the machine
-// has no more memory then, but a limit on resident memory, and whoever looks at it, sees the process as small as it is. It costs
+// history leave their pages there until memory is short. Letting go of them gives the machine nothing back, because they
+// stay in the page cache, as they would for reads without a mapping; it makes the process look as small as it is, and costs
 // a minor fault at the next use.
 //
 // Letting go of a range that has been unmapped and used for something else would destroy memory. The database is
