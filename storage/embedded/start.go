@@ -32,8 +32,9 @@ const (
 
 	// startTimeout is far more than reading the log takes.
 	startTimeout = 2 * time.Minute
-	// electionTimeout is far more than an election takes, which is two entries of the log.
-	electionTimeout = time.Second
+	// electionPatience is more than an election takes, which is two entries of the log. It is not much more: a member that
+	// does not stand is seldom, and run only once for that. Each time that it is found to be too short it is doubled.
+	electionPatience = 3 * time.Second
 )
 
 var (
@@ -58,20 +59,21 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 	if !wal.Exist(conf.WALDir()) {
 		err = seed(conf)
 	} else if !hasSnapshot(conf) {
-		err = settle(ctx, conf)
+		err = settle(ctx, conf, electionPatience)
 	}
-	for patience := electionTimeout; err == nil; patience *= 2 {
+	for patience := electionPatience; err == nil; patience *= 2 {
 		server, lerr := lead(ctx, conf, patience)
 		if lerr != errNotStood {
 			return server, lerr
 		}
-		err = settle(ctx, conf)
+		err = settle(ctx, conf, patience)
 	}
 	return nil, err
 }
 
-// settle runs a member that does not lead until it has applied a part of its log, and saved a snapshot of that.
-func settle(ctx context.Context, conf etcdconfig.ServerConfig) error {
+// settle runs a member that does not lead until it has applied a part of its log, and saved a snapshot of that. There may be
+// nothing to apply, if the election was only slow.
+func settle(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Duration) error {
 	server, err := newServer(ctx, conf)
 	if err != nil {
 		return err
@@ -79,11 +81,15 @@ func settle(ctx context.Context, conf etcdconfig.ServerConfig) error {
 	server.ForceSnapshot()
 	server.Start()
 	defer func() {
-		server.HardStop() // which waits for the snapshot
+		server.HardStop() // which waits for what is being applied, and for the snapshot
 		leaveSegment(conf.DataDir)
 	}()
+	late := time.NewTimer(patience)
+	defer late.Stop()
 	select {
 	case <-server.ApplyWait(1):
+		return nil
+	case <-late.C:
 		return nil
 	case <-server.StopNotify():
 		return errStopped
