@@ -97,6 +97,8 @@ var (
 		"Changes that can be watched from memory.", []string{"resource"}, nil)
 	versionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
 		"Revision of the newest change that the cache has seen.", []string{"resource"}, nil)
+	storeReadsDesc = prometheus.NewDesc("coracle_cache_store_reads_total",
+		"Reads that the store answered instead of the cache, of the resources that had any, by why.", []string{"resource", "reason"}, nil)
 	seenDesc = prometheus.NewDesc("coracle_cache_revision",
 		"Revision of the store up to which the cache has seen everything.", nil, nil)
 	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
@@ -107,7 +109,9 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c *cacheCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{objectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, seenDesc, sizeDesc, freeDesc} {
+	for _, d := range []*prometheus.Desc{
+		objectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, storeReadsDesc, seenDesc, sizeDesc, freeDesc,
+	} {
 		ch <- d
 	}
 }
@@ -120,6 +124,11 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(seenDesc, float64(c.backend.cache.Seen()))
 	for e := range c.table.now.Load().stored {
 		r := e.store.Objects().Stats()
+		for why, n := range r.StoreReads {
+			if n > 0 {
+				ch <- prometheus.MustNewConstMetric(storeReadsDesc, prometheus.CounterValue, float64(n), r.Name, cache.Reason(why).String())
+			}
+		}
 		if !r.Loaded {
 			continue
 		}

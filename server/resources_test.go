@@ -83,6 +83,14 @@ const (
 
 var widgetsName = meta.GroupResource{Group: "test0.io", Resource: "widgets"}
 
+// TestStoreReadsAreShown: the first read of a resource is answered by the store, since nobody has loaded it.
+func TestStoreReadsAreShown(t *testing.T) {
+	p := newInProcess(t, withKinds(1))
+	p.install(widgets("test0.io", "widgets"))
+	p.check(v1Widgets+"/none", 404, "not found")
+	p.check("/metrics", 200, `coracle_cache_store_reads_total{reason="loading",resource="widgets.test0.io"} 1`)
+}
+
 // TestResourcesComeAndGo follows a resource from its installation to its end and back.
 func TestResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1))

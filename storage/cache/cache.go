@@ -229,11 +229,7 @@ func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
 func (c *Cache) reopen(rev storage.Revision, cause error, wait *time.Duration) (storage.Cursor, storage.Revision) {
 	after := rev
 	for {
-		select {
-		case <-c.ctx.Done():
-		case <-time.After(*wait):
-		}
-		if c.ctx.Err() != nil {
+		if storage.Sleep(c.ctx, *wait) != nil {
 			return nil, 0
 		}
 		*wait = min(max(2**wait, time.Millisecond), time.Second)

@@ -28,7 +28,7 @@ func (r *Resource) isCold(ctx context.Context, want Want) (bool, error) {
 	if !r.warm() {
 		return false, closed("read", r.cfg.Prefix)
 	}
-	r.coldReads.Add(1)
+	r.fellBack(Loading)
 	return true, nil
 }
 

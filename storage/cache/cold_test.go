@@ -90,8 +90,8 @@ func TestColdReads(t *testing.T) {
 				t.Errorf("Create: %v", err)
 			}
 			get(cache.Want{}, "newest")
-			if st := r.Stats(); st.Loaded || st.ColdReads < 10 {
-				t.Errorf("Stats: got loaded %t and %d cold reads, want false and more than 10", st.Loaded, st.ColdReads)
+			if st := r.Stats(); st.Loaded || st.StoreReads[cache.Loading] < 10 {
+				t.Errorf("Stats: got loaded %t and %d cold reads, want false and more than 10", st.Loaded, st.StoreReads[cache.Loading])
 			}
 			all := make(chan error)
 			go func() {
@@ -107,14 +107,14 @@ func TestColdReads(t *testing.T) {
 			if err := <-all; err != nil {
 				t.Errorf("List of all: %v", err)
 			}
-			before := r.Stats().ColdReads
+			before := r.Stats().StoreReads
 			get(cache.Want{}, "newest")
 			_, err = r.Get(t.Context(), key, cache.Want{Match: cache.NotOlderThan, Rev: now + 100})
 			if !errors.As(err, &e) || e.Kind != storage.Future {
 				t.Errorf("Get of the future: got %v, want %v", err, storage.Future)
 			}
-			if st := r.Stats(); !st.Loaded || st.ColdReads != before {
-				t.Errorf("Stats: got loaded %t and %d cold reads, want true and %d", st.Loaded, st.ColdReads, before)
+			if st := r.Stats(); !st.Loaded || st.StoreReads != before {
+				t.Errorf("Stats: got loaded %t and reads of the store %v, want true and %v", st.Loaded, st.StoreReads, before)
 			}
 			if err := r.Verify(t.Context()); err != nil {
 				t.Error(err)

@@ -46,8 +46,6 @@ type Hooks struct {
 	DecodeFailed func(resource string, err *storage.Error)
 	// Evicted: a watcher fell behind the window.
 	Evicted func(resource string)
-	// Fallback: a read was answered by the store because the cache could not.
-	Fallback func(resource string)
 }
 
 func (c *Config) fill() {

@@ -104,7 +104,7 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 	}
 	s, rev, err := r.at(ctx, want)
 	if err == errBehind {
-		r.fellBack()
+		r.fellBack(Behind)
 		return r.getStore(ctx, key, want)
 	}
 	if err != nil {
@@ -115,6 +115,7 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 		return nil, notFound(key, rev)
 	}
 	if o.broken && r.redecoded.Load() {
+		r.fellBack(Unreadable)
 		return r.getStore(ctx, key, want)
 	}
 	if o.broken {
@@ -152,7 +153,7 @@ func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, er
 	}
 	s, _, err := r.at(ctx, Want{})
 	if err == errBehind {
-		r.fellBack()
+		r.fellBack(Behind)
 		return r.exists(ctx, key)
 	}
 	if err != nil {
@@ -249,12 +250,6 @@ func (r *Resource) guess(key string) *Object {
 		return nil
 	}
 	return o
-}
-
-func (r *Resource) fellBack() {
-	if f := r.c.cfg.Hooks.Fallback; f != nil {
-		f(r.cfg.Name)
-	}
 }
 
 func notFound(key string, rev storage.Revision) error {

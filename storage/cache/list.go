@@ -45,7 +45,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	s, rev, err := r.at(ctx, opts.Want)
 	if err == errBehind {
-		r.fellBack()
+		r.fellBack(Behind)
 		return r.listStore(ctx, opts, false)
 	}
 	if err != nil {
@@ -55,6 +55,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if opts.Want.Match == Exact && opts.Want.Rev < s.last {
 		var ok bool
 		if snap, ok = r.past(s, opts.Want.Rev); !ok {
+			r.fellBack(Forgotten)
 			return r.listStore(ctx, opts, false)
 		}
 	} else if opts.Want.Match == Exact {
@@ -69,6 +70,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	list.Rev = snap.rev
 	if snap.broken > 0 {
 		if _, err := list.readable(); err != nil && r.redecoded.Load() {
+			r.fellBack(Unreadable)
 			return r.listStore(ctx, opts, false)
 		} else if err != nil {
 			return List{}, err

@@ -136,10 +136,8 @@ func (c *Cache) readRange(ctx context.Context, req storage.RangeRequest) (storag
 		if left <= 0 {
 			return res, errBehind
 		}
-		select {
-		case <-ctx.Done():
-			return res, ctx.Err()
-		case <-time.After(min(wait, left)):
+		if err := storage.Sleep(ctx, min(wait, left)); err != nil {
+			return res, err
 		}
 	}
 }

@@ -199,6 +199,7 @@ func TestSetDecodeMends(t *testing.T) {
 			t.Errorf("Get: got %v, %v", o, err)
 		}
 	}
+	countStoreReads(t, r, cache.Unreadable, 4)
 }
 
 func TestPairs(t *testing.T) {

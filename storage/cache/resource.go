@@ -48,8 +48,8 @@ type Resource struct {
 
 	closed atomic.Bool // Close was called: nothing is read or written any more
 
-	warming   atomic.Bool   // a goroutine has the objects loaded
-	coldReads atomic.Uint64 // reads that the store answered meanwhile
+	warming    atomic.Bool // a goroutine has the objects loaded
+	storeReads [reasons]atomic.Uint64
 
 	mu struct {
 		sync.Mutex

@@ -32,7 +32,7 @@ type ResourceStats struct {
 	Snapshots    int   // past states kept for lists
 	Forms        int   // other forms kept; those of objects that are gone count until they are swept
 	FormBytes    int64
-	ColdReads    uint64 // that the store answered because the objects were not loaded
+	StoreReads   [reasons]uint64 // reads that the store answered, by Reason
 	Watchers     []WatcherStats
 }
 
@@ -72,7 +72,10 @@ func (c *Cache) Stats() Stats {
 
 // Stats returns what the resource holds. It loads nothing.
 func (r *Resource) Stats() ResourceStats {
-	st := ResourceStats{Name: r.cfg.Name, Prefix: r.cfg.Prefix, ColdReads: r.coldReads.Load()}
+	st := ResourceStats{Name: r.cfg.Name, Prefix: r.cfg.Prefix}
+	for why := range r.storeReads {
+		st.StoreReads[why] = r.storeReads[why].Load()
+	}
 	r.mu.Lock()
 	st.Snapshots = len(r.mu.kept)
 	r.mu.Unlock()

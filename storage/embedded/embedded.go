@@ -17,7 +17,8 @@
 // system does not tell.
 //
 // Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, server.go, watch.go, past.go, room.go, make.go, segment.go, disk_linux.go, trim_linux.go, log.go.
+// Read: embedded.go, start.go, seed.go, server.go, commit.go, watch.go, past.go, room.go, make.go, segment.go, disk_linux.go,
+// trim_linux.go, log.go.
 package embedded
 
 import (
@@ -59,6 +60,7 @@ type Store struct {
 	lock    *fileutil.LockedFile
 	trim    *trimmer
 	room    *room
+	commits *committer
 	closing *atomic.Bool // shared with the logger
 
 	// life is held for reading while the store of the server is read, and for writing to close it.
@@ -126,6 +128,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.trim = newTrimmer(dbPath(dir))
 	s.room = newRoom(s, dir, cfg.Quota, log)
 	s.room.open()
+	s.commits = newCommitter(s)
 	return s, nil
 }
 
@@ -195,7 +198,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.room.close()
-	s.trim.close()
+	s.commits.close()
 	s.cursors.Lock()
 	open := s.cursors.open
 	s.cursors.open = nil

@@ -1,9 +1,11 @@
 package embedded_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
+	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/goleak"
 
 	"github.com/coracle-project/coracle/storage"
@@ -14,6 +16,10 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		victim(dir)
+	}
+	if wal.SegmentSizeBytes != 64*1000*1000 {
+		fmt.Println("to import the package has changed etcd's log")
+		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -34,7 +34,7 @@ const (
 	// lookAge is for how long a look holds, since others may fill the disk as well. When it has found nothing, there is
 	// no other before. idleAge is the same while nothing is written.
 	lookAge = 100 * time.Millisecond
-	idleAge = time.Second
+	idleAge = 10 * time.Second
 
 	// Writes are refused from when less than the one may be written until it is the other.
 	lastRoom  = 1 << 20
@@ -243,15 +243,6 @@ func beyond(free, size int64) (writes, frees int64) {
 func reserve(size int64) int64 { return min(max(size/reservePart, leastReserve), mostReserve) }
 
 func dbPath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
-
-// commit brings what the database has taken in to the disk.
-func (s *Store) commit() {
-	s.life.RLock()
-	defer s.life.RUnlock()
-	if !s.IsClosed() {
-		s.server.Backend().ForceCommit()
-	}
-}
 
 // Free returns the bytes that were free on the disk a moment ago, and whether that is known.
 func (s *Store) Free() (bytes int64, known bool) {

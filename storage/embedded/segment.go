@@ -1,11 +1,17 @@
 package embedded
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+
+	"github.com/coracle-project/coracle/storage"
 )
 
 // The server allocates each segment of its log in full before it needs it, in the file 0.tmp or 1.tmp, and ends the
@@ -36,6 +42,41 @@ func claimSegment(dir string) error {
 		return fmt.Errorf("the disk has %d bytes free, and %d are needed to start", free, need)
 	}
 	return nil
+}
+
+// awaitUnlocked returns when no file of the log in dir is locked: the server ends the process if it finds one that is. A child
+// that was forked while the log was open before has its locks until it begins its own program.
+func awaitUnlocked(ctx context.Context, dir string) error {
+	files, err := filepath.Glob(filepath.Join(walDir(dir), "*.wal"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errLogLocked)
+	defer cancel()
+	for _, name := range files {
+		for lockable(name) == fileutil.ErrLocked {
+			if storage.Sleep(ctx, time.Millisecond) != nil {
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// lockPatience is far more than a child needs to begin its own program.
+const lockPatience = 2 * time.Second
+
+var errLogLocked = errors.New("the log is in use by another process")
+
+// lockable returns fileutil.ErrLocked if a file is locked. It lets no child have the lock with which it finds out.
+func lockable(name string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	lock, err := fileutil.TryLockFile(name, os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return lock.Close()
 }
 
 // firstBytes is what a first start needs beside the log.

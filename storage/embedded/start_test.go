@@ -12,7 +12,7 @@ import (
 )
 
 // TestStartTogether starts members with a log to replay, several at once so that their goroutines have to wait for a
-// processor: none may stand for election before its raft knows that the log has been applied.
+// processor: none may look into its log for the election when it has cut that off.
 func TestStartTogether(t *testing.T) {
 	from := t.TempDir()
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: from, NoSync: true})

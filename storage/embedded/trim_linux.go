@@ -6,44 +6,40 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 )
 
-const (
-	trimInterval  = 500 * time.Millisecond
-	trimThreshold = 16 << 20 // bytes of mapped files resident beyond those after the last trim
-)
+// trimThreshold is how many bytes of mapped files may be resident beyond those after the last trim.
+const trimThreshold = 16 << 20
 
 // trimmer keeps the database's mapping out of the resident memory.
 //
-// The database file is mapped; the kernel maps all of it at the start, and later reads of old history, compaction and
-// lists leave their pages there until memory is short. They belong to the page cache anyway, so letting go of them
-// costs a minor fault at the next use and makes the process look as small as it is.
+// The database file is mapped; the kernel maps all of it at the start, and later commits, compaction, lists and reads of old
+// history leave their pages there until memory is short. Letting go of them gives the machine nothing back, because they
+// stay in the page cache, as they would for reads without a mapping; it makes the process look as small as it is, and costs
+// a minor fault at the next use.
 //
 // Letting go of a range that has been unmapped and used for something else would destroy memory. The database is
 // remapped only when it is rewritten, during which nothing is trimmed (without), or outgrows its mapping, which is
-// larger than the quota, and unmapped by Close, which ends the trimmer first; a file of more than half its mapping is
+// larger than the quota, and unmapped by Close, which ends the committer first; a file of more than half its mapping is
 // left alone nevertheless.
 type trimmer struct {
 	path string
 	busy sync.Mutex // held while the mapping is let go of, or may change
-	base int64      // bytes of mapped files after the last trim; owned by the loop
-	stop chan struct{}
-	done sync.WaitGroup
+	base int64      // bytes of mapped files after the last trim; owned by the committer
 }
 
-// newTrimmer trims the mapping of the file at path now, and whenever it has grown.
+// newTrimmer trims the mapping of the file at path.
 func newTrimmer(path string) *trimmer {
-	t := &trimmer{path: path, stop: make(chan struct{})}
+	t := &trimmer{path: path}
 	t.trim()
-	t.done.Go(t.run)
 	return t
 }
 
-// close ends the loop. It must come before the file is unmapped.
-func (t *trimmer) close() {
-	close(t.stop)
-	t.done.Wait()
+// look trims if the mapping has grown.
+func (t *trimmer) look() {
+	if mappedResident()-t.base > trimThreshold {
+		t.trim()
+	}
 }
 
 // without runs fn, which may change the mapping, while nothing is trimmed.
@@ -51,21 +47,6 @@ func (t *trimmer) without(fn func() error) error {
 	t.busy.Lock()
 	defer t.busy.Unlock()
 	return fn()
-}
-
-func (t *trimmer) run() {
-	tick := time.NewTicker(trimInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-t.stop:
-			return
-		case <-tick.C:
-			if mappedResident()-t.base > trimThreshold {
-				t.trim()
-			}
-		}
-	}
 }
 
 // trim lets go of the pages. Whatever goes wrong, it does nothing.

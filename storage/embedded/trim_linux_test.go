@@ -19,8 +19,7 @@ func TestTrim(t *testing.T) {
 	}
 	defer s.Close()
 	path := filepath.Join(dir, "member", "snap", "db")
-	s.trim.close() // the test trims by itself
-	s.trim = &trimmer{path: path, stop: make(chan struct{})}
+	s.commits.close() // the test commits and trims by itself
 	start, end, ok := mapping(path)
 	if !ok {
 		t.Fatalf("the mapping of %s was not found", path)
@@ -48,7 +47,7 @@ func TestTrim(t *testing.T) {
 	}
 	list()
 	before := mappedResident()
-	s.trim.trim()
+	s.trim.look()
 	after := mappedResident()
 	if before-after < n*8192/2 {
 		t.Errorf("resident mapped files: %d MiB before, %d MiB after", before>>20, after>>20)

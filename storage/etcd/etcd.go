@@ -135,10 +135,8 @@ func (s *Store) await(ctx context.Context) error {
 			s.Saw(storage.Revision(resp.Header.Revision))
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if storage.Sleep(ctx, wait) != nil {
 			return err
-		case <-time.After(wait):
 		}
 	}
 }
@@ -249,10 +247,8 @@ func repeat[T any](ctx context.Context, l *link, call func() (T, error)) (resp T
 		} else if time.Since(failed) > repeatFor {
 			return resp, err
 		}
-		select {
-		case <-ctx.Done():
+		if storage.Sleep(ctx, retryFirst) != nil {
 			return resp, err
-		case <-time.After(retryFirst):
 		}
 	}
 }

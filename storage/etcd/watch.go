@@ -192,11 +192,9 @@ func (c *cursor) run(ctx context.Context, s *stream) {
 				wait = retryFirst
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if storage.Sleep(ctx, wait) != nil {
 			c.err = closedError("watch", c.req.Prefix)
 			return
-		case <-time.After(wait):
 		}
 		wait = min(2*wait, retryLast)
 		var err error

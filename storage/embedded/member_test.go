@@ -1,0 +1,105 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// TestChangedMember opens a store of which another etcd has changed the membership, with much else before and after that in
+// the log: such a member does not stand for election before it has been run.
+func TestChangedMember(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Dir: t.TempDir(), NoSync: true}
+	var last storage.Entry
+	for range 2 {
+		s, err := Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last.Rev != 0 {
+			if e, err := s.Get(t.Context(), last.Key); err != nil || e.Rev != last.Rev {
+				t.Errorf("Get: got %+v, %v, want revision %d", e, err, last.Rev)
+			}
+		}
+		for i := range 120 {
+			if i == 60 {
+				member := *s.server.Cluster().Member(s.server.MemberID())
+				member.PeerURLs = []string{"http://localhost:2381"}
+				if _, err := s.server.UpdateMember(t.Context(), member); err != nil {
+					t.Fatal(err)
+				}
+			}
+			key := fmt.Sprintf("/a/%d", i)
+			if last, err = s.Put(t.Context(), key, make([]byte, 16<<10), storage.Pre{}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Close()
+	}
+}
+
+// TestLockedLog: the log may be locked for a moment by a child that was forked while it was open, which is waited for, or by
+// another process, which is an error.
+func TestLockedLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := func() error {
+		s, err := Open(t.Context(), Config{Dir: dir, NoSync: true})
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no log: %v", err)
+	}
+	lock, err := fileutil.TryLockFile(files[0], os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); !errors.Is(err, errLogLocked) {
+		t.Errorf("Open of a locked log: got %v, want %v", err, errLogLocked)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { lock.Close() })
+	if err := open(); err != nil {
+		t.Errorf("Open of a log that was locked for a moment: %v", err)
+	}
+}
+
+// TestCommits: what has been written is soon in the database, though the server itself commits seldom.
+func TestCommits(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	committed := func() uint32 {
+		sum, err := s.server.Backend().Hash(func(bucket, _ []byte) bool { return string(bucket) != "key" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	before := committed()
+	if _, err := s.Put(t.Context(), "/a", nil, storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(commitRest / 2); committed() == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing was committed")
+		}
+	}
+}
