@@ -293,9 +293,6 @@ func TestDeleteOptions(t *testing.T) {
 		{"empty policy", "?propagationPolicy=", "", 422, ""},
 		{"both policies", "?propagationPolicy=Orphan&orphanDependents=true", "", 422, ""},
 		{"no number", "?gracePeriodSeconds=x", "", 400, ""},
-		{"what cannot be read", "?ignoreStoreReadErrorWithClusterBreakingPotential=true", "", 200, `{"ignoreStoreReadErrorWithClusterBreakingPotential":true}`},
-		{"what cannot be read, in the body", "?ignoreStoreReadErrorWithClusterBreakingPotential=true",
-			options + `"ignoreStoreReadErrorWithClusterBreakingPotential":false}`, 200, `{"ignoreStoreReadErrorWithClusterBreakingPotential":false}`},
 		{"what cannot be read, dry", "?dryRun=All&ignoreStoreReadErrorWithClusterBreakingPotential=true", "", 422, ""},
 		{"what cannot be read, with a policy", "?propagationPolicy=Orphan", options + `"ignoreStoreReadErrorWithClusterBreakingPotential":true}`, 422, ""},
 	} {
@@ -318,10 +315,18 @@ func TestDeleteOptions(t *testing.T) {
 	}
 }
 
-// TestDeleteCollectionUnread: objects that cannot be read are deleted one by one.
-func TestDeleteCollectionUnread(t *testing.T) {
+// TestDeleteUnread: objects that cannot be read are deleted one by one. What the body says counts.
+func TestDeleteUnread(t *testing.T) {
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
 	const option = "ignoreStoreReadErrorWithClusterBreakingPotential"
+	for body, want := range map[string]bool{"": true, `{"` + option + `":false}`: false} {
+		if w := serve(t, core(t, f), "DELETE", maps+"/a?"+option+"=true", body, "Content-Type", "application/json"); w.Code != 200 {
+			t.Fatalf("%s: got %d %s", body, w.Code, w.Body)
+		}
+		if got := f.delete.IgnoreStoreReadErrorWithClusterBreakingPotential; got == nil || *got != want {
+			t.Errorf("%q: got %v, want %v", body, got, want)
+		}
+	}
 	w := serve(t, core(t, f), "DELETE", maps+"?"+option+"=true", "")
 	want := `DeleteOptions.meta.k8s.io \"\" is invalid: ` + option + `: Invalid value: true: is not allowed with DELETECOLLECTION, try again after removing the option`
 	if w.Code != 422 || !strings.Contains(w.Body.String(), want) {

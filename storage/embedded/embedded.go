@@ -6,7 +6,7 @@
 //
 // The data directory has etcd's own layout (member/wal, member/snap/db), so that an etcd binary can be started on it,
 // and a lock file that keeps a second process out. All of it is below folders of mode 0700, and readable for its owner alone,
-// apart from the snapshots: their mode is left to the umask.
+// apart from later snapshots: their mode is left to the umask.
 //
 // Because the only member has applied every write it acknowledged, a plain read of its store is linearizable, and
 // Revision is one atomic load.

@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -70,6 +72,9 @@ func seed(conf etcdconfig.ServerConfig) error {
 		Data:     etcdserver.GetMembershipInfoInV2Format(log, cluster),
 		Metadata: &raftpb.SnapshotMetadata{ConfState: voters, Index: &first, Term: &first},
 	})
+	for _, file := range snapshots(conf) { // which leave their mode to the umask
+		err = errors.Join(err, os.Chmod(file, 0o600))
+	}
 	if err != nil {
 		return err
 	}
@@ -86,8 +91,8 @@ func admit(member *membership.Member) ([]byte, error) {
 	return proto.Marshal(&raftpb.ConfChange{Type: raftpb.ConfChangeAddNode.Enum(), NodeId: &id, Context: context})
 }
 
-// hasSnapshot reports whether a member has saved a snapshot.
-func hasSnapshot(conf etcdconfig.ServerConfig) bool {
-	files, err := filepath.Glob(filepath.Join(conf.SnapDir(), "*.snap"))
-	return err == nil && len(files) > 0
+// snapshots are the files of the snapshots that a member has saved.
+func snapshots(conf etcdconfig.ServerConfig) []string {
+	files, _ := filepath.Glob(filepath.Join(conf.SnapDir(), "*.snap")) // an error is one of the pattern
+	return files
 }

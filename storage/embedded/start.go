@@ -58,7 +58,7 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 	}
 	if !wal.Exist(conf.WALDir()) {
 		err = seed(conf)
-	} else if !hasSnapshot(conf) {
+	} else if len(snapshots(conf)) == 0 {
 		err = settle(ctx, conf, electionPatience)
 	}
 	for patience := electionPatience; err == nil; patience *= 2 {
