@@ -225,7 +225,7 @@ func BenchmarkUpdate(b *testing.B) {
 
 // TestCeilings holds allocations and memory to their budget. The numbers are deterministic enough to fail on.
 func TestCeilings(t *testing.T) {
-	const n = 20_000
+	const n = 8000
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()

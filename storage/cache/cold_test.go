@@ -346,10 +346,9 @@ func TestLoadChunks(t *testing.T) {
 		{200_000, 160, 6}, // the first 100 are read before anything is known
 	} {
 		t.Run(fmt.Sprintf("size=%d", tt.size), func(t *testing.T) {
-			entries := make([]storage.Entry, tt.objects)
+			entries, value := make([]storage.Entry, tt.objects), body("any", strings.Repeat("x", tt.size), nil)
 			for i := range entries {
-				key := fmt.Sprintf("%sns/%05d", things, i)
-				entries[i] = storage.Entry{Key: key, Value: body(key, strings.Repeat("x", tt.size), nil), Rev: storage.Revision(i + 2)}
+				entries[i] = storage.Entry{Key: fmt.Sprintf("%sns/%05d", things, i), Value: value, Rev: storage.Revision(i + 2)}
 			}
 			u := &unruly{Store: memory.New(memory.Config{Entries: entries})}
 			most, calls := 0, 0

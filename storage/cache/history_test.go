@@ -86,7 +86,7 @@ func resume(t testing.TB, r *cache.Resource, watchers, want int, after storage.R
 
 // TestManyResume: watchers that resume from before the window cost no goroutine and no watch each.
 func TestManyResume(t *testing.T) {
-	const watchers, changes = 200, 4000
+	const watchers, changes = 200, 2000
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
 			var watches atomic.Int64
@@ -113,16 +113,16 @@ func TestManyResume(t *testing.T) {
 // TestHistoryInParts: a stretch that is larger than the bound is served in parts, to those who are at different places
 // as well, and nobody misses or repeats anything.
 func TestHistoryInParts(t *testing.T) {
-	const keys, changes, bound = 20, 2000, 64 << 10
+	const keys, changes, watchers, bound = 20, 800, 12, 64 << 10
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			r, store, _ := openOn(t, open(t), cache.Config{WindowBytes: bound})
 			before, after := churn(t, store, keys, changes, 400)
 			var wg sync.WaitGroup
-			for g := range 30 {
+			for g := range watchers {
 				wg.Go(func() {
-					from := before + storage.Revision(g*changes/30)
+					from := before + storage.Revision(g*changes/watchers)
 					w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: from})
 					if err != nil {
 						t.Error(err)
@@ -294,7 +294,7 @@ func TestHistoryClosed(t *testing.T) {
 		return &counted{cur, &open}, nil
 	}
 	before, _ := churn(t, u, 1, 50, 100)
-	for i := range 3000 {
+	for i := range 1000 {
 		c := cache.New(u, cache.Config{WindowBytes: 1 << 10})
 		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
 		settle(t, r)

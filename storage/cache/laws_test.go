@@ -173,7 +173,7 @@ func lawPages(t *testing.T, r *cache.Resource, store storage.Store) {
 		want = append(want, fmt.Sprintf("ns/%02d=v@%d", i, rev))
 	}
 	put(t, store, things+"other/x", "v", nil)
-	for _, churn := range []int{0, 1, 500} {
+	for _, churn := range []int{0, 1, 150} {
 		var got []string
 		opts := cache.ListOptions{Prefix: things + "ns/", Limit: 7}
 		for page := 0; ; page++ {
@@ -421,7 +421,7 @@ func lawSelectors(t *testing.T, r *cache.Resource, store storage.Store) {
 }
 
 func lawInitial(t *testing.T, r *cache.Resource, store storage.Store) {
-	const n = 1500 // several chunks
+	const n = 1100 // several chunks
 	for i := range n {
 		put(t, store, fmt.Sprintf("%sns/%04d", things, i), "v", nil)
 	}

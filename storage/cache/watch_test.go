@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -237,84 +235,6 @@ func TestBookmarkBeforeDeadline(t *testing.T) {
 				t.Errorf("%v: Next: got %v, %v", tt.lasts, events, err)
 			}
 		})
-	}
-}
-
-// TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of the window.
-func TestWindowShrinks(t *testing.T) {
-	for _, bytes := range []int64{16 << 20, 700 << 10} {
-		bubble(t, cache.Config{WindowBytes: bytes}, func(t *testing.T, r *cache.Resource, store storage.Store) {
-			w := watch(t, r, cache.WatchOptions{Prefix: things})
-			for i := range 1000 {
-				put(t, store, things+"ns/a", fmt.Sprint(i), nil)
-			}
-			settle(t, r)
-			if n := r.Stats().Window; n != 1000 {
-				t.Errorf("window: got %d changes, want 1000", n)
-			}
-			for n := 0; n < 1000; {
-				events, err := w.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				n += len(events)
-			}
-			time.Sleep(10 * time.Minute)
-			synctest.Wait()
-			if n := r.Stats().Window; n != 100 {
-				t.Errorf("window after 10 minutes: got %d changes, want 100", n)
-			}
-			rev := put(t, store, things+"ns/a", "last", nil)
-			if events, err := w.Next(t.Context()); err != nil || events[0].Rev != rev {
-				t.Errorf("Next: got %v, %v", events, err)
-			}
-		})
-	}
-}
-
-func TestWindowBytes(t *testing.T) {
-	const limit = 1 << 20
-	r, store, _ := open(t, cache.Config{WindowBytes: limit, SnapshotBytes: limit})
-	settle(t, r)
-	big := strings.Repeat("x", 100_000)
-	for i := range 50 {
-		put(t, store, things+"ns/a", big, nil)
-		put(t, store, fmt.Sprintf("%sns/b%d", things, i), "v", nil)
-		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st := r.Stats(); st.WindowBytes > limit || st.Snapshots > 12 || st.Snapshots < 2 {
-		t.Errorf("Stats: got a window of %d bytes and %d snapshots, want at most %d bytes", st.WindowBytes, st.Snapshots, limit)
-	}
-}
-
-// TestWindowReleases: dropped changes are not kept alive by the array of the window.
-func TestWindowReleases(t *testing.T) {
-	store := memory.New(memory.Config{HistoryBytes: 1 << 20})
-	r, _, _ := openOn(t, store, cache.Config{WindowBytes: 4 << 20})
-	settle(t, r)
-	for i := range 2000 { // makes the array large
-		put(t, store, things+"ns/a", "v", nil)
-		if i%1000 == 0 {
-			settle(t, r)
-		}
-	}
-	settle(t, r)
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
-	big := strings.Repeat("x", 200_000)
-	for range 100 {
-		put(t, store, things+"ns/a", big, nil)
-		settle(t, r)
-	}
-	if grown := int64(heap() - before); grown > 12<<20 {
-		t.Errorf("20 MB of changes hold %d MB, want at most 12", grown>>20)
 	}
 }
 
