@@ -430,6 +430,9 @@ func TestFallback(t *testing.T) {
 	if got, err := r.Exists(t.Context(), things+"ns/a"); err != nil || got != rev {
 		t.Errorf("Exists: got %d, %v, want %d", got, err, rev)
 	}
+	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: rev}); err != nil || o.Rev != rev {
+		t.Errorf("Get not older than the present: got %+v, %v, want revision %d", o, err, rev)
+	}
 	_, err = r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: rev + 10})
 	var e *storage.Error
 	if !errors.As(err, &e) || e.Kind != storage.Future || e.Rev != rev {

@@ -153,6 +153,11 @@ func lawExact(t *testing.T, r *cache.Resource, store storage.Store) {
 		if got := show(list.Objects); err != nil || got != want || list.Rev != rev {
 			t.Errorf("List exactly at %d: got %q at %d, %v, want %q", rev, got, list.Rev, err, want)
 		}
+		o, err := r.Get(t.Context(), things+"ns/1", cache.Want{Match: cache.Exact, Rev: rev})
+		if i := slices.IndexFunc(list.Objects, func(o *cache.Object) bool { return o.Key == things+"ns/1" }); i < 0 && !errors.Is(err, storage.NotFound) ||
+			i >= 0 && (err != nil || o.Rev != list.Objects[i].Rev) {
+			t.Errorf("Get exactly at %d: got %v, %v, want that of %q", rev, o, err, want)
+		}
 	}
 	rev := put(t, store, things+"ns/x", "x", nil)
 	if err := store.Compact(t.Context(), rev); err != nil {

@@ -139,17 +139,24 @@ func TestSlowInitial(t *testing.T) {
 		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
 	}
 	w := watch(t, r, cache.WatchOptions{Prefix: things, Initial: true})
-	if events, err := w.Next(t.Context()); err != nil || len(events) == 0 {
-		t.Fatalf("Next: got %v, %v", events, err)
+	next := func(want error) {
+		t.Helper()
+		if events, err := w.Next(t.Context()); !errors.Is(err, want) || err == nil && len(events) == 0 {
+			t.Fatalf("Next: got %v, %v, want %v", events, err, want)
+		}
 	}
-	for i := range 100 {
-		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+	next(nil)
+	change := func(n int) {
+		for i := range n {
+			put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+		}
+		settle(t, r)
+		r.Trim() // the janitor's round
 	}
-	settle(t, r)
-	r.Trim() // the janitor's round
-	if _, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
-		t.Errorf("Next: got %v, want %v", err, storage.Compacted)
-	}
+	change(50) // which the window holds
+	next(nil)
+	change(1)
+	next(storage.Compacted)
 }
 
 // bubble runs f in fake time with a resource.
@@ -181,7 +188,17 @@ func TestBookmarks(t *testing.T) {
 			begin = time.Now()
 			want = put(t, store, things+"loud/a", "1", nil) // concerns the revision, not the watcher
 		}
+		w = watch(t, r, cache.WatchOptions{Prefix: things, After: want, Bookmarks: true})
+		if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Type != cache.Bookmark || events[0].Rev != want {
+			t.Errorf("Next of a watch from now: got %+v, %v, want a bookmark at %d", events, err, want)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		w = watch(t, r, cache.WatchOptions{Prefix: things, After: want + 1, Bookmarks: true})
+		if events, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Next of a watch from the future: got %+v, %v", events, err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if events, err := silent.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("watcher without bookmarks: got %v, %v", events, err)
@@ -275,6 +292,58 @@ func TestClose(t *testing.T) {
 	}
 	if _, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things}); !errors.Is(err, storage.Closed) {
 		t.Errorf("Watch after Close: got %v, want %v", err, storage.Closed)
+	}
+}
+
+// TestCloseLeavesOthers: closing one of two resources of the same keys does not concern the other.
+func TestCloseLeavesOthers(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		r, store, _ := open(t, cache.Config{})
+		twin := r.Twin()
+		settle(t, r)
+		settle(t, twin)
+		if first {
+			r, twin = twin, r
+		}
+		r.Close()
+		key := things + "ns/a"
+		rev := put(t, store, key, "1", nil)
+		if o, err := twin.Get(t.Context(), key, cache.Want{}); err != nil || o.Rev != rev {
+			t.Errorf("Get: got %v, %v, want revision %d", o, err, rev)
+		}
+	}
+}
+
+// TestCloseWhileLoading: who waits for a load is told that it is over, and the resource stays closed.
+func TestCloseWhileLoading(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		entered, gate := make(chan struct{}, 10), make(chan struct{})
+		u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+			entered <- struct{}{}
+			select {
+			case <-gate:
+				return u.Store.Range(ctx, req)
+			case <-ctx.Done():
+				return storage.RangeResult{}, ctx.Err()
+			}
+		}
+		r, _, c := openOn(t, u, cache.Config{})
+		list := func() error { _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); return err }
+		result := make(chan error)
+		go func() { result <- list() }()
+		<-entered
+		if whole {
+			c.Close()
+		} else {
+			r.Close()
+		}
+		close(gate)
+		for _, err := range []error{<-result, list()} {
+			if !errors.Is(err, storage.Closed) {
+				t.Errorf("List, the cache closed: %t: got %v, want %v", whole, err, storage.Closed)
+			}
+		}
 	}
 }
 
