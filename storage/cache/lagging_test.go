@@ -168,6 +168,35 @@ func TestPastAheadOfWindow(t *testing.T) {
 	follow(put(t, store, key, "last", nil))
 }
 
+// TestInitialAheadOfWindow: what a watch has begun with does not come again when the shared watch catches up.
+func TestInitialAheadOfWindow(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	release := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return held{cur, release}, err
+	}
+	_, store, c := openOn(t, u, cache.Config{})
+	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
+	if _, err := other.List(t.Context(), cache.ListOptions{Prefix: "/registry/others/"}); err != nil { // opens the watch
+		t.Fatal(err)
+	}
+	key := things + "ns/a"
+	rev := put(t, store, key, "1", nil)
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+	w := watch(t, r, cache.WatchOptions{Prefix: things, Initial: true, Want: cache.Want{Match: cache.Any}})
+	for _, want := range []cache.Event{{Type: cache.Added, Rev: rev}, {Type: cache.Modified, Rev: rev + 1}} {
+		events, err := w.Next(t.Context())
+		if err != nil || len(events) != 1 || events[0].Type != want.Type || events[0].Rev != want.Rev {
+			t.Fatalf("Next: got %+v, %v, want event %d at %d", events, err, want.Type, want.Rev)
+		}
+		if want.Type == cache.Added {
+			close(release)
+			put(t, store, key, "2", nil)
+		}
+	}
+}
+
 // TestCompactedWhileLoading loses changes between the reading of a resource and its joining the stream.
 func TestCompactedWhileLoading(t *testing.T) {
 	u, broken := breakable()
