@@ -226,13 +226,6 @@ func BenchmarkUpdate(b *testing.B) {
 // TestCeilings holds allocations and memory to their budget. The numbers are deterministic enough to fail on.
 func TestCeilings(t *testing.T) {
 	const n = 8000
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	r, _ := filled(t, n)
 	key := middle(n)
 	o, err := r.Get(t.Context(), key, cache.Want{})

@@ -100,6 +100,9 @@ func show(objects []*cache.Object) string {
 func TestReadYourWrites(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	for i := range 100 {
+		if i == 50 { // until then the store may answer
+			settle(t, r)
+		}
 		key := fmt.Sprintf("%sa/%d", things, i%7)
 		rev := put(t, store, key, fmt.Sprint(i), nil)
 		o, err := r.Get(t.Context(), key, cache.Want{})

@@ -144,12 +144,6 @@ func TestFormsLeaveNothing(t *testing.T) {
 	all := list.Objects
 	data := make([]byte, 100)
 	build := func() ([]byte, error) { return data, nil }
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	before := heap()
 	for _, room := range []int64{20 << 10, 64 << 20} { // a few at a time, then all at once
 		r.SetStored(room)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -183,12 +182,6 @@ func TestGroupLeft(t *testing.T) {
 func TestGroupsLeaveNothing(t *testing.T) {
 	r, _, _ := open(t, cache.Config{})
 	settle(t, r)
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	before := heap()
 	for i := range 10_000 {
 		var group [2]*cache.Watcher

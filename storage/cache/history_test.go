@@ -579,8 +579,8 @@ func TestHistoryForOthers(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for i, after := range []storage.Revision{before, before, before + 5} {
-				ctx := ctx
-				if i > 0 {
+				ctx, waits := ctx, errors.New("it waits")
+				if got[i] = waits; i > 0 {
 					ctx = t.Context()
 				}
 				go func() {

@@ -159,6 +159,28 @@ func TestSlowInitial(t *testing.T) {
 	next(storage.Compacted)
 }
 
+// TestNextIsBounded: one call returns so many events at most, and as many if there are, wherever they come from.
+func TestNextIsBounded(t *testing.T) {
+	const most, n = 512, 1100
+	r, store, _ := open(t, cache.Config{})
+	settle(t, r)
+	before, after := churn(t, store, n, n, 10)
+	settle(t, r)
+	late := r.Twin() // has it in the store's history
+	settle(t, late)
+	for name, w := range map[string]*cache.Watcher{
+		"initial": watch(t, r, cache.WatchOptions{Prefix: things, Initial: true}),
+		"window":  watch(t, r, cache.WatchOptions{Prefix: things, After: before}),
+		"history": watch(t, late, cache.WatchOptions{Prefix: things, After: before}),
+	} {
+		for _, want := range []int{most, most, n - 2*most} {
+			if events, err := w.Next(t.Context()); err != nil || len(events) != want {
+				t.Errorf("Next of %s up to %d: got %d events, %v, want %d", name, after, len(events), err, want)
+			}
+		}
+	}
+}
+
 // bubble runs f in fake time with a resource.
 func bubble(t *testing.T, cfg cache.Config, f func(t *testing.T, r *cache.Resource, store storage.Store)) {
 	synctest.Test(t, func(t *testing.T) {
