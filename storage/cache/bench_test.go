@@ -247,6 +247,11 @@ func TestCeilings(t *testing.T) {
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things + "ns5/"})
 			return err
 		}},
+		{"List page", 1, func() error { // its slice
+			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things, Limit: 50, Want: cache.Want{Match: cache.Any}})
+			return err
+		}},
+		{"At", 2, func() error { o.At(1); return nil }}, // the object and its bytes
 		{"Form", 0, func() error {
 			_, err := o.Form(1, func() ([]byte, error) { return []byte("other"), nil })
 			return err

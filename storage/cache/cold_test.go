@@ -156,6 +156,26 @@ func TestColdFuture(t *testing.T) {
 	}
 }
 
+// TestColdNeighbors: keys that are nearly the one that is asked for are not taken for it.
+func TestColdNeighbors(t *testing.T) {
+	store := memory.New(memory.Config{})
+	key := things + "ns/b"
+	for _, near := range []string{"ns/a", "ns/a\xff!", "ns/a\xff\xff", "ns/b!", "ns/ba"} {
+		put(t, store, things+near, "near", nil)
+	}
+	rev := put(t, store, key, "it", nil)
+	r, _, release := unloaded(t, store)
+	defer release()
+	for _, want := range []cache.Want{{}, {Match: cache.NotOlderThan, Rev: rev}, {Match: cache.Exact, Rev: rev}} {
+		if o, err := r.Get(t.Context(), key, want); err != nil || value(o) != "it" {
+			t.Errorf("Get(%+v): got %v, %v, want it", want, o, err)
+		}
+	}
+	if o, err := r.Get(t.Context(), key, cache.Want{Match: cache.Exact, Rev: rev - 1}); storage.KindOf(err) != storage.NotFound {
+		t.Errorf("Get of the time before: got %v, %v, want %v", o, err, storage.NotFound)
+	}
+}
+
 // TestColdPage: a page is read from the store, and no more than that.
 func TestColdPage(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}

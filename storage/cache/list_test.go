@@ -112,7 +112,7 @@ func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
 	return r, u
 }
 
-// TestExactFromWindow: as far back as changes are remembered, exact reads need no store.
+// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the store; nor does what is absent.
 func TestExactFromWindow(t *testing.T) {
 	r, u := noRanges(t, cache.Config{})
 	floor := r.Stats().WindowFloor
@@ -134,6 +134,9 @@ func TestExactFromWindow(t *testing.T) {
 		if err != nil || list.Rev != rev || len(list.Objects) != n || i != 0 && i != 4 && list.Objects[0].Rev != rev {
 			t.Errorf("List exactly at %d: got %s at %d, %v", rev, show(list.Objects), list.Rev, err)
 		}
+	}
+	if _, err := r.Update(t.Context(), things+"ns/none", cache.UpdateOptions{}, nil); storage.KindOf(err) != storage.NotFound {
+		t.Errorf("Update of nothing: got %v, want %v", err, storage.NotFound)
 	}
 	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: floor - 1}}); storage.KindOf(err) != storage.Compacted {
 		t.Errorf("List exactly at %d: got %v, want the store's %v", floor-1, err, storage.Compacted)

@@ -89,8 +89,8 @@ func TestWindowReleases(t *testing.T) {
 			most = max(most, heap()-before)
 		}
 	}
-	if most > 5<<19 {
-		t.Errorf("5 MB of changes hold %d KB, want at most 2,500", most>>10)
+	if most > 5<<18 {
+		t.Errorf("5 MB of changes hold %d KB more than a full window, want at most 1,250", most>>10)
 	}
 }
 
@@ -144,23 +144,59 @@ func TestWindowThatFits(t *testing.T) {
 // TestWindowKeepsRevisions: the changes of one revision leave the window together, so all that it counts can be watched.
 func TestWindowKeepsRevisions(t *testing.T) {
 	const groups, size, first = 7, 4, 1000
-	u := &unruly{Store: memory.New(memory.Config{})}
-	batch := storage.Batch{Rev: first + groups}
-	for i := range groups * size {
-		key := fmt.Sprintf("%sns/%02d", things, i)
-		put(t, u.Store, key, "v", nil)
-		batch.Events = append(batch.Events, storage.Event{Key: key, Rev: first + storage.Revision(i/size), Deleted: true})
+	for _, tt := range []struct{ most, want int }{{10, 2 * size}, {8, 2 * size}, {2, 0}} {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		batch := storage.Batch{Rev: first + groups}
+		for i := range groups * size {
+			key := fmt.Sprintf("%sns/%02d", things, i)
+			put(t, u.Store, key, "v", nil)
+			batch.Events = append(batch.Events, storage.Event{Key: key, Rev: first + storage.Revision(i/size), Deleted: true})
+		}
+		release := make(chan struct{})
+		u.watch = func(context.Context, storage.WatchRequest) (storage.Cursor, error) {
+			return held{&scripted{silent{done: make(chan struct{})}, batch}, release}, nil
+		}
+		r, _, _ := openOn(t, u, cache.Config{WindowEvents: tt.most})
+		settle(t, r)
+		close(release)
+		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.NotOlderThan, Rev: batch.Rev}}); err != nil {
+			t.Fatal(err)
+		}
+		st := r.Stats()
+		if st.Window != tt.want {
+			t.Errorf("got %d changes in a window of %d, want %d", st.Window, tt.most, tt.want)
+		}
+		if st.Window == 0 {
+			continue
+		}
+		events, err := watch(t, r, cache.WatchOptions{Prefix: things, After: st.WindowFloor}).Next(t.Context())
+		if err != nil || len(events) != st.Window {
+			t.Errorf("got %d events after %d, %v, want %d", len(events), st.WindowFloor, err, st.Window)
+		}
 	}
-	u.watch = func(context.Context, storage.WatchRequest) (storage.Cursor, error) {
-		return &scripted{silent{done: make(chan struct{})}, batch}, nil
-	}
-	r, _, _ := openOn(t, u, cache.Config{WindowEvents: 10})
-	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.NotOlderThan, Rev: batch.Rev}}); err != nil {
-		t.Fatal(err)
-	}
-	st := r.Stats()
-	events, err := watch(t, r, cache.WatchOptions{Prefix: things, After: st.WindowFloor}).Next(t.Context())
-	if err != nil || len(events) != st.Window || st.Window != 2*size {
-		t.Errorf("got %d events after %d, %v, and %d changes in the window, want %d", len(events), st.WindowFloor, err, st.Window, 2*size)
+}
+
+// TestWindowCounts: the bytes of the window are at least those of the objects that it alone holds, and not many times those.
+func TestWindowCounts(t *testing.T) {
+	for _, tt := range []struct{ key, labels, value int }{{10, 0, 0}, {1000, 0, 0}, {10, 100, 0}, {10, 0, 5000}} {
+		r, store, _ := open(t, cache.Config{})
+		settle(t, r)
+		labels := map[string]string{}
+		for i := range tt.labels {
+			labels[fmt.Sprintf("%03d", i)] = "v"
+		}
+		key := things + "ns/" + strings.Repeat("k", tt.key)
+		const n = 20
+		for i := range n + 1 {
+			put(t, store, key, fmt.Sprintf("%02d", i)+strings.Repeat("x", tt.value), labels)
+		}
+		o, err := r.Get(t.Context(), key, cache.Want{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := int64(n * (len(o.Key) + len(o.JSON()) + 32*(len(o.Labels)+len(o.Fields))))
+		if got := r.Stats().WindowBytes; got < least || got > 3*least+n*500 {
+			t.Errorf("%+v: got %d bytes, want at least %d", tt, got, least)
+		}
 	}
 }
