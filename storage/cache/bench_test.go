@@ -225,14 +225,7 @@ func BenchmarkUpdate(b *testing.B) {
 
 // TestCeilings holds allocations and memory to their budget. The numbers are deterministic enough to fail on.
 func TestCeilings(t *testing.T) {
-	const n = 20_000
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
+	const n = 8000
 	r, _ := filled(t, n)
 	key := middle(n)
 	o, err := r.Get(t.Context(), key, cache.Want{})
@@ -254,6 +247,11 @@ func TestCeilings(t *testing.T) {
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things + "ns5/"})
 			return err
 		}},
+		{"List page", 1, func() error { // its slice
+			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things, Limit: 50, Want: cache.Want{Match: cache.Any}})
+			return err
+		}},
+		{"At", 2, func() error { o.At(1); return nil }}, // the object and its bytes
 		{"Form", 0, func() error {
 			_, err := o.Form(1, func() ([]byte, error) { return []byte("other"), nil })
 			return err

@@ -139,6 +139,8 @@ func TestBrokenGoes(t *testing.T) {
 			t.Errorf("Next: got %v, %v, want the other object", events, err)
 		}
 	}
+	idle(t, all)
+	idle(t, key)
 	rev := remove(t, store, things+"ns/bad")
 	for i, w := range []*cache.Watcher{all, key, red.Watcher, ns.Watcher} {
 		var e *storage.Error
@@ -149,6 +151,45 @@ func TestBrokenGoes(t *testing.T) {
 	idle(t, other.Watcher)
 	if l, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil || len(l.Objects) != 1 || l.Rev != rev {
 		t.Errorf("List: got %v, %v, want the other object", l, err)
+	}
+}
+
+// TestBrokenThen: whether a list of the past can be shown depends on what could be read then.
+func TestBrokenThen(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	settle(t, r)
+	key := things + "ns/a"
+	put(t, store, things+"ns/other", "1", nil)
+	revs := []storage.Revision{put(t, store, key, "1", nil), spoil(t, store, key), put(t, store, key, "2", nil), spoil(t, store, key),
+		spoil(t, store, key), remove(t, store, key), put(t, store, key, "3", nil)}
+	settle(t, r)
+	for _, reads := range []int{1, 2} { // computed, then kept for its next pages
+		for i, want := range []error{nil, storage.Corrupt, nil, storage.Corrupt, storage.Corrupt, nil, nil} {
+			opts := cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: revs[i]}, Limit: 3 - reads}
+			if l, err := r.List(t.Context(), opts); !errors.Is(err, want) || err == nil && l.Rev != revs[i] {
+				t.Errorf("List of state %d: got %v, %v, want %v", i, l, err, want)
+			}
+		}
+	}
+}
+
+// TestBrokenWhy: the error says what the decoder said, without what is said of every unreadable object.
+func TestBrokenWhy(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	key := things + "ns/a"
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("no such kind"), "no such kind"},
+		{&storage.Error{Op: "read", Key: "x", Kind: storage.Corrupt, Err: errors.New("no such key")}, "no such key"},
+		{&storage.Error{Op: "read", Key: "x", Kind: storage.Corrupt}, (&storage.Error{Op: "read", Key: "x", Kind: storage.Corrupt}).Error()},
+	} {
+		r.SetDecode(func(string, []byte) (cache.Decoded, error) { return cache.Decoded{}, tt.err })
+		want := (&storage.Error{Op: "decode", Key: key, Kind: storage.Corrupt, Rev: put(t, store, key, "1", nil), Err: errors.New(tt.want)}).Error()
+		if _, err := r.Get(t.Context(), key, cache.Want{}); err == nil || err.Error() != want {
+			t.Errorf("Get: got %v, want %s", err, want)
+		}
 	}
 }
 

@@ -100,11 +100,17 @@ func show(objects []*cache.Object) string {
 func TestReadYourWrites(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	for i := range 100 {
+		if i == 50 { // until then the store may answer
+			settle(t, r)
+		}
 		key := fmt.Sprintf("%sa/%d", things, i%7)
 		rev := put(t, store, key, fmt.Sprint(i), nil)
 		o, err := r.Get(t.Context(), key, cache.Want{})
 		if err != nil || o.Rev != rev || value(o) != fmt.Sprint(i) {
 			t.Fatalf("Get(%q): got %+v, %v, want value %d at %d", key, o, err, i, rev)
+		}
+		if got, err := r.Exists(t.Context(), key); err != nil || got != rev {
+			t.Errorf("Exists(%q): got %d, %v, want %d", key, got, err, rev)
 		}
 		if want := fmt.Sprintf(`"resourceVersion":"%d",`, rev); !strings.Contains(string(o.JSON()), want) {
 			t.Errorf("JSON: got %s, want %s in it", o.JSON(), want)
@@ -113,6 +119,9 @@ func TestReadYourWrites(t *testing.T) {
 	remove(t, store, things+"a/0")
 	if _, err := r.Get(t.Context(), things+"a/0", cache.Want{}); !errors.Is(err, storage.NotFound) {
 		t.Errorf("Get after Delete: got %v, want %v", err, storage.NotFound)
+	}
+	if got, err := r.Exists(t.Context(), things+"a/0"); err != nil || got != 0 {
+		t.Errorf("Exists after Delete: got %d, %v", got, err)
 	}
 	if err := r.Verify(t.Context()); err != nil {
 		t.Error(err)

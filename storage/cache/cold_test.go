@@ -142,6 +142,72 @@ func TestColdFuture(t *testing.T) {
 	if err := <-result; err != nil {
 		t.Error(err)
 	}
+	for _, match := range []cache.Match{cache.NotOlderThan, cache.Exact} { // nobody writes
+		r, _, release := unloaded(t, memory.New(memory.Config{Rev: 5}))
+		go func() {
+			_, err := r.Get(t.Context(), key, cache.Want{Match: match, Rev: 100})
+			result <- err
+		}()
+		release()
+		var e *storage.Error
+		if err := <-result; !errors.As(err, &e) || e.Kind != storage.Future || e.Rev != 5 {
+			t.Errorf("Get of the future that does not come: got %v, want %v at 5", err, storage.Future)
+		}
+	}
+}
+
+// TestColdNeighbors: keys that are nearly the one that is asked for are not taken for it.
+func TestColdNeighbors(t *testing.T) {
+	store := memory.New(memory.Config{})
+	key := things + "ns/b"
+	for _, near := range []string{"ns/a", "ns/a\xff!", "ns/a\xff\xff", "ns/b!", "ns/ba"} {
+		put(t, store, things+near, "near", nil)
+	}
+	rev := put(t, store, key, "it", nil)
+	r, _, release := unloaded(t, store)
+	defer release()
+	for _, want := range []cache.Want{{}, {Match: cache.NotOlderThan, Rev: rev}, {Match: cache.Exact, Rev: rev}} {
+		if o, err := r.Get(t.Context(), key, want); err != nil || value(o) != "it" {
+			t.Errorf("Get(%+v): got %v, %v, want it", want, o, err)
+		}
+	}
+	if o, err := r.Get(t.Context(), key, cache.Want{Match: cache.Exact, Rev: rev - 1}); storage.KindOf(err) != storage.NotFound {
+		t.Errorf("Get of the time before: got %v, %v, want %v", o, err, storage.NotFound)
+	}
+}
+
+// TestColdPage: a page is read from the store, and no more than that.
+func TestColdPage(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	const n = 20
+	for i := range n {
+		put(t, u.Store, fmt.Sprintf("%sns/%02d", things, i), "v", color([]string{"red", "blue"}[i%2]))
+	}
+	r, _, release := unloaded(t, u)
+	defer release()
+	read := 0
+	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+		res, err := u.Store.Range(ctx, req)
+		read += len(res.Entries)
+		return res, err
+	}
+	blue := func(o *cache.Object) bool { c, _ := o.Labels.Get("color"); return c == "blue" }
+	for _, tt := range []struct {
+		limit     int
+		match     func(*cache.Object) bool
+		more      bool
+		remaining int64
+	}{{5, nil, true, 15}, {n - 1, nil, true, 1}, {n, nil, false, 0}, {n + 1, nil, false, 0},
+		{5, blue, true, -1}, {n/2 - 1, blue, true, -1}, {n / 2, blue, false, 0}, {n/2 + 1, blue, false, 0}} {
+		read = 0
+		list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: tt.limit, Match: tt.match})
+		if err != nil || list.More != tt.more || list.Remaining != tt.remaining {
+			t.Errorf("List of %d, some: %t: got %+v, %v, want more: %t, %d", tt.limit, tt.match != nil, list, err, tt.more, tt.remaining)
+		}
+		if tt.match == nil && read > tt.limit {
+			t.Errorf("List of %d: read %d", tt.limit, read)
+		}
+	}
 }
 
 // TestColdNotOlder: a store shows a change to readers a little after it has told watchers of it. A read that wants a
@@ -224,6 +290,9 @@ func TestPagesAcrossLoad(t *testing.T) {
 					}
 					if !list.More {
 						break
+					}
+					if match != nil && list.Remaining != -1 {
+						t.Errorf("page %d of some: got %d remaining, want -1", page, list.Remaining)
 					}
 					opts.After = list.Objects[len(list.Objects)-1].Key
 					opts.Want = cache.Want{Match: cache.Exact, Rev: rev}
@@ -346,10 +415,9 @@ func TestLoadChunks(t *testing.T) {
 		{200_000, 160, 6}, // the first 100 are read before anything is known
 	} {
 		t.Run(fmt.Sprintf("size=%d", tt.size), func(t *testing.T) {
-			entries := make([]storage.Entry, tt.objects)
+			entries, value := make([]storage.Entry, tt.objects), body("any", strings.Repeat("x", tt.size), nil)
 			for i := range entries {
-				key := fmt.Sprintf("%sns/%05d", things, i)
-				entries[i] = storage.Entry{Key: key, Value: body(key, strings.Repeat("x", tt.size), nil), Rev: storage.Revision(i + 2)}
+				entries[i] = storage.Entry{Key: fmt.Sprintf("%sns/%05d", things, i), Value: value, Rev: storage.Revision(i + 2)}
 			}
 			u := &unruly{Store: memory.New(memory.Config{Entries: entries})}
 			most, calls := 0, 0

@@ -185,3 +185,60 @@ func TestDeleteInDoubt(t *testing.T) {
 		})
 	}
 }
+
+// TestAlwaysInDoubt: a write whose outcome stays unknown is reported as such, after a few tries.
+func TestAlwaysInDoubt(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	key, other := things+"ns/a", things+"ns/b"
+	r, _, _ := openOn(t, u, cache.Config{})
+	put(t, u.Store, key, "1", nil)
+	settle(t, r)
+	tries := 0
+	doubt := func() error {
+		if tries++; tries > 10 {
+			return fail(storage.TooLarge) // ends what would go on for ever
+		}
+		return fail(storage.InDoubt)
+	}
+	u.put = func(context.Context, string, []byte, storage.Pre) (storage.Entry, error) {
+		return storage.Entry{}, doubt()
+	}
+	u.del = func(context.Context, string, storage.Pre) (storage.Revision, error) { return 0, doubt() }
+	for name, op := range map[string]func() error{
+		"Create": func() error { _, err := r.Create(t.Context(), other, body(other, "1", nil), 0); return err },
+		"Update": func() error {
+			_, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(*cache.Object) ([]byte, storage.LeaseID, error) {
+				return body(key, "2", nil), 0, nil
+			})
+			return err
+		},
+		"Delete": func() error { _, err := r.Delete(t.Context(), key, cache.DeleteOptions{}, nil); return err },
+	} {
+		if tries = 0; storage.KindOf(op()) != storage.InDoubt || tries < 2 {
+			t.Errorf("%s: got another kind than %v, or only %d tries", name, storage.InDoubt, tries)
+		}
+	}
+}
+
+// TestDeleteLooksInVain: if the store does not say what became of the object, a deletion fails with that, or with its doubt.
+func TestDeleteLooksInVain(t *testing.T) {
+	key := things + "ns/a"
+	for _, tt := range []struct{ del, want storage.Kind }{
+		{storage.Conflict, storage.Unavailable},
+		{storage.NotFound, storage.Unavailable},
+		{storage.InDoubt, storage.InDoubt},
+		{storage.Unavailable, storage.Unavailable},
+	} {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		r, _, _ := openOn(t, u, cache.Config{})
+		put(t, u.Store, key, "1", nil)
+		settle(t, r)
+		u.del = func(context.Context, string, storage.Pre) (storage.Revision, error) { return 0, fail(tt.del) }
+		u.get = func(context.Context, string) (storage.Entry, error) {
+			return storage.Entry{}, fail(storage.Unavailable)
+		}
+		if _, err := r.Delete(t.Context(), key, cache.DeleteOptions{}, nil); storage.KindOf(err) != tt.want {
+			t.Errorf("Delete that meets %v: got %v, want %v", tt.del, err, tt.want)
+		}
+	}
+}

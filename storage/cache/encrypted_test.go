@@ -81,8 +81,9 @@ func TestUnreadable(t *testing.T) {
 		if _, err := r.Get(t.Context(), bad, cache.Want{}); !errors.Is(err, storage.Corrupt) {
 			t.Errorf("Get: got %v, want %v", err, storage.Corrupt)
 		}
-		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); !errors.Is(err, storage.Corrupt) {
-			t.Errorf("List: got %v, want %v", err, storage.Corrupt)
+		var e *storage.Error
+		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); !errors.As(err, &e) || e.Kind != storage.Corrupt || e.Op != "read" {
+			t.Errorf("List: got %v, want %v as the store read it", err, storage.Corrupt)
 		}
 		spoil()
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coracle-project/coracle/storage"
@@ -410,6 +411,38 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
+// TestQuestionsEnd: after many have asked at once, the next one asks for itself, at once.
+func TestQuestionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		u.revision = func(ctx context.Context) (storage.Revision, error) {
+			select {
+			case <-time.After(100 * time.Millisecond): // as a store far away
+				return u.Store.Revision(ctx)
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		}
+		_, _, c := openOn(t, u, cache.Config{})
+		begin := time.Now()
+		for range 2 {
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					if rev, err := c.Revision(t.Context()); err != nil || rev == 0 {
+						t.Errorf("Revision: got %d, %v", rev, err)
+					}
+				})
+				synctest.Wait()
+			}
+			wg.Wait()
+		}
+		if took := time.Since(begin); took != 400*time.Millisecond {
+			t.Errorf("twice three at once took %v, want four questions of 100 ms", took)
+		}
+	})
+}
+
 // TestFallback reads from the store when the watch does not deliver.
 func TestFallback(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
@@ -429,6 +462,9 @@ func TestFallback(t *testing.T) {
 	}
 	if got, err := r.Exists(t.Context(), things+"ns/a"); err != nil || got != rev {
 		t.Errorf("Exists: got %d, %v, want %d", got, err, rev)
+	}
+	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: rev}); err != nil || o.Rev != rev {
+		t.Errorf("Get not older than the present: got %+v, %v, want revision %d", o, err, rev)
 	}
 	_, err = r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: rev + 10})
 	var e *storage.Error

@@ -100,6 +100,72 @@ func TestFormBound(t *testing.T) {
 	}
 }
 
+// TestFormsThatFit: forms may take all of their room, and are counted as they come and go.
+func TestFormsThatFit(t *testing.T) {
+	const size = 1000
+	r, store, _ := open(t, cache.Config{})
+	formed(t, object(t, r, store, things+"ns/a", 10), 1, size)
+	one := r.Stats().FormBytes
+	for _, n := range []int{1, 5, 200} {
+		r, store, _ := open(t, cache.Config{FormBytes: int64(n) * one})
+		o := object(t, r, store, things+"ns/a", 10)
+		check := func(when string) {
+			t.Helper()
+			if st := r.Stats(); st.Forms != n || st.FormBytes != int64(n)*one {
+				t.Errorf("%s: got %d forms of %d bytes, want %d of %d", when, st.Forms, st.FormBytes, n, int64(n)*one)
+			}
+		}
+		for _, when := range []string{"first", "again"} {
+			for id := range uint32(n) {
+				if built := formed(t, o, id, size); built != (when == "first") {
+					t.Errorf("form %d of %d, asked for %s: built: %t", id, n, when, built)
+				}
+			}
+			check(when)
+		}
+		for id := range uint32(3 * n) { // all are in use: these find little room, and take none that is not there
+			formed(t, o, uint32(n)+id, size)
+			check("with one more")
+		}
+	}
+}
+
+// TestFormsLeaveNothing: counting forms takes memory for those that there are, not for those that have been.
+func TestFormsLeaveNothing(t *testing.T) {
+	const objects, each = 1000, 40
+	r, store, _ := open(t, cache.Config{FormBytes: 1})
+	for i := range objects {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+	}
+	list, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := list.Objects
+	data := make([]byte, 100)
+	build := func() ([]byte, error) { return data, nil }
+	before := heap()
+	for _, room := range []int64{20 << 10, 64 << 20} { // a few at a time, then all at once
+		r.SetStored(room)
+		for id := range uint32(each) {
+			for _, o := range all {
+				if _, err := o.Form(id, build); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if st := r.Stats(); room > objects*each*250 && st.Forms != objects*each {
+			t.Errorf("got %d forms, want all %d", st.Forms, objects*each)
+		}
+		r.SetStored(0)
+		r.Trim()
+		if st, grown := r.Stats(), heap()-before; st.Forms != 0 || grown > 200<<10 {
+			t.Errorf("of %d forms within %d bytes, %d and %d bytes are left", objects*each, room, st.Forms, grown)
+		}
+	}
+	runtime.KeepAlive(all)
+}
+
 // TestFormBoundFollowsObjects: forms may take as much as the objects, and no longer so when those have gone.
 func TestFormBoundFollowsObjects(t *testing.T) {
 	const n, size = 100, 2000

@@ -25,9 +25,9 @@ type Want struct {
 	Match Match
 }
 
-// least is the revision that a state must not be older than, 0 if it is for the store to know.
+// least is the revision that NotOlderThan names, else 0.
 func (w Want) least() storage.Revision {
-	if w.Match == NotOlderThan || w.Match == Exact {
+	if w.Match == NotOlderThan {
 		return w.Rev
 	}
 	return 0

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coracle-project/coracle/storage"
@@ -143,6 +144,59 @@ func TestGroupFallsBehind(t *testing.T) {
 	}
 	if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
 		t.Errorf("Next behind the window: got %v, %v, want %v", events, err, storage.Compacted)
+	}
+}
+
+// TestGroupLeft: watchers that go take nothing from those who stay, asleep, in the same group or in others.
+func TestGroupLeft(t *testing.T) {
+	red := cache.WatchOptions{Prefix: things, Field: cache.Pair{Key: "color", Value: "red"}}
+	byKey := cache.WatchOptions{Prefix: things, Key: things + "ns/a"}
+	for _, goes := range []cache.WatchOptions{red, byKey, {Prefix: things}} {
+		for _, stays := range []cache.WatchOptions{red, byKey, {Prefix: things}} {
+			synctest.Test(t, func(t *testing.T) {
+				r, store, _ := open(t, cache.Config{})
+				left, w := watch(t, r, goes), watch(t, r, stays)
+				idle(t, left)
+				idle(t, w)
+				left.Close()
+				left.Close() // again, which does nothing
+				got := make(chan []cache.Event)
+				go func() {
+					events, err := w.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					got <- events
+				}()
+				synctest.Wait()
+				rev := put(t, store, things+"ns/a", "1", color("red"))
+				if events := <-got; len(events) != 1 || events[0].Rev != rev {
+					t.Errorf("%+v after %+v had gone: got %v, want the change at %d", stays, goes, events, rev)
+				}
+			})
+		}
+	}
+}
+
+// TestGroupsLeaveNothing: watchers of ever other objects leave no memory behind.
+func TestGroupsLeaveNothing(t *testing.T) {
+	r, _, _ := open(t, cache.Config{})
+	settle(t, r)
+	before := heap()
+	for i := range 10_000 {
+		var group [2]*cache.Watcher
+		for j := range group {
+			w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, Key: fmt.Sprint(things, "ns/", i), Want: cache.Want{Match: cache.Any}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			group[j] = w
+		}
+		group[0].Close()
+		group[1].Close()
+	}
+	if grown := heap() - before; grown > 1<<20 {
+		t.Errorf("10,000 groups left %d bytes", grown)
 	}
 }
 

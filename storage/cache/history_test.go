@@ -86,7 +86,7 @@ func resume(t testing.TB, r *cache.Resource, watchers, want int, after storage.R
 
 // TestManyResume: watchers that resume from before the window cost no goroutine and no watch each.
 func TestManyResume(t *testing.T) {
-	const watchers, changes = 200, 4000
+	const watchers, changes = 200, 2000
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
 			var watches atomic.Int64
@@ -113,16 +113,16 @@ func TestManyResume(t *testing.T) {
 // TestHistoryInParts: a stretch that is larger than the bound is served in parts, to those who are at different places
 // as well, and nobody misses or repeats anything.
 func TestHistoryInParts(t *testing.T) {
-	const keys, changes, bound = 20, 2000, 64 << 10
+	const keys, changes, watchers, bound = 20, 800, 12, 64 << 10
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			r, store, _ := openOn(t, open(t), cache.Config{WindowBytes: bound})
 			before, after := churn(t, store, keys, changes, 400)
 			var wg sync.WaitGroup
-			for g := range 30 {
+			for g := range watchers {
 				wg.Go(func() {
-					from := before + storage.Revision(g*changes/30)
+					from := before + storage.Revision(g*changes/watchers)
 					w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: from})
 					if err != nil {
 						t.Error(err)
@@ -251,6 +251,11 @@ func TestHistoryIdle(t *testing.T) {
 		if n := r.Stats().HistoryBytes; n == 0 || open.Load() != 1 {
 			t.Errorf("after the first stretch: got %d bytes and %d cursors, want some and 1", n, open.Load())
 		}
+		time.Sleep(30 * time.Second)
+		r.Trim()
+		if n := r.Stats().HistoryBytes; n == 0 || open.Load() != 1 {
+			t.Errorf("after half a minute: got %d bytes and %d cursors, want some and 1", n, open.Load())
+		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if n := r.Stats().HistoryBytes; n != 0 || open.Load() != 0 {
@@ -294,7 +299,7 @@ func TestHistoryClosed(t *testing.T) {
 		return &counted{cur, &open}, nil
 	}
 	before, _ := churn(t, u, 1, 50, 100)
-	for i := range 3000 {
+	for i := range 1000 {
 		c := cache.New(u, cache.Config{WindowBytes: 1 << 10})
 		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
 		settle(t, r)
@@ -469,5 +474,134 @@ func TestHistoryTorn(t *testing.T) {
 	}
 	if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
 		t.Errorf("Next: got %+v, %v, want %v", events, err, storage.Compacted)
+	}
+}
+
+// grouped returns a store whose history consists of changes at few revisions, and the number of those.
+func grouped(size int) (u *unruly, revisions int) {
+	const n, first = 1190, 100
+	u = &unruly{Store: memory.New(memory.Config{Rev: 10_000})}
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		if !req.Prev {
+			return u.Store.Watch(ctx, req)
+		}
+		batch := storage.Batch{Rev: 10_000}
+		for i := range n {
+			key, rev := fmt.Sprintf("%sns/%d", things, i), storage.Revision(first+i/size)
+			if rev > req.After {
+				batch.Events = append(batch.Events, storage.Event{Key: key, Value: body(key, "v", nil), Rev: rev, Created: true})
+			}
+		}
+		return &scripted{silent{done: make(chan struct{})}, batch}, nil
+	}
+	return u, n / size
+}
+
+// TestHistoryKeepsRevisions: the changes of one revision come together, wherever the bounds are, so that a watch can go on
+// after any of them.
+func TestHistoryKeepsRevisions(t *testing.T) {
+	for _, size := range []int{1, 5, 7} {
+		for _, bytes := range []int64{0, 1, 5000, 100_000} {
+			u, revisions := grouped(size)
+			r, _, _ := openOn(t, u, cache.Config{WindowBytes: bytes})
+			w := watch(t, r, cache.WatchOptions{Prefix: things, After: 50})
+			for last := storage.Revision(99); last < storage.Revision(99+revisions); {
+				events, err := w.Next(t.Context())
+				if err != nil || len(events)%size != 0 {
+					t.Fatalf("Next after %d: got %d events, %v, want %d of each revision", last, len(events), err, size)
+				}
+				for i, e := range events {
+					if e.Rev != last+1+storage.Revision(i/size) {
+						t.Fatalf("event %d after %d: got revision %d", i, last, e.Rev)
+					}
+				}
+				last = events[len(events)-1].Rev
+			}
+		}
+	}
+}
+
+// TestHistoryMeetsWindow: the window begins where the history has been read to, also if that is to the very revision.
+func TestHistoryMeetsWindow(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return &trickle{Cursor: cur}, err
+	}
+	r, store, _ := openOn(t, u, cache.Config{})
+	before, after := churn(t, store, 3, 20, 10)
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
+	put(t, store, things+"ns/last", "v", nil)
+	for next := before + 1; next <= after+1; {
+		events, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Rev != next {
+				t.Fatalf("got %d, want %d", e.Rev, next)
+			}
+			next++
+		}
+	}
+}
+
+// TestHistoryForOthers: what becomes of one that waits for the history does not concern those who wait for the same or for
+// later changes.
+func TestHistoryForOthers(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		answer error // of the store
+		cancel bool  // the first gives up
+		want   [3]error
+	}{
+		{"first gives up", nil, true, [3]error{context.Canceled, nil, nil}},
+		{"compacted", fail(storage.Compacted), false, [3]error{storage.Compacted, storage.Compacted, nil}},
+		{"unavailable", fail(storage.Unavailable), false, [3]error{storage.Unavailable, storage.Unavailable, storage.Unavailable}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &unruly{Store: memory.New(memory.Config{})}
+			gate := make(chan struct{})
+			var before storage.Revision
+			u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+				if req.Prev {
+					<-gate
+					if req.After == before && tt.answer != nil {
+						return nil, tt.answer
+					}
+				}
+				return u.Store.Watch(ctx, req)
+			}
+			r, store, _ := openOn(t, u, cache.Config{})
+			before, _ = churn(t, store, 1, 20, 10)
+			settle(t, r)
+			var got [3]error
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for i, after := range []storage.Revision{before, before, before + 5} {
+				ctx, waits := ctx, errors.New("it waits")
+				if got[i] = waits; i > 0 {
+					ctx = t.Context()
+				}
+				go func() {
+					w, err := r.Watch(ctx, cache.WatchOptions{Prefix: things, After: after})
+					if got[i] = err; err == nil {
+						w.Close()
+					}
+				}()
+				synctest.Wait()
+			}
+			if tt.cancel {
+				cancel()
+				synctest.Wait()
+			}
+			close(gate)
+			synctest.Wait()
+			for i, want := range tt.want {
+				if !errors.Is(got[i], want) {
+					t.Errorf("%s: watch %d: got %v, want %v", tt.name, i, got[i], want)
+				}
+			}
+		})
 	}
 }

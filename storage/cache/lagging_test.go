@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coracle-project/coracle/storage"
@@ -166,6 +168,77 @@ func TestPastAheadOfWindow(t *testing.T) {
 	follow(begin + 6)
 	close(release)
 	follow(put(t, store, key, "last", nil))
+}
+
+// reticent is a cursor that reports progress when it has been asked often enough, and not before.
+type reticent struct {
+	storage.Cursor
+	asked atomic.Int32
+}
+
+func (c *reticent) Progress() {
+	if c.asked.Add(1) >= 3 {
+		c.Cursor.Progress()
+	}
+}
+
+func (c *reticent) Next(ctx context.Context) (storage.Batch, error) {
+	for {
+		batch, err := c.Cursor.Next(ctx)
+		if err != nil || len(batch.Events) > 0 || c.asked.Load() >= 3 {
+			return batch, err
+		}
+	}
+}
+
+// TestProgressIsAskedFor: a read that waits for a revision of somebody else's key has the store asked how far it is, again
+// and again.
+func TestProgressIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+			cur, err := u.Store.Watch(ctx, req)
+			return &reticent{Cursor: cur}, err
+		}
+		r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{Fallback: func(string) { t.Error("the store answered") }}})
+		rev := put(t, store, things+"ns/a", "1", nil)
+		settle(t, r)
+		for range 2 {
+			put(t, store, "/elsewhere/x", "v", nil)
+			if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o.Rev != rev {
+				t.Errorf("Get: got %v, %v, want revision %d", o, err, rev)
+			}
+		}
+	})
+}
+
+// TestInitialAheadOfWindow: what a watch has begun with does not come again when the shared watch catches up.
+func TestInitialAheadOfWindow(t *testing.T) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	release := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return held{cur, release}, err
+	}
+	_, store, c := openOn(t, u, cache.Config{})
+	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
+	if _, err := other.List(t.Context(), cache.ListOptions{Prefix: "/registry/others/"}); err != nil { // opens the watch
+		t.Fatal(err)
+	}
+	key := things + "ns/a"
+	rev := put(t, store, key, "1", nil)
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+	w := watch(t, r, cache.WatchOptions{Prefix: things, Initial: true, Want: cache.Want{Match: cache.Any}})
+	for _, want := range []cache.Event{{Type: cache.Added, Rev: rev}, {Type: cache.Modified, Rev: rev + 1}} {
+		events, err := w.Next(t.Context())
+		if err != nil || len(events) != 1 || events[0].Type != want.Type || events[0].Rev != want.Rev {
+			t.Fatalf("Next: got %+v, %v, want event %d at %d", events, err, want.Type, want.Rev)
+		}
+		if want.Type == cache.Added {
+			close(release)
+			put(t, store, key, "2", nil)
+		}
+	}
 }
 
 // TestCompactedWhileLoading loses changes between the reading of a resource and its joining the stream.

@@ -101,7 +101,7 @@ func (l List) readable() (List, error) {
 func (s *state) listAll(opts *ListOptions) List {
 	all := s.all.Load()
 	if all == nil {
-		if len(opts.Prefix) > 0 && opts.After == "" && s.whole(opts.Prefix) {
+		if opts.After == "" && s.whole(opts.Prefix) {
 			objects := s.tree.Values()
 			all = &objects
 			s.all.Store(all)

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,7 +56,7 @@ func TestAliasing(t *testing.T) {
 			i := bytes.Index(value, []byte(s))
 			return unsafe.String(&value[i], len(s))
 		}
-		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: "e"}}
+		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: part(`"labels"`)}} // where resourceVersion comes
 		d.Fields = cache.Pairs{{Key: part("kind"), Value: part("Thing")}}
 		return d, err
 	}})
@@ -74,7 +75,7 @@ func TestAliasing(t *testing.T) {
 		inside    bool
 	}{
 		{o.Labels[0].Key, "app", true}, {o.Labels[0].Value, "web", true}, {o.Fields[0].Key, "kind", true}, {o.Fields[0].Value, "Thing", true},
-		{o.Labels[1].Key, "elsewhere", false}, {o.Labels[1].Value, "e", false},
+		{o.Labels[1].Key, "elsewhere", false}, {o.Labels[1].Value, `"labels"`, true},
 	} {
 		if tt.got != tt.want || inside(tt.got) != tt.inside {
 			t.Errorf("got %q, inside the JSON: %t; want %q, %t", tt.got, inside(tt.got), tt.want, tt.inside)
@@ -220,10 +221,14 @@ func TestPairs(t *testing.T) {
 }
 
 func TestContinue(t *testing.T) {
+	token := func(rev int, start string) string {
+		return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":"meta.k8s.io/v1","rv":%d,"start":%q}`, rev, start))
+	}
+	longest := strings.Repeat("a", 4096*3/4-len(`{"v":"meta.k8s.io/v1","rv":1,"start":"\u0000"}`))
 	for _, tt := range []struct {
 		rev  storage.Revision
 		last string
-	}{{1, "a"}, {1 << 40, "ns/name"}, {0, "x"}, {7, "ünï/c"}} {
+	}{{1, "a"}, {1 << 40, "ns/name"}, {0, "x"}, {7, "ünï/c"}, {1, longest}} {
 		token := cache.EncodeContinue(tt.rev, tt.last)
 		rev, after, err := cache.DecodeContinue(token, things)
 		if err != nil || rev != tt.rev || after != things+tt.last {
@@ -234,7 +239,10 @@ func TestContinue(t *testing.T) {
 		{"abc", "continue key is not valid: invalid character 'i' looking for beginning of value"},
 		{"eyJ2IjoieCIsInJ2IjoxLCJzdGFydCI6ImEifQ", "continue key is not valid: server does not recognize this encoded version x"},
 		{"!", "continue key is not valid: illegal base64 data at input byte 0"},
-		{strings.Repeat("a", 5000), "continue key is not valid: longer than 4096 bytes"},
+		{cache.EncodeContinue(1, strings.Repeat("a", 4000)), "continue key is not valid: longer than 4096 bytes"},
+		{token(0, "a"), "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"},
+		{token(-2, "a"), "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"},
+		{token(1, ""), "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)"},
 		{cache.EncodeContinue(1, "../secrets/x"), "continue key is not valid: ../secrets/x\x00"},
 		{cache.EncodeContinue(1, "a/../../secrets/x"), "continue key is not valid: a/../../secrets/x\x00"},
 		{cache.EncodeContinue(1, "a//x"), "continue key is not valid: a//x\x00"},

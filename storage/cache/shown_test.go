@@ -23,7 +23,7 @@ func lawShown(t *testing.T, r *cache.Resource, store storage.Store) {
 		}
 		defer c.Close()
 	}
-	const n = 1500
+	const n = 700
 	w := watch(t, r, cache.WatchOptions{Prefix: things})
 	defer w.Close()
 	go func() {

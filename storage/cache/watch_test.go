@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -141,16 +139,45 @@ func TestSlowInitial(t *testing.T) {
 		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
 	}
 	w := watch(t, r, cache.WatchOptions{Prefix: things, Initial: true})
-	if events, err := w.Next(t.Context()); err != nil || len(events) == 0 {
-		t.Fatalf("Next: got %v, %v", events, err)
+	next := func(want error) {
+		t.Helper()
+		if events, err := w.Next(t.Context()); !errors.Is(err, want) || err == nil && len(events) == 0 {
+			t.Fatalf("Next: got %v, %v, want %v", events, err, want)
+		}
 	}
-	for i := range 100 {
-		put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+	next(nil)
+	change := func(n int) {
+		for i := range n {
+			put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
+		}
+		settle(t, r)
+		r.Trim() // the janitor's round
 	}
+	change(50) // which the window holds
+	next(nil)
+	change(1)
+	next(storage.Compacted)
+}
+
+// TestNextIsBounded: one call returns so many events at most, and as many if there are, wherever they come from.
+func TestNextIsBounded(t *testing.T) {
+	const most, n = 512, 1100
+	r, store, _ := open(t, cache.Config{})
 	settle(t, r)
-	r.Trim() // the janitor's round
-	if _, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
-		t.Errorf("Next: got %v, want %v", err, storage.Compacted)
+	before, after := churn(t, store, n, n, 10)
+	settle(t, r)
+	late := r.Twin() // has it in the store's history
+	settle(t, late)
+	for name, w := range map[string]*cache.Watcher{
+		"initial": watch(t, r, cache.WatchOptions{Prefix: things, Initial: true}),
+		"window":  watch(t, r, cache.WatchOptions{Prefix: things, After: before}),
+		"history": watch(t, late, cache.WatchOptions{Prefix: things, After: before}),
+	} {
+		for _, want := range []int{most, most, n - 2*most} {
+			if events, err := w.Next(t.Context()); err != nil || len(events) != want {
+				t.Errorf("Next of %s up to %d: got %d events, %v, want %d", name, after, len(events), err, want)
+			}
+		}
 	}
 }
 
@@ -183,7 +210,17 @@ func TestBookmarks(t *testing.T) {
 			begin = time.Now()
 			want = put(t, store, things+"loud/a", "1", nil) // concerns the revision, not the watcher
 		}
+		w = watch(t, r, cache.WatchOptions{Prefix: things, After: want, Bookmarks: true})
+		if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Type != cache.Bookmark || events[0].Rev != want {
+			t.Errorf("Next of a watch from now: got %+v, %v, want a bookmark at %d", events, err, want)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		w = watch(t, r, cache.WatchOptions{Prefix: things, After: want + 1, Bookmarks: true})
+		if events, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Next of a watch from the future: got %+v, %v", events, err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if events, err := silent.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("watcher without bookmarks: got %v, %v", events, err)
@@ -240,84 +277,6 @@ func TestBookmarkBeforeDeadline(t *testing.T) {
 	}
 }
 
-// TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of the window.
-func TestWindowShrinks(t *testing.T) {
-	for _, bytes := range []int64{16 << 20, 700 << 10} {
-		bubble(t, cache.Config{WindowBytes: bytes}, func(t *testing.T, r *cache.Resource, store storage.Store) {
-			w := watch(t, r, cache.WatchOptions{Prefix: things})
-			for i := range 1000 {
-				put(t, store, things+"ns/a", fmt.Sprint(i), nil)
-			}
-			settle(t, r)
-			if n := r.Stats().Window; n != 1000 {
-				t.Errorf("window: got %d changes, want 1000", n)
-			}
-			for n := 0; n < 1000; {
-				events, err := w.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				n += len(events)
-			}
-			time.Sleep(10 * time.Minute)
-			synctest.Wait()
-			if n := r.Stats().Window; n != 100 {
-				t.Errorf("window after 10 minutes: got %d changes, want 100", n)
-			}
-			rev := put(t, store, things+"ns/a", "last", nil)
-			if events, err := w.Next(t.Context()); err != nil || events[0].Rev != rev {
-				t.Errorf("Next: got %v, %v", events, err)
-			}
-		})
-	}
-}
-
-func TestWindowBytes(t *testing.T) {
-	const limit = 1 << 20
-	r, store, _ := open(t, cache.Config{WindowBytes: limit, SnapshotBytes: limit})
-	settle(t, r)
-	big := strings.Repeat("x", 100_000)
-	for i := range 50 {
-		put(t, store, things+"ns/a", big, nil)
-		put(t, store, fmt.Sprintf("%sns/b%d", things, i), "v", nil)
-		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st := r.Stats(); st.WindowBytes > limit || st.Snapshots > 12 || st.Snapshots < 2 {
-		t.Errorf("Stats: got a window of %d bytes and %d snapshots, want at most %d bytes", st.WindowBytes, st.Snapshots, limit)
-	}
-}
-
-// TestWindowReleases: dropped changes are not kept alive by the array of the window.
-func TestWindowReleases(t *testing.T) {
-	store := memory.New(memory.Config{HistoryBytes: 1 << 20})
-	r, _, _ := openOn(t, store, cache.Config{WindowBytes: 4 << 20})
-	settle(t, r)
-	for i := range 2000 { // makes the array large
-		put(t, store, things+"ns/a", "v", nil)
-		if i%1000 == 0 {
-			settle(t, r)
-		}
-	}
-	settle(t, r)
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
-	big := strings.Repeat("x", 200_000)
-	for range 100 {
-		put(t, store, things+"ns/a", big, nil)
-		settle(t, r)
-	}
-	if grown := int64(heap() - before); grown > 12<<20 {
-		t.Errorf("20 MB of changes hold %d MB, want at most 12", grown>>20)
-	}
-}
-
 func TestClose(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
@@ -355,6 +314,58 @@ func TestClose(t *testing.T) {
 	}
 	if _, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things}); !errors.Is(err, storage.Closed) {
 		t.Errorf("Watch after Close: got %v, want %v", err, storage.Closed)
+	}
+}
+
+// TestCloseLeavesOthers: closing one of two resources of the same keys does not concern the other.
+func TestCloseLeavesOthers(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		r, store, _ := open(t, cache.Config{})
+		twin := r.Twin()
+		settle(t, r)
+		settle(t, twin)
+		if first {
+			r, twin = twin, r
+		}
+		r.Close()
+		key := things + "ns/a"
+		rev := put(t, store, key, "1", nil)
+		if o, err := twin.Get(t.Context(), key, cache.Want{}); err != nil || o.Rev != rev {
+			t.Errorf("Get: got %v, %v, want revision %d", o, err, rev)
+		}
+	}
+}
+
+// TestCloseWhileLoading: who waits for a load is told that it is over, and the resource stays closed.
+func TestCloseWhileLoading(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		entered, gate := make(chan struct{}, 10), make(chan struct{})
+		u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+			entered <- struct{}{}
+			select {
+			case <-gate:
+				return u.Store.Range(ctx, req)
+			case <-ctx.Done():
+				return storage.RangeResult{}, ctx.Err()
+			}
+		}
+		r, _, c := openOn(t, u, cache.Config{})
+		list := func() error { _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); return err }
+		result := make(chan error)
+		go func() { result <- list() }()
+		<-entered
+		if whole {
+			c.Close()
+		} else {
+			r.Close()
+		}
+		close(gate)
+		for _, err := range []error{<-result, list()} {
+			if !errors.Is(err, storage.Closed) {
+				t.Errorf("List, the cache closed: %t: got %v, want %v", whole, err, storage.Closed)
+			}
+		}
 	}
 }
 

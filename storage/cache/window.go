@@ -86,9 +86,7 @@ func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
 		} else if ch.prev, _ = r.mu.tree.Delete(ch.key); ch.prev == nil {
 			continue
 		}
-		if len(r.mu.kept) > 0 {
-			r.closeKeptLocked(ch.rev)
-		}
+		r.closeKeptLocked(ch.rev)
 		ch.at = now.Unix()
 		next.add(ch)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coracle-project/coracle/storage"
@@ -284,5 +286,84 @@ func TestWriteAfterClose(t *testing.T) {
 	res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: things})
 	if err != nil || len(res.Entries) != 1 || res.Entries[0].Rev != rev {
 		t.Errorf("stored: %v, %v, want what was there", res.Entries, err)
+	}
+}
+
+// TestWritesAreDecodedOnce: what this server writes is decoded before it is written, and not again when its event comes,
+// before the write returns or after. What others write at the same time is.
+func TestWritesAreDecodedOnce(t *testing.T) {
+	key := things + "ns/a"
+	for _, first := range []string{"event", "writer"} {
+		t.Run(first, func(t *testing.T) {
+			u := &unruly{Store: memory.New(memory.Config{})}
+			release := make(chan struct{}, 100)
+			u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+				cur, err := u.Store.Watch(ctx, req)
+				return held{cur, release}, err
+			}
+			_, _, c := openOn(t, u, cache.Config{})
+			var decoded atomic.Int32
+			r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+				decoded.Add(1)
+				return decode(key, value)
+			}})
+			settle(t, r)
+			u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
+				e, err := u.Store.Put(ctx, key, value, pre, 0)
+				if first == "event" {
+					release <- struct{}{}
+					for c.Seen() < e.Rev {
+						runtime.Gosched()
+					}
+				}
+				return e, err
+			}
+			w := watch(t, r, cache.WatchOptions{Prefix: things})
+			var seen []string
+			for _, v := range []string{"1", "2", "3"} {
+				if _, err := r.Create(t.Context(), key+v, body(key+v, v, nil), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 10 {
+				release <- struct{}{}
+			}
+			for len(seen) < 3 {
+				events, err := w.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range events {
+					seen = append(seen, value(e.Object))
+				}
+			}
+			if n := decoded.Load(); n != 3 || strings.Join(seen, " ") != "1 2 3" {
+				t.Errorf("got %d decodings, and the events %v, want 3 of each", n, seen)
+			}
+			put(t, u.Store, key, "theirs", nil)
+			release <- struct{}{}
+			if events, err := w.Next(t.Context()); err != nil || value(events[0].Object) != "theirs" || decoded.Load() != 4 {
+				t.Errorf("Next: got %v, %v after %d decodings, want theirs after 4", events, err, decoded.Load())
+			}
+		})
+	}
+}
+
+// TestUpdateBeginsWithOwnWrite: an update begins with what this server has written last, whether the cache has seen it or not.
+func TestUpdateBeginsWithOwnWrite(t *testing.T) {
+	r, store, hold := lagging(t)
+	key := things + "ns/a"
+	put(t, store, key, "", nil)
+	settle(t, r)
+	hold()
+	calls := 0
+	for i := range 3 {
+		o, err := r.Update(t.Context(), key, cache.UpdateOptions{}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+			calls++
+			return body(key, value(cur)+"x", nil), 0, nil
+		})
+		if err != nil || len(value(o)) != i+1 || calls != i+1 {
+			t.Errorf("Update %d: got %s, %v after %d calls", i, show([]*cache.Object{o}), err, calls)
+		}
 	}
 }

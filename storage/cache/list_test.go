@@ -1,0 +1,255 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// TestListEdges: a list shows what is under its prefix and behind its beginning, whoever answers it.
+func TestListEdges(t *testing.T) {
+	store := memory.New(memory.Config{})
+	for _, key := range []string{"a", "ns", "ns.x/a", "ns/a", "ns/b", "ns/c", "ns0", "ns0/a"} {
+		put(t, store, things+key, "v", nil)
+	}
+	cold, _, release := unloaded(t, store)
+	defer release()
+	loaded := cache.New(store, cache.Config{})
+	defer loaded.Close()
+	r := loaded.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode})
+	settle(t, r)
+	every := func(*cache.Object) bool { return true }
+	check := func(answers string, r *cache.Resource) {
+		t.Helper()
+		for _, tt := range []struct {
+			prefix, after, only string
+			limit               int
+			want                string
+		}{
+			{"", "", "", 9, "a ns ns.x/a ns/a ns/b ns/c ns0 ns0/a"},
+			{"ns/", "", "", 9, "ns/a ns/b ns/c"},
+			{"ns/", "ns/", "", 9, "ns/a ns/b ns/c"},
+			{"ns/", "ns/a", "", 9, "ns/b ns/c"},
+			{"ns/", "ns/aa", "", 9, "ns/b ns/c"},
+			{"ns/", "ns/c", "", 9, ""},
+			{"none/", "", "", 9, ""},
+			{"ns/", "", "", 3, "ns/a ns/b ns/c"},
+			{"ns/", "", "", 2, "ns/a ns/b and 1"},
+			{"ns/", "ns/a", "", 1, "ns/b and 1"},
+			{"ns0/", "", "", 1, "ns0/a"},
+			{"ns/", "", "ns/b", 9, "ns/b"},
+			{"ns/", "ns/a", "ns/b", 9, "ns/b"},
+			{"ns/", "ns/b", "ns/b", 9, ""},
+			{"ns/", "", "ns/bb", 9, ""},
+			{"ns/", "", "ns0", 9, ""},
+		} {
+			opts := cache.ListOptions{Prefix: things + tt.prefix, Limit: tt.limit}
+			if opts.After = tt.after; tt.after != "" {
+				opts.After = things + tt.after
+			}
+			if opts.Only = tt.only; tt.only != "" {
+				opts.Only = things + tt.only
+			}
+			list := func() string {
+				list, err := r.List(t.Context(), opts)
+				if err != nil {
+					t.Error(err)
+				}
+				var names []string
+				for _, o := range list.Objects {
+					names = append(names, strings.TrimPrefix(o.Key, things))
+				}
+				if list.More {
+					names = append(names, fmt.Sprintf("and %d", list.Remaining))
+				}
+				return strings.Join(names, " ")
+			}
+			if got := list(); got != tt.want {
+				t.Errorf("List(%+v) by the %s: got %q, want %q", tt, answers, got, tt.want)
+			}
+			opts.Match = every
+			if got, want := list(), strings.Replace(tt.want, "and 1", "and -1", 1); got != want {
+				t.Errorf("List(%+v) of those that match by the %s: got %q, want %q", tt, answers, got, want)
+			}
+			if opts.Match, opts.Limit = nil, 0; r != cold && !strings.Contains(tt.want, "and") {
+				if got := list(); got != tt.want {
+					t.Errorf("List(%+v) without limit by the %s: got %q, want %q", tt, answers, got, tt.want)
+				}
+			}
+		}
+	}
+	check("store", cold)
+	check("cache", r)
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil {
+		t.Fatal(err)
+	}
+	check("cache that has listed all", r)
+	w := watch(t, r, cache.WatchOptions{Prefix: things + "ns/", Initial: true})
+	events, err := w.Next(t.Context())
+	if err != nil || len(events) != 3 || events[0].Object.Key != things+"ns/a" || events[2].Object.Key != things+"ns/c" {
+		t.Errorf("Next: got %v, %v, want the three objects", events, err)
+	}
+}
+
+// noRanges returns a loaded resource whose store answers no range any more, and the store that changes are written to.
+func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
+	u := &unruly{Store: memory.New(memory.Config{})}
+	for i := range 5 {
+		put(t, u.Store, fmt.Sprintf("%sns/%d", things, i), "old", nil)
+	}
+	r, _, _ := openOn(t, u, cfg)
+	settle(t, r)
+	u.rng = func(context.Context, storage.RangeRequest) (storage.RangeResult, error) {
+		return storage.RangeResult{}, fail(storage.Compacted)
+	}
+	return r, u
+}
+
+// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the store; nor does what is absent.
+func TestExactFromWindow(t *testing.T) {
+	r, u := noRanges(t, cache.Config{})
+	floor := r.Stats().WindowFloor
+	want := []string{fmt.Sprint(floor)}
+	for i := range 5 {
+		want = append(want, fmt.Sprint(put(t, u.Store, things+"ns/0", "new", nil)))
+		if i == 2 {
+			want = append(want, fmt.Sprint(remove(t, u.Store, things+"ns/0")))
+		}
+	}
+	settle(t, r)
+	for i := range want {
+		rev := floor + storage.Revision(i)
+		list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: rev}})
+		n := 5
+		if i == 4 {
+			n = 4
+		}
+		if err != nil || list.Rev != rev || len(list.Objects) != n || i != 0 && i != 4 && list.Objects[0].Rev != rev {
+			t.Errorf("List exactly at %d: got %s at %d, %v", rev, show(list.Objects), list.Rev, err)
+		}
+	}
+	if _, err := r.Update(t.Context(), things+"ns/none", cache.UpdateOptions{}, nil); storage.KindOf(err) != storage.NotFound {
+		t.Errorf("Update of nothing: got %v, want %v", err, storage.NotFound)
+	}
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: floor - 1}}); storage.KindOf(err) != storage.Compacted {
+		t.Errorf("List exactly at %d: got %v, want the store's %v", floor-1, err, storage.Compacted)
+	}
+}
+
+// TestSnapshotBounds: lists can go on for as long, and as many, as is configured.
+func TestSnapshotBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, u := noRanges(t, cache.Config{Snapshots: 3, WindowEvents: 1})
+		var begun []storage.Revision
+		goesOn := func(rev storage.Revision, want storage.Kind) {
+			t.Helper()
+			list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 2, After: things + "ns/1", Want: cache.Want{Match: cache.Exact, Rev: rev}})
+			if storage.KindOf(err) != want || err == nil && (list.Rev != rev || len(list.Objects) != 2) {
+				t.Errorf("the list at %d goes on with %s at %d, %v, want kind %v", rev, show(list.Objects), list.Rev, err, want)
+			}
+		}
+		for range 5 {
+			list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun = append(begun, list.Rev)
+			for range 3 {
+				put(t, u.Store, things+"ns/0", "new", nil)
+			}
+			settle(t, r)
+		}
+		if n := r.Stats().Snapshots; n != 3 {
+			t.Errorf("got %d snapshots, want 3", n)
+		}
+		for i, rev := range begun {
+			want := storage.Kind(0)
+			if i < 2 {
+				want = storage.Compacted
+			}
+			goesOn(rev, want)
+		}
+		time.Sleep(5 * time.Minute)
+		goesOn(begun[4], 0) // which counts as use
+		r.Trim()
+		if n := r.Stats().Snapshots; n != 3 {
+			t.Errorf("after 5 minutes: got %d snapshots, want 3", n)
+		}
+		time.Sleep(time.Minute)
+		r.Trim()
+		if n := r.Stats().Snapshots; n != 1 {
+			t.Errorf("after 6 minutes: got %d snapshots, want the one in use", n)
+		}
+		time.Sleep(5 * time.Minute)
+		r.Trim()
+		if n := r.Stats().Snapshots; n != 0 {
+			t.Errorf("in the end: got %d snapshots", n)
+		}
+	})
+}
+
+// TestListOvertaken: the page of a list during which something changed is not taken for what came of the change.
+func TestListOvertaken(t *testing.T) {
+	r, store, _ := open(t, cache.Config{})
+	for i := range 3 {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i), "old", nil)
+	}
+	settle(t, r)
+	changed := false
+	list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 1, Match: func(*cache.Object) bool {
+		if !changed {
+			changed = true
+			put(t, store, things+"ns/0", "new", nil)
+			settle(t, r)
+		}
+		return true
+	}})
+	if err != nil || value(list.Objects[0]) != "old" {
+		t.Fatalf("List: got %s, %v", show(list.Objects), err)
+	}
+	put(t, store, things+"ns/1", "new", nil)
+	settle(t, r)
+	for i, want := range []string{"old", "new", "new"} {
+		rev := list.Rev + storage.Revision(i)
+		then, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 1, Want: cache.Want{Match: cache.Exact, Rev: rev}})
+		if err != nil || value(then.Objects[0]) != want {
+			t.Errorf("List exactly at %d: got %s, %v, want %s", rev, show(then.Objects), err, want)
+		}
+	}
+}
+
+// TestPagesAcrossRestart: a list goes on although the cache has lost its place since.
+func TestPagesAcrossRestart(t *testing.T) {
+	u, broken := breakable()
+	r, store, _ := openOn(t, u, cache.Config{})
+	for i := range 4 {
+		put(t, store, fmt.Sprintf("%sns/%d", things, i), "old", nil)
+	}
+	settle(t, r)
+	opts := cache.ListOptions{Prefix: things, Limit: 2}
+	first, err := r.List(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: things})
+	broken <- fail(storage.Compacted)
+	if events, err := w.Next(t.Context()); storage.KindOf(err) != storage.Compacted {
+		t.Fatalf("Next: got %v, %v, want %v", events, err, storage.Compacted)
+	}
+	last := put(t, store, things+"ns/3", "new", nil)
+	if err := store.Compact(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, r)
+	opts.After, opts.Want = first.Objects[1].Key, cache.Want{Match: cache.Exact, Rev: first.Rev}
+	if list, err := r.List(t.Context(), opts); err != nil || list.Rev != first.Rev || len(list.Objects) != 2 || value(list.Objects[1]) != "old" {
+		t.Errorf("second page: got %s at %d, %v, want the old state at %d", show(list.Objects), list.Rev, err, first.Rev)
+	}
+}
