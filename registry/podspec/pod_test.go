@@ -179,6 +179,11 @@ spec.volumes[0].projected.sources[1].downwardAPI: Required value: one of fieldRe
 spec.volumes[0].projected.sources[2].serviceAccountToken.expirationSeconds: Invalid value: 5: may not specify a duration less than 10 minutes
 spec.volumes[0].projected.path: Required value
 spec.volumes[0].projected.path: Invalid value: "..t": must not start with '..'`},
+		{"token lifetimes", `{"serviceAccountName":"a","volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"a","expirationSeconds":600}},
+			{"serviceAccountToken":{"path":"b","expirationSeconds":4294967296}},{"serviceAccountToken":{"path":"c","expirationSeconds":599}},
+			{"serviceAccountToken":{"path":"d","expirationSeconds":4294967297}}]}}],"containers":[{"name":"c","image":"i"}]}`, `
+spec.volumes[0].projected.sources[2].serviceAccountToken.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes
+spec.volumes[0].projected.sources[3].serviceAccountToken.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds`},
 		{"names", `{"hostname":"A","subdomain":"b.c","priorityClassName":"P","preemptionPolicy":"Odd","hostAliases":[{"ip":"x","hostnames":["H"]}],"containers":[{"name":"c","image":"i"}]}`, `
 spec.hostname: Invalid value: "A": ` + checktest.Label + `
 spec.subdomain: Invalid value: "b.c": must not contain dots
@@ -232,6 +237,13 @@ metadata.annotations[` + appArmor + `z]: Invalid value: "z": container not found
 			`"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"RuntimeDefault"}`,
 			`"seccompProfile":{"type":"Localhost","localhostProfile":"a"}`, "linux", `
 spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
+spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
+spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match`},
+		{"unconfined", `"` + seccomp + `":"unconfined","` + perContainer + `":"localhost/a","` + appArmor + `c":"unconfined"`,
+			`"seccompProfile":{"type":"Unconfined"}`, `"seccompProfile":{"type":"Unconfined"},"appArmorProfile":{"type":"Unconfined"}`, "linux",
+			`spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match`},
+		{"not unconfined", `"` + perContainer + `":"docker/default","` + appArmor + `c":"runtime/default"`, ``,
+			`"seccompProfile":{"type":"Unconfined"},"appArmorProfile":{"type":"Unconfined"}`, "linux", `
 spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
 spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match`},
 		{"other files", `"` + perContainer + `":"localhost/b","` + appArmor + `c":"localhost/b"`, ``,
