@@ -40,6 +40,14 @@ func TestNamespace(t *testing.T) {
 	if r.Strategy.Canonicalize(own); len(own.Spec.Finalizers) != 2 || own.Labels[corev1.NamespaceNameLabel] != "x" {
 		t.Errorf("got %+v, want its own finalizers and its name as label", own)
 	}
+	labelled := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "a", Labels: map[string]string{"b": "c"}}}
+	if r.Strategy.Canonicalize(labelled); len(labelled.Labels) != 2 {
+		t.Errorf("labels: got %v, want its own and its name", labelled.Labels)
+	}
+	bare := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "a"}}
+	if r.Strategy.Canonicalize(bare); bare.Labels[corev1.NamespaceNameLabel] != "a" {
+		t.Errorf("labels: got %v, want its name", bare.Labels)
+	}
 	if r.Strategy.Held(new(corev1.Namespace)) {
 		t.Error("Held: got true without finalizers, want false")
 	}

@@ -19,6 +19,7 @@ const othersMessage = "spec: Forbidden: pod updates may not change fields other 
 func TestPodCreate(t *testing.T) {
 	for _, tt := range []struct{ name, spec, want string }{
 		{"good", `"containers":[{"name":"c","image":"i"}]`, ``},
+		{"bound", `"containers":[{"name":"c","image":"i"}],"nodeName":"n"`, ``},
 		{"ephemeral containers", `"containers":[{"name":"c","image":"i"}],"ephemeralContainers":[{"name":"c","image":"i"}]`, `
 spec.ephemeralContainers[0].name: Duplicate value: "c"
 spec.ephemeralContainers: Forbidden: cannot be set on create`},
@@ -71,6 +72,11 @@ spec.containers[0].image: Required value`},
 		{"too long a deadline", base, base + `,"activeDeadlineSeconds":2147483648`, `
 spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 1 and 2147483647, inclusive
 spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 0 and 2147483647, inclusive`},
+		{"longest deadline and no toleration", base, `"containers":[{"name":"c","image":"i:1"}],"activeDeadlineSeconds":2147483647`,
+			`spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds`},
+		{"no time and no toleration", base, `"containers":[{"name":"c","image":"i:1"}],"activeDeadlineSeconds":0`, `
+spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive
+spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds`},
 		{"negative deadline", base, base + `,"activeDeadlineSeconds":-1`, `
 spec.activeDeadlineSeconds: Invalid value: -1: must be between 1 and 2147483647, inclusive
 spec.activeDeadlineSeconds: Invalid value: -1: must be between 0 and 2147483647, inclusive`},
@@ -129,6 +135,17 @@ metadata.annotations[` + mirror + `]: Forbidden: may not add mirror pod annotati
 
 func TestPodUpdateShowsTheDifference(t *testing.T) {
 	r := resource(t, "pods")
+	for _, tt := range []struct{ old, now string }{
+		{`"nodeSelector":{"a":"b"}`, `"nodeSelector":{"a":"b","c":"d"}`}, // without a gate
+		{`"terminationGracePeriodSeconds":0`, `"terminationGracePeriodSeconds":1`},
+		{`"terminationGracePeriodSeconds":-5`, `"terminationGracePeriodSeconds":2`},
+	} {
+		const ctr = `,"containers":[{"name":"c","image":"i"}]}}`
+		errs := update(r, "", decode[corev1.Pod](t, `{"spec":{`+tt.now+ctr), decode[corev1.Pod](t, `{"spec":{`+tt.old+ctr))
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), othersMessage) {
+			t.Errorf("%s to %s: got %v, want it refused", tt.old, tt.now, errs.ToAggregate())
+		}
+	}
 	old := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[
 		{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]}}`)
 	pod := scheme.DeepCopy(old)

@@ -17,6 +17,7 @@ func TestQOSClass(t *testing.T) {
 		{"more requested", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"2","memory":"1Gi"}}}]}`, "Burstable"},
 		{"zero limit", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"0","memory":"1Gi"}}}]}`, "Burstable"},
 		{"no limit", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1","memory":"1Gi"}}}]}`, "Burstable"},
+		{"zero limits", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"0","memory":"0"}}}]}`, "BestEffort"},
 		{"two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Guaranteed"},
 		{"init container", `{"initContainers":[{"name":"i"}],"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Burstable"},
 		{"empty pod level", `{"resources":{},"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "Burstable"},

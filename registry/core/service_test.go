@@ -138,6 +138,8 @@ func TestServiceChanges(t *testing.T) {
 spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be set to 'SingleStack' when releasing the secondary clusterIP
 spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be set to 'SingleStack' when releasing the secondary ipFamily`},
 		{"other families", `"clusterIP":"None","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack"`, `"clusterIP":"None","ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack"`, ``},
+		{"two ports of one name", `"type":"NodePort","ports":[{"name":"a","port":80,"nodePort":30001}]`, `"type":"NodePort","ports":[{"name":"a","port":80},{"name":"a","port":81}]`,
+			`spec.ports[1].name: Duplicate value: "a"`},
 		{"class", balancer + `,"loadBalancerClass":"a"`, balancer + `,"loadBalancerClass":"b"`, `spec.loadBalancerClass: Invalid value: "b": may not change once set`},
 		{"class set", balancer, balancer + `,"loadBalancerClass":"b"`, `spec.loadBalancerClass: Invalid value: "b": may not change once set`},
 		{"class of a new balancer", `"type":"NodePort"` + ports, balancer + `,"loadBalancerClass":"b"`, ``},
