@@ -18,7 +18,7 @@ func TestWarnings(t *testing.T) {
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
 		`metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; use the "seccompProfile" field instead`,
 		`spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+`,
-		`spec.imagePullSecrets[1]: duplicate name "s"`,
+		`spec.imagePullSecrets[1].name: duplicate name "s"`,
 		`spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`,
 		`spec.containers[0].resources.limits[memory]: fractional byte value "500m" is invalid, must be an integer`,
 		`spec.containers[0].resources.requests[memory]: fractional byte value "500m" is invalid, must be an integer`,
@@ -61,9 +61,11 @@ spec.volumes[5].glusterfs: deprecated in v1.25, non-functional in v1.26+
 spec.volumes[6].cephfs: deprecated in v1.28, non-functional in v1.31+
 spec.volumes[7].rbd: deprecated in v1.28, non-functional in v1.31+
 spec.volumes[8].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer`},
-		{``, `"hostAliases":[{"ip":"::1"},{"ip":"::2"},{"ip":"::1"}],"imagePullSecrets":[{}]`, `
-spec.hostAliases[2].ip: duplicate ip "::1" with spec.hostAliases[0].ip
-spec.imagePullSecrets[0]: invalid empty name ""`},
+		{``, `"hostAliases":[{"ip":"::1"},{"ip":"::2"},{"ip":"::1"}],"imagePullSecrets":[{},{}]`, `
+spec.hostAliases[2].ip: duplicate ip "::1"
+spec.imagePullSecrets[1].name: duplicate name ""
+spec.imagePullSecrets[0].name: invalid empty name ""
+spec.imagePullSecrets[1].name: invalid empty name ""`},
 		{``, `"overhead":{"memory":"1m","cpu":"1m"},"resources":{"limits":{"memory":"1m"},"requests":{"ephemeral-storage":"1m"}}`, `
 spec.overhead[memory]: fractional byte value "1m" is invalid, must be an integer
 spec.resources.limits[memory]: fractional byte value "1m" is invalid, must be an integer
@@ -72,6 +74,11 @@ spec.resources.requests[ephemeral-storage]: fractional byte value "1m" is invali
 			"podAntiAffinity":{"` + soft + `":[{"podAffinityTerm":{"topologyKey":"k"}}]}}`, `
 spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].labelSelector: a null labelSelector results in matching no pod
 spec.affinity.podAntiAffinity.` + soft + `[0].podAffinityTerm.labelSelector: a null labelSelector results in matching no pod`},
+		{``, `"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"a"},{"name":"A","value":"$(A)b"},{"name":"A","value":"$(A)"},{"name":"A","value":"$(B)"},
+			{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]}]`, `
+spec.containers[0].env[2]: hides previous definition of "A", which may be dropped when using apply
+spec.containers[0].env[3]: hides previous definition of "A", which may be dropped when using apply
+spec.containers[0].env[4]: hides previous definition of "A", which may be dropped when using apply`},
 		{``, `"initContainers":[{"name":"c","image":"i","ports":[{"containerPort":1},{"containerPort":1,"protocol":"UDP"}],"env":[{"name":"A"},{"name":"B"}]}]`, ``},
 	} {
 		pod := new(corev1.Pod)
