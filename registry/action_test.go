@@ -109,6 +109,16 @@ func TestActionOfAnObject(t *testing.T) {
 	if got := body(enc); got != want {
 		t.Errorf("got  %s\nwant %s: defaulted, and in the version that was sent", got, want)
 	}
+	if len(k.info.Warnings) > 0 {
+		t.Errorf("warnings: got %q, want none", k.info.Warnings)
+	}
+	owned := oldPokeOf(1)
+	owner := meta.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "o", UID: "1"}
+	owned.OwnerReferences = []meta.OwnerReference{owner, owner}
+	if _, err := actor.Create(k.ctx, k.sent("ns", "a", owned)); err != nil || len(k.info.Warnings) != 1 || !strings.Contains(k.info.Warnings[0], "duplicate UID(s) observed: 1") {
+		t.Errorf("repeated owners: got %v, warnings %q, want one", err, k.info.Warnings)
+	}
+	asked = asked[:1]
 	for _, version := range []string{"v1", "v1beta1"} { // of the widgets
 		if _, form := enc.Stored(); form != actor.FormOf(version, codec.Media{}) {
 			t.Errorf("asked for in %s of the widgets, the answer has another form", version)

@@ -240,6 +240,24 @@ func TestAdmissionOfCreate(t *testing.T) {
 	}
 }
 
+// TestWholeMetadata: of some kinds, finalizers are qualified names.
+func TestWholeMetadata(t *testing.T) {
+	for _, tt := range []struct {
+		metadata registry.MetaChecks
+		refused  bool
+	}{{0, false}, {registry.MetaWhole, true}} {
+		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = tt.metadata }})
+		k.create(named("a", finalized(hold)))
+		_, err := k.Create(k.ctx, k.creation(named("b", finalized("plain")), &meta.CreateOptions{}))
+		_, change := k.change("a", finalized(hold, "plain"))
+		for what, err := range map[string]error{"create": err, "update": change} {
+			if (meta.ReasonFor(err) == meta.StatusReasonInvalid) != tt.refused || (err == nil) == tt.refused {
+				t.Errorf("metadata %v: %s with a plain finalizer: got %v, want it refused: %v", tt.metadata, what, err, tt.refused)
+			}
+		}
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	k := newKit(t, options{})
 	k.create(named("a", colored("beige")))
@@ -258,6 +276,8 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"unknown kind", registry.Resource{GroupResource: widgets, Kind: "Gadget"}},
 		{"unknown version", registry.Resource{GroupResource: widgets, Kind: "Widget", StorageVersion: "v9"}},
+		{"a kind of a door without a projection", registry.Typed(registry.ResourceOf[*widget]{GroupResource: widgets, Kind: "Widget",
+			Subresources: []registry.SubresourceOf[*widget]{{Name: "paint", Owns: []string{"spec.color"}, Kind: v1.WithKind("Widget")}}})},
 		{"other type", registry.Typed(registry.ResourceOf[*oldWidget]{GroupResource: widgets, Kind: "Widget"})},
 	} {
 		if _, err := registry.New(cfg, tt.res); err == nil {

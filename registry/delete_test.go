@@ -101,6 +101,10 @@ func TestDeleteShortensGrace(t *testing.T) {
 			t.Errorf("after asking for %d s: got %s, want %d s", step.ask, text(w), step.want)
 		}
 	}
+	before := k.revision()
+	if _, err := k.delete("a", seconds(10)); err != nil || k.revision() != before {
+		t.Errorf("after asking for the same time: %v, want nothing written", err)
+	}
 	if _, err := k.delete("a", seconds(0)); err != nil || k.get("a") != nil {
 		t.Errorf("after asking for 0 s: %v, %s, want it gone", err, text(k.get("a")))
 	}
@@ -250,6 +254,34 @@ func TestHeldBySpec(t *testing.T) {
 	}
 	if _, err := k.change("a", colored("loose")); err != nil || k.get("a") != nil {
 		t.Errorf("letting go: %v, %s, want it gone", err, text(k.get("a")))
+	}
+}
+
+// TestEmptiedFirst: what is emptied before it goes only begins to go, even if nothing holds it.
+func TestEmptiedFirst(t *testing.T) {
+	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+		r.Strategy.Terminate = func(w *widget) { w.Status.Phase = "Terminating" }
+	}})
+	k.create(named("a"))
+	if res, err := k.delete("a", meta.DeleteOptions{}); err != nil || res.Done || k.get("a").Status.Phase != "Terminating" {
+		t.Fatalf("the first deletion: got %+v, %v, %s, want it terminating", res, err, text(k.get("a")))
+	}
+	if res, err := k.delete("a", meta.DeleteOptions{}); err != nil || !res.Done || k.get("a") != nil {
+		t.Errorf("the second deletion: got %+v, %v, %s, want it gone", res, err, text(k.get("a")))
+	}
+}
+
+// TestNoGeneration: objects of a kind without generations get none from a deletion.
+func TestNoGeneration(t *testing.T) {
+	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Generation = nil }})
+	for name, w := range map[string]*widget{"held": named("held", finalized(hold)), "graceful": named("graceful", graceful(30))} {
+		k.create(w)
+		if _, err := k.delete(name, meta.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if w := k.get(name); w.Generation != 0 || w.DeletionTimestamp == nil {
+			t.Errorf("%s: got %s, want it to be going, without a generation", name, text(w))
+		}
 	}
 }
 

@@ -201,6 +201,29 @@ func TestField(t *testing.T) {
 	}
 }
 
+// TestDeclaredTable: a kind has the columns that it declares, and a row has conditions if the kind says which.
+func TestDeclaredTable(t *testing.T) {
+	ended := []meta.TableRowCondition{{Type: "Completed", Status: "True"}}
+	for _, conditions := range []func(*widget) []meta.TableRowCondition{nil, func(*widget) []meta.TableRowCondition { return ended }} {
+		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+			r.Table = &registry.TableOf[*widget]{Columns: []meta.TableColumnDefinition{registry.NameColumn, registry.AgeColumn}, Conditions: conditions,
+				Cells: func(w *widget, now time.Time) []any { return []any{w.Spec.Color, registry.Age(&w.ObjectMeta, now)} }}
+		}})
+		k.create(named("a", colored("red")))
+		enc, err := k.Get(k.ctx, "ns", "a", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells, got, err := k.Row(k.ctx, enc, now.Add(time.Minute))
+		if err != nil || fmt.Sprint(cells) != "[red 60s]" || len(k.Columns()) != 2 || (len(got) > 0) != (conditions != nil) {
+			t.Errorf("got %v, %v, %v", cells, got, err)
+		}
+		if cells, _, err := k.Row(k.ctx, nil, now); err != nil || fmt.Sprint(cells) != "[ <unknown>]" {
+			t.Errorf("the row of no object: got %v, %v", cells, err)
+		}
+	}
+}
+
 func TestDefaultTable(t *testing.T) {
 	k := newKit(t, options{})
 	k.create(named("a"))

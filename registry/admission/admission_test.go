@@ -231,6 +231,17 @@ func TestDefaultTolerationSeconds(t *testing.T) {
 	}
 }
 
+// TestPodPlugins: what is decided about a pod is decided whenever it is stored, and then only.
+func TestPodPlugins(t *testing.T) {
+	for _, plugin := range []admission.Plugin{admission.Priority{}, admission.DefaultTolerationSeconds{}} {
+		for op, want := range map[admission.Operation]bool{admission.Create: true, admission.Update: true, admission.Delete: false, admission.Connect: false} {
+			if got := plugin.Handles(op); got != want {
+				t.Errorf("%s: handles %s: %v, want %v", plugin.Name(), op, got, want)
+			}
+		}
+	}
+}
+
 func TestTaintNodesByCondition(t *testing.T) {
 	node := &corev1.Node{}
 	a := &admission.Attributes{Operation: admission.Create, Object: node}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 )
 
@@ -27,6 +28,17 @@ func TestLease(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
+	word := func(s string) *string { return &s }
+	const lonely = "spec.preferredHolder: Forbidden: may only be specified when `strategy` is defined"
+	for _, tt := range []struct {
+		holder, strategy *string
+		want             string
+	}{
+		{word("h"), word("OldestEmulationVersion"), ""}, {word("h"), nil, lonely}, {word("h"), word(""), lonely}, {word(""), nil, ""}, {nil, nil, ""},
+	} {
+		l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{PreferredHolder: tt.holder, Strategy: (*coordinationv1.CoordinatedLeaseStrategy)(tt.strategy)}}
+		checktest.Want(t, s.Validate(l, nil), tt.want)
+	}
 	if s.AllowUnconditionalUpdate || !s.AllowCreateOnUpdate {
 		t.Error("leases are created by PUT, and replaced with a version only")
 	}
@@ -40,6 +52,11 @@ func TestElectionFieldsAreDropped(t *testing.T) {
 	s.Prepare(nil, l, old)
 	if l.Spec.Strategy == nil {
 		t.Error("strategy: got none, want the old lease's kept")
+	}
+	l.Spec.Strategy = &strategy
+	s.Prepare(nil, l, &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{PreferredHolder: &holder}})
+	if l.Spec.Strategy == nil || l.Spec.PreferredHolder == nil {
+		t.Errorf("got %+v, want the fields kept of a lease that had one of them", l.Spec)
 	}
 	s.Prepare(nil, l, nil)
 	if l.Spec.Strategy != nil || l.Spec.PreferredHolder != nil {

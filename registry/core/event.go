@@ -53,12 +53,15 @@ func events(opts Options) registry.Resource {
 // is asked.
 func checkEvent(e, _ *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
-	about := e.InvolvedObject.Namespace
-	clusterWide := about == "" && (e.Namespace == "" || e.Namespace == "default")
-	if !clusterWide && about != e.Namespace {
+	about, newer := e.InvolvedObject.Namespace, !e.EventTime.IsZero()
+	fits := about == e.Namespace || about == "" && e.Namespace == "default"
+	if newer { // which are reported from wherever the reporter runs
+		fits = about != "" || e.Namespace == "default" || e.Namespace == "kube-system"
+	}
+	if !fits {
 		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
 	}
-	if !e.EventTime.IsZero() {
+	if newer {
 		errs = append(errs, checkNewEvent(e)...)
 	}
 	for _, msg := range names.IsDNS1123Subdomain(e.Namespace) {
@@ -68,7 +71,7 @@ func checkEvent(e, _ *corev1.Event) field.ErrorList {
 }
 
 func checkNewEvent(e *corev1.Event) field.ErrorList {
-	component := field.NewPath("reportingController")
+	component := field.NewPath("reportingComponent")
 	errs := check.Required(component, e.ReportingController)
 	errs = append(errs, check.QualifiedName(component, e.ReportingController)...)
 	word := func(name, value string) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -30,6 +31,26 @@ func TestNamespace(t *testing.T) {
 	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
 		`spec.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
 	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{}`), ns), ``)
+	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["kubernetes","orphan","foregroundDeletion","a.b/c"]}}`), ns), ``)
+	checktest.Want(t, update(r, "status", decode[corev1.Namespace](t, `{"status":{"phase":"Active"}}`), ns), ``)
+	going := decode[corev1.Namespace](t, `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"status":{"phase":"Active"}}`)
+	checktest.Want(t, r.Status.Validate(going, ns), "status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty")
+	own := decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain","kubernetes"]}}`)
+	checktest.Want(t, create(r, own), `spec.finalizers: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
+	if r.Strategy.Canonicalize(own); len(own.Spec.Finalizers) != 2 || own.Labels[corev1.NamespaceNameLabel] != "x" {
+		t.Errorf("got %+v, want its own finalizers and its name as label", own)
+	}
+	labelled := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "a", Labels: map[string]string{"b": "c"}}}
+	if r.Strategy.Canonicalize(labelled); len(labelled.Labels) != 2 {
+		t.Errorf("labels: got %v, want its own and its name", labelled.Labels)
+	}
+	bare := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "a"}}
+	if r.Strategy.Canonicalize(bare); bare.Labels[corev1.NamespaceNameLabel] != "a" {
+		t.Errorf("labels: got %v, want its name", bare.Labels)
+	}
+	if r.Strategy.Held(new(corev1.Namespace)) {
+		t.Error("Held: got true without finalizers, want false")
+	}
 }
 
 func TestConfigMapAndSecret(t *testing.T) {
@@ -38,17 +59,42 @@ func TestConfigMapAndSecret(t *testing.T) {
 data[bad key]: Invalid value: "bad key": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')
 data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	big := decode[corev1.ConfigMap](t, `{}`)
-	big.Data = map[string]string{"k": strings.Repeat("x", maxData+1)}
+	big.Data, big.BinaryData = map[string]string{"k": strings.Repeat("x", maxData-1)}, map[string][]byte{"l": {0}}
+	checktest.Want(t, create(cms, big), ``)
+	secret := decode[corev1.Secret](t, `{}`)
+	secret.Data = map[string][]byte{"k": make([]byte, maxData-1), "l": {0}}
+	checktest.Want(t, create(secs, secret), ``)
+	secret.Data["m"] = []byte{0}
+	checktest.Want(t, create(secs, secret), `data: Too long: may not be more than 1048576 bytes`)
+	big.BinaryData["m"] = []byte{0}
 	checktest.Want(t, create(cms, big), `[]: Too long: may not be more than 1048576 bytes`)
 	sealed := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
 	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
 		"immutable: Forbidden: field is immutable when `immutable` is set\ndata: Forbidden: field is immutable when `immutable` is set")
+
+	same, binary := scheme.DeepCopy(sealed), decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"binaryData":{"b":""},"immutable":true}`)
+	checktest.Want(t, update(cms, "", same, sealed), ``)
+	checktest.Want(t, update(cms, "", binary, sealed), "binaryData: Forbidden: field is immutable when `immutable` is set")
+	open := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":false}`)
+	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), open), ``)
+	checktest.Want(t, update(cms, "", open, sealed), "immutable: Forbidden: field is immutable when `immutable` is set")
+	checktest.Want(t, update(secs, "", decode[corev1.Secret](t, `{"stringData":{"k":"w"},"immutable":true}`), decode[corev1.Secret](t, `{"stringData":{"k":"v"},"immutable":true}`)),
+		"data: Forbidden: field is immutable when `immutable` is set")
+	checktest.Want(t, update(secs, "", &corev1.Secret{}, decode[corev1.Secret](t, `{"type":"kubernetes.io/service-account-token"}`)),
+		`metadata.annotations[kubernetes.io/service-account.name]: Required value`) // the type that is left out is kept
 
 	for _, tt := range []struct{ in, want string }{
 		{`{"stringData":{"a":"b"}}`, ``},
 		{`{"type":"kubernetes.io/tls","data":{"tls.crt":""}}`, `data[tls.key]: Required value`},
 		{`{"type":"kubernetes.io/dockerconfigjson","stringData":{".dockerconfigjson":"not json"}}`,
 			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character 'o' in literal null (expecting 'u')`},
+		{`{"type":"kubernetes.io/dockerconfigjson","stringData":{".dockerconfigjson":"{}"}}`, ``},
+		{`{"type":"kubernetes.io/basic-auth","stringData":{"password":"a"}}`, ``},
+		{`{"type":"kubernetes.io/ssh-auth","stringData":{"ssh-privatekey":"a"}}`, ``},
+		{`{"type":"kubernetes.io/ssh-auth","stringData":{"ssh-privatekey":""}}`, `data[ssh-privatekey]: Required value`},
+		{`{"type":"kubernetes.io/service-account-token","metadata":{"annotations":{"kubernetes.io/service-account.name":"a"}}}`, ``},
+		{`{"stringData":{"a/b":"c"}}`, `data[a/b]: Invalid value: "a/b": a valid config key must consist of alphanumeric characters, '-', '_' or '.' ` +
+			`(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`},
 		{`{"type":"kubernetes.io/dockercfg"}`, `data[.dockercfg]: Required value`},
 		{`{"type":"kubernetes.io/basic-auth","stringData":{"username":"a"}}`, ``},
 		{`{"type":"kubernetes.io/basic-auth"}`, "data[username]: Required value\ndata[password]: Required value"},
@@ -60,6 +106,9 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	old := decode[corev1.Secret](t, `{}`)
 	checktest.Want(t, update(secs, "", decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
 		`type: Invalid value: "example.com/other": field is immutable`)
+	if got := secs.Strategy.Warnings(old, nil); len(got) > 0 {
+		t.Errorf("warnings: got %q, want none", got)
+	}
 	tls := decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
 	if got := secs.Strategy.Warnings(tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
 		t.Errorf("warnings: got %q", got)
@@ -75,8 +124,8 @@ func TestNode(t *testing.T) {
 	}
 	checktest.Want(t, create(r, decode[corev1.Node](t, `{"spec":{"taints":[{"key":"a","effect":"Foo"}]},"status":{"capacity":{"cpu":"-1"}}}`)), `
 metadata.taints[0].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
-status.capacity[cpu]: Invalid value: "-1": must be greater than or equal to 0
-status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0`)
+status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0
+status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0`)
 	const twice = `metadata.taints[1]: Duplicate value: {"Key":"k","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`
 	checktest.Want(t, update(r, "", decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
 		twice+"\n"+`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`+"\n"+twice)
@@ -87,7 +136,66 @@ status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0
 	}
 }
 
+// TestNodes has nodes that are valid, or not, when they are new or changed.
+func TestNodes(t *testing.T) {
+	r := resource(t, "nodes")
+	const once = "spec.podCIDRs: Invalid value: "
+	for _, tt := range []struct{ in, want string }{
+		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64"],"taints":[{"key":"a","value":"b","effect":"NoSchedule"},{"key":"a","effect":"NoExecute"}]},"status":{"capacity":{"pods":"1"}}}`, ``},
+		{`{"spec":{"podCIDRs":["10.1.0.0/24","10.2.0.0/24"]}}`, once + `["10.1.0.0/24","10.2.0.0/24"]: may specify no more than one CIDR for each IP family`},
+		{`{"spec":{"podCIDRs":["fd00::/64","fd01::/64"]}}`, once + `["fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family`},
+		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64","fd01::/64"]}}`, once + `["10.1.0.0/24","fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family`},
+		{`{"spec":{"podCIDRs":["x"]}}`, `spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
+		{`{"spec":{"taints":[{"key":"a b","value":"c d","effect":""}]},"status":{"capacity":{"pods":"1m"}}}`, `
+metadata.taints[0].key: Invalid value: "a b": ` + qualified + `
+metadata.taints[0].value: Invalid value: "c d": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')
+metadata.taints[0].effect: Required value
+status.capacity.pods: Invalid value: "1m": must be an integer
+status.allocatable.pods: Invalid value: "1m": must be an integer`},
+	} {
+		checktest.Want(t, create(r, decode[corev1.Node](t, tt.in)), tt.want)
+	}
+	const old = `{"spec":{"podCIDR":"10.1.0.0/24","providerID":"p","externalID":"e"}}`
+	for _, tt := range []struct{ old, now, want string }{
+		{old, old, ``},
+		{`{}`, old, `spec.externalID: Forbidden: may not be updated`},
+		{old, `{"spec":{"podCIDR":"10.1.0.0/24","providerID":"q","externalID":"e"}}`, `spec.providerID: Forbidden: node updates may not change providerID except from "" to valid`},
+		{`{}`, `{"spec":{"podCIDR":"10.1.0.0/24","providerID":"p"}}`, ``},
+		{old, `{"spec":{"providerID":"p","externalID":"e"}}`, `spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`},
+		{`{}`, `{"status":{"addresses":[{"type":"A","address":"b"},{"type":"B","address":"b"}]}}`, ``},
+	} {
+		checktest.Want(t, update(r, "", decode[corev1.Node](t, tt.now), decode[corev1.Node](t, tt.old)), tt.want)
+	}
+	odd := func() *corev1.Node {
+		return decode[corev1.Node](t, `{"spec":{"configSource":{},"externalID":"e"},"status":{"config":{}}}`)
+	}
+	if got := strings.Join(r.Strategy.Warnings(odd(), nil), "\n"); got != "spec.configSource: the feature is removed in v1.24\nspec.externalID: this field is deprecated, and is unused by Kubernetes" {
+		t.Errorf("warnings: got %s", got)
+	}
+	if got := r.Strategy.Warnings(new(corev1.Node), nil); len(got) > 0 {
+		t.Errorf("warnings: got %q, want none", got)
+	}
+	node := odd()
+	if create(r, node); node.Spec.ConfigSource != nil || node.Status.Config != nil {
+		t.Errorf("got %+v, want no configuration of the kubelet in a new node", node)
+	}
+	node = odd()
+	if update(r, "", node, odd()); node.Spec.ConfigSource == nil {
+		t.Error("got no configuration of the kubelet, want the one that was there")
+	}
+	node = odd()
+	if update(r, "status", node, odd()); node.Status.Config == nil {
+		t.Error("got no state of the kubelet's configuration, want the one that was there")
+	}
+	node = odd()
+	if update(r, "", node, new(corev1.Node)); node.Spec.ConfigSource != nil {
+		t.Error("got a configuration of the kubelet that was not there")
+	}
+}
+
 func TestEvent(t *testing.T) {
+	const newer = `"eventTime":"2020-01-01T00:00:00.000000Z","reportingComponent":"c",`
+	long := func(n int) string { return strings.Repeat("x", n) }
 	r := resource(t, "events")
 	for _, tt := range []struct{ in, want string }{
 		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"n"}}`, ``},
@@ -98,6 +206,17 @@ func TestEvent(t *testing.T) {
 			`involvedObject.namespace: Invalid value: "": does not match event.namespace`},
 		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"n"},"eventTime":"2020-01-01T00:00:00.000000Z","reportingComponent":"c","reportingInstance":"i","reason":"r"}`,
 			`action: Required value`},
+		{`{"metadata":{"namespace":"kube-system"},` + newer + `"action":"` + long(128) + `","reason":"` + long(128) + `","reportingInstance":"` + long(128) + `","message":"` + long(1024) + `"}`, ``},
+		{`{"metadata":{"namespace":"default"},` + newer + `"action":"` + long(129) + `","reason":"` + long(129) + `","reportingInstance":"` + long(129) + `","message":"` + long(1025) + `"}`, `
+reportingInstance: Invalid value: "": can have at most 128 characters
+action: Invalid value: "": can have at most 128 characters
+reason: Invalid value: "": can have at most 128 characters
+message: Invalid value: "": can have at most 1024 characters`},
+		{`{"metadata":{"namespace":"n"},"involvedObject":{"namespace":"m"},` + newer + `"action":"a","reason":"r","reportingInstance":"i"}`, ``},
+		{`{"metadata":{"namespace":"n"},"eventTime":"2020-01-01T00:00:00.000000Z","reportingComponent":"a b","action":"a","reason":"r","reportingInstance":"i"}`, `
+involvedObject.namespace: Invalid value: "": does not match event.namespace
+reportingComponent: Invalid value: "a b": ` + qualified},
+		{`{"metadata":{"namespace":"N"},"involvedObject":{"namespace":"N"}}`, `namespace: Invalid value: "N": ` + checktest.Subdomain},
 	} {
 		checktest.Want(t, create(r, decode[corev1.Event](t, tt.in)), tt.want)
 	}
@@ -155,12 +274,9 @@ spec.externalIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.
 spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services
 spec.internalTrafficPolicy: Unsupported value: "Odd": supported values: "Cluster", "Local"
 spec.trafficDistribution: Unsupported value: "Odd": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"`},
-		{"headless balancer", `{"type":"LoadBalancer","clusterIP":"None","ports":[{"port":10250}]}`, `
-spec.ports[0]: Invalid value: 10250: may not expose port 10250 externally since it is used by kubelet
-spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for LoadBalancer services`},
 		{"source ranges", `{"loadBalancerSourceRanges":["x"],"ports":[{"port":80}]}`,
-			"spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'\n" +
-				`spec.loadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
+			"spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'\n" +
+				`spec.LoadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			checktest.Want(t, create(r, decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)), tt.want)
@@ -334,6 +450,48 @@ func TestTables(t *testing.T) {
 			`x 0/1 Terminating 0 <unknown> <none> <none> <none> <none>`},
 		{"lost", "pods", `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running","reason":"NodeLost"}}`,
 			`x 0/1 Unknown 0 <unknown> <none> <none> <none> <none>`},
+		{"lost restart", "pods", `{"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Running","containerStatuses":[{"name":"c","restartCount":1,
+			"lastState":{"terminated":{"finishedAt":"2030-01-02T03:03:05Z"}},"state":{"running":{}}},{"name":"d","restartCount":1,"lastState":{"terminated":{"finishedAt":"2030-01-02T03:02:05Z"}},
+			"state":{"waiting":{}}}]}}`, `x 0/2 Running 2 (60s ago) <unknown> <none> <none> <none> <none>`},
+		{"no restart", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running","containerStatuses":[{"name":"c","lastState":{"terminated":{"finishedAt":"2030-01-02T03:03:05Z"}}}]}}`,
+			`x 0/1 Running 0 <unknown> <none> <none> <none> <none>`},
+		{"false gate", "pods", `{"spec":{"containers":[{"name":"c"}],"readinessGates":[{"conditionType":"g"}]},"status":{"phase":"Running","nominatedNodeName":"n",
+			"conditions":[{"type":"g","status":"False"}]}}`, `x 0/1 Running 0 <unknown> <none> <none> n 0/1`},
+		{"ready but one", "pods", `{"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}],
+			"containerStatuses":[{"name":"c","state":{"terminated":{"reason":"Completed"}}},{"name":"d","ready":true,"state":{"running":{}}}]}}`,
+			`x 1/2 Running 0 <unknown> <none> <none> <none> <none>`},
+		{"running after all", "pods", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{"name":"c"}]},"status":{"phase":"Running","conditions":[{"type":"Initialized","status":"True"}],
+			"initContainerStatuses":[{"name":"a","restartCount":4,"state":{"waiting":{"reason":"PodInitializing"}}}],"containerStatuses":[{"name":"c","ready":true,"state":{"running":{}}}]}}`,
+			`x 1/1 Init:0/1 0 <unknown> <none> <none> <none> <none>`},
+		{"sidecar that is not ready", "pods", `{"spec":{"initContainers":[{"name":"a","restartPolicy":"Always"},{"name":"b"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending",
+			"initContainerStatuses":[{"name":"a","started":true,"state":{"running":{}}},{"name":"b","state":{"waiting":{}}}]}}`, `x 0/2 Init:1/2 0 <unknown> <none> <none> <none> <none>`},
+		{"sidecar that has not started", "pods", `{"spec":{"initContainers":[{"name":"a","restartPolicy":"Always"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending",
+			"initContainerStatuses":[{"name":"a","started":false,"ready":true,"state":{"running":{}}}]}}`, `x 0/2 Init:0/1 0 <unknown> <none> <none> <none> <none>`},
+		{"sidecar restarts", "pods", `{"spec":{"initContainers":[{"name":"a","restartPolicy":"Always"},{"name":"b"}],"containers":[{"name":"c"}]},"status":{"phase":"Running",
+			"initContainerStatuses":[{"name":"a","started":true,"ready":true,"restartCount":1,"lastState":{"terminated":{"finishedAt":"2030-01-02T03:03:05Z"}},"state":{"running":{}}},
+			{"name":"b","restartCount":7,"state":{"terminated":{"exitCode":0}}}],"containerStatuses":[{"name":"c","state":{"running":{}}}]}}`,
+			`x 1/2 Running 1 (60s ago) <unknown> <none> <none> <none> <none>`},
+		{"init killed", "pods", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending","initContainerStatuses":[
+			{"name":"a","state":{"terminated":{"signal":9,"exitCode":137}}}]}}`, `x 0/1 Init:Signal:9 0 <unknown> <none> <none> <none> <none>`},
+		{"init failed for a reason", "pods", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{"name":"c"}]},"status":{"phase":"Pending","initContainerStatuses":[
+			{"name":"a","state":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}}`, `x 0/1 Init:OOMKilled 0 <unknown> <none> <none> <none> <none>`},
+		{"failed", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Failed","containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":2}}}]}}`,
+			`x 0/1 ExitCode:2 0 <unknown> <none> <none> <none> <none>`},
+		{"failed and deleted", "pods", `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Failed"}}`,
+			`x 0/1 Failed 0 <unknown> <none> <none> <none> <none>`},
+		{"succeeded and deleted", "pods", `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Succeeded"}}`,
+			`x 0/1 Succeeded 0 <unknown> <none> <none> <none> <none>`},
+		{"scheduled", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Pending","podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}],
+			"conditions":[{"type":"Other","reason":"SchedulingGated"},{"type":"PodScheduled","status":"True"}]}}`, `x 0/1 Pending 0 <unknown> 10.0.0.1 <none> <none> <none>`},
+		{"node that is not ready", "nodes", `{"metadata":{"labels":{"node-role.kubernetes.io/":"","kubernetes.io/role":""}},"status":{"conditions":[{"type":"Ready","status":"False"},{"type":"Other","status":"True"}],
+			"addresses":[{"type":"ExternalIP","address":"192.0.2.1"},{"type":"InternalIP","address":"10.0.0.1"},{"type":"InternalIP","address":"10.0.0.2"}],
+			"nodeInfo":{"osImage":"o","kernelVersion":"k","containerRuntimeVersion":"r"}}}`, `x NotReady <none> <unknown>  10.0.0.1 192.0.2.1 o k r`},
+		{"cluster service", "services", `{"spec":{"externalIPs":["192.0.2.1","192.0.2.2"],"ports":[{"port":80}]}}`, `x ClusterIP <none> 192.0.2.1,192.0.2.2 80/TCP <unknown> <none>`},
+		{"odd service", "services", `{"spec":{"type":"Odd"}}`, `x Odd <none> <unknown> <none> <unknown> <none>`},
+		{"same entries", "services", `{"spec":{"type":"LoadBalancer"},"status":{"loadBalancer":{"ingress":[{"ip":"2.2.2.2"},{"ip":"2.2.2.2"},{}]}}}`, `x LoadBalancer <none> 2.2.2.2 <none> <unknown> <none>`},
+		{"new event", "events", `{"involvedObject":{"kind":"Pod","name":"p","fieldPath":"spec"},"eventTime":"2030-01-02T03:00:05.000000Z","reportingComponent":"c","reportingInstance":"i"}`,
+			`4m   pod/p spec c, i  4m 1 x`},
+		{"counted event", "events", `{"involvedObject":{"kind":"Pod"},"count":3,"source":{"component":"k"},"reportingComponent":"c"}`, `<unknown>   pod  k  <unknown> 3 x`},
 		{"gated", "pods", `{"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]}}`,
 			`x 0/1 SchedulingGated 0 <unknown> <none> <none> <none> <none>`},
 	} {
@@ -347,6 +505,13 @@ func TestTables(t *testing.T) {
 	ended := object(t, "pods", `{"status":{"phase":"Succeeded"}}`)
 	if c := podConditions(ended.(*corev1.Pod)); len(c) != 1 || c[0].Type != "Completed" || c[0].Reason != "Succeeded" {
 		t.Errorf("conditions: got %+v", c)
+	}
+	ended = object(t, "pods", `{"status":{"phase":"Failed"}}`)
+	if c := podConditions(ended.(*corev1.Pod)); len(c) != 1 || c[0].Type != "Completed" || c[0].Message != "The pod failed." {
+		t.Errorf("conditions: got %+v", c)
+	}
+	if c := podConditions(object(t, "pods", `{"status":{"phase":"Running"}}`).(*corev1.Pod)); len(c) > 0 {
+		t.Errorf("conditions of a running pod: got %+v, want none", c)
 	}
 }
 

@@ -70,7 +70,7 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	amounts := func(p *field.Path, list corev1.ResourceList) {
 		for name, amount := range field.Entries(&errs, list) {
-			errs = append(errs, podspec.ResourceAmount(p.Key(string(name)), name, amount)...)
+			errs = append(errs, podspec.ResourceAmount(p.Child(string(name)), name, amount)...)
 		}
 	}
 	amounts(field.NewPath("status", "capacity"), n.Status.Capacity)

@@ -182,18 +182,19 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 	}
 	var errs field.ErrorList
 	for i := range field.Each(&errs, before) {
-		switch {
-		case len(before[i].MatchExpressions) == 0 && len(before[i].MatchFields) == 0:
-			if len(after[i].MatchExpressions) > 0 || len(after[i].MatchFields) > 0 {
-				errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]), "no additions are allowed to an empty term"))
-			}
-		case !beginsWith(after[i].MatchExpressions, before[i].MatchExpressions) ||
-			!beginsWith(after[i].MatchFields, before[i].MatchFields):
-			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]),
-				"only additions are allowed (no mutations or deletions)"))
+		if !narrower(&after[i], &before[i]) {
+			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]), "only additions are allowed (no mutations or deletions)"))
 		}
 	}
 	return errs
+}
+
+// narrower reports whether a term has its old requirements and maybe more. An empty one matches nothing, and stays so.
+func narrower(now, was *corev1.NodeSelectorTerm) bool {
+	if len(was.MatchExpressions) == 0 && len(was.MatchFields) == 0 {
+		return len(now.MatchExpressions) == 0 && len(now.MatchFields) == 0
+	}
+	return beginsWith(now.MatchExpressions, was.MatchExpressions) && beginsWith(now.MatchFields, was.MatchFields)
 }
 
 func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
@@ -232,20 +233,32 @@ func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
+// notNegative is how generations are asked for.
+const notNegative = "must be a non-negative integer"
+
 // checkPodStatus returns what is wrong with a change of a pod's status.
 func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
 	p := field.NewPath("status")
 	s, was := &pod.Status, &old.Status
 	for i, c := range field.Each(&errs, s.Conditions) {
+		if c.ObservedGeneration < 0 {
+			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration, notNegative))
+		}
 		switch c.Type {
 		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
 		default:
-			errs = append(errs, check.QualifiedName(p.Child("conditions").Index(i).Child("Condition"), string(c.Type))...)
+			errs = append(errs, check.QualifiedName(p.Child("conditions").Index(i).Child("Type"), string(c.Type))...)
 		}
 	}
 	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
 		errs = append(errs, check.DNSSubdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
+		if old.Spec.NodeName != "" {
+			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+		}
+	}
+	if s.ObservedGeneration < 0 {
+		errs = append(errs, field.Invalid(p.Child("observedGeneration"), s.ObservedGeneration, notNegative))
 	}
 	errs = append(errs, check.Immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ const othersMessage = "spec: Forbidden: pod updates may not change fields other 
 func TestPodCreate(t *testing.T) {
 	for _, tt := range []struct{ name, spec, want string }{
 		{"good", `"containers":[{"name":"c","image":"i"}]`, ``},
+		{"bound", `"containers":[{"name":"c","image":"i"}],"nodeName":"n"`, ``},
 		{"ephemeral containers", `"containers":[{"name":"c","image":"i"}],"ephemeralContainers":[{"name":"c","image":"i"}]`, `
 spec.ephemeralContainers[0].name: Duplicate value: "c"
 spec.ephemeralContainers: Forbidden: cannot be set on create`},
@@ -33,6 +35,11 @@ spec.ephemeralContainers: Forbidden: cannot be set on create`},
 func TestPodUpdate(t *testing.T) {
 	r := resource(t, "pods")
 	const base = `"containers":[{"name":"c","image":"i:1"}],"tolerations":[{"key":"k","operator":"Exists"}]`
+	const gated, terms = base + `,"schedulingGates":[{"name":"example.com/x"}]`, `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
+	const a, b, f = `{"key":"a","operator":"Exists"}`, `{"key":"b","operator":"Exists"}`, `{"key":"metadata.name","operator":"In","values":["n"]}`
+	nodes := func(terms string) string {
+		return `,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[` + terms + `]}}}`
+	}
 	for _, tt := range []struct{ name, old, new, want string }{
 		{"nothing", base, base, ``},
 		{"image", base, `"containers":[{"name":"c","image":"j:1"}],"tolerations":[{"key":"k","operator":"Exists"}]`, ``},
@@ -54,6 +61,45 @@ func TestPodUpdate(t *testing.T) {
 			`spec.nodeSelector: Invalid value: {"a":"c"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)`},
 		{"affinity added while gated", base + `,"schedulingGates":[{"name":"example.com/x"}]`,
 			base + `,"schedulingGates":[{"name":"example.com/x"}],"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}`, ``},
+		{"init image", `"initContainers":[{"name":"i","image":"i"}],` + base, `"initContainers":[{"name":"i","image":"j"}],` + base, ``},
+		{"init container added", base, base + `,"initContainers":[{"name":"i","image":"i"}]`, `spec.initContainers: Forbidden: pod updates may not add or remove containers`},
+		{"image removed", base, `"containers":[{"name":"c","image":""}],"tolerations":[{"key":"k","operator":"Exists"}]`, `
+spec.containers[0].image: Required value
+spec.containers[0].image: Required value`},
+		{"same deadline", base + `,"activeDeadlineSeconds":100`, base + `,"activeDeadlineSeconds":100`, ``},
+		{"deadline lowered", base + `,"activeDeadlineSeconds":100`, base + `,"activeDeadlineSeconds":99`, ``},
+		{"longest deadline", base, base + `,"activeDeadlineSeconds":2147483647`, ``},
+		{"too long a deadline", base, base + `,"activeDeadlineSeconds":2147483648`, `
+spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 1 and 2147483647, inclusive
+spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 0 and 2147483647, inclusive`},
+		{"longest deadline and no toleration", base, `"containers":[{"name":"c","image":"i:1"}],"activeDeadlineSeconds":2147483647`,
+			`spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds`},
+		{"no time and no toleration", base, `"containers":[{"name":"c","image":"i:1"}],"activeDeadlineSeconds":0`, `
+spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive
+spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds`},
+		{"negative deadline", base, base + `,"activeDeadlineSeconds":-1`, `
+spec.activeDeadlineSeconds: Invalid value: -1: must be between 1 and 2147483647, inclusive
+spec.activeDeadlineSeconds: Invalid value: -1: must be between 0 and 2147483647, inclusive`},
+		{"toleration added", base, `"containers":[{"name":"c","image":"i:1"}],"tolerations":[{"key":"l","operator":"Exists"},{"key":"k","operator":"Exists"}]`, ``},
+		{"toleration's time", `"containers":[{"name":"c","image":"i:1"}],"tolerations":[{"key":"k","operator":"Exists","effect":"NoExecute","tolerationSeconds":1}]`,
+			`"containers":[{"name":"c","image":"i:1"}],"tolerations":[{"key":"k","operator":"Exists","effect":"NoExecute","tolerationSeconds":2}]`, ``},
+		{"selector removed while gated", gated + `,"nodeSelector":{"a":"b"}`, gated, `spec.nodeSelector: Invalid value: null: only additions to spec.nodeSelector are allowed (no mutations or deletions)`},
+		{"requirement added", gated + nodes(`{"matchExpressions":[`+a+`]}`), gated + nodes(`{"matchExpressions":[`+a+`,`+b+`],"matchFields":[`+f+`]}`), ``},
+		{"requirement of a field added", gated + nodes(`{"matchFields":[`+f+`]}`), gated + nodes(`{"matchExpressions":[`+a+`],"matchFields":[`+f+`]}`), ``},
+		{"requirement changed", gated + nodes(`{"matchExpressions":[`+a+`]}`), gated + nodes(`{"matchExpressions":[`+b+`]}`), terms + `[0]: Invalid value: {"MatchExpressions":` +
+			`[{"Key":"b","Operator":"Exists","Values":null}],"MatchFields":null}: only additions are allowed (no mutations or deletions)`},
+		{"requirement removed", gated + nodes(`{"matchExpressions":[`+a+`],"matchFields":[`+f+`]}`), gated + nodes(`{"matchExpressions":[`+a+`]}`), terms + `[0]: Invalid value: ` +
+			`{"MatchExpressions":[{"Key":"a","Operator":"Exists","Values":null}],"MatchFields":null}: only additions are allowed (no mutations or deletions)`},
+		{"requirement of an empty term", gated + nodes(`{},{}`), gated + nodes(`{"matchExpressions":[`+a+`]},{"matchFields":[`+f+`]}`), `
+` + terms + `[0]: Invalid value: {"MatchExpressions":[{"Key":"a","Operator":"Exists","Values":null}],"MatchFields":null}: only additions are allowed (no mutations or deletions)
+` + terms + `[1]: Invalid value: {"MatchExpressions":null,"MatchFields":[{"Key":"metadata.name","Operator":"In","Values":["n"]}]}: only additions are allowed (no mutations or deletions)`},
+		{"term added", gated + nodes(`{}`), gated + nodes(`{},{}`), terms + `: Invalid value: [{"MatchExpressions":null,"MatchFields":null},{"MatchExpressions":null,"MatchFields":null}]: ` +
+			`no additions/deletions to non-empty NodeSelectorTerms list are allowed`},
+		{"terms removed", gated + nodes(`{}`), gated, terms + `: Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms list are allowed`},
+		{"preferences changed", gated + `,"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[` + a + `]}}]},"podAffinity":{}}`,
+			gated + `,"affinity":{"podAffinity":{}}`, ``},
+		{"affinity given while gated", gated, gated + `,"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}`, ``},
+		{"affinity taken while gated", gated + `,"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{}}]}}`, gated, ``},
 		{"amount written differently", base + `,"overhead":{"cpu":"1000m"}`, base + `,"overhead":{"cpu":"1"}`, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,8 +110,42 @@ func TestPodUpdate(t *testing.T) {
 	}
 }
 
+// TestPodAnnotations: annotations that the server gives a meaning are not changed.
+func TestPodAnnotations(t *testing.T) {
+	const armor, mirror = "container.apparmor.security.beta.kubernetes.io/c", "kubernetes.io/config.mirror"
+	for _, tt := range []struct{ old, now, want string }{
+		{`"` + armor + `":"unconfined","` + mirror + `":"m","a":"b"`, `"` + armor + `":"unconfined","` + mirror + `":"m","c":"d"`, ``},
+		{`"` + armor + `":"unconfined","` + mirror + `":"m"`, `"` + armor + `":"runtime/default","` + mirror + `":"n"`, `
+metadata.annotations[` + armor + `]: Forbidden: may not remove or update AppArmor annotations
+metadata.annotations[` + mirror + `]: Forbidden: may not remove or update mirror pod annotation`},
+		{`"` + armor + `":"unconfined","` + mirror + `":""`, ``, `
+metadata.annotations[` + armor + `]: Forbidden: may not remove or update AppArmor annotations
+metadata.annotations[` + mirror + `]: Forbidden: may not remove or update mirror pod annotation`},
+		{``, `"` + armor + `":"unconfined","` + mirror + `":"m"`, `
+metadata.annotations[` + armor + `]: Forbidden: may not add AppArmor annotations
+metadata.annotations[` + mirror + `]: Forbidden: may not add mirror pod annotation`},
+	} {
+		pod := func(annotations string) *corev1.Pod {
+			return decode[corev1.Pod](t, `{"metadata":{"annotations":{`+annotations+`}},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`)
+		}
+		checktest.Want(t, update(resource(t, "pods"), "", pod(tt.now), pod(tt.old)), tt.want)
+		checktest.Want(t, update(resource(t, "pods"), "status", pod(tt.now), pod(tt.old)), tt.want)
+	}
+}
+
 func TestPodUpdateShowsTheDifference(t *testing.T) {
 	r := resource(t, "pods")
+	for _, tt := range []struct{ old, now string }{
+		{`"nodeSelector":{"a":"b"}`, `"nodeSelector":{"a":"b","c":"d"}`}, // without a gate
+		{`"terminationGracePeriodSeconds":0`, `"terminationGracePeriodSeconds":1`},
+		{`"terminationGracePeriodSeconds":-5`, `"terminationGracePeriodSeconds":2`},
+	} {
+		const ctr = `,"containers":[{"name":"c","image":"i"}]}}`
+		errs := update(r, "", decode[corev1.Pod](t, `{"spec":{`+tt.now+ctr), decode[corev1.Pod](t, `{"spec":{`+tt.old+ctr))
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), othersMessage) {
+			t.Errorf("%s to %s: got %v, want it refused", tt.old, tt.now, errs.ToAggregate())
+		}
+	}
 	old := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[
 		{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]}}`)
 	pod := scheme.DeepCopy(old)
@@ -102,6 +182,25 @@ func TestPodStatus(t *testing.T) {
 		{"both families", base + `}`, base + `,"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]}`, ``},
 		{"no address", base + `}`, base + `,"podIPs":[{"ip":"x"}]}`,
 			`status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`},
+		{"nominated again", base + `,"nominatedNodeName":"A"}`, base + `,"nominatedNodeName":"A"}`, ``},
+		{"nominated no more", base + `,"nominatedNodeName":"a"}`, base + `}`, ``},
+		{"nominated when bound", `"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"}`, base + `,"nominatedNodeName":"a"}`,
+			`status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node`},
+		{"generations", base + `}`, base + `,"observedGeneration":-1,"conditions":[{"type":"Ready","observedGeneration":-1},{"type":"a/b"},{"type":"PodScheduled","observedGeneration":0},{"type":"a b"}]}`, `
+status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer
+status.conditions[3].Type: Invalid value: "a b": ` + qualified + `
+status.observedGeneration: Invalid value: -1: must be a non-negative integer`},
+		{"goes on", base + `,"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, base + `,"containerStatuses":[{"name":"c","state":{"waiting":{}}}]}`, ``},
+		{"stays ended", base + ended, base + ended, ``},
+		{"runs again on failure", strings.Replace(base, "Never", "OnFailure", 1) + ended, strings.Replace(base, "Never", "OnFailure", 1) + `,"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ``},
+		{"runs again on success", strings.Replace(strings.Replace(base+ended, "Never", "OnFailure", 1), `"exitCode":1`, `"exitCode":0`, 1), base + `,"containerStatuses":[{"name":"c","state":{"running":{}}}]}`,
+			`status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
+		{"runs by a policy of its own", strings.Replace(base+ended, `"image":"i"`, `"image":"i","restartPolicy":"Always"`, 1), base + `,"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ``},
+		{"runs by rules", strings.Replace(base+ended, `"image":"i"`, `"image":"i","restartPolicy":"Never","restartPolicyRules":[{"action":"Restart"}]`, 1), base + `,"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ``},
+		{"ephemeral container runs again", strings.Replace(base+ended, "containerStatuses", "ephemeralContainerStatuses", 1), base + `,"ephemeralContainerStatuses":[{"name":"c","state":{"running":{}}}]}`,
+			`status.ephemeralContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
+		{"too many addresses", base + `}`, base + `,"hostIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"},{"ip":"fd00::2"}]}`,
+			`status.hostIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"fd00::1"},{"IP":"fd00::2"}]: may specify no more than one IP for each IP family`},
 		{"nominated", base + `}`, base + `,"nominatedNodeName":"A"}`, `status.nominatedNodeName: Invalid value: "A": ` + checktest.Subdomain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,6 +227,8 @@ func TestPodGrace(t *testing.T) {
 		{"given", `{"spec":{"nodeName":"n","terminationGracePeriodSeconds":20}}`, ptr(5), 5},
 		{"negative", `{"spec":{"nodeName":"n","terminationGracePeriodSeconds":-1}}`, nil, 1},
 		{"ended", `{"spec":{"nodeName":"n"},"status":{"phase":"Succeeded"}}`, ptr(5), 0},
+		{"failed", `{"spec":{"nodeName":"n"},"status":{"phase":"Failed"}}`, ptr(5), 0},
+		{"at once", `{"spec":{"nodeName":"n"}}`, ptr(0), 0},
 	} {
 		opts := &meta.DeleteOptions{GracePeriodSeconds: tt.given}
 		if !gracePod(decode[corev1.Pod](t, tt.pod), opts) || *opts.GracePeriodSeconds != tt.want {
@@ -155,7 +256,48 @@ func TestPodPrepare(t *testing.T) {
 	if sc := pod.Spec.Containers[0].SecurityContext; sc == nil || *sc.AppArmorProfile.LocalhostProfile != "p" {
 		t.Errorf("security context: got %+v, want the profile of the annotation", sc)
 	}
+	if c := pod.Status.Conditions[0]; c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
+		t.Errorf("condition: got %+v, want not to be scheduled", c)
+	}
+	free := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	if create(r, free); len(free.Status.Conditions) > 0 || free.Status.QOSClass != corev1.PodQOSBestEffort {
+		t.Errorf("status of a pod without gates: got %+v", free.Status)
+	}
 	if e := pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchExpressions; len(e) != 1 || e[0].Values[0] != "b" {
 		t.Errorf("spread: got %+v, want the pod's own label merged", e)
+	}
+}
+
+// TestAppArmorFields: annotations that came before the fields become fields, where these are not set.
+func TestAppArmorFields(t *testing.T) {
+	const own = `"securityContext":{"appArmorProfile":{"type":"Unconfined"}}`
+	for _, tt := range []struct{ annotation, pod, container, want string }{
+		{"unconfined", ``, ``, `{"appArmorProfile":{"type":"Unconfined"}}`},
+		{"runtime/default", ``, `,"securityContext":{"privileged":false}`, `{"privileged":false,"appArmorProfile":{"type":"RuntimeDefault"}}`},
+		{"localhost/a/b", ``, ``, `{"appArmorProfile":{"type":"Localhost","localhostProfile":"a/b"}}`},
+		{"localhost/", ``, ``, `null`},
+		{"odd", ``, ``, `null`},
+		{"unconfined", own + `,`, ``, `null`}, // the pod's does
+		{"runtime/default", own + `,`, ``, `{"appArmorProfile":{"type":"RuntimeDefault"}}`},
+		{"runtime/default", ``, `,` + own, `{"appArmorProfile":{"type":"Unconfined"}}`},
+	} {
+		pod := decode[corev1.Pod](t, `{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"`+tt.annotation+`"}},
+			"spec":{`+tt.pod+`"containers":[{"name":"c","image":"i"`+tt.container+`},{"name":"d","image":"i"}]}}`)
+		create(resource(t, "pods"), pod)
+		if got, err := json.Marshal(pod.Spec.Containers[0].SecurityContext); err != nil || string(got) != tt.want || pod.Spec.Containers[1].SecurityContext != nil {
+			t.Errorf("%s: got %s, %v; want %s, and nothing for the other container", tt.annotation, got, err, tt.want)
+		}
+	}
+}
+
+// TestPodWarnings: of a pod that is changed nothing is told.
+func TestPodWarnings(t *testing.T) {
+	r := resource(t, "pods")
+	pod := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"},{"name":"A"}]}]}}`)
+	if got := r.Strategy.Warnings(pod, nil); len(got) != 1 {
+		t.Errorf("warnings of a new pod: got %q, want one", got)
+	}
+	if got := r.Strategy.Warnings(pod, pod); len(got) > 0 {
+		t.Errorf("warnings of a change: got %q, want none", got)
 	}
 }

@@ -14,6 +14,14 @@ func TestQOSClass(t *testing.T) {
 		{"one of two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d"}]}`, "Burstable"},
 		{"less requested", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1m"}}}]}`, "Burstable"},
 		{"zero", `{"containers":[{"name":"c","resources":{"requests":{"cpu":"0"}}}]}`, "BestEffort"},
+		{"more requested", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"2","memory":"1Gi"}}}]}`, "Burstable"},
+		{"zero limit", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"0","memory":"1Gi"}}}]}`, "Burstable"},
+		{"no limit", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1","memory":"1Gi"}}}]}`, "Burstable"},
+		{"zero limits", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"0","memory":"0"}}}]}`, "BestEffort"},
+		{"two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Guaranteed"},
+		{"init container", `{"initContainers":[{"name":"i"}],"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Burstable"},
+		{"empty pod level", `{"resources":{},"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "Burstable"},
+		{"pod level requests", `{"resources":{"requests":{"cpu":"1"}},"containers":[{"name":"c"}]}`, "Burstable"},
 		{"pod level", `{"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"containers":[{"name":"c"}]}`, "Guaranteed"},
 	} {
 		pod := decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)

@@ -142,7 +142,7 @@ func completeFamilies(svc *corev1.Service) {
 		return
 	}
 	if !isHeadless(svc) {
-		for i := len(spec.IPFamilies); i < len(spec.ClusterIPs); i++ {
+		for i := len(spec.IPFamilies); i < min(len(spec.ClusterIPs), 2); i++ {
 			if ip, msgs := names.ParseIP(spec.ClusterIPs[i], false); len(msgs) == 0 {
 				spec.IPFamilies = append(spec.IPFamilies, familyOf(ip.Is4()))
 			}

@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -16,9 +15,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// kubeletPort must not be exposed by a load balancer: it gives power over the node.
-const kubeletPort = 10250
-
 // checkService returns what is wrong with a service or its change. If its addresses don't fit together nothing else is said,
 // as nothing could be allocated.
 func checkService(svc, old *corev1.Service) field.ErrorList {
@@ -29,12 +25,24 @@ func checkService(svc, old *corev1.Service) field.ErrorList {
 	if old != nil {
 		errs = checkServiceUpdate(svc, old)
 	}
-	return append(errs, checkServiceSpec(svc)...)
+	return append(errs, checkServiceSpec(svc, old)...)
 }
 
-func checkServiceSpec(svc *corev1.Service) field.ErrorList {
+// The two names of the annotation that says how traffic is routed by zones; the second is the old one.
+const (
+	topologyMode  = "service.kubernetes.io/topology-mode"
+	topologyHints = "service.kubernetes.io/topology-aware-hints"
+)
+
+// checkServiceSpec checks a service, whose old state is nil if it is new. What old has was valid once.
+func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	spec, p := &svc.Spec, field.NewPath("spec")
 	var errs field.ErrorList
+	mode, ok := svc.Annotations[topologyMode]
+	if hints, both := svc.Annotations[topologyHints]; ok && both && mode != hints {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations").Key(topologyMode), mode,
+			"must match annotations["+topologyHints+"] when both are specified"))
+	}
 	if len(spec.Ports) == 0 && !isHeadless(svc) && spec.Type != corev1.ServiceTypeExternalName {
 		errs = append(errs, field.Required(p.Child("ports"), ""))
 	}
@@ -47,13 +55,19 @@ func checkServiceSpec(svc *corev1.Service) field.ErrorList {
 	errs = append(errs, check.OneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
 		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
 	errs = append(errs, checkAffinityConfig(p.Child("sessionAffinityConfig"), spec)...)
+	known := check.Duplicates{}
+	if old != nil {
+		for _, text := range old.Spec.ExternalIPs {
+			known.Add(text)
+		}
+	}
 	for i, text := range field.Each(&errs, spec.ExternalIPs) {
-		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text)...)
+		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text, !known[*text])...)
 	}
 	errs = append(errs, check.OneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
 	errs = append(errs, checkPortNumbers(p.Child("ports"), spec)...)
-	errs = append(errs, checkSourceRanges(p.Child("loadBalancerSourceRanges"), svc)...)
+	errs = append(errs, checkSourceRanges(p.Child("LoadBalancerSourceRanges"), svc, old)...)
 	if spec.AllocateLoadBalancerNodePorts != nil && spec.Type != corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"), "may only be used when `type` is 'LoadBalancer'"))
 	}
@@ -72,15 +86,7 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 	spec := &svc.Spec
 	var errs field.ErrorList
 	switch spec.Type {
-	case corev1.ServiceTypeLoadBalancer:
-		for i, port := range field.Each(&errs, spec.Ports) {
-			if port.Port == kubeletPort {
-				errs = append(errs, field.Invalid(p.Child("ports").Index(i), port.Port,
-					fmt.Sprintf("may not expose port %d externally since it is used by kubelet", kubeletPort)))
-			}
-		}
-		fallthrough
-	case corev1.ServiceTypeNodePort:
+	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
 		if isHeadless(svc) {
 			errs = append(errs, field.Invalid(p.Child("clusterIPs").Index(0), spec.ClusterIPs[0],
 				fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
@@ -145,9 +151,10 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 	return nil
 }
 
-// checkEndpointIP checks an address that traffic is accepted at: addresses with a meaning of their own are not.
-func checkEndpointIP(p *field.Path, text string) field.ErrorList {
-	ip, msgs := names.ParseIP(text, true)
+// checkEndpointIP checks an address that traffic is accepted at: addresses with a meaning of their own are not. It must be
+// written as new addresses are, if strict.
+func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
+	ip, msgs := names.ParseIP(text, strict)
 	if len(msgs) > 0 {
 		return check.Invalid(p, text, msgs)
 	}
@@ -157,7 +164,7 @@ func checkEndpointIP(p *field.Path, text string) field.ErrorList {
 			errs = append(errs, field.Invalid(p, text, msg))
 		}
 	}
-	bad(ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", ip))
+	bad(ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", text))
 	bad(ip.IsLoopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)")
 	bad(ip.IsLinkLocalUnicast(), "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
 	bad(ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
@@ -201,27 +208,33 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
-func checkSourceRanges(p *field.Path, svc *corev1.Service) field.ErrorList {
-	annotation, annotated := svc.Annotations[sourceRangesAnnotation]
-	ranges := svc.Spec.LoadBalancerSourceRanges
-	if len(ranges) == 0 && !annotated {
+// checkSourceRanges checks who may use a load balancer. The annotation counts where the field is empty.
+func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList {
+	ranges, known := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
+	at := p.Index
+	if annotation, ok := svc.Annotations[sourceRangesAnnotation]; ok && len(ranges) == 0 {
+		p = field.NewPath("metadata", "annotations").Key(sourceRangesAnnotation)
+		at = func(int) *field.Path { return p }
+		same := old != nil && old.Annotations[sourceRangesAnnotation] == annotation
+		if !same && strings.TrimSpace(annotation) != "" {
+			ranges = strings.Split(annotation, ",")
+		}
+	} else if len(ranges) == 0 {
 		return nil
 	}
 	var errs field.ErrorList
 	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, field.Forbidden(p, "may only be used when `type` is 'LoadBalancer'"))
 	}
+	if old != nil {
+		for _, text := range old.Spec.LoadBalancerSourceRanges {
+			known.Add(strings.TrimSpace(text))
+		}
+	}
 	for i, given := range field.Each(&errs, ranges) {
 		text := strings.TrimSpace(*given) // blanks have been let through since early days
-		errs = append(errs, check.Invalid(p.Index(i), text, names.IsValidLegacyCIDR(text, true))...)
-	}
-	if len(ranges) == 0 && strings.TrimSpace(annotation) != "" {
-		at := field.NewPath("metadata", "annotations").Key(sourceRangesAnnotation)
-		for _, text := range strings.Split(annotation, ",") {
-			if len(names.IsValidLegacyCIDR(strings.TrimSpace(text), true)) > 0 {
-				errs = append(errs, field.Invalid(at, annotation, "must be a comma separated list of CIDRs e.g. 192.168.0.0/16,10.0.0.0/8"))
-				break
-			}
+		if !known[text] {
+			errs = append(errs, check.Invalid(at(i), text, names.IsValidLegacyCIDR(text, true))...)
 		}
 	}
 	return errs
@@ -250,18 +263,8 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 				"may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
 		}
 	}
-	if usesClusterIP(svc) {
-		at := p.Child("internalTrafficPolicy")
-		if spec.InternalTrafficPolicy == nil {
-			if slices.Contains([]corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort,
-				corev1.ServiceTypeLoadBalancer}, spec.Type) {
-				errs = append(errs, field.Required(at, ""))
-			}
-		} else {
-			errs = append(errs, check.Supported(at, *spec.InternalTrafficPolicy,
-				corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
-		}
-	}
+	errs = append(errs, check.OptionalOneOf(p.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
+		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
 }
 
@@ -343,7 +346,11 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 			errs = append(errs, changedList(p, "ipFamilies", svc, svc.Spec.IPFamilies, old.Spec.IPFamilies)...)
 		}
 	}
-	return append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
+	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
+	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) && svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
+		errs = append(errs, field.Forbidden(p.Child("healthCheckNodePort"), "field is immutable"))
+	}
+	return errs
 }
 
 // changedList compares clusterIPs or ipFamilies with what they were.

@@ -19,8 +19,8 @@ func serviceWarnings(svc, _ *corev1.Service) []string {
 			warnings = append(warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	_, hints := svc.Annotations["service.kubernetes.io/topology-aware-hints"]
-	add(hints, "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead")
+	_, hints := svc.Annotations[topologyHints]
+	add(hints, "annotation %s is deprecated, please use %s instead", topologyHints, topologyMode)
 	headless := spec.Type == corev1.ServiceTypeClusterIP && spec.ClusterIP == clusterIPNone
 	external, named := len(spec.ExternalIPs) > 0, spec.Type == corev1.ServiceTypeExternalName
 	if spec.ClusterIP != clusterIPNone {

@@ -102,6 +102,25 @@ func long(name string) []string {
 	return lines
 }
 
+// TestLongDiff: texts up to a length are compared line by line; a longer one is shown as replaced as a whole.
+func TestLongDiff(t *testing.T) {
+	kept := func(a, b []string) (n int) {
+		for _, e := range diffLines(a, b) {
+			if e.op == ' ' {
+				n++
+			}
+		}
+		return n
+	}
+	a, b := long("a"), long("b")
+	if kept(a, b) == 0 {
+		t.Error("no line is kept of texts that are short enough, want those that they share")
+	}
+	if n := kept(append(a, "A"), b) + kept(a, append(b, "B")); n > 0 {
+		t.Errorf("%d lines are kept of texts that are too long, want none", n)
+	}
+}
+
 // TestDiffSpace: a refusal that shows a long difference takes about the memory of the lines.
 func TestDiffSpace(t *testing.T) {
 	a, b := long("a"), long("b")

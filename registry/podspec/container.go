@@ -80,6 +80,7 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	for i, ctr := range field.Each(&errs, c.spec.InitContainers) {
 		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
+		errs = append(errs, checkRestartRules(p, ctr)...)
 		if ctr.Name != "" && !seen.Add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
 		}
@@ -93,8 +94,13 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 				{"readinessProbe", ctr.ReadinessProbe != nil},
 				{"startupProbe", ctr.StartupProbe != nil},
 			})...)
+			for j, policy := range field.Each(&errs, ctr.ResizePolicy) {
+				if policy.RestartPolicy == corev1.RestartContainer {
+					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"), policy.RestartPolicy,
+						"must not be set to 'RestartContainer' for non-sidecar initContainers"))
+				}
+			}
 		}
-		errs = append(errs, checkRestartRules(p, ctr)...)
 	}
 	return errs
 }
@@ -216,7 +222,7 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 		errs = append(errs, check.OneOf(p, policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
 		errs = append(errs, check.OneOf(p, policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
 		if podPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
-			errs = append(errs, field.Invalid(p, policy.RestartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+			errs = append(errs, field.Invalid(p, policy.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
 		}
 	}
 	return errs

@@ -16,11 +16,7 @@ func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, vars) {
 		p := p.Index(i)
-		if v.Name == "" {
-			errs = append(errs, field.Required(p.Child("name"), ""))
-		} else {
-			errs = append(errs, check.Invalid(p.Child("name"), v.Name, names.IsRelaxedEnvVarName(v.Name))...)
-		}
+		errs = append(errs, check.Needed(p.Child("name"), v.Name, envName)...)
 		if v.ValueFrom != nil {
 			errs = append(errs, checkValueFrom(p.Child("valueFrom"), v)...)
 		}
@@ -72,22 +68,40 @@ func checkKeyRef(p *field.Path, name, key string) field.ErrorList {
 }
 
 func checkFileKeyRef(p *field.Path, ref *corev1.FileKeySelector) field.ErrorList {
-	errs := check.Needed(p.Child("volumeName"), ref.VolumeName, check.DNSLabel)
-	errs = append(errs, check.Required(p.Child("path"), ref.Path)...)
-	errs = append(errs, check.NonReservedPath(p.Child("path"), ref.Path)...)
-	if ref.Key == "" {
-		return append(errs, field.Required(p.Child("key"), ""))
+	errs := check.Needed(p.Child("key"), ref.Key, envName)
+	errs = append(errs, check.Needed(p.Child("volumeName"), ref.VolumeName, check.DNSLabel)...)
+	return append(errs, check.Needed(p.Child("path"), ref.Path, check.NoBacksteps)...)
+}
+
+func envName(p *field.Path, name string) field.ErrorList {
+	return check.Invalid(p, name, names.IsRelaxedEnvVarName(name))
+}
+
+// checkEnvFiles checks where variables come from that are read from files: a volume of the pod's own.
+func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
+	var errs field.ErrorList
+	for p, ctr := range Containers(p, spec) {
+		for i, v := range field.Each(&errs, ctr.Env) {
+			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
+				continue
+			}
+			at, name := p.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName"), v.ValueFrom.FileKeyRef.VolumeName
+			switch j := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }); {
+			case j < 0:
+				errs = append(errs, field.NotFound(at, name))
+			case spec.Volumes[j].EmptyDir == nil:
+				errs = append(errs, field.Invalid(at, name, "referenced volume must be of type emptyDir"))
+			}
+		}
 	}
-	return append(errs, check.Invalid(p.Child("key"), ref.Key, names.IsRelaxedEnvVarName(ref.Key))...)
+	return errs
 }
 
 func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
 	var errs field.ErrorList
 	for i, source := range field.Each(&errs, sources) {
 		at, n := p.Index(i), 0
-		if source.Prefix != "" {
-			errs = append(errs, check.Invalid(at.Child("prefix"), source.Prefix, names.IsRelaxedEnvVarName(source.Prefix))...)
-		}
+		errs = append(errs, check.Optional(at.Child("prefix"), source.Prefix, envName)...)
 		named := func(p *field.Path, name string) {
 			n++
 			errs = append(errs, check.Needed(p, name, check.DNSSubdomain)...)
@@ -162,9 +176,9 @@ func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []str
 	}
 	switch path, key, ok := subscripted(fieldPath); {
 	case ok && path == "metadata.annotations":
-		return check.Invalid(p, key, names.IsQualifiedName(strings.ToLower(key)))
+		return check.QualifiedName(p, strings.ToLower(key))
 	case ok:
-		return check.Invalid(p, key, names.IsQualifiedName(key))
+		return check.QualifiedName(p, key)
 	}
 	return check.Supported(p.Child("fieldPath"), fieldPath, allowed...)
 }

@@ -2,9 +2,11 @@ package podspec
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
@@ -31,3 +33,27 @@ func decode(t *testing.T, text string) *corev1.Pod {
 	testScheme().Default(pod)
 	return pod
 }
+
+// checkContainer compares what is wrong with a container that has a name, an image and more, in a pod with three volumes: an
+// empty directory e, a claim p and a config map m. In want, $ is the path of the container.
+func checkContainer(t *testing.T, more, want string) {
+	t.Helper()
+	pod := decode(t, `{"spec":{"volumes":[{"name":"e"},{"name":"p","persistentVolumeClaim":{"claimName":"c"}},{"name":"m","configMap":{"name":"m"}}],
+		"containers":[{"name":"c","image":"i",`+more+`}]}}`)
+	checktest.Want(t, Rules{AllowPrivileged: true}.Pod(pod), strings.ReplaceAll(want, "$", "spec.containers[0]"))
+}
+
+// checkSpec compares what is wrong with the spec of a pod. In want, $ is its path.
+func checkSpec(t *testing.T, spec, want string) {
+	t.Helper()
+	checktest.Want(t, Rules{}.Pod(decode(t, `{"spec":{`+spec+`}}`)), strings.ReplaceAll(want, "$", "spec"))
+}
+
+// What is wrong with a qualified name, with the value of a label and with the name of a variable.
+const (
+	qualified = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ` +
+		`(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
+	labelValue = `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an ` +
+		`alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
+	variable = `a valid environment variable name must consist only of printable ASCII characters other than '='`
+)

@@ -84,7 +84,7 @@ func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 		}
 	default:
 		errs = check.Supported(p, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled,
-			corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
+			corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible)
 	}
 	return errs
 }

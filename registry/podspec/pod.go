@@ -31,7 +31,8 @@ func (r Rules) Template(p *field.Path, m *meta.ObjectMeta, spec *corev1.PodSpec)
 func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := checkAnnotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec)
-	c := &specCheck{Rules: r, spec: &pod.Spec, pod: true, podName: pod.Name}
+	_, static := pod.Annotations[MirrorAnnotation]
+	c := &specCheck{Rules: r, spec: &pod.Spec, pod: true, podName: pod.Name, static: static}
 	errs = append(errs, c.check(p)...)
 	if pod.Spec.ServiceAccountName == "" {
 		errs = append(errs, noTokens(p.Child("volumes"), pod.Spec.Volumes)...)

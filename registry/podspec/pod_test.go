@@ -134,7 +134,7 @@ spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate va
 spec.topologySpreadConstraints[0].minDomains: Invalid value: 1: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway
 spec.tolerations[0].operator: Invalid value: "x": value must be empty when ` + "`operator` is 'Exists'" + `
 spec.tolerations[1].operator: Invalid value: "Equal": operator must be Exists when ` + "`key` is empty, which means \"match all values and all keys\"" + `
-spec.tolerations[2].operator: Unsupported value: "Gt": supported values: "Equal", "Exists"
+spec.tolerations[2].operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Lt", "Gt"
 spec.tolerations[3].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
 spec.tolerations[4].effect: Invalid value: "": effect must be 'NoExecute' when ` + "`tolerationSeconds`" + ` is set`},
 		{"security", `{"hostUsers":false,"hostPID":true,"securityContext":{"fsGroup":-1,"sysctls":[{"name":"net.x","value":"1"},{"name":"net.x","value":"1"},{"name":"A","value":""}],"seccompProfile":{"type":"Localhost"}},
@@ -153,7 +153,7 @@ spec.securityContext.sysctls[1].name: Invalid value: "net.x": may not be specifi
 spec.securityContext.sysctls[2].name: Invalid value: "A": must have at most 253 characters and match regex ` + sysctlPattern + `
 spec.securityContext.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost
 spec.hostNetwork: Forbidden: when ` + "`hostUsers`" + ` is false
-spec.hostPID: Forbidden: when ` + "`hostUsers`" + ` is false`},
+spec.HostPID: Forbidden: when ` + "`hostUsers`" + ` is false`},
 		{"windows", `{"os":{"name":"windows"},"hostIPC":true,"securityContext":{"runAsUser":1},"containers":[{"name":"c","image":"i","securityContext":{"readOnlyRootFilesystem":true}}]}`, `
 spec.hostIPC: Forbidden: cannot be set for a windows pod
 spec.securityContext.runAsUser: Forbidden: cannot be set for a windows pod
@@ -179,17 +179,22 @@ spec.volumes[0].projected.sources[1].downwardAPI: Required value: one of fieldRe
 spec.volumes[0].projected.sources[2].serviceAccountToken.expirationSeconds: Invalid value: 5: may not specify a duration less than 10 minutes
 spec.volumes[0].projected.path: Required value
 spec.volumes[0].projected.path: Invalid value: "..t": must not start with '..'`},
+		{"token lifetimes", `{"serviceAccountName":"a","volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"a","expirationSeconds":600}},
+			{"serviceAccountToken":{"path":"b","expirationSeconds":4294967296}},{"serviceAccountToken":{"path":"c","expirationSeconds":599}},
+			{"serviceAccountToken":{"path":"d","expirationSeconds":4294967297}}]}}],"containers":[{"name":"c","image":"i"}]}`, `
+spec.volumes[0].projected.sources[2].serviceAccountToken.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes
+spec.volumes[0].projected.sources[3].serviceAccountToken.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds`},
 		{"names", `{"hostname":"A","subdomain":"b.c","priorityClassName":"P","preemptionPolicy":"Odd","hostAliases":[{"ip":"x","hostnames":["H"]}],"containers":[{"name":"c","image":"i"}]}`, `
 spec.hostname: Invalid value: "A": ` + checktest.Label + `
 spec.subdomain: Invalid value: "b.c": must not contain dots
-spec.hostAliases.ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
-spec.hostAliases.hostnames: Invalid value: "H": ` + checktest.Subdomain + `
+spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
+spec.hostAliases[0].hostnames[0]: Invalid value: "H": ` + checktest.Subdomain + `
 spec.priorityClassName: Invalid value: "P": ` + checktest.Subdomain + `
 spec.preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"`},
 		{"pod resources", `{"resources":{"limits":{"cpu":"1","storage":"1"},"requests":{"cpu":"500m"}},"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}}]}`, `
 spec.resources.limits[storage]: Unsupported value: "storage": supported values: "cpu", "hugepages-", "memory"
 spec.resources.requests[cpu]: Invalid value: "500m": must be greater than or equal to aggregate container requests of 1
-spec.containers[0].resources.limits[cpu]: Invalid value: "2": must be less than or equal to pod limits of 1`},
+spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			checktest.Want(t, Rules{}.Pod(decode(t, `{"spec":`+tt.spec+`}`)), tt.want)
@@ -232,6 +237,13 @@ metadata.annotations[` + appArmor + `z]: Invalid value: "z": container not found
 			`"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"RuntimeDefault"}`,
 			`"seccompProfile":{"type":"Localhost","localhostProfile":"a"}`, "linux", `
 spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
+spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
+spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match`},
+		{"unconfined", `"` + seccomp + `":"unconfined","` + perContainer + `":"localhost/a","` + appArmor + `c":"unconfined"`,
+			`"seccompProfile":{"type":"Unconfined"}`, `"seccompProfile":{"type":"Unconfined"},"appArmorProfile":{"type":"Unconfined"}`, "linux",
+			`spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match`},
+		{"not unconfined", `"` + perContainer + `":"docker/default","` + appArmor + `c":"runtime/default"`, ``,
+			`"seccompProfile":{"type":"Unconfined"},"appArmorProfile":{"type":"Unconfined"}`, "linux", `
 spec.containers[0].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
 spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match`},
 		{"other files", `"` + perContainer + `":"localhost/b","` + appArmor + `c":"localhost/b"`, ``,

@@ -109,7 +109,9 @@ func newClaimNames(claims []corev1.PodResourceClaim) claimNames {
 	}
 	c := claimNames{known: check.Duplicates{}}
 	for i := range claims {
-		c.known.Add(claims[i].Name)
+		if claims[i].Name != "" {
+			c.known.Add(claims[i].Name)
+		}
 	}
 	c.list = field.Cut(strings.Join(slices.Sorted(maps.Keys(c.known)), ", "), field.MaxText)
 	return c
@@ -151,21 +153,14 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 
 func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) field.ErrorList {
 	var errs field.ErrorList
-	seen := check.Duplicates{}
+	seen := claimParts{}
 	for i, claim := range field.Each(&errs, claims) {
 		p := p.Index(i)
 		if claim.Name == "" {
 			errs = append(errs, field.Required(p, ""))
 			continue
 		}
-		key := claim.Name
-		if claim.Request != "" {
-			errs = append(errs, check.DNSLabel(p.Child("request"), claim.Request)...)
-			key += "/" + claim.Request
-		}
-		if seen[claim.Name] || !seen.Add(key) {
-			errs = append(errs, field.Duplicate(p, key))
-		}
+		errs = append(errs, seen.check(p, claim)...)
 		if !c.claims.known[claim.Name] {
 			err := field.NotFound(p, claim.Name)
 			err.Detail = "must be one of the names in pod.spec.resourceClaims"
@@ -180,9 +175,33 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 	return errs
 }
 
+// claimParts are the claims that a container has named so far: of each the requests, "" for all of them.
+type claimParts map[string]check.Duplicates
+
+// check refuses what overlaps with an earlier claim.
+func (seen claimParts) check(p *field.Path, claim *corev1.ResourceClaim) field.ErrorList {
+	parts, request := seen[claim.Name], claim.Request
+	if parts == nil {
+		parts = check.Duplicates{}
+		seen[claim.Name] = parts
+	}
+	if all := parts[""]; all || request == "" && len(parts) > 0 {
+		parts.Add(request)
+		return field.ErrorList{field.Duplicate(p, claim.Name)}
+	}
+	var errs field.ErrorList
+	if request != "" {
+		errs = check.DNSLabel(p.Child("request"), request)
+	}
+	if !parts.Add(request) {
+		errs = append(errs, field.Duplicate(p, claim.Name+"/"+request))
+	}
+	return errs
+}
+
 // podResources checks resources given for a pod as a whole, also against those of its containers.
-func podResources(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
-	r := spec.Resources
+func (c *specCheck) podResources(p *field.Path) field.ErrorList {
+	spec, r := c.spec, c.spec.Resources
 	if r == nil {
 		return nil
 	}
@@ -190,12 +209,10 @@ func podResources(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 		return field.ErrorList{field.Forbidden(p, "may not be set for a windows pod")}
 	}
 	var errs field.ErrorList
-	if len(r.Claims) > 0 {
+	if r.Claims != nil {
 		errs = append(errs, field.Forbidden(p.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}
-	own := *r
-	own.Claims = nil
-	errs = append(errs, requirements{nameRule: podResourceName}.check(p, &own)...)
+	errs = append(errs, requirements{nameRule: podResourceName, claims: c.claims}.check(p, r)...)
 
 	sums := corev1.ContainerRequests(spec)
 	for name, q := range field.Entries(&errs, r.Requests) {
@@ -204,25 +221,27 @@ func podResources(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 				"must be greater than or equal to aggregate container requests of "+sum.String()))
 		}
 	}
-	each := func(p *field.Path, list []corev1.Container) {
-		for i, ctr := range field.Each(&errs, list) {
-			for name, q := range field.Entries(&errs, ctr.Resources.Limits) {
-				if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
-					errs = append(errs, field.Invalid(p.Index(i).Child("resources", "limits").Key(string(name)),
-						q.String(), "must be less than or equal to pod limits of "+limit.String()))
-				}
+	huge := corev1.ContainerLimits(spec)
+	for name, q := range field.Entries(&errs, r.Limits) {
+		if sum, ok := huge[name]; ok && corev1.IsHugePages(name) && sum.Cmp(q) > 0 {
+			errs = append(errs, field.Invalid(p.Child("limits").Key(string(name)), q.String(),
+				"must be greater than or equal to aggregate container limits of "+sum.String()))
+		}
+	}
+	for i, ctr := range field.Each(&errs, spec.Containers) {
+		for name, q := range field.Entries(&errs, ctr.Resources.Limits) {
+			if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
+				errs = append(errs, field.Invalid(p.Child("containers").Index(i).Key(string(name)).Child("limits"), q.String(),
+					"must be less than or equal to pod limits of "+limit.String()))
 			}
 		}
 	}
-	spec0 := field.NewPath("spec")
-	each(spec0.Child("initContainers"), spec.InitContainers)
-	each(spec0.Child("containers"), spec.Containers)
 	return errs
 }
 
 func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	if corev1.IsPodLevelResource(name) {
-		return resourceName(p, name)
+	if errs := resourceName(p, name); len(errs) > 0 || corev1.IsPodLevelResource(name) {
+		return errs
 	}
 	return field.ErrorList{field.NotSupported(p, name,
 		[]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceHugePagesPrefix, corev1.ResourceMemory})}

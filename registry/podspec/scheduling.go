@@ -42,6 +42,9 @@ func Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 				errs = append(errs, field.Invalid(p.Child("operator"), t.Value,
 					"value must be empty when `operator` is 'Exists'"))
 			}
+		case corev1.TolerationOpLt, corev1.TolerationOpGt:
+			errs = append(errs, field.NotSupported(p.Child("operator"), t.Operator, []corev1.TolerationOperator{
+				corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
 		default:
 			errs = append(errs, check.Supported(p.Child("operator"), t.Operator,
 				corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
@@ -66,7 +69,7 @@ func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 		for i, term := range field.Each(&errs, n.PreferredDuringSchedulingIgnoredDuringExecution) {
 			p := p.Child(softTerms).Index(i)
 			errs = append(errs, weight(p, term.Weight)...)
-			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference)...)
+			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference, true)...)
 		}
 	}
 	for t := range podTerms(p, a) {
@@ -148,15 +151,16 @@ func checkNodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for i, term := range field.Each(&errs, s.NodeSelectorTerms) {
-		errs = append(errs, checkNodeTerm(p.Index(i), term)...)
+		errs = append(errs, checkNodeTerm(p.Index(i), term, false)...)
 	}
 	return errs
 }
 
-func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
+// checkNodeTerm checks a term about nodes. In one that is preferred only, values may be such that no label has them.
+func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm, preferred bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, term.MatchExpressions) {
-		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), r)...)
+		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), r, preferred)...)
 	}
 	for i, r := range field.Each(&errs, term.MatchFields) {
 		errs = append(errs, checkNodeField(p.Child("matchFields").Index(i), r)...)
@@ -164,7 +168,7 @@ func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList
 	return errs
 }
 
-func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement, anyValue bool) field.ErrorList {
 	var errs field.ErrorList
 	values := p.Child("values")
 	switch r.Operator {
@@ -184,6 +188,9 @@ func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement) field
 		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "not a valid selector operator"))
 	}
 	errs = append(errs, check.QualifiedName(p.Child("key"), r.Key)...)
+	if anyValue {
+		return errs
+	}
 	for i, v := range field.Each(&errs, r.Values) {
 		errs = append(errs, check.Invalid(values.Index(i), *v, names.IsValidLabelValue(*v))...)
 	}
@@ -216,18 +223,7 @@ func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	for _, ns := range field.Each(&errs, term.Namespaces) {
 		errs = append(errs, check.DNSLabel(p.Child("namespace"), *ns)...)
 	}
-	match, mismatch := p.Child("matchLabelKeys"), p.Child("mismatchLabelKeys")
-	errs = append(errs, checkMatchKeys(match, term.MatchLabelKeys, term.LabelSelector)...)
-	errs = append(errs, checkMatchKeys(mismatch, term.MismatchLabelKeys, term.LabelSelector)...)
-	mismatched := check.Duplicates{}
-	for _, key := range term.MismatchLabelKeys {
-		mismatched.Add(key)
-	}
-	for i, key := range field.Each(&errs, term.MatchLabelKeys) {
-		if mismatched[*key] {
-			errs = append(errs, field.Invalid(match.Index(i), *key, "exists in both matchLabelKeys and mismatchLabelKeys"))
-		}
-	}
+	errs = append(errs, checkMatchKeys(p, term.MatchLabelKeys, term.MismatchLabelKeys, term.LabelSelector)...)
 	if term.TopologyKey == "" {
 		errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 	}
@@ -241,28 +237,46 @@ func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	return meta.ValidateLabelSelector(s, p)
 }
 
-// checkMatchKeys checks keys that are merged into a selector when the pod is created: a key stands in the selector
-// once, put there by the merge.
-func checkMatchKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
-	if len(keys) == 0 {
-		return nil
+// checkMatchKeys checks the keys whose values the selector of a term at p gets from the pod, when that is created. A key whose
+// value has to match stands in the selector once, put there by the server.
+func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelector) field.ErrorList {
+	errs := checkLabelKeys(p.Child("matchLabelKeys"), match, s)
+	errs = append(errs, checkLabelKeys(p.Child("mismatchLabelKeys"), mismatch, s)...)
+	if s != nil && len(match) > 0 {
+		index := make(map[string]int, len(match))
+		for i, key := range match {
+			index[key] = i
+		}
+		selected := check.Duplicates{}
+		for key := range s.MatchLabels {
+			selected.Add(key)
+		}
+		for _, e := range field.Each(&errs, s.MatchExpressions) {
+			if i, ok := index[e.Key]; ok && selected[e.Key] {
+				errs = append(errs, field.Invalid(p.Index(i), e.Key, "exists in both matchLabelKeys and labelSelector"))
+			}
+			selected.Add(e.Key)
+		}
 	}
-	if s == nil {
+	other := check.Duplicates{}
+	for _, key := range mismatch {
+		other.Add(key)
+	}
+	for i, key := range field.Each(&errs, match) {
+		if other[*key] {
+			errs = append(errs, field.Invalid(p.Child("matchLabelKeys").Index(i), *key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+		}
+	}
+	return errs
+}
+
+func checkLabelKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
+	if s == nil && len(keys) > 0 {
 		return field.ErrorList{field.Forbidden(p, "must not be specified when labelSelector is not set")}
 	}
 	var errs field.ErrorList
-	times := make(map[string]int, len(s.MatchLabels)+len(s.MatchExpressions))
-	for key := range s.MatchLabels {
-		times[key]++
-	}
-	for _, e := range s.MatchExpressions {
-		times[e.Key]++
-	}
 	for i, key := range field.Each(&errs, keys) {
 		errs = append(errs, check.QualifiedName(p.Index(i), *key)...)
-		if times[*key] > 1 {
-			errs = append(errs, field.Invalid(p.Index(i), *key, "exists in both matchLabelKeys and labelSelector"))
-		}
 	}
 	return errs
 }
@@ -282,8 +296,6 @@ func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.Er
 		errs = append(errs, check.Positive(p.Child("maxSkew"), c.MaxSkew)...)
 		if c.TopologyKey == "" {
 			errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
-		} else {
-			errs = append(errs, check.QualifiedName(p.Child("topologyKey"), c.TopologyKey)...)
 		}
 		errs = append(errs, check.Supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable,
 			corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
@@ -294,7 +306,7 @@ func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.Er
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
 		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)
 		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, inclusionPolicies...)...)
-		errs = append(errs, checkMatchKeys(p.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector)...)
+		errs = append(errs, checkMatchKeys(p, c.MatchLabelKeys, nil, c.LabelSelector)...)
 		errs = append(errs, checkSelector(p.Child("labelSelector"), c.LabelSelector)...)
 	}
 	return errs

@@ -305,12 +305,20 @@ func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces with the node.
+// checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces, or block devices, with the node.
 func checkHostUsers(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	if spec.HostUsers == nil || *spec.HostUsers {
 		return nil
 	}
-	return check.Forbidden(p, "when `hostUsers` is false", []check.Setting{
-		{"hostNetwork", spec.HostNetwork}, {"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC},
-	})
+	const msg = "when `hostUsers` is false"
+	errs := check.Forbidden(p, msg, []check.Setting{{"hostNetwork", spec.HostNetwork}, {"HostPID", spec.HostPID}, {"HostIPC", spec.HostIPC}})
+	for p, ctr := range Containers(p, spec) {
+		if errs.Full() {
+			break
+		}
+		if len(ctr.VolumeDevices) > 0 {
+			errs = append(errs, field.Forbidden(p.Child("volumeDevices"), msg))
+		}
+	}
+	return errs
 }

@@ -20,6 +20,7 @@ type specCheck struct {
 	spec    *corev1.PodSpec
 	pod     bool                            // not a template, of which less is asked
 	podName string                          // "" if nobody knows it yet
+	static  bool                            // a mirror of a pod that a kubelet runs by itself
 	volumes map[string]*corev1.VolumeSource // those that are valid, by name
 	claims  claimNames
 }
@@ -32,7 +33,7 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 	errs = append(errs, c.checkContainers(p.Child("containers"))...)
 	errs = append(errs, c.checkInitContainers(p.Child("initContainers"))...)
 	errs = append(errs, c.checkEphemeralContainers(p.Child("ephemeralContainers"))...)
-	errs = append(errs, podResources(p.Child("resources"), spec)...)
+	errs = append(errs, c.podResources(p.Child("resources"))...)
 	errs = append(errs, c.checkHostNetwork(p)...)
 	errs = append(errs, check.OneOf(p.Child("restartPolicy"), spec.RestartPolicy,
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
@@ -42,11 +43,12 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 	errs = append(errs, c.checkPodSecurity(p)...)
 	errs = append(errs, checkAffinity(p.Child("affinity"), spec.Affinity)...)
 	errs = append(errs, checkDNSConfig(p.Child("dnsConfig"), spec.DNSConfig, spec.DNSPolicy)...)
-	errs = append(errs, checkReadinessGates(p, spec.ReadinessGates)...)
+	errs = append(errs, checkReadinessGates(p.Child("readinessGates"), spec.ReadinessGates)...)
 	errs = append(errs, checkSchedulingGates(p.Child("schedulingGates"), spec.SchedulingGates)...)
 	errs = append(errs, checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
 	errs = append(errs, c.checkHostProcess(p)...)
 	errs = append(errs, checkHostUsers(p, spec)...)
+	errs = append(errs, checkHostnameOverride(p, spec)...)
 	errs = append(errs, c.checkNames(p)...)
 	if spec.Overhead != nil {
 		errs = append(errs, overhead(p.Child("overhead"), spec.Overhead)...)
@@ -54,7 +56,7 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 	if spec.OS != nil {
 		errs = append(errs, c.checkOS(p)...)
 	}
-	return append(errs, checkHostnameOverride(p, spec)...)
+	return append(errs, checkEnvFiles(p, spec)...)
 }
 
 // checkNames checks the plain values of a spec: names, times, tolerations, lines of the hosts file, priorities.
@@ -72,7 +74,7 @@ func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	plain("hostname", spec.Hostname, check.DNSLabel)
 	plain("subdomain", spec.Subdomain, check.DNSLabel)
 	errs = append(errs, Tolerations(p.Child("tolerations"), spec.Tolerations)...)
-	errs = append(errs, checkHostAliases(p, spec.HostAliases)...)
+	errs = append(errs, checkHostAliases(p.Child("hostAliases"), spec.HostAliases)...)
 	plain("priorityClassName", spec.PriorityClassName, check.DNSSubdomain)
 	if spec.RuntimeClassName != nil {
 		errs = append(errs, check.DNSSubdomain(p.Child("runtimeClassName"), *spec.RuntimeClassName)...)
@@ -86,11 +88,11 @@ func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 
 func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList {
 	var errs field.ErrorList
-	for _, alias := range field.Each(&errs, aliases) {
-		p := p.Child("hostAliases")
+	for i, alias := range field.Each(&errs, aliases) {
+		p := p.Index(i)
 		errs = append(errs, check.Invalid(p.Child("ip"), alias.IP, names.IsValidLegacyIP(alias.IP, true))...)
-		for _, name := range field.Each(&errs, alias.Hostnames) {
-			errs = append(errs, check.DNSSubdomain(p.Child("hostnames"), *name)...)
+		for j, name := range field.Each(&errs, alias.Hostnames) {
+			errs = append(errs, check.DNSSubdomain(p.Child("hostnames").Index(j), *name)...)
 		}
 	}
 	return errs
@@ -105,11 +107,11 @@ func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList 
 	}
 	name, at := *spec.HostnameOverride, p.Child("hostnameOverride")
 	var errs field.ErrorList
-	if spec.HostNetwork {
-		errs = append(errs, field.Forbidden(at, "may not be specified when `hostNetwork` is true"))
-	}
 	if spec.SetHostnameAsFQDN != nil && *spec.SetHostnameAsFQDN {
-		errs = append(errs, field.Forbidden(at, "may not be specified when `setHostnameAsFQDN` is true"))
+		errs = append(errs, field.Forbidden(at, "may not be specified when setHostnameAsFQDN is true"))
+	}
+	if spec.HostNetwork {
+		errs = append(errs, field.Forbidden(at, "may not be specified when hostNetwork is true"))
 	}
 	if len(name) > maxHostname {
 		errs = append(errs, field.TooLong(at, name, maxHostname))
@@ -139,15 +141,17 @@ func (c *specCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 	seen := check.Duplicates{}
 	c.claims = newClaimNames(c.spec.ResourceClaims)
 	for i, claim := range field.Each(&errs, c.spec.ResourceClaims) {
+		if c.static {
+			errs = append(errs, field.Forbidden(field.NewPath(""), "static pods do not support resource claims"))
+			continue
+		}
 		p := p.Index(i)
 		errs = append(errs, check.Required(p.Child("name"), claim.Name)...)
 		if claim.Name != "" {
 			if !seen.Add(claim.Name) {
 				errs = append(errs, field.Duplicate(p.Child("name"), claim.Name))
-			} else if bad := check.DNSLabel(p.Child("name"), claim.Name); len(bad) > 0 {
-				errs = append(errs, bad...)
-			} else if claim.ResourceClaimTemplateName != nil && c.podName != "" {
-				errs = append(errs, check.DNSSubdomain(p.Child("name"), c.podName+"-"+claim.Name)...)
+			} else {
+				errs = append(errs, check.DNSLabel(p.Child("name"), claim.Name)...)
 			}
 		}
 		name, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
@@ -221,11 +225,11 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 	return errs
 }
 
-// checkReadinessGates checks names of conditions. p is the path of the spec, as in checkHostAliases.
+// checkReadinessGates checks names of conditions.
 func checkReadinessGates(p *field.Path, gates []corev1.PodReadinessGate) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range field.Each(&errs, gates) {
-		errs = append(errs, check.QualifiedName(p.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType))...)
+		errs = append(errs, check.QualifiedName(p.Index(i).Child("conditionType"), string(gate.ConditionType))...)
 	}
 	return errs
 }

@@ -155,23 +155,22 @@ func (w *warner) volumes(p *field.Path) {
 
 // lists warns of entries that hide each other when they are merged by key.
 func (w *warner) lists(s *field.Path) {
-	seen := make(map[string]int)
+	seen := check.Duplicates{}
 	for i, alias := range each(w, w.spec.HostAliases) {
-		if first, ok := seen[alias.IP]; ok {
-			w.add(s.Child("hostAliases").Index(i).Child("ip"), "duplicate ip %q with %s", alias.IP,
-				s.Child("hostAliases").Index(first).Child("ip"))
-		} else {
-			seen[alias.IP] = i
+		if !seen.Add(alias.IP) {
+			w.add(s.Child("hostAliases").Index(i).Child("ip"), "duplicate ip %q", alias.IP)
 		}
 	}
 	refs := check.Duplicates{}
+	secrets := func(i int) *field.Path { return s.Child("imagePullSecrets").Index(i).Child("name") }
 	for i, ref := range each(w, w.spec.ImagePullSecrets) {
-		p := s.Child("imagePullSecrets").Index(i)
-		switch {
-		case ref.Name == "":
-			w.add(p, "invalid empty name %q", ref.Name)
-		case !refs.Add(ref.Name):
-			w.add(p, "duplicate name %q", ref.Name)
+		if !refs.Add(ref.Name) {
+			w.add(secrets(i), "duplicate name %q", ref.Name)
+		}
+	}
+	for i, ref := range each(w, w.spec.ImagePullSecrets) {
+		if ref.Name == "" {
+			w.add(secrets(i), "invalid empty name %q", ref.Name)
 		}
 	}
 }
@@ -191,7 +190,7 @@ func (w *warner) amounts(p *field.Path, list corev1.ResourceList) {
 func (w *warner) container(p *field.Path, ctr *corev1.Container) {
 	env := check.Duplicates{}
 	for i, v := range each(w, ctr.Env) {
-		if !env.Add(v.Name) {
+		if !env.Add(v.Name) && !extends(v) {
 			w.add(p.Child("env").Index(i), "hides previous definition of %q, which may be dropped when using apply", v.Name)
 		}
 	}
@@ -210,6 +209,12 @@ func (w *warner) container(p *field.Path, ctr *corev1.Container) {
 			ports[k] = i
 		}
 	}
+}
+
+// extends reports whether a variable is made of more than its previous definition.
+func extends(v *corev1.EnvVar) bool {
+	ref := "$(" + v.Name + ")"
+	return v.ValueFrom == nil && v.Value != ref && strings.Contains(v.Value, ref)
 }
 
 // selectors warns of terms that can match nothing.
