@@ -130,18 +130,22 @@ func TestStatus(t *testing.T) {
 		{"switched", func(w http.ResponseWriter) { w.WriteHeader(101) }, 101},
 		{"hijacked", hijack, 101},
 	} {
-		core, lines := observer.New(zapcore.DebugLevel)
-		c := testConfig(t)
-		c.Log = zap.New(core)
-		resp, body := live(t, c, func(w http.ResponseWriter, _ *http.Request) { tt.h(w) }, "/api/v1/namespaces/n/pods/p/exec")
-		if resp == nil {
-			t.Errorf("%s: %s", tt.name, body)
-			continue
-		}
-		logged := lines.FilterMessage("request").All()
-		if resp.StatusCode != tt.want || len(logged) != 1 || logged[0].ContextMap()["status"] != int64(tt.want) {
-			t.Errorf("%s: got %d, logged as %v, want %d", tt.name, resp.StatusCode, logged, tt.want)
-		}
+		runStill(t, tt.name, func(t *testing.T) {
+			core, lines := observer.New(zapcore.DebugLevel)
+			config := testConfig(t)
+			config.Log = zap.New(core)
+			c := dial(t, config, func(w http.ResponseWriter, _ *http.Request) { tt.h(w) })
+			c.send("GET /api/v1/namespaces/n/pods/p/exec HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\n\r\n")
+			code, _ := c.answer(t)
+			for code < 200 && code != tt.want {
+				code, _ = c.answer(t)
+			}
+			synctest.Wait()
+			logged := lines.FilterMessage("request").All()
+			if code != tt.want || len(logged) != 1 || logged[0].ContextMap()["status"] != int64(tt.want) {
+				t.Errorf("got %d, logged as %v, want %d", code, logged, tt.want)
+			}
+		})
 	}
 }
 
