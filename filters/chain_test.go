@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/filters/authz"
@@ -204,6 +206,44 @@ func TestCORS(t *testing.T) {
 		w := serve(c, ok, "alice-token", tt.method, "/api/v1/pods", "Origin", tt.origin)
 		if got := w.Header().Get("Access-Control-Allow-Origin"); got != tt.allowed || w.Code != tt.code {
 			t.Errorf("%s from %s: got %d %q, want %d %q", tt.method, tt.origin, w.Code, got, tt.code, tt.allowed)
+		}
+	}
+}
+
+// TestCORSLongOrigin: what is longer than an origin can be is compared with none.
+func TestCORSLongOrigin(t *testing.T) {
+	c := testConfig(t)
+	c.Origins = []*regexp.Regexp{regexp.MustCompile("^https://")}
+	for length, allowed := range map[int]bool{maxOrigin: true, maxOrigin + 1: false} {
+		origin := "https://" + strings.Repeat("x", length-len("https://"))
+		w := serve(c, ok, "alice-token", "GET", "/api/v1/pods", "Origin", origin)
+		if got := w.Header().Get("Access-Control-Allow-Origin") == origin; got != allowed || w.Code != 200 {
+			t.Errorf("%d bytes: got code %d, allowed: %v, want %v", length, w.Code, got, allowed)
+		}
+	}
+}
+
+// TestNobody: whom no authenticator knows is turned away, and why is logged for those who debug it, and not told.
+func TestNobody(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string // in the log
+	}{
+		{"no credentials", nil, ""},
+		{"bad credentials", errors.New("token has run out"), "token has run out"},
+	} {
+		core, lines := observer.New(zapcore.DebugLevel)
+		c := testConfig(t)
+		c.Log = zap.New(core)
+		c.Authenticator = authenticate(func(*http.Request) (*request.User, error) { return nil, tt.err })
+		w := serve(c, ok, "", "GET", "/api/v1/pods", "Audit-Id", "the-id")
+		if w.Code != 401 || w.Body.String() != "Unauthorized: Unauthorized" {
+			t.Errorf("%s: got %d %s", tt.name, w.Code, w.Body)
+		}
+		logged := lines.FilterMessage("request not authenticated").All()
+		if len(logged) != 1 || logged[0].ContextMap()["audit-id"] != "the-id" || !strings.Contains(fmt.Sprint(logged[0].ContextMap()["error"]), tt.want) {
+			t.Errorf("%s: logged %v", tt.name, logged)
 		}
 	}
 }

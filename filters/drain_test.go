@@ -63,8 +63,9 @@ func TestDrain(t *testing.T) {
 
 // Whatever the timing, a request is either turned away or waited for.
 func TestDrainRace(t *testing.T) {
+	c := testConfig(t)
 	for range 200 {
-		c := testConfig(t)
+		c.Drain = NewDrain()
 		chain := Chain(http.HandlerFunc(ok), c.Steps()...)
 		var wg sync.WaitGroup
 		for range 4 {

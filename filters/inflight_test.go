@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/coracle-project/coracle/filters/authz"
 )
@@ -69,6 +70,9 @@ func TestStrangersInFlight(t *testing.T) {
 			wg.Go(func() { serve(c, hold, "", method, target) })
 		}
 		synctest.Wait()
+		if r, w := c.InFlight.Running(); r != 2 || w != 1 {
+			t.Errorf("Running: got %d, %d, want 2, 1", r, w)
+		}
 		for _, tt := range []struct {
 			token, method, target string
 			want                  int
@@ -95,6 +99,82 @@ func TestStrangersInFlight(t *testing.T) {
 	})
 }
 
+// TestNoLimits: a limit of zero is none, for strangers neither.
+func TestNoLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := testConfig(t)
+		c.InFlight = &InFlight{}
+		c.Authorizer = authz.AlwaysAllow()
+		release := make(chan struct{})
+		served := 0
+		var wg sync.WaitGroup
+		for _, what := range []string{"GET /api/v1/pods", "POST /api/v1/pods", "GET /api/v1/pods?watch=1"} {
+			method, target, _ := strings.Cut(what, " ")
+			for _, token := range []string{"", "", "alice-token", "alice-token"} {
+				wg.Go(func() {
+					if w := serve(c, func(http.ResponseWriter, *http.Request) { <-release }, token, method, target); w.Code != 200 {
+						t.Errorf("%s as %q: got %d, want 200", what, token, w.Code)
+					}
+				})
+				served++
+			}
+		}
+		synctest.Wait()
+		if short, long := c.Drain.Running(); int(short+long) != served {
+			t.Errorf("got %d requests at once, want %d", short+long, served)
+		}
+		close(release)
+		wg.Wait()
+	})
+}
+
+// patient is a connection that notes how long its client may take to read, and what it is made to send.
+type patient struct {
+	sink
+	until   time.Time
+	flushed bool
+}
+
+func (p *patient) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
+func (p *patient) Flush()                             { p.flushed = true }
+
+// TestRefusalsInACrowd: who is refused has less time to read that by HTTP/1. By HTTP/2 only when there are many goroutines, some of
+// which may be refusals that nobody reads, and then a stranger's keeps its place until it has been sent.
+func TestRefusalsInACrowd(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		major            int
+		token, method    string
+		crowd            bool
+		hurried, flushed bool
+	}{
+		{"HTTP/1", 1, "alice-token", "POST", false, true, false},
+		{"HTTP/1 in a crowd", 1, "nobody", "POST", true, true, false},
+		{"HTTP/2", 2, "nobody", "POST", false, false, false},
+		{"HTTP/2 in a crowd", 2, "nobody", "POST", true, true, true},
+		{"a user's in a crowd", 2, "alice-token", "POST", true, true, false},
+		{"an answer in a crowd", 2, "alice-token", "GET", true, false, false},
+	} {
+		runStill(t, tt.name, func(t *testing.T) {
+			release := make(chan struct{})
+			var wg sync.WaitGroup
+			if tt.crowd {
+				for range manyGoroutines {
+					wg.Go(func() { <-release })
+				}
+			}
+			r, w := anyRequest(tt.token, tt.method, "/api/v1/pods"), &patient{sink: sink{header: http.Header{}}}
+			r.ProtoMajor = tt.major
+			Chain(http.HandlerFunc(ok), testConfig(t).Steps()...).ServeHTTP(w, r)
+			close(release)
+			wg.Wait()
+			if !w.until.IsZero() != tt.hurried || tt.hurried && time.Until(w.until) != strangerTime || w.flushed != tt.flushed {
+				t.Errorf("got code %d, to be read within %v, flushed: %v", w.code, time.Until(w.until), w.flushed)
+			}
+		})
+	}
+}
+
 // TestRefusalsBounded drops refusals when too many are being written, and those of strangers cost nobody else theirs.
 func TestRefusalsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +196,11 @@ func TestRefusalsBounded(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range maxRefusals {
 			what := [][3]string{{"nobody", "GET", "/api/v1/pods"}, {"", "GET", "/api/v1/watch"}, {"nobody", "POST", "/api/v1/pods"}}[i%3]
-			wg.Go(func() { refused(what[0], what[1], what[2]) })
+			wg.Go(func() {
+				if code, dropped := refused(what[0], what[1], what[2]); code == 0 || dropped {
+					t.Errorf("refusal %d: got %d, dropped: %v", i+1, code, dropped)
+				}
+			})
 		}
 		synctest.Wait()
 		unread = false

@@ -5,11 +5,36 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 )
+
+// TestLogSlow: a slow request stands out, unless it is one that may last.
+func TestLogSlow(t *testing.T) {
+	for _, tt := range []struct {
+		name, target string
+		takes        time.Duration
+		want         zapcore.Level
+	}{
+		{"quick", "/api/v1/pods", slow / 2, zapcore.DebugLevel},
+		{"slow", "/api/v1/pods", 2 * slow, zapcore.InfoLevel},
+		{"watch", "/api/v1/pods?watch=1", 2 * slow, zapcore.DebugLevel},
+	} {
+		runStill(t, tt.name, func(t *testing.T) {
+			core, lines := observer.New(zapcore.DebugLevel)
+			c := testConfig(t)
+			c.Log = zap.New(core)
+			serve(c, func(w http.ResponseWriter, r *http.Request) { time.Sleep(tt.takes); ok(w, r) }, "alice-token", "GET", tt.target)
+			got := lines.FilterMessage("request").All()
+			if len(got) != 1 || got[0].Level != tt.want || got[0].ContextMap()["latency"] != tt.takes {
+				t.Errorf("got %v, want one line at %v", got, tt.want)
+			}
+		})
+	}
+}
 
 // TestLogLevels: a server error is a warning, unless there is nobody left to be answered.
 func TestLogLevels(t *testing.T) {

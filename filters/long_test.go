@@ -48,6 +48,9 @@ func TestLong(t *testing.T) {
 			if asked != 3 {
 				t.Errorf("%s: asked %d times, want 3", target, asked)
 			}
+			if short, long := c.Drain.Running(); short != 0 || long != 0 {
+				t.Errorf("%s: afterwards %d short and %d long requests are running", target, short, long)
+			}
 		}
 	}
 }

@@ -83,16 +83,18 @@ func TestMetrics(t *testing.T) {
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
 		{status(404), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
-		{status(200), "admin-token", "GET", "/apis/apps/v1/deployments", nil},
+		{status(200), "admin-token", "GET", "/apis/apps/v1/deployments?dryRun=All", nil}, // what reads changes nothing anyway
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments", nil},
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments?watch=1", nil},
 		{status(201), "admin-token", "POST", "/apis/apps/v1/namespaces/n/deployments?dryRun=All", nil},
 		{status(201), "admin-token", "PATCH", "/apis/apps/v1/namespaces/n/deployments/d", apply},
 		{status(200), "admin-token", "PUT", "/apis/apps/v1/namespaces/n/deployments/d/scale", nil},
-		{status(200), "admin-token", "DELETE", "/apis/apps/v1/namespaces/n/deployments", nil},
+		{status(200), "admin-token", "DELETE", "/apis/apps/v1/namespaces/n/deployments?dryRun=", nil},
 		{status(200), "admin-token", "GET", "/api/v1/namespaces/n/pods/p/exec", nil},
 		{status(200), "admin-token", "BREW", "/api/v1/namespaces/n/pods/p", nil},
 		{func(http.ResponseWriter, *http.Request) { panic("oh") }, "admin-token", "GET", "/healthz", nil},
+		{status(299), "admin-token", "HEAD", "/version", nil}, // a code without a meaning
+		{status(400), "admin-token", "GET", "/apis/made.up/v3/things", nil},
 	} {
 		serve(c, tt.h, tt.token, tt.method, tt.target, tt.headers...)
 	}
@@ -101,6 +103,7 @@ func TestMetrics(t *testing.T) {
 		"200 - CONNECT /v1/pods/exec resource: 1",
 		"200 - DELETECOLLECTION apps/v1/deployments/ namespace: 1",
 		"200 - GET apps/v1/deployments/ resource: 2",
+		"200 - HEAD /// -: 1",
 		"200 - LIST apps/v1/deployments/ cluster: 1",
 		"200 - LIST apps/v1/deployments/ namespace: 1",
 		"200 - PUT apps/v1/deployments/scale resource: 1",
@@ -108,6 +111,7 @@ func TestMetrics(t *testing.T) {
 		"200 - other /v1/pods/ resource: 1",
 		"201 - APPLY apps/v1/deployments/ resource: 1",
 		"201 All POST apps/v1/deployments/ resource: 1",
+		"400 - LIST /// cluster: 1",
 		"403 - LIST /// cluster: 1",
 		"404 - GET /// resource: 1",
 		"404 - GET apps/v1/deployments/ resource: 1",
@@ -116,10 +120,38 @@ func TestMetrics(t *testing.T) {
 	if got := gather(t, reg, "apiserver_request_total"); !slices.Equal(got, want) {
 		t.Errorf("apiserver_request_total: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	for _, line := range gather(t, reg, "apiserver_response_sizes") {
+		if !strings.Contains(line, "GET") && !strings.Contains(line, "LIST") {
+			t.Errorf("apiserver_response_sizes: got %s, want reads only", line)
+		}
+	}
 	for _, name := range []string{"apiserver_request_duration_seconds", "apiserver_request_sli_duration_seconds", "apiserver_response_sizes",
 		"apiserver_longrunning_requests", "apiserver_current_inflight_requests"} {
 		if len(gather(t, reg, name)) == 0 {
 			t.Errorf("%s: got no samples", name)
+		}
+	}
+}
+
+// TestMetricsAborts counts the answers that break off, and what they were asked for by the code that the client got.
+func TestMetricsAborts(t *testing.T) {
+	c, reg := metricsConfig(t)
+	for _, h := range []http.HandlerFunc{
+		ok,
+		func(http.ResponseWriter, *http.Request) { panic("before the answer") },
+		func(w http.ResponseWriter, r *http.Request) { ok(w, r); panic("in the answer") },
+	} {
+		func() {
+			defer func() { _ = recover() }()
+			serve(c, h, "alice-token", "GET", "/api/v1/namespaces/n/pods/p")
+		}()
+	}
+	for name, want := range map[string][]string{
+		"apiserver_request_aborts_total": {" - GET /v1/pods/ resource: 1"},
+		"apiserver_request_total":        {"200 - GET /v1/pods/ resource: 2", "500 - GET /v1/pods/ resource: 1"},
+	} {
+		if got := gather(t, reg, name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }
@@ -213,7 +245,7 @@ func TestMetricsOfStrangers(t *testing.T) {
 		return series, w.Body.Len()
 	}
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"}
-	for n := range 2000 {
+	for n := range 1000 {
 		for _, path := range []string{
 			fmt.Sprintf("/x%d", n), fmt.Sprintf("/api/v%d/pods", n), fmt.Sprintf("/apis/g%d/v1/pods", n), fmt.Sprintf("/api/v1/things%d", n),
 			fmt.Sprintf("/api/v1/namespaces/n%d/pods/p%d/s%d", n, n, n), fmt.Sprintf("/api/v1/namespaces/n%d/pods/p%d", n, n),

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -79,6 +81,88 @@ func TestFlushAndHijack(t *testing.T) {
 	}
 }
 
+// TestFlushCompressed: what is flushed arrives, though the answer is compressed and goes on.
+func TestFlushCompressed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := strings.Repeat("x", compressFrom)
+		c := dial(t, testConfig(t), func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, large+"first")
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Errorf("Flush: %v", err)
+			}
+			<-r.Context().Done()
+		})
+		c.send("GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\nAccept-Encoding: gzip\r\n\r\n")
+		begun := time.Now()
+		resp, err := http.ReadResponse(c.answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(large)+len("first"))
+		if _, err := io.ReadFull(z, got); err != nil || !strings.HasSuffix(string(got), "xfirst") || time.Since(begun) > 0 {
+			t.Errorf("got %.10q... after %v, %v", got, time.Since(begun), err)
+		}
+	})
+}
+
+// TestStatus: what the log and the handlers' Info say of an answer is the code that the client got, however it came about.
+func TestStatus(t *testing.T) {
+	hijack := func(w http.ResponseWriter) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Mine\r\n\r\n")
+			conn.Close()
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		h    func(w http.ResponseWriter)
+		want int
+	}{
+		{"silent", func(http.ResponseWriter) {}, 200},
+		{"written", func(w http.ResponseWriter) { _, _ = w.Write(nil) }, 200},
+		{"said", func(w http.ResponseWriter) { w.WriteHeader(409) }, 409},
+		{"continue, then said", func(w http.ResponseWriter) { w.WriteHeader(100); w.WriteHeader(409) }, 409},
+		{"hints, then said", func(w http.ResponseWriter) { w.WriteHeader(103); w.WriteHeader(409) }, 409},
+		{"switched", func(w http.ResponseWriter) { w.WriteHeader(101) }, 101},
+		{"hijacked", hijack, 101},
+	} {
+		runStill(t, tt.name, func(t *testing.T) {
+			core, lines := observer.New(zapcore.DebugLevel)
+			config := testConfig(t)
+			config.Log = zap.New(core)
+			c := dial(t, config, func(w http.ResponseWriter, _ *http.Request) { tt.h(w) })
+			c.send("GET /api/v1/namespaces/n/pods/p/exec HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\n\r\n")
+			code, _ := c.answer(t)
+			for code < 200 && code != tt.want {
+				code, _ = c.answer(t)
+			}
+			synctest.Wait()
+			logged := lines.FilterMessage("request").All()
+			if code != tt.want || len(logged) != 1 || logged[0].ContextMap()["status"] != int64(tt.want) {
+				t.Errorf("got %d, logged as %v, want %d", code, logged, tt.want)
+			}
+		})
+	}
+}
+
+// TestHijackRefused: where there is no connection to take over, the handler can still answer.
+func TestHijackRefused(t *testing.T) {
+	w := serve(testConfig(t), func(w http.ResponseWriter, r *http.Request) {
+		if _, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			t.Error("Hijack: got no error")
+		}
+		request.From(r.Context()).Warn("not here")
+		w.WriteHeader(http.StatusNotImplemented)
+	}, "alice-token", "GET", "/api/v1/namespaces/n/pods/p/exec")
+	if w.Code != http.StatusNotImplemented || w.Header().Get("Warning") == "" {
+		t.Errorf("got %d %v, want 501 with a warning", w.Code, w.Header())
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	long := strings.Repeat("ä", 3000)
 	for _, tt := range []struct {
@@ -131,12 +215,18 @@ func TestCompress(t *testing.T) {
 	}{
 		{"large", "gzip", "/api/v1/pods", write(large), large, true},
 		{"large, among others", "br, gzip ,deflate", "/api/v1/pods", write(large), large, true},
+		{"one object", "gzip", "/api/v1/namespaces/n/pods/p", write(large), large, true},
 		{"in pieces", "gzip", "/api/v1/pods", write(large[:1000], large[1000:2000], large), large[:2000] + large, true},
 		{"sized, in pieces", "gzip", "/api/v1/pods", sized("131072", large[:7], large[7:]), large, true},
 		{"small", "gzip", "/api/v1/pods", write(large[1:]), large[1:], false},
 		{"small, sized", "gzip", "/api/v1/pods", sized("2", "o", "k"), "ok", false},
 		{"empty", "gzip", "/api/v1/pods", write(), "", false},
 		{"silent", "gzip", "/api/v1/pods", func(http.ResponseWriter, *http.Request) {}, "", false},
+		{"flushed when it is large", "gzip", "/api/v1/pods", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, large)
+			w.(http.Flusher).Flush()
+			_, _ = io.WriteString(w, "more")
+		}, large + "more", true},
 		{"not wanted", "", "/api/v1/pods", write(large), large, false},
 		{"watch", "gzip", "/api/v1/pods?watch=1", write(large), large, false},
 		{"log", "gzip", "/api/v1/namespaces/n/pods/p/log", write(large), large, false},
@@ -146,6 +236,16 @@ func TestCompress(t *testing.T) {
 			write(large)(w, r)
 		}, large, false},
 		{"not modified", "gzip", "/api/v1/pods", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "", false},
+		{"no content", "gzip", "/api/v1/pods", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "", false},
+		{"hints first", "gzip", "/api/v1/pods", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			write(large)(w, r)
+		}, large, true},
+		{"code said twice", "gzip", "/api/v1/pods", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			w.WriteHeader(http.StatusTeapot)
+			write("ok")(w, r)
+		}, "ok", false},
 		{"flushed", "gzip", "/api/v1/pods", func(w http.ResponseWriter, _ *http.Request) {
 			w.(http.Flusher).Flush()
 			_, _ = io.WriteString(w, large)
@@ -159,6 +259,9 @@ func TestCompress(t *testing.T) {
 			zipped := resp.Header.Get("Content-Encoding") == "gzip"
 			if zipped != tt.zipped || zipped != (resp.Header.Get("Vary") == "Accept-Encoding") {
 				t.Errorf("headers: got %v, want gzip: %v", resp.Header, tt.zipped)
+			}
+			if resp.StatusCode >= 400 {
+				t.Errorf("got %d", resp.StatusCode)
 			}
 			if zipped {
 				z, err := gzip.NewReader(strings.NewReader(body))

@@ -2,13 +2,16 @@ package authn
 
 import (
 	"bytes"
+	"crypto/tls"
 	"crypto/x509"
 	"math"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/coracle-project/coracle/router/request"
 )
@@ -74,6 +77,42 @@ func TestX509RemembersFailure(t *testing.T) {
 	}
 }
 
+// TestX509FailuresBounded: however many connections fail, their number is bounded.
+func TestX509FailuresBounded(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	a := NewX509(func() *x509.CertPool { return ca.pool })
+	for range verifiedMax {
+		a.mu.failed[weak.Make(new(tls.ConnectionState))] = failed{}
+	}
+	if user, err := a.Authenticate(with(other.client(t, "alice"))); user != nil || err == nil {
+		t.Fatalf("got %v, %v, want an error", user, err)
+	}
+	if got := len(a.mu.failed); got > verifiedMax {
+		t.Errorf("remembered: got %d, want at most %d", got, verifiedMax)
+	}
+}
+
+// TestX509Serial names the certificate that does not hold by its serial number, unless that is longer than one may be.
+func TestX509Serial(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	a := NewX509(func() *x509.CertPool { return ca.pool })
+	longest := new(big.Int).Lsh(big.NewInt(1), 159) // 20 bytes
+	for _, tt := range []struct {
+		serial *big.Int
+		want   string
+	}{
+		{big.NewInt(7), "SN=7 of"},
+		{longest, "SN=" + longest.String() + " of"},
+		{new(big.Int).Lsh(longest, 1), "SN=(too long) of"},
+	} {
+		cert := other.client(t, "alice")
+		cert.SerialNumber = tt.serial
+		if _, err := a.Authenticate(with(cert)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want %q in it", err, tt.want)
+		}
+	}
+}
+
 func TestX509Chain(t *testing.T) {
 	ca := newAuthority(t)
 	a := NewX509(func() *x509.CertPool { return ca.pool })
@@ -85,8 +124,9 @@ func TestX509Chain(t *testing.T) {
 		t.Errorf("%d certificates: got %v, %v", len(chain), user, err)
 	}
 	chain[0] = ca.client(t, "carol")
-	if user, err := a.Authenticate(with(append(chain, ca.client(t, "b"))...)); user != nil || err == nil {
-		t.Errorf("%d certificates: got %v, %v, want an error", len(chain)+1, user, err)
+	const want = "it comes with 5 others, more than 4"
+	if user, err := a.Authenticate(with(append(chain, ca.client(t, "b"))...)); user != nil || err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%d certificates: got %v, %v, want an error with %q", len(chain)+1, user, err, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -43,68 +44,91 @@ func TestContextValues(t *testing.T) {
 }
 
 func TestContextEnds(t *testing.T) {
-	past, future := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
 	for _, tt := range []struct {
 		name     string
-		deadline time.Time
-		cancel   bool // the parent
+		deadline time.Duration // from now; 0 for none
+		cancel   bool          // the parent
 		end      bool
 		want     error
 	}{
-		{"open", time.Time{}, false, false, nil},
-		{"open with deadline", future, false, false, nil},
-		{"deadline over", past, false, false, context.DeadlineExceeded},
-		{"parent gone", future, true, false, context.Canceled},
-		{"parent gone, no deadline", time.Time{}, true, false, context.Canceled},
-		{"ended", future, false, true, context.Canceled},
+		{"open", 0, false, false, nil},
+		{"open with deadline", time.Hour, false, false, nil},
+		{"deadline over", -time.Second, false, false, context.DeadlineExceeded},
+		{"parent gone", time.Hour, true, false, context.Canceled},
+		{"parent gone, no deadline", 0, true, false, context.Canceled},
+		{"ended", time.Hour, false, true, context.Canceled},
+		{"ended, no deadline", 0, false, true, context.Canceled},
 	} {
 		for _, early := range []bool{false, true} {
-			parent, cancel := context.WithCancel(t.Context())
-			c := start(parent)
-			c.SetDeadline(tt.deadline)
-			if early {
-				c.Done()
-			}
-			if tt.cancel {
-				cancel()
-			}
-			if tt.end {
-				c.End()
-			}
-			if got := c.Err(); !errors.Is(got, tt.want) {
-				t.Errorf("%s: Err before Done: got %v, want %v", tt.name, got, tt.want)
-			}
-			select {
-			case <-c.Done():
-				if tt.want == nil {
-					t.Errorf("%s: Done is closed", tt.name)
+			synctest.Test(t, func(t *testing.T) {
+				parent, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				c := start(parent)
+				defer c.End()
+				if tt.deadline != 0 {
+					c.SetDeadline(time.Now().Add(tt.deadline))
 				}
-			case <-time.After(10 * time.Millisecond):
-				if tt.want != nil {
-					t.Errorf("%s: Done is open, want closed", tt.name)
+				if early {
+					c.Done()
 				}
-			}
-			if got := c.Err(); !errors.Is(got, tt.want) {
-				t.Errorf("%s: Err after Done: got %v, want %v", tt.name, got, tt.want)
-			}
-			c.End()
-			cancel()
+				if tt.cancel {
+					cancel()
+				}
+				if tt.end {
+					c.End()
+				}
+				if got := c.Err(); !errors.Is(got, tt.want) {
+					t.Errorf("%s: Err before Done: got %v, want %v", tt.name, got, tt.want)
+				}
+				done := c.Done()
+				synctest.Wait()
+				if closed := isClosed(done); closed != (tt.want != nil) {
+					t.Errorf("%s: Done is closed: %v", tt.name, closed)
+				}
+				if got := c.Err(); !errors.Is(got, tt.want) {
+					t.Errorf("%s: Err after Done: got %v, want %v", tt.name, got, tt.want)
+				}
+			})
 		}
 	}
 }
 
-func TestContextFires(t *testing.T) {
-	c := start(t.Context())
-	c.SetDeadline(time.Now().Add(5 * time.Millisecond))
+func isClosed(done <-chan struct{}) bool {
 	select {
-	case <-c.Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("Done was not closed at the deadline")
+	case <-done:
+		return true
+	default:
+		return false
 	}
-	if got := c.Err(); !errors.Is(got, context.DeadlineExceeded) {
-		t.Errorf("Err: got %v, want DeadlineExceeded", got)
-	}
-	c.End()
+}
+
+func TestContextFires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, begun := start(t.Context()), time.Now()
+		defer c.End()
+		c.SetDeadline(begun.Add(time.Minute))
+		<-c.Done()
+		if got, after := c.Err(), time.Since(begun); !errors.Is(got, context.DeadlineExceeded) || after != time.Minute {
+			t.Errorf("Err: got %v after %v, want DeadlineExceeded after a minute", got, after)
+		}
+	})
+}
+
+// TestContextEndsOnTime: at its deadline a context has ended, and not before, also for those who only ask.
+func TestContextEndsOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t.Context())
+		defer c.End()
+		c.SetDeadline(time.Now().Add(time.Minute))
+		time.Sleep(time.Minute - 1)
+		if err := c.Err(); err != nil {
+			t.Errorf("before: got %v", err)
+		}
+		time.Sleep(1)
+		if err := c.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("at the deadline: got %v, want DeadlineExceeded", err)
+		}
+	})
 }
 
 func TestContextDeadline(t *testing.T) {

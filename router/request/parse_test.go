@@ -104,6 +104,28 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseInNamespace tells the resources inside a namespace, be its name empty, from all others, the namespace itself included.
+func TestParseInNamespace(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/api/v1/namespaces/n/pods":             true,
+		"/api/v1/namespaces/n/pods/p/log":       true,
+		"/api/v1/namespaces//pods":              true,
+		"/api/v1/watch/namespaces/n/pods":       true,
+		"/apis/apps/v1/namespaces/n/statuses/s": true,
+		"/api/v1/pods":                          false,
+		"/api/v1/nodes/n":                       false,
+		"/api/v1/namespaces":                    false,
+		"/api/v1/namespaces/n":                  false,
+		"/api/v1/namespaces/n/status":           false,
+		"/api/v1/namespaces/n/finalize":         false,
+		"/healthz":                              false,
+	} {
+		if i := parse(t, "GET", path); i.InNamespace != want {
+			t.Errorf("Parse(%s): InNamespace: got %v, want %v", path, i.InNamespace, want)
+		}
+	}
+}
+
 func TestParseSelectors(t *testing.T) {
 	i := parse(t, "GET", "/api/v1/pods?labelSelector=a+in+(b,c)&fieldSelector=spec.nodeName%3Dn&limit=2")
 	if i.LabelSelector != "a in (b,c)" || i.FieldSelector != "spec.nodeName=n" {

@@ -1,0 +1,210 @@
+package filters
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/filters/authz"
+)
+
+// head is how a request with a body begins.
+func head(token, more string) string {
+	text := "POST /api/v1/namespaces/n/pods HTTP/1.1\r\nHost: x\r\n"
+	if token != "" {
+		text += "Authorization: Bearer " + token + "\r\n"
+	}
+	return text + more + "\r\n\r\n"
+}
+
+// TestBodyLeft: an answer waits for what its handler has left of the body only as long as that is of use, and then the
+// connection goes on.
+func TestBodyLeft(t *testing.T) {
+	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }
+	read := func(n int64) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.CopyN(io.Discard, r.Body, n); err != nil {
+				t.Errorf("reading %d bytes: %v", n, err)
+			}
+			refuse(w, r)
+		}
+	}
+	const expect = "Expect: 100-continue\r\n"
+	length := func(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
+	for _, tt := range []struct {
+		name, headers string
+		sent          []string
+		h             http.HandlerFunc
+		waits         time.Duration
+		open          bool // afterwards
+	}{
+		{"none", length(0), nil, refuse, 0, true},
+		{"all there", length(5), []string{"01234"}, refuse, 0, true},
+		{"all there, chunked", "Transfer-Encoding: chunked", []string{"2\r\nab\r\n0\r\n\r\n"}, refuse, 0, true},
+		{"all read", length(5), []string{"01234"}, read(5), 0, true},
+		{"some read", length(5), []string{"01234"}, read(2), 0, true},
+		{"as much as is read", length(maxRest), []string{strings.Repeat("x", maxRest)}, refuse, 0, true},
+		{"as much as is read is left", length(maxRest + 9), []string{strings.Repeat("x", maxRest+9)}, read(9), 0, true},
+		{"more than is read", length(maxRest + 1), nil, refuse, 0, false},
+		{"chunked, more than is read", "Transfer-Encoding: chunked", []string{"fffff\r\n" + strings.Repeat("x", 1<<20)}, refuse, 0, false},
+		{"nothing comes", length(5), nil, refuse, restTime, false},
+		{"not all comes", length(5), []string{"0"}, refuse, restTime, false},
+		{"not all comes, chunked", "Transfer-Encoding: chunked", []string{"5\r\nab"}, refuse, restTime, false},
+		{"not all comes, some read", length(5), []string{"0"}, read(1), restTime, false},
+		{"waits to be asked", expect + length(5), nil, refuse, 0, false},
+		{"was asked, not all comes", expect + length(5), []string{"0"}, read(1), restTime, false},
+		{"was asked, all comes", expect + length(5), []string{"01234"}, read(1), 0, true},
+		{"silent handler", length(5), nil, func(http.ResponseWriter, *http.Request) {}, restTime, false},
+	} {
+		runStill(t, tt.name, func(t *testing.T) {
+			begun := time.Now()
+			handler := tt.h
+			c := dial(t, testConfig(t), func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodOptions {
+					w.WriteHeader(http.StatusOK)
+					return
+				}
+				handler(w, r)
+			})
+			c.send(append([]string{head("admin-token", tt.headers)}, tt.sent...)...)
+			code, _ := c.answer(t)
+			if code == http.StatusContinue {
+				code, _ = c.answer(t)
+			}
+			if took := time.Since(begun); took != tt.waits {
+				t.Errorf("got %d after %v, want it after %v", code, took, tt.waits)
+			}
+			if open := c.open(); open != tt.open {
+				t.Errorf("another request is served: %v, want %v", open, tt.open)
+			}
+		})
+	}
+}
+
+// TestBodyAskedFor: nobody is asked for a body that is not read.
+func TestBodyAskedFor(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		h    http.HandlerFunc
+		want int
+	}{
+		{"unread", ok, http.StatusOK},
+		{"read", func(w http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body); ok(w, r) }, http.StatusContinue},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := dial(t, testConfig(t), tt.h)
+			c.send(head("admin-token", "Expect: 100-continue\r\nContent-Length: 1"), "x")
+			if code, _ := c.answer(t); code != tt.want {
+				t.Errorf("%s: got %d first, want %d", tt.name, code, tt.want)
+			}
+		})
+	}
+}
+
+// TestBodyEnds: a body that has come in time does not end the request, however long that lasts.
+func TestBodyEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name, token string
+		answerFirst bool // which reads the rest of the body
+		lasts       time.Duration
+	}{
+		{"a stranger's", "", false, 3 * strangerTime},
+		{"a stranger's, read by the answer", "", true, 2 * restTime},
+		{"a user's, read by the answer", "admin-token", true, 3 * strangerTime},
+	} {
+		for _, length := range []string{"Content-Length: 5", "Transfer-Encoding: chunked"} {
+			synctest.Test(t, func(t *testing.T) {
+				config := testConfig(t)
+				config.Authorizer = authz.AlwaysAllow()
+				c := dial(t, config, func(w http.ResponseWriter, r *http.Request) {
+					if tt.answerFirst {
+						ok(w, r)
+						w.(http.Flusher).Flush()
+					} else if _, err := io.ReadAll(r.Body); err != nil {
+						t.Errorf("%s, %s: %v", tt.name, length, err)
+					}
+					time.Sleep(tt.lasts)
+					if err := r.Context().Err(); err != nil {
+						t.Errorf("%s, %s: %v", tt.name, length, err)
+					}
+					ok(w, r)
+				})
+				sent := "01234"
+				if strings.HasPrefix(length, "Transfer") {
+					sent = "5\r\n01234\r\n0\r\n\r\n"
+				}
+				c.send(head(tt.token, length), sent[:3])
+				time.Sleep(restTime / 2)
+				c.send(sent[3:])
+				if code, body := c.answer(t); code != http.StatusOK || !strings.HasSuffix(body, "ok") {
+					t.Errorf("%s, %s: got %d %q", tt.name, length, code, body)
+				}
+			})
+		}
+	}
+}
+
+// TestSlowBodies bounds how long a handler waits for a body: a stranger's for a while, a user's for a little longer than the
+// request may take.
+func TestSlowBodies(t *testing.T) {
+	for token, want := range map[string]time.Duration{"": strangerTime, "admin-token": time.Minute + bodyGrace} {
+		synctest.Test(t, func(t *testing.T) {
+			config := testConfig(t)
+			config.Authorizer = authz.AlwaysAllow()
+			begun := time.Now()
+			c := dial(t, config, func(w http.ResponseWriter, r *http.Request) {
+				if _, err := io.ReadAll(r.Body); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("as %q: the body ends with %v", token, err)
+				}
+				w.WriteHeader(http.StatusRequestTimeout)
+			})
+			c.send(head(token, "Content-Length: 5"), "0")
+			if code, _ := c.answer(t); code != http.StatusRequestTimeout || time.Since(begun) != want {
+				t.Errorf("as %q: got %d after %v, want it after %v", token, code, time.Since(begun), want)
+			}
+		})
+	}
+}
+
+// deadlines is a connection that counts the deadlines for what it sends us: each wakes its goroutine.
+type deadlines struct {
+	sink
+	set int
+}
+
+func (d *deadlines) SetReadDeadline(time.Time) error { d.set++; return nil }
+
+// TestBodylessSetsNoDeadline: there is no deadline for a body that does not exist, by HTTP/2 neither, whose requests always
+// have one for net/http.
+func TestBodylessSetsNoDeadline(t *testing.T) {
+	h := Chain(noop, testConfig(t).Steps()...)
+	for _, major := range []int{1, 2} {
+		r, w := anyRequest("alice-token", "GET", "/api/v1/pods"), &deadlines{sink: sink{header: http.Header{}}}
+		r.ProtoMajor = major
+		if major == 2 {
+			r.Body = io.NopCloser(strings.NewReader(""))
+		}
+		if h.ServeHTTP(w, r); w.code != http.StatusOK || w.set != 0 {
+			t.Errorf("HTTP/%d: got code %d, %d deadlines, want none", major, w.code, w.set)
+		}
+	}
+}
+
+// TestBodyOverHTTP2 leaves the rest of a body alone: the stream ends with its answer.
+func TestBodyOverHTTP2(t *testing.T) {
+	body := strings.NewReader("the rest")
+	r := httptest.NewRequest("POST", "/api/v1/namespaces/n/pods", body)
+	r.ProtoMajor = 2
+	r.Header.Set("Authorization", "Bearer admin-token")
+	Chain(noop, testConfig(t).Steps()...).ServeHTTP(&sink{header: http.Header{}}, r)
+	if body.Len() == 0 {
+		t.Error("the rest has been read")
+	}
+}
