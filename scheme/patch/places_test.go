@@ -97,12 +97,28 @@ func TestKeyedGrows(t *testing.T) {
 			t.Fatalf("%d elements: hashed is %v", len(x.l), x.first != nil)
 		}
 	}
-	drop(1, "b")
-	for value, want := range map[any]int{"a": 2, "b": -1, raw("0"): 3, raw("20"): 23, raw("47"): 50, "c": -1} {
-		if got, err := x.find(value); got != want || err != nil {
-			t.Errorf("find(%v): got %d and error %v, want %d", value, got, err, want)
+	found := func(wanted map[any]int) {
+		t.Helper()
+		for value, want := range wanted {
+			if got, err := x.find(value); got != want || err != nil {
+				t.Errorf("find(%v): got %d and error %v, want %d", value, got, err, want)
+			}
 		}
 	}
+	drop(1, "b")
+	found(map[any]int{"a": 2, "b": -1, raw("0"): 3, raw("20"): 23, raw("47"): 50, "c": -1})
+	drop(50, raw("47"))
+	found(map[any]int{raw("47"): -1, raw("46"): 49})
+
+	again := slices.Repeat(list{nil, nil}, few)
+	for i := range again {
+		again[i] = object{"name": raw(fmt.Sprint(i % few))}
+	}
+	x = keyedBy(again, "name", nil)
+	drop(5, raw("5"))
+	found(map[any]int{raw("4"): 4, raw("5"): few + 5})
+	drop(few+5, raw("5"))
+	found(map[any]int{raw("5"): -1, raw("6"): 6})
 }
 
 // items joins what f makes of the numbers up to n.
