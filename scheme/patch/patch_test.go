@@ -311,6 +311,7 @@ func TestMisfit(t *testing.T) {
 		{`{"metadata":{"creationTimestamp":"x"}}`, `parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"`},
 		{`{"metadata":{"creationTimestamp":5}}`, "json: cannot unmarshal number into Go value of type string"},
 		{`{"spec":{"containers":[{"ports":[{"protocol":5}]}]}}`, "cannot convert int64 to v1.Protocol"},
+		{`{"metadata":{"uid":5}}`, "cannot convert int64 to types.UID"},
 	} {
 		if got := Misfit([]byte(tt.merged), pod); got != tt.want {
 			t.Errorf("Misfit(%s): got %q, want %q", tt.merged, got, tt.want)
