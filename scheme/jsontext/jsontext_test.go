@@ -201,7 +201,7 @@ func checkString(t *testing.T, s string) {
 }
 
 // nearly is one of everything, that is cut and spoiled everywhere.
-const nearly = `{"a\u00e9\n":[true,false,null,-10.25e+3,0E-1,""], "b" :{"":"\ud83d\ude00\uABCf"},"ab":{"0":9}}`
+const nearly = `{"a\u00e9\n":[true,false,null,-10.25e+3,0E-1,""], "b" :{"":"\uAbcF\u0fa0\ud83d\ude00"},"ab":{"0":9}}`
 
 // What ends too early, or has one wrong byte, is to every reader here what it is to encoding/json.
 func TestNearly(t *testing.T) {
