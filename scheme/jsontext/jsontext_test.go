@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/meter"
 )
@@ -72,25 +75,27 @@ func text(err error) string {
 // FuzzDecode holds trees against encoding/json, both ways.
 func FuzzDecode(f *testing.F) {
 	addTexts(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		want, wantErr := plain(t, data)
-		got, err := Decode(data, nil)
-		if text(err) != text(wantErr) {
-			t.Fatalf("Decode(%q): got error %v, want %v", data, err, wantErr)
+	f.Fuzz(checkDecode)
+}
+
+func checkDecode(t *testing.T, data []byte) {
+	want, wantErr := plain(t, data)
+	got, err := Decode(data, nil)
+	if text(err) != text(wantErr) {
+		t.Fatalf("Decode(%q): got error %v, want %v", data, err, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	if !reflect.DeepEqual(got, want) || !Equal(got, want) {
+		t.Fatalf("Decode(%q): got %v, want %v", data, got, want)
+	}
+	for _, style := range []Style{HTML, Plain} {
+		written, err := AppendTree(nil, got, style)
+		if want := marshal(t, want, style); err != nil || string(written) != want {
+			t.Errorf("AppendTree of %q: got %s, %v, want %s", data, written, err, want)
 		}
-		if err != nil {
-			return
-		}
-		if !reflect.DeepEqual(got, want) || !Equal(got, want) {
-			t.Fatalf("Decode(%q): got %v, want %v", data, got, want)
-		}
-		for _, style := range []Style{HTML, Plain} {
-			written, err := AppendTree(nil, got, style)
-			if want := marshal(t, want, style); err != nil || string(written) != want {
-				t.Errorf("AppendTree of %q: got %s, %v, want %s", data, written, err, want)
-			}
-		}
-	})
+	}
 }
 
 func marshal(t *testing.T, v any, style Style) string {
@@ -107,45 +112,47 @@ func marshal(t *testing.T, v any, style Style) string {
 // FuzzRaw looks into a value level by level: that finds what Decode finds, and nothing where the value is malformed.
 func FuzzRaw(f *testing.F) {
 	addTexts(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		raw := RawOf(data)
-		got, ok := whole(raw)
-		s := NewScanner(data, true, nil)
-		skipped := errors.Join(s.Skip(), s.End())
-		if valid := json.Valid(data); ok != valid || (skipped == nil) != valid {
-			t.Fatalf("%q: look says %v, skip %v, encoding/json %v", data, ok, skipped, valid)
+	f.Fuzz(checkRaw)
+}
+
+func checkRaw(t *testing.T, data []byte) {
+	raw := RawOf(data)
+	got, ok := whole(raw)
+	s := NewScanner(data, true, nil)
+	skipped := errors.Join(s.Skip(), s.End())
+	if valid := json.Valid(data); ok != valid || (skipped == nil) != valid {
+		t.Fatalf("%q: look says %v, skip %v, encoding/json %v", data, ok, skipped, valid)
+	}
+	if !ok {
+		return
+	}
+	if want, err := plain(t, data); err == nil {
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %v, want %v", data, got, want)
 		}
-		if !ok {
-			return
+	} else if !s.Wide {
+		t.Errorf("%q: %v, and no number was wide", data, err)
+	}
+	var compact, escaped bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		t.Fatal(err)
+	}
+	json.HTMLEscape(&escaped, compact.Bytes())
+	if got := AppendRaw(nil, raw, HTML); string(got) != escaped.String() {
+		t.Errorf("AppendRaw(%q): got %q, want %q", data, got, &escaped)
+	}
+	if got := AppendRaw(nil, raw, Plain); string(got) != compact.String() {
+		t.Errorf("AppendRaw(%q), plain: got %q, want %q", data, got, &compact)
+	}
+	ms, ok := Raw(`{"a":`+string(raw)+`,"b": `+string(raw)+"\n}").Members(0, nil)
+	if !ok && strings.Count(string(data), "[")+strings.Count(string(data), "{") < MaxDepth {
+		t.Fatalf("%q: cannot be a member", data)
+	}
+	for _, m := range ms {
+		if got := m.AppendValue(nil, HTML); string(got) != escaped.String() || m.Value != raw {
+			t.Errorf("AppendValue(%q): got %q of %q, want %q", data, got, m.Value, &escaped)
 		}
-		if want, err := plain(t, data); err == nil {
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%q: got %v, want %v", data, got, want)
-			}
-		} else if !s.Wide {
-			t.Errorf("%q: %v, and no number was wide", data, err)
-		}
-		var compact, escaped bytes.Buffer
-		if err := json.Compact(&compact, data); err != nil {
-			t.Fatal(err)
-		}
-		json.HTMLEscape(&escaped, compact.Bytes())
-		if got := AppendRaw(nil, raw, HTML); string(got) != escaped.String() {
-			t.Errorf("AppendRaw(%q): got %q, want %q", data, got, &escaped)
-		}
-		if got := AppendRaw(nil, raw, Plain); string(got) != compact.String() {
-			t.Errorf("AppendRaw(%q), plain: got %q, want %q", data, got, &compact)
-		}
-		ms, ok := Raw(`{"a":`+string(raw)+`,"b": `+string(raw)+"\n}").Members(0, nil)
-		if !ok && strings.Count(string(data), "[")+strings.Count(string(data), "{") < MaxDepth {
-			t.Fatalf("%q: cannot be a member", data)
-		}
-		for _, m := range ms {
-			if got := m.AppendValue(nil, HTML); string(got) != escaped.String() || m.Value != raw {
-				t.Errorf("AppendValue(%q): got %q of %q, want %q", data, got, m.Value, &escaped)
-			}
-		}
-	})
+	}
 }
 
 // whole looks into everything. Numbers beyond a float64 become infinite.
@@ -175,20 +182,70 @@ func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "plain", "a\x00<b>&\u2028\"\\\n\xff\b\f\t\r\x7f\ufffd\u20ac\U0001f600", "\xe2\x80", "1234567\"", "12345678<"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		for _, style := range []Style{HTML, Plain} {
-			quoted := AppendString([]byte("x"), s, style)[1:]
-			if want := marshal(t, s, style); string(quoted) != want {
-				t.Errorf("AppendString(%q): got %s, want %s", s, quoted, want)
-			}
-			if end := StringEnd(append(quoted, `"x`...), 0); end != len(quoted) {
-				t.Errorf("StringEnd(%s): got %d, want %d", quoted, end, len(quoted))
-			}
-			if got, ok := RawOf(quoted).Str(); !ok || got != string([]rune(s)) {
-				t.Errorf("%q: quoted and read %q, %v", s, got, ok)
+	f.Fuzz(checkString)
+}
+
+func checkString(t *testing.T, s string) {
+	for _, style := range []Style{HTML, Plain} {
+		quoted := AppendString([]byte("x"), s, style)[1:]
+		if want := marshal(t, s, style); string(quoted) != want {
+			t.Errorf("AppendString(%q): got %s, want %s", s, quoted, want)
+		}
+		if end := StringEnd(append(quoted, `"x`...), 0); end != len(quoted) {
+			t.Errorf("StringEnd(%s): got %d, want %d", quoted, end, len(quoted))
+		}
+		if got, ok := RawOf(quoted).Str(); !ok || got != string([]rune(s)) {
+			t.Errorf("%q: quoted and read %q, %v", s, got, ok)
+		}
+	}
+}
+
+// nearly is one of everything, that is cut and spoiled everywhere.
+const nearly = `{"a\u00e9\n":[true,false,null,-10.25e+3,0E-1,""], "b" :{"":"\uAbcF\u0fa0\ud83d\ude00"},"ab":{"0":9}}`
+
+// What ends too early, or has one wrong byte, is to every reader here what it is to encoding/json.
+func TestNearly(t *testing.T) {
+	for i := range len(nearly) {
+		checkDecode(t, []byte(nearly[:i]))
+		checkRaw(t, []byte(nearly[:i]))
+		checkRaw(t, []byte(nearly[i:]))
+		for _, c := range "\x00 \x1f\"\\,:]}[{n-.0/9+eEgGu\x7f" {
+			data := []byte(nearly)
+			data[i] = byte(c)
+			checkDecode(t, data)
+			checkRaw(t, data)
+		}
+	}
+}
+
+// Strings are read eight bytes at a time: what is special is so at each place.
+func TestStringsAtEachPlace(t *testing.T) {
+	const filler = "abcdefghijk"
+	parts := []string{"\x80", "\xe2", "\xff", "\u2027", "\u2028", "\u2029", "\u202a", "\xe2\x80", "\xe2\x81\xa8", "\u2128", "é", "\U0001f600"}
+	for c := range utf8.RuneSelf {
+		parts = append(parts, string([]byte{byte(c)}))
+	}
+	for _, part := range parts {
+		for i := range filler {
+			for _, s := range []string{filler[:i] + part, filler[:i] + part + filler[i:]} {
+				checkString(t, s)
+				if part >= " " {
+					checkRaw(t, []byte(`"`+s+`"`))
+				}
 			}
 		}
-	})
+	}
+}
+
+func TestStringEnd(t *testing.T) {
+	for text, want := range map[string]int{`"`: 1, `"a`: 2, `"\`: 2, `"a\"`: 4, `"a"`: 3, `"a\""b`: 5, `"\\"b`: 4} {
+		if got := StringEnd([]byte(text), 0); got != want {
+			t.Errorf("StringEnd(%s): got %d, want %d", text, got, want)
+		}
+		if got := StringEnd([]byte("[ "+text), 2); got != want+2 {
+			t.Errorf("StringEnd([ %s): got %d, want %d", text, got, want+2)
+		}
+	}
 }
 
 // As deep as encoding/json reads, and no deeper.
@@ -254,5 +311,118 @@ func TestDecodeEndsWithMeter(t *testing.T) {
 	data := []byte("[" + strings.Repeat("1,", 1<<17) + "1]")
 	if _, err := Decode(data, meter.WithBudget(t.Context(), 1<<16)); !errors.Is(err, meter.ErrSpent) {
 		t.Errorf("got %v, want %v", err, meter.ErrSpent)
+	}
+}
+
+// The Meter counts each byte once.
+func TestDecodeCountsBytes(t *testing.T) {
+	data := []byte("[" + strings.Repeat(`[],{"a":1},`, 1<<14) + "1]")
+	if _, err := Decode(data, meter.WithBudget(t.Context(), len(data))); err != nil {
+		t.Errorf("a budget of as many steps as there are bytes: %v", err)
+	}
+	if _, err := Decode(data, meter.WithBudget(t.Context(), len(data)*9/10)); !errors.Is(err, meter.ErrSpent) {
+		t.Errorf("a smaller budget: got %v, want %v", err, meter.ErrSpent)
+	}
+}
+
+// journal is an Observer that notes what it is told, and refuses what it is asked to.
+type journal struct {
+	notes            []string
+	repeated, beyond error
+}
+
+func (j *journal) EnterKey(key string) { j.notes = append(j.notes, key) }
+func (j *journal) EnterIndex(i int)    { j.notes = append(j.notes, strconv.Itoa(i)) }
+func (j *journal) Leave()              { j.notes = append(j.notes, "up") }
+
+func (j *journal) Repeated(key string) error {
+	j.notes = append(j.notes, "again "+key)
+	return j.repeated
+}
+
+func (j *journal) Beyond(err *json.UnmarshalTypeError) error {
+	j.notes = append(j.notes, err.Value)
+	return j.beyond
+}
+
+func TestObserver(t *testing.T) {
+	const data = `{"a":[1,{"b":2}],"c":1e999,"a":[]}`
+	refusal := errors.New("refused")
+	for _, tt := range []struct {
+		name   string
+		unique bool
+		told   journal
+		want   any
+		err    error
+		notes  string
+	}{
+		{"repeated keys are nothing", false, journal{}, map[string]any{"a": []any{}, "c": nil}, nil, "a 0 up 1 b up up up c number 1e999 up a up"},
+		{"repeated keys go on", true, journal{}, map[string]any{"a": []any{}, "c": nil}, nil, "a 0 up 1 b up up up c number 1e999 up again a a up"},
+		{"repeated keys end it", true, journal{repeated: refusal}, nil, refusal, "a 0 up 1 b up up up c number 1e999 up again a"},
+		{"large numbers end it", true, journal{beyond: refusal}, nil, refusal, "a 0 up 1 b up up up c number 1e999"},
+	} {
+		s := NewScanner([]byte(data), true, nil)
+		s.Observer, s.Unique = &tt.told, tt.unique
+		got, err := s.Document()
+		if err != tt.err || err == nil && !reflect.DeepEqual(got, tt.want) || strings.Join(tt.told.notes, " ") != tt.notes {
+			t.Errorf("%s: got %v, %v and %q, want %v, %v and %q", tt.name, got, err, tt.told.notes, tt.want, tt.err, tt.notes)
+		}
+	}
+}
+
+func TestUnique(t *testing.T) {
+	for data, want := range map[string]error{`{"a":{"a":1},"b":{"a":1}}`: nil, `{"b":{"a":1,"a":1}}`: ErrSyntax} {
+		s := NewScanner([]byte(data), false, nil)
+		s.Unique = true
+		if _, err := s.Document(); err != want {
+			t.Errorf("%s: got %v, want %v", data, err, want)
+		}
+	}
+}
+
+// Integers between 1<<63 and 1<<64 are floats, or of 64 bits without a sign where that is asked for.
+func TestUnsigned(t *testing.T) {
+	for _, tt := range []struct {
+		number           string
+		signed, unsigned any
+	}{
+		{"9223372036854775807", int64(math.MaxInt64), int64(math.MaxInt64)},
+		{"9223372036854775808", float64(1 << 63), uint64(1 << 63)},
+		{"18446744073709551615", float64(1 << 64), uint64(math.MaxUint64)},
+		{"18446744073709551616", float64(1 << 64), float64(1 << 64)},
+		{"-9223372036854775809", -float64(1 << 63), -float64(1 << 63)},
+		{"1e3", 1e3, 1e3},
+	} {
+		for unsigned, want := range map[bool]any{false: tt.signed, true: tt.unsigned} {
+			s := NewScanner([]byte(tt.number), false, nil)
+			s.Unsigned = unsigned
+			if got, err := s.Document(); got != want || err != nil {
+				t.Errorf("%s, unsigned %v: got %T %v, %v, want %T %v", tt.number, unsigned, got, got, err, want, want)
+			}
+		}
+	}
+}
+
+func TestAtoi(t *testing.T) {
+	for _, tt := range []struct {
+		text         string
+		n            int64
+		fits, fits32 bool
+	}{
+		{"0", 0, true, true}, {"-0", 0, true, true}, {"-7", -7, true, true}, {"1234567890", 1234567890, true, true},
+		{"2147483647", math.MaxInt32, true, true}, {"2147483648", 1 << 31, true, false},
+		{"-2147483648", math.MinInt32, true, true}, {"-2147483649", math.MinInt32 - 1, true, false},
+		{"123456789012345678", 123456789012345678, true, false}, {"-123456789012345678", -123456789012345678, true, false},
+		{"1234567890123456789", 1234567890123456789, true, false}, {"-9223372036854775808", math.MinInt64, true, false},
+		{"9223372036854775808", 0, false, false}, {"99999999999999999999", 0, false, false},
+	} {
+		n, ok := Atoi([]byte(tt.text))
+		if ok != tt.fits || ok && n != tt.n {
+			t.Errorf("Atoi(%s): got %d, %v", tt.text, n, ok)
+		}
+		n32, ok := Atoi32([]byte(tt.text))
+		if ok != tt.fits32 || ok && int64(n32) != tt.n {
+			t.Errorf("Atoi32(%s): got %d, %v", tt.text, n32, ok)
+		}
 	}
 }

@@ -146,14 +146,18 @@ func goKind(value raw) string {
 	return shapeOf(value)
 }
 
-// goName is the name of a type with its package as Kubernetes spells it: after the version, "v1.Protocol".
+// goName is the name of a type with its package as Kubernetes spells it: after the version, "v1.Protocol". What is shared
+// by all groups is v1 there as well, but for UIDs, which have a package without a version.
 func goName(t reflect.Type) string {
 	path := t.PkgPath()
 	if path == "" {
 		return t.String()
 	}
 	pkg := path[strings.LastIndexByte(path, '/')+1:]
-	if pkg == "meta" {
+	switch {
+	case pkg == "meta" && t.Name() == "UID":
+		return "types.UID"
+	case pkg == "meta":
 		return "v1." + t.Name()
 	}
 	for i := 0; i+1 < len(pkg); i++ {

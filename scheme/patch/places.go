@@ -78,7 +78,7 @@ type keyed struct {
 	m   *meter.Meter
 
 	first map[any]int // by value; nil as long as the elements are few
-	next  []int       // of each element: the next one of the same value, -1 if there is none
+	next  []int       // of each element with a value: the next one of the same, -1 if there is none
 	err   error       // instead of what is not found
 }
 
@@ -101,7 +101,6 @@ func keyedBy(l list, key string, m *meter.Meter) keyed {
 func (x *keyed) hash() {
 	x.first, x.next = make(map[any]int, len(x.l)), make([]int, len(x.l))
 	for i := len(x.l) - 1; i >= 0; i-- {
-		x.next[i] = -1
 		if value, ok := lookup(x.l[i].(object), x.key, x.m); ok {
 			x.next[i] = at(x.first, value)
 			x.put(value, i)
@@ -143,7 +142,7 @@ func (x *keyed) drop(value any) {
 
 // find returns the place of the first element whose key has the value, or -1.
 func (x *keyed) find(value any) (int, error) {
-	i := -1
+	var i int
 	if x.first != nil {
 		i = at(x.first, value)
 	} else {
