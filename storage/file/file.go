@@ -77,7 +77,7 @@ type Found struct {
 // Birth is what somebody who makes a file does not write into it: which value it is of all that its key has had or will
 // have, and since when it is there. It is kept with the key for as long as that has a file.
 type Birth struct {
-	ID string // without blanks
+	ID string // not empty
 	At time.Time
 }
 
