@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,7 +20,7 @@ type Identity struct {
 // stored, with the identity and the namespace that people leave out, and what of that was added; or why it is refused: it does
 // not decode, is of another kind, or belongs elsewhere. It is not validated, and gets no defaults.
 //
-// The identity is that of old, the value before, if there is one; else born, where a missing UID is made.
+// The identity is that of old, the value before, if there is one; what that lacks comes from born, where a missing UID is made.
 func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
 	obj, err := s.handmade(value)
 	if err != nil {
@@ -39,13 +40,12 @@ func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, 
 	}
 	if before, err := s.handmade(old); err == nil {
 		b := before.GetObjectMeta()
-		born = Identity{b.UID, b.CreationTimestamp}
+		if born.UID = cmp.Or(b.UID, born.UID); !b.CreationTimestamp.IsZero() {
+			born.Created = b.CreationTimestamp
+		}
 	}
 	if m.Namespace = namespace; m.UID == "" {
-		m.UID = born.UID
-	}
-	if m.UID == "" {
-		m.UID = newUID()
+		m.UID = cmp.Or(born.UID, newUID())
 	}
 	if m.CreationTimestamp.IsZero() {
 		m.CreationTimestamp = born.Created

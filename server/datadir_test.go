@@ -72,7 +72,10 @@ func TestOpenDataDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		core, logs := observer.New(zapcore.WarnLevel)
-		s, err := server.New(t.Context(), server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, DataDir: dir, Serving: server.ServingConfig{SecurePort: server.AnyPort}, Log: zap.New(core)})
+		s, err := server.New(t.Context(), server.Config{
+			DataDir: dir, Log: zap.New(core), Storage: server.StorageConfig{Engine: server.StorageMemory},
+			Serving: server.ServingConfig{SecurePort: server.AnyPort},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +104,10 @@ func TestUnreadableFileIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zapcore.WarnLevel)
-	s, err := server.New(t.Context(), server.Config{Storage: server.StorageConfig{Engine: server.StorageFile}, DataDir: dir, Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Log: zap.New(core)})
+	s, err := server.New(t.Context(), server.Config{
+		DataDir: dir, Log: zap.New(core), Storage: server.StorageConfig{Engine: server.StorageFile},
+		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@
 // does not exist.
 //
 // Guarantees: the zero Config works. New completes and validates the entire configuration before anything reads it, makes
-// each part complete before the next gets it, and starts nothing that Run or Close does not end. Run returns once everything that the server started has ended, in this order: readiness fails, controllers
-// stop, watches end and requests finish, listeners close, the cache and then the store close.
+// the parts in the order in which they need each other, and starts nothing that Run or Close does not end. Run returns once
+// everything that the server started has ended, in this order: readiness fails, controllers stop, watches end and requests
+// finish, listeners close, the cache and then the store close.
 //
 // Locks, in this order: table.change, GenericServer.mu; then those of the router, which call nothing of this package.
 //

@@ -346,6 +346,8 @@ spec.clusterIPs[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical f
 spec.externalIPs[1]: non-standard IP address "192.0.2.02" is invalid: use "192.0.2.2"
 spec.externalIPs is deprecated and may no longer be implemented in some clusters
 spec.loadBalancerIP: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"`},
+		{"ranges", ``, `"type":"LoadBalancer","loadBalancerSourceRanges":["2001:db8::/32","2001:DB8::/32","192.0.2.0/24"]`,
+			`spec.loadBalancerSourceRanges[1]: IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format ("2001:db8::/32")`},
 		{"names", ``, `"type":"ExternalName","externalName":"a.example.com","externalIPs":["192.0.2.1"]`,
 			`spec.externalIPs is ignored when spec.type is "ExternalName"`},
 		{"other types", ``, `"type":"ClusterIP","externalName":"a.example.com","trafficDistribution":"PreferClose"`, `

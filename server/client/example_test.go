@@ -22,7 +22,11 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := server.New(ctx, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, DataDir: dir, Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}})
+	s, err := server.New(ctx, server.Config{
+		DataDir: dir,
+		Storage: server.StorageConfig{Engine: server.StorageMemory},
+		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -187,7 +187,10 @@ func TestFollowIsLeft(t *testing.T) {
 
 // TestFollowMissesNothing follows a real server that ends its watches again and again.
 func TestFollowMissesNothing(t *testing.T) {
-	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Limits: server.LimitsConfig{MinWatch: 50 * time.Millisecond}})
+	s := servertest.Start(t, server.Config{
+		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Limits:  server.LimitsConfig{MinWatch: 50 * time.Millisecond},
+	})
 	maps := client.For[*corev1.ConfigMap](s.Server.Client(), configMapResource).In("default")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

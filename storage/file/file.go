@@ -77,7 +77,7 @@ type Found struct {
 // Birth is what somebody who makes a file does not write into it: which value it is of all that its key has had or will
 // have, and since when it is there. It is kept with the key for as long as that has a file.
 type Birth struct {
-	ID string // without blanks
+	ID string // not empty
 	At time.Time
 }
 
@@ -204,25 +204,15 @@ func (s *Store) loadLocked() error {
 	var entries []storage.Entry
 	rev := max(notes.rev, 1)
 	for _, key := range keys {
-		content, modified, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
-		var sum, hash uint64
-		var value []byte
-		if err == nil {
-			sum = checksum(content)
-			value, err = decode(content)
-		}
-		if err == nil {
-			hash = digest(value)
-			value, err = s.acceptLocked(Found{Key: key, Value: value, Modified: modified}, rev)
-		}
-		if s.refused.tell(keyPath(key), sum, err); err != nil {
+		value, k, ok := s.loadFileLocked(key, rev)
+		if !ok {
 			continue
 		}
 		n, noted := notes.keys[key]
-		if !noted || n.hash != hash {
+		if !noted || n.hash != k.hash {
 			rev++
-			n = note{rev: rev, op: opPut, key: key, hash: hash}
-			if l := notes.leases[key]; l.hash == hash { // a write that was not finished, and not an edit
+			n = note{rev: rev, op: opPut, key: key, hash: k.hash}
+			if l := notes.leases[key]; l.hash == k.hash { // a write that was not finished, and not an edit
 				n.ends = l.ends
 			}
 			if err := j.add(n); err != nil {
@@ -230,7 +220,8 @@ func (s *Store) loadLocked() error {
 			}
 		}
 		entries = append(entries, storage.Entry{Key: key, Value: value, Rev: n.rev})
-		s.commit.known[key] = known{content: sum, hash: hash, ends: n.ends}
+		k.ends = n.ends
+		s.commit.known[key] = k
 	}
 	for key := range notes.keys {
 		if _, ok := s.commit.known[key]; ok {
@@ -248,6 +239,22 @@ func (s *Store) loadLocked() error {
 	s.mem = memory.New(memory.Config{Entries: entries, Rev: rev, MaxValue: maxFile + maxKey})
 	s.restoreLeasesLocked()
 	return j.rewriteIfLong(s.notes)
+}
+
+// loadFileLocked returns the value in the file of a key, and what is known of it but the lease; ok is false if the file is
+// refused.
+func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, k known, ok bool) {
+	content, modified, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
+	if err == nil {
+		k.content = checksum(content)
+		value, err = decode(content)
+	}
+	if err == nil {
+		k.hash = digest(value)
+		value, err = s.acceptLocked(Found{Key: key, Value: value, Modified: modified}, rev)
+	}
+	s.refused.tell(keyPath(key), k.content, err)
+	return value, k, err == nil
 }
 
 // ignoreState keeps revisions out of version control: they differ from folder to folder.

@@ -209,13 +209,15 @@ func FuzzNote(f *testing.F) {
 	f.Add(string(note{rev: 9, op: opPut, key: "/x", hash: 3, ends: time.UnixMilli(5)}.append(nil)))
 	f.Add(string(note{rev: 9, op: opLease, key: "/x", hash: 3, ends: time.UnixMilli(5)}.append(nil)))
 	f.Add(string(note{rev: 9, op: opDelete, key: "/\xff\""}.append(nil)))
+	f.Add(string(note{rev: 9, op: opBorn, key: "/x", birth: Birth{ID: "a b", At: time.UnixMilli(5)}}.append(nil)))
 	f.Fuzz(func(t *testing.T, line string) {
 		n, err := parseNote(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			n = note{rev: 1, op: opPut, key: line, hash: 5}
 		}
 		again, err := parseNote(strings.TrimSuffix(string(n.append(nil)), "\n"))
-		if err != nil || again.rev != n.rev || again.key != n.key || again.hash != n.hash || again.op != n.op || !again.ends.Equal(n.ends) {
+		if err != nil || again.rev != n.rev || again.key != n.key || again.hash != n.hash || again.op != n.op || !again.ends.Equal(n.ends) ||
+			again.birth != n.birth {
 			t.Fatalf("%+v -> %+v, %v", n, again, err)
 		}
 	})

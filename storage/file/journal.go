@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (n note) append(buf []byte) []byte {
 	case opPut, opLease:
 		buf = fmt.Appendf(buf, " %016x", n.hash)
 	case opBorn:
-		buf = fmt.Appendf(buf, " %d %s", n.birth.At.UnixMilli(), n.birth.ID)
+		buf = fmt.Appendf(buf, " %d %s", n.birth.At.UnixMilli(), url.QueryEscape(n.birth.ID))
 	}
 	if !n.ends.IsZero() {
 		buf = fmt.Appendf(buf, " %d", n.ends.UnixMilli())
@@ -123,7 +124,9 @@ func parseNote(line string) (note, error) {
 	case n.op == opDelete && len(f) == 2:
 		return n, nil
 	case n.op == opBorn && len(f) == 4:
-		n.birth.ID = f[3]
+		if n.birth.ID, err = url.QueryUnescape(f[3]); err != nil {
+			return note{}, errLine
+		}
 		n.birth.At, err = parseMilli(f[2])
 		return n, err
 	case n.op == opPut && (len(f) == 3 || len(f) == 4), n.op == opLease && len(f) == 4:

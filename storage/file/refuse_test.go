@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -315,5 +316,25 @@ func TestBirthWithOld(t *testing.T) {
 	defer mu.Unlock()
 	if old[key] != `{"id":"u"}` {
 		t.Errorf("got %q, want the value that was put", old[key])
+	}
+}
+
+// TestBirthWithAnyID: whatever an identity is made of, the journal has it, and is not broken by it.
+func TestBirthWithAnyID(t *testing.T) {
+	for _, id := range []string{"a b", `"`, "a\nb", "a%20b+c", "ü"} {
+		dir, birth := t.TempDir(), Birth{ID: id, At: time.Unix(1e9, 0)}
+		save(t, filepath.Join(dir, keyPath(key)), "n: 1\n")
+		var known []Birth
+		accept := func(f Found) ([]byte, Birth, error) {
+			known = append(known, f.Birth)
+			return f.Value, birth, nil
+		}
+		s, _ := openReporting(t, dir, accept)
+		s.Close()
+		s, _ = openReporting(t, dir, accept)
+		s.Close()
+		if want := []Birth{{}, birth}; !slices.Equal(known, want) {
+			t.Errorf("%q: got %v, want %v", id, known, want)
+		}
 	}
 }
