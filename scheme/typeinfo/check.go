@@ -41,7 +41,8 @@ func Format(name string) func(string) []string { return formats[name] }
 //
 // An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all others. Elements of
 // lists of type map are compared with the old ones of the same keys, entries of maps with those of the same key, and
-// elements of other lists with none: immutable has no effect inside those. What repeats in a list is wrong unless
+// elements of other lists with none: immutable has no effect inside those. An immutable value may be written in another way
+// that means the same (see Equal). What repeats in a list is wrong unless
 // something did in the old one.
 func Validate(v, old any) field.ErrorList {
 	now, before := reflect.ValueOf(v), reflect.ValueOf(old)
@@ -348,8 +349,7 @@ func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
 		old = before.FieldByIndex(fc.f.Index)
 	}
 	absent := isEmpty(value)
-	if fc.immutable && old.IsValid() && !(absent && isEmpty(old)) &&
-		!reflect.DeepEqual(value.Interface(), old.Interface()) {
+	if fc.immutable && old.IsValid() && !(absent && isEmpty(old)) && !equalityOf(value.Type()).compare(value, old) {
 		c.report(field.Invalid(c.path(), plain(reflect.Indirect(value)), "field is immutable"))
 	}
 	if absent && fc.required {

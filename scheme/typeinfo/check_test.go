@@ -4,8 +4,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -29,6 +31,35 @@ type checked struct {
 type checkedItem struct {
 	ID    string            `json:"id" check:"required"`
 	Fixed map[string]string `json:"fixed,omitempty" check:"immutable"`
+}
+
+// What is immutable may be written in another way that means the same.
+func TestImmutableMeaning(t *testing.T) {
+	type part struct {
+		Amount meta.Quantity `json:"amount"`
+		List   []string      `json:"list"`
+	}
+	type sealed struct {
+		Part *part      `json:"part,omitempty" check:"immutable"`
+		At   *meta.Time `json:"at,omitempty" check:"immutable"`
+	}
+	amount := func(text string) meta.Quantity {
+		q, err := meta.ParseQuantity(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	old := &sealed{Part: &part{Amount: amount("1")}, At: &meta.Time{Time: at}}
+	same := &sealed{Part: &part{Amount: amount("1000m"), List: []string{}}, At: &meta.Time{Time: at.In(time.FixedZone("x", 3600))}}
+	if errs := typeinfo.Validate(same, old); len(errs) != 0 {
+		t.Errorf("the same in other words: got %v", errs)
+	}
+	other := &sealed{Part: &part{Amount: amount("2")}, At: &meta.Time{Time: at.Add(time.Second)}}
+	if errs := typeinfo.Validate(other, old); len(errs) != 2 {
+		t.Errorf("others: got %v, want two errors", errs)
+	}
 }
 
 func TestValidate(t *testing.T) {

@@ -2,6 +2,8 @@ package typeinfo
 
 import (
 	"bytes"
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,9 +12,10 @@ import (
 )
 
 // Comparing by what values mean to the API: empty lists and maps are equal to none, times are equal by instant, and types
-// that say themselves what equal means are asked (a Quantity by its amount, however it is written). All else is equal if it
-// is for reflect.DeepEqual. A program of the type, made once, goes through both values; it allocates nothing as long as
-// they are equal, large maps of other types than strings and bytes apart.
+// that say themselves what equal means are asked (a Quantity by its amount, however it is written). Unexported fields count
+// by what a type with a form of its own writes of them, elsewhere not at all. All else is equal if it is for
+// reflect.DeepEqual. A program of the type, made once, goes through both values; it allocates nothing as long as they are
+// equal, large maps of other types than strings and bytes and what has to be written apart.
 
 // Equaler is a type whose fields do not say whether two values are equal.
 type Equaler interface {
@@ -42,8 +45,7 @@ func (e *equality) compare(a, b reflect.Value) bool {
 	return e.equal(a, b)
 }
 
-// Equal reports whether two values mean the same. A nil pointer is equal to another only. It panics on structs with
-// unexported fields that are no Equaler.
+// Equal reports whether two values mean the same. A nil pointer is equal to another only.
 func Equal[T any](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -84,7 +86,10 @@ func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
 	}, nil
 }
 
-var equalerType = reflect.TypeFor[Equaler]()
+var (
+	equalerType   = reflect.TypeFor[Equaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
 
 // comparer makes the program of a type.
 func comparer(t reflect.Type) func(a, b reflect.Value) bool {
@@ -93,6 +98,12 @@ func comparer(t reflect.Type) func(a, b reflect.Value) bool {
 		return func(a, b reflect.Value) bool { return pointer(a).(*time.Time).Equal(*pointer(b).(*time.Time)) }
 	case reflect.PointerTo(t).Implements(equalerType):
 		return func(a, b reflect.Value) bool { return pointer(a).(Equaler).EqualTo(pointer(b)) }
+	case hides(t) && (reflect.PointerTo(t).Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(textMarshaler)):
+		return func(a, b reflect.Value) bool {
+			x, errA := json.Marshal(pointer(a))
+			y, errB := json.Marshal(pointer(b))
+			return errA == nil && errB == nil && bytes.Equal(x, y)
+		}
 	}
 	switch t.Kind() {
 	case reflect.Struct:
@@ -135,6 +146,19 @@ func pointer(v reflect.Value) any {
 	return c.Interface()
 }
 
+// hides reports whether t is a struct with unexported fields.
+func hides(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); !f.IsExported() && f.Name != "_" { // which only carries tags
+			return true
+		}
+	}
+	return false
+}
+
 func structComparer(t reflect.Type) func(a, b reflect.Value) bool {
 	type member struct {
 		index int
@@ -142,11 +166,7 @@ func structComparer(t reflect.Type) func(a, b reflect.Value) bool {
 	}
 	var members []member
 	for i := range t.NumField() {
-		switch f := t.Field(i); {
-		case f.Name == "_": // only carries tags
-		case !f.IsExported():
-			panic(fmt.Sprintf("typeinfo: %s, whose field %s is unexported, does not say when values are equal", t, f.Name))
-		default:
+		if f := t.Field(i); f.IsExported() {
 			members = append(members, member{i, equalityOf(f.Type)})
 		}
 	}

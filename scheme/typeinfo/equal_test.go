@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"net/netip"
 	"reflect"
 	"testing"
 	"time"
@@ -117,6 +118,49 @@ func FuzzEqual(f *testing.F) {
 	kinds := everyKind(f)
 	f.Add(uint64(7))
 	f.Fuzz(func(t *testing.T, seed uint64) { compareSamples(t, seed, kinds) })
+}
+
+// guarded has fields that Go shows to its package alone. Its form shows one of them.
+type guarded struct {
+	shown, hidden int
+	Addr          netip.Addr
+}
+
+func (g guarded) MarshalJSON() ([]byte, error) { return json.Marshal(g.shown) }
+
+// noted remembers something beside what the API knows.
+type noted struct {
+	Text string `json:"text"`
+	note string
+}
+
+// What a type does not show to others counts as far as it writes it.
+func TestEqualUnexported(t *testing.T) {
+	type holder struct {
+		Guarded guarded
+		Any     any
+		Addr    netip.Addr
+		Noted   noted
+	}
+	one, two := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	for _, tt := range []struct {
+		name string
+		a, b holder
+		want bool
+	}{
+		{"what is written", holder{Guarded: guarded{shown: 1}}, holder{Guarded: guarded{shown: 2}}, false},
+		{"what is not", holder{Guarded: guarded{hidden: 1}}, holder{Guarded: guarded{hidden: 2}}, true},
+		{"somewhere", holder{Any: guarded{shown: 1, hidden: 1}}, holder{Any: guarded{shown: 1}}, true},
+		{"another somewhere", holder{Any: guarded{shown: 1}}, holder{Any: guarded{shown: 2}}, false},
+		{"as text", holder{Addr: one}, holder{Addr: two}, false},
+		{"the same text", holder{Addr: one}, holder{Addr: one}, true},
+		{"a note", holder{Noted: noted{note: "a"}}, holder{Noted: noted{note: "b"}}, true},
+		{"beside a note", holder{Noted: noted{Text: "a"}}, holder{Noted: noted{Text: "b"}}, false},
+	} {
+		if got := typeinfo.Equal(&tt.a, &tt.b); got != tt.want || typeinfo.Equal(&tt.b, &tt.a) != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
 }
 
 type compared struct {

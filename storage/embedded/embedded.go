@@ -126,9 +126,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.Server = local{s}
 	s.Saw(storage.Revision(s.kv.Rev()))
 	s.trim = newTrimmer(dbPath(dir))
-	s.room = newRoom(s, dir, cfg.Quota, log)
-	s.room.open()
 	s.commits = newCommitter(s)
+	s.room = newRoom(s, dir, cfg.Quota, log)
+	s.room.open() // last: its loop may write
 	return s, nil
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // TestChangedMember opens a store of which another etcd has changed the membership, with much else before and after that in
-// the log: such a member does not stand for election before it has been run.
+// the log, many times what is read of it at once: such a member does not stand for election before it has been run.
 func TestChangedMember(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), NoSync: true}
@@ -29,8 +29,8 @@ func TestChangedMember(t *testing.T) {
 				t.Errorf("Get: got %+v, %v, want revision %d", e, err, last.Rev)
 			}
 		}
-		for i := range 120 {
-			if i == 60 {
+		for i := range 80 {
+			if i == 40 {
 				member := *s.server.Cluster().Member(s.server.MemberID())
 				member.PeerURLs = []string{"http://localhost:2381"}
 				if _, err := s.server.UpdateMember(t.Context(), member); err != nil {
@@ -38,7 +38,7 @@ func TestChangedMember(t *testing.T) {
 				}
 			}
 			key := fmt.Sprintf("/a/%d", i)
-			if last, err = s.Put(t.Context(), key, make([]byte, 16<<10), storage.Pre{}, 0); err != nil {
+			if last, err = s.Put(t.Context(), key, make([]byte, 256<<10), storage.Pre{}, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -59,26 +59,27 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdSe
 	if !wal.Exist(conf.WALDir()) {
 		err = seed(conf)
 	} else if len(snapshots(conf)) == 0 {
-		err = settle(ctx, conf, electionPatience)
+		err = settle(ctx, conf, electionPatience, 1)
 	}
 	for patience := electionPatience; err == nil; patience *= 2 {
 		server, lerr := lead(ctx, conf, patience)
 		if lerr != errNotStood {
 			return server, lerr
 		}
-		err = settle(ctx, conf, patience)
+		err = settle(ctx, conf, patience, server.AppliedIndex())
 	}
 	return nil, err
 }
 
-// settle runs a member that does not lead until it has applied a part of its log, and saved a snapshot of that. There may be
-// nothing to apply, if the election was only slow.
-func settle(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Duration) error {
+// settle runs a member that does not lead until it has applied its log up to an index, and saves snapshots on the way. If
+// that takes long, it ends before, and what it has saved counts.
+func settle(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Duration, index uint64) error {
+	conf.SnapshotCount = 1 // one with each part of the log: a part is what is read at once
 	server, err := newServer(ctx, conf)
 	if err != nil {
 		return err
 	}
-	server.ForceSnapshot()
+	server.ForceSnapshot() // also if the first part is a single entry
 	server.Start()
 	defer func() {
 		server.HardStop() // which waits for what is being applied, and for the snapshot
@@ -87,7 +88,7 @@ func settle(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Dur
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
-	case <-server.ApplyWait(1):
+	case <-server.ApplyWait(index):
 		return nil
 	case <-late.C:
 		return nil
@@ -98,7 +99,8 @@ func settle(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Dur
 	}
 }
 
-// lead runs a member and waits until it leads and has applied its log. It returns errNotStood if there was no election.
+// lead runs a member and waits until it leads and has applied its log. It returns errNotStood if there was no election, and
+// the member, which has ended and tells how far it came.
 func lead(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Duration) (*etcdserver.EtcdServer, error) {
 	server, err := newServer(ctx, conf)
 	if err != nil {
@@ -126,7 +128,7 @@ func lead(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Durat
 		}
 	}
 	server.HardStop()
-	return nil, err
+	return server, err
 }
 
 func newServer(ctx context.Context, conf etcdconfig.ServerConfig) (*etcdserver.EtcdServer, error) {
