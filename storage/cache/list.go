@@ -166,13 +166,13 @@ func (sn *snapshot) list(opts *ListOptions) List {
 		return List{Objects: []*Object{o}}
 	}
 	start, stop := opts.bounds()
-	lo, hi := rank(sn.tree, start), -1
 	var list List
-	size := opts.Limit
+	var behind int // how many objects there are from start on
 	if opts.Match == nil {
-		hi = rank(sn.tree, stop)
-		if n := max(hi-lo, 0); size <= 0 || size > n {
-			size = n
+		behind = max(rank(sn.tree, stop)-rank(sn.tree, start), 0)
+		size := behind
+		if opts.Limit > 0 {
+			size = min(size, opts.Limit)
 		}
 		list.Objects = make([]*Object, 0, size)
 	}
@@ -194,7 +194,7 @@ func (sn *snapshot) list(opts *ListOptions) List {
 	case opts.Match != nil:
 		list.Remaining = -1
 	default:
-		list.Remaining = int64(hi - lo - len(list.Objects))
+		list.Remaining = int64(behind - len(list.Objects))
 	}
 	return list
 }
