@@ -53,10 +53,11 @@ func TestElectionFieldsAreDropped(t *testing.T) {
 	if l.Spec.Strategy == nil {
 		t.Error("strategy: got none, want the old lease's kept")
 	}
-	l.Spec.Strategy = &strategy
-	s.Prepare(nil, l, &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{PreferredHolder: &holder}})
-	if l.Spec.Strategy == nil || l.Spec.PreferredHolder == nil {
-		t.Errorf("got %+v, want the fields kept of a lease that had one of them", l.Spec)
+	for _, one := range []coordinationv1.LeaseSpec{{PreferredHolder: &holder}, {Strategy: &strategy}} {
+		s.Prepare(nil, l, &coordinationv1.Lease{Spec: one})
+		if l.Spec.Strategy == nil || l.Spec.PreferredHolder == nil {
+			t.Errorf("got %+v, want the fields kept of a lease that had one of them", l.Spec)
+		}
 	}
 	s.Prepare(nil, l, nil)
 	if l.Spec.Strategy != nil || l.Spec.PreferredHolder != nil {

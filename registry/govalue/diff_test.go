@@ -99,6 +99,7 @@ func long(name string) []string {
 			lines[i] = fmt.Sprint(i % 11)
 		}
 	}
+	lines[len(lines)-1] = name
 	return lines
 }
 

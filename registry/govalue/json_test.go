@@ -30,10 +30,12 @@ func TestJSON(t *testing.T) {
 		{"amount", amount, `"0"`},
 		{"struct", corev1.PodResourceClaim{Name: "a"}, `{"Name":"a","ResourceClaimName":null,"ResourceClaimTemplateName":null}`},
 		{"pointers within", &corev1.NodeAddress{Type: "A", Address: "b"}, `{"Type":"A","Address":"b"}`},
-		{"embedded in its place", corev1.WeightedPodAffinityTerm{Weight: 1}, `{"Weight":1,"PodAffinityTerm":{"LabelSelector":null,"Namespaces":null,"TopologyKey":"",` +
+		{"a struct within", corev1.WeightedPodAffinityTerm{Weight: 1}, `{"Weight":1,"PodAffinityTerm":{"LabelSelector":null,"Namespaces":null,"TopologyKey":"",` +
 			`"NamespaceSelector":null,"MatchLabelKeys":null,"MismatchLabelKeys":null}}`},
 		{"a type of another package", corev1.WeightedPodAffinityTerm{PodAffinityTerm: corev1.PodAffinityTerm{LabelSelector: &meta.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}},
 			`{"Weight":0,"PodAffinityTerm":{"LabelSelector":{"matchLabels":{"a":"b"}},"Namespaces":null,"TopologyKey":"","NamespaceSelector":null,"MatchLabelKeys":null,"MismatchLabelKeys":null}}`},
+		{"embedded", corev1.Probe{PeriodSeconds: 1}, `{"Exec":null,"HTTPGet":null,"TCPSocket":null,"GRPC":null,"InitialDelaySeconds":0,"TimeoutSeconds":0,"PeriodSeconds":1,` +
+			`"SuccessThreshold":0,"FailureThreshold":0,"TerminationGracePeriodSeconds":null}`},
 		{"handler", corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}}, `{"Exec":null,"HTTPGet":null,"TCPSocket":null,"Sleep":{"Seconds":1}}`},
 		{"what JSON does not know", func() {}, ""},
 	} {

@@ -80,16 +80,23 @@ func envName(p *field.Path, name string) field.ErrorList {
 // checkEnvFiles checks where variables come from that are read from files: a volume of the pod's own.
 func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
+	var emptyDir map[string]bool // by name whether a volume is one, once somebody wants to know
 	for p, ctr := range Containers(p, spec) {
 		for i, v := range field.Each(&errs, ctr.Env) {
 			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
 				continue
 			}
 			at, name := p.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName"), v.ValueFrom.FileKeyRef.VolumeName
-			switch j := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }); {
-			case j < 0:
+			if emptyDir == nil {
+				emptyDir = make(map[string]bool, len(spec.Volumes))
+				for j := range spec.Volumes {
+					emptyDir[spec.Volumes[j].Name] = spec.Volumes[j].EmptyDir != nil
+				}
+			}
+			switch is, ok := emptyDir[name]; {
+			case !ok:
 				errs = append(errs, field.NotFound(at, name))
-			case spec.Volumes[j].EmptyDir == nil:
+			case !is:
 				errs = append(errs, field.Invalid(at, name, "referenced volume must be of type emptyDir"))
 			}
 		}

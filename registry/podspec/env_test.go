@@ -62,6 +62,8 @@ $.fileKeyRef.path: Invalid value: "a/..": must not contain '..'
 $.fileKeyRef.volumeName: Not found: "E"`},
 		{`"fileKeyRef":{"volumeName":"m","path":"a","key":"K"}`, `$.fileKeyRef.volumeName: Invalid value: "m": referenced volume must be of type emptyDir`},
 
+		{`"resourceFieldRef":{"resource":"limits.cpu"},"secretKeyRef":{"name":"s","key":"k"}`, `$: Invalid value: "": may not have more than one field specified at a time`},
+		{`"fieldRef":{"fieldPath":"metadata.name"},"fileKeyRef":{"volumeName":"e","path":"a","key":"K"}`, `$: Invalid value: "": may not have more than one field specified at a time`},
 		{`"fieldRef":{"fieldPath":"metadata.name"},"configMapKeyRef":{"name":"m","key":"k"}`, `$: Invalid value: "": may not have more than one field specified at a time`},
 	} {
 		checkContainer(t, `"env":[{"name":"A","valueFrom":{`+tt.source+`}}]`, strings.ReplaceAll(tt.want, "$", "$.env[0].valueFrom"))
