@@ -65,13 +65,12 @@ func TestBodyLeft(t *testing.T) {
 	} {
 		runStill(t, tt.name, func(t *testing.T) {
 			begun := time.Now()
-			handler := tt.h
 			c := dial(t, testConfig(t), func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodOptions {
 					w.WriteHeader(http.StatusOK)
 					return
 				}
-				handler(w, r)
+				tt.h(w, r)
 			})
 			c.send(append([]string{head("admin-token", tt.headers)}, tt.sent...)...)
 			code, _ := c.answer(t)

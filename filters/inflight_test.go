@@ -138,8 +138,8 @@ type patient struct {
 func (p *patient) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
 func (p *patient) Flush()                             { p.flushed = true }
 
-// TestRefusalsInACrowd: who is refused has less time to read that by HTTP/1. By HTTP/2 only when there are many goroutines, some of
-// which may be refusals that nobody reads, and then a stranger's keeps its place until it has been sent.
+// TestRefusalsInACrowd: who is refused has less time to read that by HTTP/1. By HTTP/2 only when there are many goroutines,
+// some of which may be refusals that nobody reads, and then a stranger's keeps its place until it has been sent.
 func TestRefusalsInACrowd(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
