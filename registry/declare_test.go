@@ -18,13 +18,18 @@ func TestDeclaredNames(t *testing.T) {
 			r.Singular = singular
 			r.Subresources = []registry.SubresourceOf[*widget]{{Name: "part"}}
 		}})
-		res := k.Resource()
-		var subs []string
-		for _, sub := range res.Subresources {
-			subs = append(subs, sub.Name)
+		again, err := k.Redeclare(*k.Resource())
+		if err != nil {
+			t.Fatal(err)
 		}
-		if res.Singular != want || !slices.Equal(subs, []string{"status", "part"}) {
-			t.Errorf("got singular %q and subresources %v, want %q and status, part", res.Singular, subs, want)
+		for _, res := range []*registry.Resource{k.Resource(), again.Resource()} {
+			var subs []string
+			for _, sub := range res.Subresources {
+				subs = append(subs, sub.Name)
+			}
+			if res.Singular != want || !slices.Equal(subs, []string{"status", "part"}) {
+				t.Errorf("got singular %q and subresources %v, want %q and status, part", res.Singular, subs, want)
+			}
 		}
 	}
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Status = nil }})

@@ -150,7 +150,8 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	return s, nil
 }
 
-// complete fills in what follows from the rest of a declaration.
+// complete fills in what follows from the rest of a declaration. One that is complete, such as that of a store, stays as it
+// is.
 func (r *ResourceOf[T]) complete() {
 	if r.Singular == "" {
 		r.Singular = strings.ToLower(r.Kind)
@@ -158,7 +159,8 @@ func (r *ResourceOf[T]) complete() {
 	if r.Strategy.ValidateName == nil {
 		r.Strategy.ValidateName = names.DNSSubdomainName
 	}
-	if st := r.Status; st != nil {
+	hasDoor := slices.ContainsFunc(r.Subresources, func(sub SubresourceOf[T]) bool { return sub.Name == statusField })
+	if st := r.Status; st != nil && !hasDoor {
 		r.Subresources = append([]SubresourceOf[T]{{
 			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate, Warnings: st.Warnings,
 		}}, r.Subresources...)

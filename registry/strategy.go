@@ -123,7 +123,8 @@ type FieldValue struct {
 // TableOf says how a kind is printed by clients that ask for as=Table.
 type TableOf[T meta.Object] struct {
 	Columns []meta.TableColumnDefinition
-	// Cells returns one value for each column: string, int64, bool or float64. now is for ages.
+	// Cells returns one value for each column: string, int64, bool or float64. now is for ages. A bookmark is the row of an
+	// empty object, without what defaults and checks make sure of.
 	Cells func(obj T, now time.Time) []any
 	// Conditions may be nil. It returns the row's conditions, such as Completed.
 	Conditions func(obj T) []meta.TableRowCondition

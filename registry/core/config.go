@@ -44,22 +44,27 @@ var configMapColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
+// isSet reports whether a mark is there and true.
+func isSet(mark *bool) bool { return mark != nil && *mark }
+
+// changed reports whether data are not what they were. To kube-apiserver, which compares Go values here, no map is another
+// than an empty one.
+func changed[M map[string]V, V any](now, was M) bool {
+	return (now == nil) != (was == nil) || !scheme.Equal(&now, &was)
+}
+
 // sealed reports changes of an object that was marked immutable: of the mark itself, and of the fields listed.
-func sealed(now, was *bool, changed []check.Setting) field.ErrorList {
-	if was == nil || !*was {
-		return nil
-	}
-	lifted := now == nil || !*now
-	return check.Forbidden(nil, "field is immutable when `immutable` is set", append([]check.Setting{{"immutable", lifted}}, changed...))
+func sealed(mark *bool, data ...check.Setting) field.ErrorList {
+	data = append([]check.Setting{{"immutable", !isSet(mark)}}, data...)
+	return check.Forbidden(nil, "field is immutable when `immutable` is set", data)
 }
 
 // checkConfigMap tells of the seal before the rest.
 func checkConfigMap(cm, old *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
-	if old != nil {
-		errs = sealed(cm.Immutable, old.Immutable, []check.Setting{
-			{"data", !scheme.Equal(&cm.Data, &old.Data)}, {"binaryData", !scheme.Equal(&cm.BinaryData, &old.BinaryData)},
-		})
+	if old != nil && isSet(old.Immutable) {
+		errs = sealed(cm.Immutable, check.Setting{"data", changed(cm.Data, old.Data)},
+			check.Setting{"binaryData", changed(cm.BinaryData, old.BinaryData)})
 	}
 	size := 0
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
@@ -127,7 +132,9 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {
 		errs = check.Immutable(field.NewPath("type"), s.Type, old.Type)
-		errs = append(errs, sealed(s.Immutable, old.Immutable, []check.Setting{{"data", !scheme.Equal(&s.Data, &old.Data)}})...)
+	}
+	if old != nil && isSet(old.Immutable) {
+		errs = append(errs, sealed(s.Immutable, check.Setting{"data", changed(s.Data, old.Data)})...)
 	}
 	p := field.NewPath("data")
 	size := 0

@@ -71,6 +71,10 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	sealed := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
 	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
 		"immutable: Forbidden: field is immutable when `immutable` is set\ndata: Forbidden: field is immutable when `immutable` is set")
+	bare := decode[corev1.ConfigMap](t, `{"immutable":true}`)
+	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"immutable":true,"data":{}}`), bare),
+		"data: Forbidden: field is immutable when `immutable` is set")
+	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"immutable":true}`), bare), "")
 
 	same, binary := scheme.DeepCopy(sealed), decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"binaryData":{"b":""},"immutable":true}`)
 	checktest.Want(t, update(cms, "", same, sealed), ``)
