@@ -143,26 +143,28 @@ func TestCopyOfValues(t *testing.T) {
 	}
 }
 
+// fewestAllocs returns the fewest allocations of many runs: pools may be emptied at any time, and under the race detector
+// often are.
+func fewestAllocs(run func()) float64 {
+	least := testing.AllocsPerRun(1, run)
+	for range 60 {
+		least = min(least, testing.AllocsPerRun(1, run))
+	}
+	return least
+}
+
 func TestCopyAllocatesOnlyWhatItOwns(t *testing.T) {
 	pod := samplePod()
 	needed := 0
 	countOwned(reflect.ValueOf(pod), &needed)
-	// The fewest of many runs: pools may be emptied at any time, and under the race detector often are.
-	fewest := func(run func()) float64 {
-		least := testing.AllocsPerRun(1, run)
-		for range 60 {
-			least = min(least, testing.AllocsPerRun(1, run))
-		}
-		return least
-	}
-	got := fewest(func() { sink = typeinfo.Copy(pod) })
+	got := fewestAllocs(func() { sink = typeinfo.Copy(pod) })
 	t.Logf("copy of a Pod: %v allocations, %d owned pieces", got, needed)
 	// A map is more than one allocation in the runtime; nothing else may be.
 	if maps := 7; got > float64(needed+maps) {
 		t.Errorf("Copy: got %v allocations, want at most %d", got, needed+maps)
 	}
 	var typed meta.Typed = pod
-	if viaInterface := fewest(func() { sink = typeinfo.Copy(typed) }); viaInterface > got {
+	if viaInterface := fewestAllocs(func() { sink = typeinfo.Copy(typed) }); viaInterface > got {
 		t.Errorf("Copy through an interface: got %v allocations, want %v", viaInterface, got)
 	}
 }

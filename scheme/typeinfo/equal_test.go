@@ -255,7 +255,7 @@ func testPod(tb testing.TB) *corev1.Pod {
 func TestEqualAllocates(t *testing.T) {
 	a := testPod(t)
 	b := typeinfo.Copy(a)
-	if n := testing.AllocsPerRun(100, func() {
+	if n := fewestAllocs(func() {
 		if !typeinfo.Equal(a, b) {
 			t.Fatal("a pod does not equal its copy")
 		}
