@@ -473,7 +473,7 @@ func TestFallback(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != storage.Future || e.Rev != rev {
 		t.Errorf("Get of the future: got %v, want %v at %d", err, storage.Future, rev)
 	}
-	countStoreReads(t, r, cache.Behind, 3)
+	countStoreReads(t, r, cache.Behind, 4)
 }
 
 // TestFaulty lets the i-th operation of a short session fail, i = 0, 1, 2, ..., until one passes without a fault. What

@@ -200,7 +200,7 @@ func TestProgressIsAskedFor(t *testing.T) {
 			cur, err := u.Store.Watch(ctx, req)
 			return &reticent{Cursor: cur}, err
 		}
-		r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{Fallback: func(string) { t.Error("the store answered") }}})
+		r, store, _ := openOn(t, u, cache.Config{})
 		rev := put(t, store, things+"ns/a", "1", nil)
 		settle(t, r)
 		for range 2 {
@@ -209,6 +209,7 @@ func TestProgressIsAskedFor(t *testing.T) {
 				t.Errorf("Get: got %v, %v, want revision %d", o, err, rev)
 			}
 		}
+		countStoreReads(t, r, cache.Behind, 0)
 	})
 }
 
