@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -75,6 +76,25 @@ func TestLockedLog(t *testing.T) {
 	time.AfterFunc(10*time.Millisecond, func() { lock.Close() })
 	if err := open(); err != nil {
 		t.Errorf("Open of a log that was locked for a moment: %v", err)
+	}
+}
+
+// TestStartGivenUp: a start that is given up leaves what the next one needs of the disk, as Close does.
+func TestStartGivenUp(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Dir: t.TempDir(), NoSync: true}
+	s, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ctx, cfg); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Open: got %v, want %v", err, context.Canceled)
+	}
+	if got := allocated(filepath.Join(walDir(cfg.Dir), "0.tmp")); got < segmentBytes {
+		t.Errorf("%d bytes are left to the log, want %d", got, segmentBytes)
 	}
 }
 

@@ -128,6 +128,7 @@ func lead(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Durat
 		}
 	}
 	server.HardStop()
+	leaveSegment(conf.DataDir)
 	return server, err
 }
 
