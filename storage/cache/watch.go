@@ -113,6 +113,9 @@ func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, erro
 		w.past = opts.After
 		if _, err := s.epoch.history.after(ctx, w.past); err != nil {
 			w.Close()
+			if s.epoch.end.Load() != nil { // the cache has lost its place, and the store need not have lost its history
+				return r.Watch(ctx, opts)
+			}
 			return nil, err
 		}
 	}
