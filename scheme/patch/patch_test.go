@@ -242,6 +242,7 @@ func TestFindings(t *testing.T) {
 	}{
 		{CheckMerge, `{"a":1,"a":2,"b":{"c":[{"d":1,"d":2,"d":3}],"x.y":{"z":1,"z":1}},"":{"q":1,"q":1}}`,
 			[]string{`duplicate field "a"`, `duplicate field "b.c[0].d"`, `duplicate field "b.x.y.z"`, `duplicate field ".q"`}},
+		{CheckMerge, `{"a":[[1,{"b":1,"b":2}],"x"]}`, []string{`duplicate field "a[0][1].b"`}},
 		{CheckMerge, `{"a":[`, nil},
 		{CheckMerge, `{"a":{"b":1},"c":[1,{}]}`, nil},
 		{CheckJSON, `[{"op":"a","op":"b","extra":1,"Op":2,"extra":{"q":1,"q":2},"value":{"a":1,"a":2}},{"x":1},null]`,
