@@ -24,9 +24,7 @@ func (a slowAccept) Less(i, j int) bool {
 }
 
 func slowParse(header string) (accept slowAccept) {
-	if strings.HasSuffix(header, ",") {
-		header = header[:len(header)-1]
-	}
+	header = strings.TrimSuffix(header, ",")
 	for _, element := range strings.Split(header, ",") {
 		pieces := strings.Split(strings.Trim(element, " "), ";")
 		names := strings.Split(pieces[0], "/")
