@@ -13,10 +13,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// maxPooled is the largest buffer kept for the next request, in bytes. flushAt is when a list is written out.
+// maxPooled is the largest buffer kept for the next request, in bytes. flushAt is when a list is written out: by HTTP/2 each
+// write waits for the goroutine of the connection.
 const (
 	maxPooled = 256 << 10
-	flushAt   = 64 << 10
+	flushAt   = 128 << 10
 )
 
 // buffers are for building answers. Nothing may hold on to one after Put.
