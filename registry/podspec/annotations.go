@@ -142,45 +142,33 @@ func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec
 }
 
 func seccompMatches(p *field.Path, annotation string, profile *corev1.SeccompProfile) field.ErrorList {
-	matches := true
-	switch profile.Type {
-	case corev1.SeccompProfileTypeUnconfined:
-		matches = annotation == unconfinedProfile
-	case corev1.SeccompProfileTypeRuntimeDefault:
-		matches = annotation == runtimeProfile || annotation == dockerProfile
-	case corev1.SeccompProfileTypeLocalhost:
-		return localMatches(p, "seccomp", annotation, profile.LocalhostProfile)
+	if annotation == dockerProfile {
+		annotation = runtimeProfile
 	}
-	if !matches {
-		return field.ErrorList{field.Forbidden(p.Child("type"), "seccomp type in annotation and field must match")}
-	}
-	return nil
+	return profileMatches(p, "seccomp", annotation, string(profile.Type), profile.LocalhostProfile)
 }
 
 func appArmorMatches(p *field.Path, annotation string, profile *corev1.AppArmorProfile) field.ErrorList {
-	matches := true
-	switch profile.Type {
-	case corev1.AppArmorProfileTypeUnconfined:
-		matches = annotation == unconfinedProfile
-	case corev1.AppArmorProfileTypeRuntimeDefault:
-		matches = annotation == runtimeProfile
-	case corev1.AppArmorProfileTypeLocalhost:
-		return localMatches(p, "apparmor", annotation, profile.LocalhostProfile)
-	}
-	if !matches {
-		return field.ErrorList{field.Forbidden(p.Child("type"), "apparmor type in annotation and field must match")}
-	}
-	return nil
+	return profileMatches(p, "apparmor", annotation, string(profile.Type), profile.LocalhostProfile)
 }
 
-// localMatches compares the file of a profile on the node with that of an annotation. What is seccomp or apparmor.
-func localMatches(p *field.Path, what, annotation string, file *string) field.ErrorList {
-	name, ok := strings.CutPrefix(annotation, localProfile)
-	switch {
-	case !ok:
+// profileMatches compares a profile, of which file is on the node, with what an annotation says. what is seccomp or apparmor,
+// whose types of profiles have the same names.
+func profileMatches(p *field.Path, what, annotation, profile string, file *string) field.ErrorList {
+	matches := true
+	switch profile {
+	case string(corev1.SeccompProfileTypeUnconfined):
+		matches = annotation == unconfinedProfile
+	case string(corev1.SeccompProfileTypeRuntimeDefault):
+		matches = annotation == runtimeProfile
+	case string(corev1.SeccompProfileTypeLocalhost):
+		var name string
+		if name, matches = strings.CutPrefix(annotation, localProfile); matches && (file == nil || name != *file) {
+			return field.ErrorList{field.Forbidden(p.Child("localhostProfile"), what+" profile in annotation and field must match")}
+		}
+	}
+	if !matches {
 		return field.ErrorList{field.Forbidden(p.Child("type"), what+" type in annotation and field must match")}
-	case file == nil || name != *file:
-		return field.ErrorList{field.Forbidden(p.Child("localhostProfile"), what+" profile in annotation and field must match")}
 	}
 	return nil
 }

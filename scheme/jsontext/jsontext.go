@@ -27,8 +27,8 @@ import (
 // MaxDepth is how deep arrays and objects may nest, as in encoding/json.
 const MaxDepth = 10000
 
-// ErrSyntax is returned for what is no JSON.
-var ErrSyntax = errors.New("jsontext: malformed JSON")
+// errSyntax is returned for what is no JSON.
+var errSyntax = errors.New("jsontext: malformed JSON")
 
 // SyntaxError returns the error that encoding/json has for malformed JSON, nil if there is nothing wrong.
 func SyntaxError(data []byte) error {

@@ -371,7 +371,7 @@ func TestObserver(t *testing.T) {
 }
 
 func TestUnique(t *testing.T) {
-	for data, want := range map[string]error{`{"a":{"a":1},"b":{"a":1}}`: nil, `{"b":{"a":1,"a":1}}`: ErrSyntax} {
+	for data, want := range map[string]error{`{"a":{"a":1},"b":{"a":1}}`: nil, `{"b":{"a":1,"a":1}}`: errSyntax} {
 		s := NewScanner([]byte(data), false, nil)
 		s.Unique = true
 		if _, err := s.Document(); err != want {

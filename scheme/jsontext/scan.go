@@ -67,7 +67,7 @@ func (s *Scanner) space() byte {
 func (s *Scanner) End() error {
 	s.Next()
 	if s.Pos != len(s.Data) {
-		return ErrSyntax
+		return errSyntax
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (s *Scanner) End() error {
 // Word consumes a word such as null.
 func (s *Scanner) Word(word string) error {
 	if len(s.Data)-s.Pos < len(word) || string(s.Data[s.Pos:s.Pos+len(word)]) != word {
-		return ErrSyntax
+		return errSyntax
 	}
 	s.Pos += len(word)
 	return nil
@@ -93,20 +93,20 @@ func (s *Scanner) Number() (start int, integer bool, err error) {
 	}
 	switch {
 	case i == len(data):
-		return 0, false, ErrSyntax
+		return 0, false, errSyntax
 	case data[i] == '0':
 		i++
 	case '1' <= data[i] && data[i] <= '9':
 		i = digits(data, i)
 	default:
-		return 0, false, ErrSyntax
+		return 0, false, errSyntax
 	}
 	integer = true
 	if i < len(data) && data[i] == '.' {
 		integer = false
 		from := i + 1
 		if i = digits(data, from); i == from {
-			return 0, false, ErrSyntax
+			return 0, false, errSyntax
 		}
 	}
 	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
@@ -116,7 +116,7 @@ func (s *Scanner) Number() (start int, integer bool, err error) {
 		}
 		from := i
 		if i = digits(data, from); i == from {
-			return 0, false, ErrSyntax
+			return 0, false, errSyntax
 		}
 	}
 	if i-start > maxDigits {
@@ -162,7 +162,7 @@ func Atoi32(b []byte) (int32, bool) {
 func (s *Scanner) Open() error {
 	s.Pos++
 	if s.Depth++; s.Depth > MaxDepth {
-		return ErrSyntax
+		return errSyntax
 	}
 	return nil
 }
@@ -188,13 +188,13 @@ func (s *Scanner) More(closing byte, first bool) (bool, error) {
 		s.Pos++
 		return true, nil
 	}
-	return false, ErrSyntax
+	return false, errSyntax
 }
 
 // Key consumes the key of a member and the colon behind it.
 func (s *Scanner) Key() (string, error) {
 	if s.Next() != '"' {
-		return "", ErrSyntax
+		return "", errSyntax
 	}
 	key, err := s.Str()
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Scanner) Key() (string, error) {
 // Colon consumes the colon behind a key.
 func (s *Scanner) Colon() error {
 	if s.Next() != ':' {
-		return ErrSyntax
+		return errSyntax
 	}
 	s.Pos++
 	return nil
@@ -229,7 +229,7 @@ func (s *Scanner) Skip() error {
 	case 'f':
 		return s.Word("false")
 	case 0:
-		return ErrSyntax
+		return errSyntax
 	default:
 		_, _, err := s.Number()
 		return err
@@ -261,7 +261,7 @@ func (s *Scanner) skipObject() error {
 			return err
 		}
 		if s.Next() != '"' {
-			return ErrSyntax
+			return errSyntax
 		}
 		if _, _, _, err := s.Quoted(); err != nil {
 			return err

@@ -40,7 +40,7 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 			i += 8
 		}
 		if i >= len(data) {
-			return 0, 0, false, ErrSyntax
+			return 0, 0, false, errSyntax
 		}
 		switch c := data[i]; {
 		case c == '"':
@@ -57,10 +57,10 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 			case i+6 <= len(data) && data[i+1] == 'u' && hex4(data[i+2:]) >= 0:
 				i += 6
 			default:
-				return 0, 0, false, ErrSyntax
+				return 0, 0, false, errSyntax
 			}
 		case c < ' ':
-			return 0, 0, false, ErrSyntax
+			return 0, 0, false, errSyntax
 		case c >= utf8.RuneSelf:
 			ascii = false
 			i++

@@ -61,7 +61,7 @@ func (s *Scanner) Tree() (any, error) {
 	case 'f':
 		return false, s.Word("false")
 	case 0:
-		return nil, ErrSyntax
+		return nil, errSyntax
 	}
 	start, integer, err := s.Number()
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Scanner) unique(object map[string]any, key string) error {
 		return nil
 	}
 	if s.Observer == nil {
-		return ErrSyntax
+		return errSyntax
 	}
 	return s.Observer.Repeated(key)
 }

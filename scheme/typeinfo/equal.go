@@ -289,8 +289,8 @@ func equalMaps[V any](a, b map[string]V, equal func(x, y V) bool) bool {
 	return true
 }
 
-// EqualJSON is Equal for two trees of JSON values: map[string]any, []any and scalars. Values of other types are compared by
-// the rules of their types.
+// EqualJSON is Equal for two trees of JSON values: map[string]any, []any and scalars, where 1 and 1.0 differ, as for
+// equality.Semantic. Values of other types are compared by the rules of their types.
 func EqualJSON(a, b any) bool {
 	switch x := a.(type) {
 	case nil:
