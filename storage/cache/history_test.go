@@ -213,23 +213,29 @@ func TestHistoryLikeWindow(t *testing.T) {
 	}
 }
 
-// TestHistoryWithoutRoom: what fits nowhere is handed over one revision at a time.
-func TestHistoryWithoutRoom(t *testing.T) {
-	r, store, _ := open(t, cache.Config{WindowBytes: 1})
-	before, after := churn(t, store, 5, 50, 100)
-	w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
-	for next := before + 1; next <= after; {
+// follows reads the events from one revision to another, of which there is one each.
+func follows(t *testing.T, w *cache.Watcher, next, last storage.Revision) {
+	t.Helper()
+	for next <= last {
 		events, err := w.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events {
 			if e.Rev != next {
-				t.Fatalf("got %d, want %d", e.Rev, next)
+				t.Fatalf("got revision %d, want %d", e.Rev, next)
 			}
 			next++
 		}
 	}
+}
+
+// TestHistoryWithoutRoom: what fits nowhere is handed over one revision at a time.
+func TestHistoryWithoutRoom(t *testing.T) {
+	r, store, _ := open(t, cache.Config{WindowBytes: 1})
+	before, after := churn(t, store, 5, 50, 100)
+	w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
+	follows(t, w, before+1, after)
 }
 
 // TestHistoryIdle: what was read of the history is dropped after a while, and the cursor closed.
@@ -532,18 +538,7 @@ func TestHistoryMeetsWindow(t *testing.T) {
 	before, after := churn(t, store, 3, 20, 10)
 	w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
 	put(t, store, things+"ns/last", "v", nil)
-	for next := before + 1; next <= after+1; {
-		events, err := w.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range events {
-			if e.Rev != next {
-				t.Fatalf("got %d, want %d", e.Rev, next)
-			}
-			next++
-		}
-	}
+	follows(t, w, before+1, after+1)
 }
 
 // TestHistoryForOthers: what becomes of one that waits for the history does not concern those who wait for the same or for

@@ -149,25 +149,10 @@ func TestPastAheadOfWindow(t *testing.T) {
 		put(t, store, key, fmt.Sprint(i+2), nil)
 	}
 	w := watch(t, r, cache.WatchOptions{Prefix: things, After: begin})
-	want := begin + 1
-	follow := func(until storage.Revision) {
-		t.Helper()
-		for want <= until {
-			events, err := w.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range events {
-				if e.Rev != want {
-					t.Fatalf("watch: got revision %d, want %d", e.Rev, want)
-				}
-				want++
-			}
-		}
-	}
-	follow(begin + 6)
+	follows(t, w, begin+1, begin+6)
 	close(release)
-	follow(put(t, store, key, "last", nil))
+	last := put(t, store, key, "last", nil)
+	follows(t, w, begin+7, last)
 }
 
 // reticent is a cursor that reports progress when it has been asked often enough, and not before.
