@@ -1,14 +1,12 @@
 package core
 
 import (
-	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -16,33 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-var testScheme = sync.OnceValue(func() *scheme.Scheme {
-	s := scheme.New()
-	corev1.Scheme.AddToScheme(s)
-	if err := s.Complete(); err != nil {
-		panic(err)
-	}
-	return s
-})
-
 var testTime = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-
-// decode makes a defaulted object from JSON.
-func decode[T any, P interface {
-	*T
-	meta.Object
-}](t *testing.T, text string) P {
-	t.Helper()
-	obj := P(new(T))
-	if err := json.Unmarshal([]byte(text), obj); err != nil {
-		t.Fatalf("decode %s: %v", text, err)
-	}
-	if obj.GetObjectMeta().Name == "" {
-		obj.GetObjectMeta().Name = "x"
-	}
-	testScheme().Default(obj)
-	return obj
-}
 
 func resource(t *testing.T, name string) *registry.Resource {
 	t.Helper()
@@ -100,7 +72,7 @@ func (d door) write(obj, old meta.Object) field.ErrorList {
 }
 
 func kindOf(r *registry.Resource) kind.Kind {
-	s := testScheme()
+	s := checktest.Scheme()
 	return kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: r.GroupResource.Group, Kind: r.Kind})
 }
 
@@ -131,10 +103,10 @@ func TestResourcesAreComplete(t *testing.T) {
 			t.Errorf("%s: declared twice", r.GroupResource.Resource)
 		}
 		seen[r.GroupResource.Resource] = true
-		if !testScheme().Recognizes(corev1.GroupVersion.WithKind(r.Kind)) {
+		if !checktest.Scheme().Recognizes(corev1.GroupVersion.WithKind(r.Kind)) {
 			t.Errorf("%s: kind %s is not registered", r.GroupResource.Resource, r.Kind)
 		}
-		obj, err := testScheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
+		obj, err := checktest.Scheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +119,7 @@ func TestResourcesAreComplete(t *testing.T) {
 			}
 		}
 		for _, f := range r.Fields {
-			if _, _, err := testScheme().FieldLabel(corev1.GroupVersion.WithKind(r.Kind), f.Label, ""); err != nil {
+			if _, _, err := checktest.Scheme().FieldLabel(corev1.GroupVersion.WithKind(r.Kind), f.Label, ""); err != nil {
 				t.Errorf("%s: field %s: %v", r.GroupResource.Resource, f.Label, err)
 			}
 		}
@@ -158,7 +130,7 @@ func TestResourcesAreComplete(t *testing.T) {
 func TestEmptyObjects(t *testing.T) {
 	for _, r := range Resources(Options{}) {
 		make := func() meta.Object {
-			obj, err := testScheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
+			obj, err := checktest.Scheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -21,8 +22,8 @@ func FuzzPod(f *testing.F) {
 		if json.Unmarshal(a, pod) != nil || json.Unmarshal(b, old) != nil {
 			return
 		}
-		testScheme().Default(pod)
-		testScheme().Default(old)
+		checktest.Scheme().Default(pod)
+		checktest.Scheme().Default(old)
 		r := pods(Options{})
 		podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
 		podCells(pod, testTime)
@@ -39,8 +40,8 @@ func FuzzService(f *testing.F) {
 		if json.Unmarshal(a, svc) != nil || json.Unmarshal(b, old) != nil {
 			return
 		}
-		testScheme().Default(svc)
-		testScheme().Default(old)
+		checktest.Scheme().Default(svc)
+		checktest.Scheme().Default(old)
 		r := services()
 		serviceCells(svc, testTime)
 		update(&r, "", scheme.DeepCopy(svc), old)
@@ -54,7 +55,7 @@ func BenchmarkPodCreate(b *testing.B) {
 		"env":[{"name":"A","value":"b"}],"resources":{"limits":{"cpu":"1","memory":"64Mi"}},"livenessProbe":{"httpGet":{"port":80}}}]}}`), pod); err != nil {
 		b.Fatal(err)
 	}
-	testScheme().Default(pod)
+	checktest.Scheme().Default(pod)
 	r := pods(Options{})
 	b.ReportAllocs()
 	for b.Loop() {

@@ -13,7 +13,7 @@ import (
 
 func TestNamespace(t *testing.T) {
 	r := resource(t, "namespaces")
-	ns := decode[corev1.Namespace](t, `{"metadata":{"name":"a"},"status":{"phase":"Terminating"}}`)
+	ns := checktest.Decode[corev1.Namespace](t, `{"metadata":{"name":"a"},"status":{"phase":"Terminating"}}`)
 	checktest.Want(t, create(r, ns), ``)
 	if ns.Status.Phase != "Active" || len(ns.Spec.Finalizers) != 1 || ns.Labels[corev1.NamespaceNameLabel] != "a" {
 		t.Errorf("got %+v, want an active namespace with finalizer and label", ns)
@@ -21,21 +21,21 @@ func TestNamespace(t *testing.T) {
 	if !r.Strategy.Held(ns) {
 		t.Error("Held: got false, want true")
 	}
-	next := decode[corev1.Namespace](t, `{"metadata":{"name":"a"}}`)
+	next := checktest.Decode[corev1.Namespace](t, `{"metadata":{"name":"a"}}`)
 	update(r, "", next, ns)
 	if len(next.Spec.Finalizers) != 1 {
 		t.Errorf("finalizers: got %v, want the old ones", next.Spec.Finalizers)
 	}
-	checktest.Want(t, update(r, "status", decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
+	checktest.Want(t, update(r, "status", checktest.Decode[corev1.Namespace](t, `{"status":{"phase":"Terminating"}}`), ns),
 		"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty")
-	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
+	checktest.Want(t, update(r, "finalize", checktest.Decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain"]}}`), ns),
 		`spec.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
-	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{}`), ns), ``)
-	checktest.Want(t, update(r, "finalize", decode[corev1.Namespace](t, `{"spec":{"finalizers":["kubernetes","orphan","foregroundDeletion","a.b/c"]}}`), ns), ``)
-	checktest.Want(t, update(r, "status", decode[corev1.Namespace](t, `{"status":{"phase":"Active"}}`), ns), ``)
-	going := decode[corev1.Namespace](t, `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"status":{"phase":"Active"}}`)
+	checktest.Want(t, update(r, "finalize", checktest.Decode[corev1.Namespace](t, `{}`), ns), ``)
+	checktest.Want(t, update(r, "finalize", checktest.Decode[corev1.Namespace](t, `{"spec":{"finalizers":["kubernetes","orphan","foregroundDeletion","a.b/c"]}}`), ns), ``)
+	checktest.Want(t, update(r, "status", checktest.Decode[corev1.Namespace](t, `{"status":{"phase":"Active"}}`), ns), ``)
+	going := checktest.Decode[corev1.Namespace](t, `{"metadata":{"deletionTimestamp":"2030-01-02T03:04:05Z"},"status":{"phase":"Active"}}`)
 	checktest.Want(t, r.Status.Validate(going, ns), "status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty")
-	own := decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain","kubernetes"]}}`)
+	own := checktest.Decode[corev1.Namespace](t, `{"spec":{"finalizers":["plain","kubernetes"]}}`)
 	checktest.Want(t, create(r, own), `spec.finalizers: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`)
 	if r.Strategy.Canonicalize(own); len(own.Spec.Finalizers) != 2 || own.Labels[corev1.NamespaceNameLabel] != "x" {
 		t.Errorf("got %+v, want its own finalizers and its name as label", own)
@@ -55,36 +55,36 @@ func TestNamespace(t *testing.T) {
 
 func TestConfigMapAndSecret(t *testing.T) {
 	cms, secs := resource(t, "configmaps"), resource(t, "secrets")
-	checktest.Want(t, create(cms, decode[corev1.ConfigMap](t, `{"data":{"same":"","bad key":""},"binaryData":{"same":""}}`)), `
+	checktest.Want(t, create(cms, checktest.Decode[corev1.ConfigMap](t, `{"data":{"same":"","bad key":""},"binaryData":{"same":""}}`)), `
 data[bad key]: Invalid value: "bad key": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')
 data[same]: Invalid value: "same": duplicate of key present in binaryData`)
-	big := decode[corev1.ConfigMap](t, `{}`)
+	big := checktest.Decode[corev1.ConfigMap](t, `{}`)
 	big.Data, big.BinaryData = map[string]string{"k": strings.Repeat("x", maxData-1)}, map[string][]byte{"l": {0}}
 	checktest.Want(t, create(cms, big), ``)
-	secret := decode[corev1.Secret](t, `{}`)
+	secret := checktest.Decode[corev1.Secret](t, `{}`)
 	secret.Data = map[string][]byte{"k": make([]byte, maxData-1), "l": {0}}
 	checktest.Want(t, create(secs, secret), ``)
 	secret.Data["m"] = []byte{0}
 	checktest.Want(t, create(secs, secret), `data: Too long: may not be more than 1048576 bytes`)
 	big.BinaryData["m"] = []byte{0}
 	checktest.Want(t, create(cms, big), `[]: Too long: may not be more than 1048576 bytes`)
-	sealed := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
-	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
+	sealed := checktest.Decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":true}`)
+	checktest.Want(t, update(cms, "", checktest.Decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), sealed),
 		"immutable: Forbidden: field is immutable when `immutable` is set\ndata: Forbidden: field is immutable when `immutable` is set")
-	bare := decode[corev1.ConfigMap](t, `{"immutable":true}`)
-	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"immutable":true,"data":{}}`), bare),
+	bare := checktest.Decode[corev1.ConfigMap](t, `{"immutable":true}`)
+	checktest.Want(t, update(cms, "", checktest.Decode[corev1.ConfigMap](t, `{"immutable":true,"data":{}}`), bare),
 		"data: Forbidden: field is immutable when `immutable` is set")
-	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"immutable":true}`), bare), "")
+	checktest.Want(t, update(cms, "", checktest.Decode[corev1.ConfigMap](t, `{"immutable":true}`), bare), "")
 
-	same, binary := scheme.DeepCopy(sealed), decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"binaryData":{"b":""},"immutable":true}`)
+	same, binary := scheme.DeepCopy(sealed), checktest.Decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"binaryData":{"b":""},"immutable":true}`)
 	checktest.Want(t, update(cms, "", same, sealed), ``)
 	checktest.Want(t, update(cms, "", binary, sealed), "binaryData: Forbidden: field is immutable when `immutable` is set")
-	open := decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":false}`)
-	checktest.Want(t, update(cms, "", decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), open), ``)
+	open := checktest.Decode[corev1.ConfigMap](t, `{"data":{"k":"v"},"immutable":false}`)
+	checktest.Want(t, update(cms, "", checktest.Decode[corev1.ConfigMap](t, `{"data":{"k":"w"}}`), open), ``)
 	checktest.Want(t, update(cms, "", open, sealed), "immutable: Forbidden: field is immutable when `immutable` is set")
-	checktest.Want(t, update(secs, "", decode[corev1.Secret](t, `{"stringData":{"k":"w"},"immutable":true}`), decode[corev1.Secret](t, `{"stringData":{"k":"v"},"immutable":true}`)),
+	checktest.Want(t, update(secs, "", checktest.Decode[corev1.Secret](t, `{"stringData":{"k":"w"},"immutable":true}`), checktest.Decode[corev1.Secret](t, `{"stringData":{"k":"v"},"immutable":true}`)),
 		"data: Forbidden: field is immutable when `immutable` is set")
-	checktest.Want(t, update(secs, "", &corev1.Secret{}, decode[corev1.Secret](t, `{"type":"kubernetes.io/service-account-token"}`)),
+	checktest.Want(t, update(secs, "", &corev1.Secret{}, checktest.Decode[corev1.Secret](t, `{"type":"kubernetes.io/service-account-token"}`)),
 		`metadata.annotations[kubernetes.io/service-account.name]: Required value`) // the type that is left out is kept
 
 	for _, tt := range []struct{ in, want string }{
@@ -105,15 +105,15 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 		{`{"type":"kubernetes.io/ssh-auth"}`, `data[ssh-privatekey]: Required value`},
 		{`{"type":"kubernetes.io/service-account-token"}`, `metadata.annotations[kubernetes.io/service-account.name]: Required value`},
 	} {
-		checktest.Want(t, create(secs, decode[corev1.Secret](t, tt.in)), tt.want)
+		checktest.Want(t, create(secs, checktest.Decode[corev1.Secret](t, tt.in)), tt.want)
 	}
-	old := decode[corev1.Secret](t, `{}`)
-	checktest.Want(t, update(secs, "", decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
+	old := checktest.Decode[corev1.Secret](t, `{}`)
+	checktest.Want(t, update(secs, "", checktest.Decode[corev1.Secret](t, `{"type":"example.com/other"}`), old),
 		`type: Invalid value: "example.com/other": field is immutable`)
 	if got := secs.Strategy.Warnings(old, nil); len(got) > 0 {
 		t.Errorf("warnings: got %q, want none", got)
 	}
-	tls := decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
+	tls := checktest.Decode[corev1.Secret](t, `{"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`)
 	if got := secs.Strategy.Warnings(tls, nil); len(got) != 1 || got[0] != "tls: failed to find any PEM data in certificate input" {
 		t.Errorf("warnings: got %q", got)
 	}
@@ -121,19 +121,19 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 
 func TestNode(t *testing.T) {
 	r := resource(t, "nodes")
-	node := decode[corev1.Node](t, `{"spec":{"podCIDR":"10.1.0.0/24"},"status":{"capacity":{"cpu":"4"}}}`)
+	node := checktest.Decode[corev1.Node](t, `{"spec":{"podCIDR":"10.1.0.0/24"},"status":{"capacity":{"cpu":"4"}}}`)
 	checktest.Want(t, create(r, node), ``)
 	if len(node.Status.Allocatable) != 1 || len(node.Spec.PodCIDRs) != 1 {
 		t.Errorf("got %+v, want allocatable and podCIDRs", node)
 	}
-	checktest.Want(t, create(r, decode[corev1.Node](t, `{"spec":{"taints":[{"key":"a","effect":"Foo"}]},"status":{"capacity":{"cpu":"-1"}}}`)), `
+	checktest.Want(t, create(r, checktest.Decode[corev1.Node](t, `{"spec":{"taints":[{"key":"a","effect":"Foo"}]},"status":{"capacity":{"cpu":"-1"}}}`)), `
 metadata.taints[0].effect: Unsupported value: "Foo": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"
 status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0
 status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0`)
 	const twice = `metadata.taints[1]: Duplicate value: {"Key":"k","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`
-	checktest.Want(t, update(r, "", decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
+	checktest.Want(t, update(r, "", checktest.Decode[corev1.Node](t, `{"spec":{"podCIDR":"10.2.0.0/24","taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`), node),
 		twice+"\n"+`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`+"\n"+twice)
-	next := decode[corev1.Node](t, `{"metadata":{"labels":{"via":"status"}},"spec":{"unschedulable":true},"status":{"addresses":[{"type":"A","address":"b"},{"type":"A","address":"b"}]}}`)
+	next := checktest.Decode[corev1.Node](t, `{"metadata":{"labels":{"via":"status"}},"spec":{"unschedulable":true},"status":{"addresses":[{"type":"A","address":"b"},{"type":"A","address":"b"}]}}`)
 	checktest.Want(t, update(r, "status", next, node), `status.addresses[1]: Duplicate value: {"Type":"A","Address":"b"}`)
 	if next.Spec.Unschedulable || next.Labels["via"] != "status" {
 		t.Errorf("status door: got %+v, want the old spec and new labels", next)
@@ -157,7 +157,7 @@ metadata.taints[0].effect: Required value
 status.capacity.pods: Invalid value: "1m": must be an integer
 status.allocatable.pods: Invalid value: "1m": must be an integer`},
 	} {
-		checktest.Want(t, create(r, decode[corev1.Node](t, tt.in)), tt.want)
+		checktest.Want(t, create(r, checktest.Decode[corev1.Node](t, tt.in)), tt.want)
 	}
 	const old = `{"spec":{"podCIDR":"10.1.0.0/24","providerID":"p","externalID":"e"}}`
 	for _, tt := range []struct{ old, now, want string }{
@@ -168,10 +168,10 @@ status.allocatable.pods: Invalid value: "1m": must be an integer`},
 		{old, `{"spec":{"providerID":"p","externalID":"e"}}`, `spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`},
 		{`{}`, `{"status":{"addresses":[{"type":"A","address":"b"},{"type":"B","address":"b"}]}}`, ``},
 	} {
-		checktest.Want(t, update(r, "", decode[corev1.Node](t, tt.now), decode[corev1.Node](t, tt.old)), tt.want)
+		checktest.Want(t, update(r, "", checktest.Decode[corev1.Node](t, tt.now), checktest.Decode[corev1.Node](t, tt.old)), tt.want)
 	}
 	odd := func() *corev1.Node {
-		return decode[corev1.Node](t, `{"spec":{"configSource":{},"externalID":"e"},"status":{"config":{}}}`)
+		return checktest.Decode[corev1.Node](t, `{"spec":{"configSource":{},"externalID":"e"},"status":{"config":{}}}`)
 	}
 	if got := strings.Join(r.Strategy.Warnings(odd(), nil), "\n"); got != "spec.configSource: the feature is removed in v1.24\nspec.externalID: this field is deprecated, and is unused by Kubernetes" {
 		t.Errorf("warnings: got %s", got)
@@ -222,7 +222,7 @@ involvedObject.namespace: Invalid value: "": does not match event.namespace
 reportingComponent: Invalid value: "a b": ` + qualified},
 		{`{"metadata":{"namespace":"N"},"involvedObject":{"namespace":"N"}}`, `namespace: Invalid value: "N": ` + checktest.Subdomain},
 	} {
-		checktest.Want(t, create(r, decode[corev1.Event](t, tt.in)), tt.want)
+		checktest.Want(t, create(r, checktest.Decode[corev1.Event](t, tt.in)), tt.want)
 	}
 	if got := r.TTL(nil).String(); got != "1h0m0s" {
 		t.Errorf("TTL: got %s, want 1h", got)
@@ -231,7 +231,7 @@ reportingComponent: Invalid value: "a b": ` + qualified},
 
 func TestServiceAccount(t *testing.T) {
 	r := resource(t, "serviceaccounts")
-	sa := decode[corev1.ServiceAccount](t, `{"secrets":[{"name":"s","kind":"Secret","namespace":"x"}],"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}`)
+	sa := checktest.Decode[corev1.ServiceAccount](t, `{"secrets":[{"name":"s","kind":"Secret","namespace":"x"}],"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}`)
 	checktest.Want(t, create(r, sa), ``)
 	if sa.Secrets[0] != (corev1.ObjectReference{Name: "s"}) {
 		t.Errorf("secrets: got %+v, want only the name", sa.Secrets[0])
@@ -283,7 +283,7 @@ spec.trafficDistribution: Unsupported value: "Odd": supported values: "PreferClo
 				`spec.LoadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			checktest.Want(t, create(r, decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)), tt.want)
+			checktest.Want(t, create(r, checktest.Decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)), tt.want)
 		})
 	}
 }
@@ -296,7 +296,7 @@ func TestServiceFamilies(t *testing.T) {
 		{`{"clusterIP":"None"}`, "RequireDualStack", "IPv4 IPv6"},
 		{`{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"]}`, "RequireDualStack", "IPv4 IPv6"},
 	} {
-		svc := decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
+		svc := checktest.Decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
 		create(resource(t, "services"), svc)
 		var families []string
 		for _, f := range svc.Spec.IPFamilies {
@@ -326,8 +326,8 @@ spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualSt
 spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary ipFamily`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			svc := decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
-			checktest.Want(t, update(r, "", svc, decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
+			svc := checktest.Decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
+			checktest.Want(t, update(r, "", svc, checktest.Decode[corev1.Service](t, `{"spec":`+old+`}`)), tt.want)
 			if svc.Spec.Type == corev1.ServiceTypeNodePort && svc.Spec.Ports[0].Name == "a" && svc.Spec.Ports[0].NodePort != 30001 {
 				t.Errorf("node port: got %d, want the old 30001", svc.Spec.Ports[0].NodePort)
 			}
@@ -358,7 +358,7 @@ spec.loadBalancerIP: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1
 spec.externalName is ignored when spec.type is not "ExternalName"
 spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`},
 	} {
-		svc := decode[corev1.Service](t, `{"metadata":{"annotations":{`+tt.meta+`}},"spec":{`+tt.spec+`}}`)
+		svc := checktest.Decode[corev1.Service](t, `{"metadata":{"annotations":{`+tt.meta+`}},"spec":{`+tt.spec+`}}`)
 		if got, want := strings.Join(r.Strategy.Warnings(svc, nil), "\n"), strings.TrimSpace(tt.want); got != want {
 			t.Errorf("%s: got %s\nwant %s", tt.name, got, want)
 		}
@@ -390,7 +390,7 @@ status.loadBalancer.ingress[0].hostname: Invalid value: "192.0.2.1": must be a D
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			service := func(ingress string) *corev1.Service {
-				return decode[corev1.Service](t, `{"spec":{"type":"`+tt.kind+`","ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[`+ingress+`]}}}`)
+				return checktest.Decode[corev1.Service](t, `{"spec":{"type":"`+tt.kind+`","ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[`+ingress+`]}}}`)
 			}
 			svc, old := service(tt.ingress), service(tt.old)
 			checktest.Want(t, update(r, "status", svc, old), tt.want)
@@ -399,8 +399,8 @@ status.loadBalancer.ingress[0].hostname: Invalid value: "192.0.2.1": must be a D
 			}
 		})
 	}
-	svc := decode[corev1.Service](t, `{"spec":{"type":"ClusterIP","ports":[{"port":80}]}}`)
-	old := decode[corev1.Service](t, `{"spec":{"type":"LoadBalancer","ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`)
+	svc := checktest.Decode[corev1.Service](t, `{"spec":{"type":"ClusterIP","ports":[{"port":80}]}}`)
+	old := checktest.Decode[corev1.Service](t, `{"spec":{"type":"LoadBalancer","ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`)
 	checktest.Want(t, update(r, "", svc, old), ``)
 	if len(svc.Status.LoadBalancer.Ingress) > 0 {
 		t.Errorf("got status %+v of a service that is no load balancer any more, want none", svc.Status)
@@ -524,21 +524,21 @@ func TestTables(t *testing.T) {
 func object(t *testing.T, resource, text string) meta.Object {
 	switch resource {
 	case "configmaps":
-		return decode[corev1.ConfigMap](t, text)
+		return checktest.Decode[corev1.ConfigMap](t, text)
 	case "secrets":
-		return decode[corev1.Secret](t, text)
+		return checktest.Decode[corev1.Secret](t, text)
 	case "serviceaccounts":
-		return decode[corev1.ServiceAccount](t, text)
+		return checktest.Decode[corev1.ServiceAccount](t, text)
 	case "namespaces":
-		return decode[corev1.Namespace](t, text)
+		return checktest.Decode[corev1.Namespace](t, text)
 	case "nodes":
-		return decode[corev1.Node](t, text)
+		return checktest.Decode[corev1.Node](t, text)
 	case "services":
-		return decode[corev1.Service](t, text)
+		return checktest.Decode[corev1.Service](t, text)
 	case "events":
-		return decode[corev1.Event](t, text)
+		return checktest.Decode[corev1.Event](t, text)
 	}
-	return decode[corev1.Pod](t, text)
+	return checktest.Decode[corev1.Pod](t, text)
 }
 
 func cells(r *registry.Resource, obj meta.Object) string {

@@ -27,7 +27,7 @@ spec.ephemeralContainers: Forbidden: cannot be set on create`},
 			`spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			checktest.Want(t, create(resource(t, "pods"), decode[corev1.Pod](t, `{"spec":{`+tt.spec+`}}`)), tt.want)
+			checktest.Want(t, create(resource(t, "pods"), checktest.Decode[corev1.Pod](t, `{"spec":{`+tt.spec+`}}`)), tt.want)
 		})
 	}
 }
@@ -103,8 +103,8 @@ spec.activeDeadlineSeconds: Invalid value: -1: must be between 0 and 2147483647,
 		{"amount written differently", base + `,"overhead":{"cpu":"1000m"}`, base + `,"overhead":{"cpu":"1"}`, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			old := decode[corev1.Pod](t, `{"spec":{`+tt.old+`}}`)
-			pod := decode[corev1.Pod](t, `{"spec":{`+tt.new+`}}`)
+			old := checktest.Decode[corev1.Pod](t, `{"spec":{`+tt.old+`}}`)
+			pod := checktest.Decode[corev1.Pod](t, `{"spec":{`+tt.new+`}}`)
 			checktest.Want(t, update(r, "", pod, old), tt.want)
 		})
 	}
@@ -126,7 +126,7 @@ metadata.annotations[` + armor + `]: Forbidden: may not add AppArmor annotations
 metadata.annotations[` + mirror + `]: Forbidden: may not add mirror pod annotation`},
 	} {
 		pod := func(annotations string) *corev1.Pod {
-			return decode[corev1.Pod](t, `{"metadata":{"annotations":{`+annotations+`}},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`)
+			return checktest.Decode[corev1.Pod](t, `{"metadata":{"annotations":{`+annotations+`}},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`)
 		}
 		checktest.Want(t, update(resource(t, "pods"), "", pod(tt.now), pod(tt.old)), tt.want)
 		checktest.Want(t, update(resource(t, "pods"), "status", pod(tt.now), pod(tt.old)), tt.want)
@@ -141,12 +141,12 @@ func TestPodUpdateShowsTheDifference(t *testing.T) {
 		{`"terminationGracePeriodSeconds":-5`, `"terminationGracePeriodSeconds":2`},
 	} {
 		const ctr = `,"containers":[{"name":"c","image":"i"}]}}`
-		errs := update(r, "", decode[corev1.Pod](t, `{"spec":{`+tt.now+ctr), decode[corev1.Pod](t, `{"spec":{`+tt.old+ctr))
+		errs := update(r, "", checktest.Decode[corev1.Pod](t, `{"spec":{`+tt.now+ctr), checktest.Decode[corev1.Pod](t, `{"spec":{`+tt.old+ctr))
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), othersMessage) {
 			t.Errorf("%s to %s: got %v, want it refused", tt.old, tt.now, errs.ToAggregate())
 		}
 	}
-	old := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[
+	old := checktest.Decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[
 		{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]}}`)
 	pod := scheme.DeepCopy(old)
 	pod.Spec.SchedulerName = "other"
@@ -204,11 +204,11 @@ status.observedGeneration: Invalid value: -1: must be a non-negative integer`},
 		{"nominated", base + `}`, base + `,"nominatedNodeName":"A"}`, `status.nominatedNodeName: Invalid value: "A": ` + checktest.Subdomain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			checktest.Want(t, update(r, "status", decode[corev1.Pod](t, `{`+tt.new+`}`), decode[corev1.Pod](t, `{`+tt.old+`}`)), tt.want)
+			checktest.Want(t, update(r, "status", checktest.Decode[corev1.Pod](t, `{`+tt.new+`}`), checktest.Decode[corev1.Pod](t, `{`+tt.old+`}`)), tt.want)
 		})
 	}
-	old := decode[corev1.Pod](t, `{`+base+`}}`)
-	pod := decode[corev1.Pod](t, `{"spec":{"nodeName":"x","containers":[]},"status":{"phase":"Running"}}`)
+	old := checktest.Decode[corev1.Pod](t, `{`+base+`}}`)
+	pod := checktest.Decode[corev1.Pod](t, `{"spec":{"nodeName":"x","containers":[]},"status":{"phase":"Running"}}`)
 	update(r, "status", pod, old)
 	if pod.Spec.NodeName != "" || len(pod.Spec.Containers) != 1 {
 		t.Errorf("spec through status: got %+v, want the old one", pod.Spec)
@@ -231,7 +231,7 @@ func TestPodGrace(t *testing.T) {
 		{"at once", `{"spec":{"nodeName":"n"}}`, ptr(0), 0},
 	} {
 		opts := &meta.DeleteOptions{GracePeriodSeconds: tt.given}
-		if !gracePod(decode[corev1.Pod](t, tt.pod), opts) || *opts.GracePeriodSeconds != tt.want {
+		if !gracePod(checktest.Decode[corev1.Pod](t, tt.pod), opts) || *opts.GracePeriodSeconds != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, *opts.GracePeriodSeconds, tt.want)
 		}
 	}
@@ -239,7 +239,7 @@ func TestPodGrace(t *testing.T) {
 
 func TestPodPrepare(t *testing.T) {
 	r := resource(t, "pods")
-	pod := decode[corev1.Pod](t, `{"metadata":{"labels":{"a":"b"},"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"localhost/p"}},
+	pod := checktest.Decode[corev1.Pod](t, `{"metadata":{"labels":{"a":"b"},"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"localhost/p"}},
 		"spec":{"schedulingGates":[{"name":"example.com/x"}],"schedulingGroup":{"podGroupName":"g"},
 		"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule","labelSelector":{},"matchLabelKeys":["a","none"]}],
 		"containers":[{"name":"c","image":"i","lifecycle":{"stopSignal":"SIGTERM"}}]},"status":{"phase":"Running","podIP":"10.0.0.1"}}`)
@@ -259,7 +259,7 @@ func TestPodPrepare(t *testing.T) {
 	if c := pod.Status.Conditions[0]; c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
 		t.Errorf("condition: got %+v, want not to be scheduled", c)
 	}
-	free := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	free := checktest.Decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	if create(r, free); len(free.Status.Conditions) > 0 || free.Status.QOSClass != corev1.PodQOSBestEffort {
 		t.Errorf("status of a pod without gates: got %+v", free.Status)
 	}
@@ -281,7 +281,7 @@ func TestAppArmorFields(t *testing.T) {
 		{"runtime/default", own + `,`, ``, `{"appArmorProfile":{"type":"RuntimeDefault"}}`},
 		{"runtime/default", ``, `,` + own, `{"appArmorProfile":{"type":"Unconfined"}}`},
 	} {
-		pod := decode[corev1.Pod](t, `{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"`+tt.annotation+`"}},
+		pod := checktest.Decode[corev1.Pod](t, `{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"`+tt.annotation+`"}},
 			"spec":{`+tt.pod+`"containers":[{"name":"c","image":"i"`+tt.container+`},{"name":"d","image":"i"}]}}`)
 		create(resource(t, "pods"), pod)
 		if got, err := json.Marshal(pod.Spec.Containers[0].SecurityContext); err != nil || string(got) != tt.want || pod.Spec.Containers[1].SecurityContext != nil {
@@ -293,7 +293,7 @@ func TestAppArmorFields(t *testing.T) {
 // TestPodWarnings: of a pod that is changed nothing is told.
 func TestPodWarnings(t *testing.T) {
 	r := resource(t, "pods")
-	pod := decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"},{"name":"A"}]}]}}`)
+	pod := checktest.Decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"},{"name":"A"}]}]}}`)
 	if got := r.Strategy.Warnings(pod, nil); len(got) != 1 {
 		t.Errorf("warnings of a new pod: got %q, want one", got)
 	}

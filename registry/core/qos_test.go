@@ -3,6 +3,7 @@ package core
 import (
 	"testing"
 
+	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
@@ -24,7 +25,7 @@ func TestQOSClass(t *testing.T) {
 		{"pod level requests", `{"resources":{"requests":{"cpu":"1"}},"containers":[{"name":"c"}]}`, "Burstable"},
 		{"pod level", `{"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"containers":[{"name":"c"}]}`, "Guaranteed"},
 	} {
-		pod := decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)
+		pod := checktest.Decode[corev1.Pod](t, `{"spec":`+tt.spec+`}`)
 		if got := qosClass(&pod.Spec); string(got) != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}

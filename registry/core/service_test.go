@@ -80,7 +80,7 @@ $.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may only hold up 
 $.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may specify no more than one IP for each IP family`},
 		{`"clusterIP":"10.0.0.1","ipFamilyPolicy":"Odd",` + ports, `$.ipFamilyPolicy: Unsupported value: "Odd": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"`},
 	} {
-		svc := decode[corev1.Service](t, `{"spec":{`+tt.spec+`}}`)
+		svc := checktest.Decode[corev1.Service](t, `{"spec":{`+tt.spec+`}}`)
 		checktest.Want(t, create(resource(t, "services"), svc), strings.ReplaceAll(tt.want, "$", "spec"))
 	}
 	for _, tt := range []struct {
@@ -94,7 +94,7 @@ $.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may specify no mo
 			`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Required value: when session affinity type is ClientIP`},
 		{"None", &corev1.SessionAffinityConfig{}, `spec.sessionAffinityConfig: Forbidden: must not be set when session affinity is None`},
 	} { // what defaulting would not let through
-		svc := decode[corev1.Service](t, `{"spec":{`+ports+`}}`)
+		svc := checktest.Decode[corev1.Service](t, `{"spec":{`+ports+`}}`)
 		svc.Spec.SessionAffinity, svc.Spec.SessionAffinityConfig = tt.affinity, tt.config
 		checktest.Want(t, create(resource(t, "services"), svc), tt.want)
 	}
@@ -114,11 +114,11 @@ func TestServiceAnnotations(t *testing.T) {
 			`Invalid value: "Auto": must match annotations[service.kubernetes.io/topology-aware-hints] when both are specified`},
 		{`"service.kubernetes.io/topology-mode":"Auto"`, "NodePort", ``},
 	} {
-		checktest.Want(t, create(resource(t, "services"), decode[corev1.Service](t, `{"metadata":{"annotations":{`+tt.annotations+`}},
+		checktest.Want(t, create(resource(t, "services"), checktest.Decode[corev1.Service](t, `{"metadata":{"annotations":{`+tt.annotations+`}},
 			"spec":{"type":"`+tt.kind+`","ports":[{"port":80}]}}`)), tt.want)
 	}
 	odd := func() *corev1.Service {
-		return decode[corev1.Service](t, `{"metadata":{"annotations":{`+ranges+`:"x"}},"spec":{"type":"LoadBalancer","externalIPs":["192.0.2.01"],"ports":[{"port":80}]}}`)
+		return checktest.Decode[corev1.Service](t, `{"metadata":{"annotations":{`+ranges+`:"x"}},"spec":{"type":"LoadBalancer","externalIPs":["192.0.2.01"],"ports":[{"port":80}]}}`)
 	}
 	checktest.Want(t, update(resource(t, "services"), "", odd(), odd()), ``)
 	now, old := odd(), odd()
@@ -165,7 +165,7 @@ spec.ipFamilies: Forbidden: may not be set for ExternalName services`},
 		{"address from an external name", `"type":"ExternalName","externalName":"a"`, `"clusterIP":"10.0.0.1"` + ports, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			old, now := decode[corev1.Service](t, `{"spec":{`+tt.old+`}}`), decode[corev1.Service](t, `{"spec":{`+tt.now+`}}`)
+			old, now := checktest.Decode[corev1.Service](t, `{"spec":{`+tt.old+`}}`), checktest.Decode[corev1.Service](t, `{"spec":{`+tt.now+`}}`)
 			checktest.Want(t, update(resource(t, "services"), "", now, old), tt.want)
 		})
 	}
@@ -185,8 +185,8 @@ func TestNodePortsStay(t *testing.T) {
 		{"ClusterIP", `{"name":"b","port":1,"nodePort":30002},{"name":"a","port":2,"nodePort":30001}`, []int32{0, 0}},
 		{`LoadBalancer","allocateLoadBalancerNodePorts":false,"x":"`, `{"name":"b","port":1}`, []int32{0}},
 	} {
-		old := decode[corev1.Service](t, `{"spec":{"type":"NodePort","ports":[{"name":"a","port":1,"nodePort":30001},{"name":"b","port":2,"nodePort":30002}]}}`)
-		svc := decode[corev1.Service](t, `{"spec":{"type":"`+tt.kind+`","ports":[`+tt.now+`]}}`)
+		old := checktest.Decode[corev1.Service](t, `{"spec":{"type":"NodePort","ports":[{"name":"a","port":1,"nodePort":30001},{"name":"b","port":2,"nodePort":30002}]}}`)
+		svc := checktest.Decode[corev1.Service](t, `{"spec":{"type":"`+tt.kind+`","ports":[`+tt.now+`]}}`)
 		checktest.Want(t, update(resource(t, "services"), "", svc, old), ``)
 		for i, want := range tt.want {
 			if got := svc.Spec.Ports[i].NodePort; got != want {
@@ -201,15 +201,15 @@ func TestAddressesStay(t *testing.T) {
 	const old = `"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"PreferDualStack","ports":[{"port":80}]`
 	for _, now := range []string{`"clusterIP":""`, `"clusterIP":"10.0.0.1"`, `"clusterIPs":["10.0.0.1","fd00::1"]`,
 		`"clusterIP":"10.0.0.1","ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"PreferDualStack"`} {
-		svc := decode[corev1.Service](t, `{"spec":{`+now+`,"ports":[{"port":80}]}}`)
-		checktest.Want(t, update(resource(t, "services"), "", svc, decode[corev1.Service](t, `{"spec":{`+old+`}}`)), ``)
+		svc := checktest.Decode[corev1.Service](t, `{"spec":{`+now+`,"ports":[{"port":80}]}}`)
+		checktest.Want(t, update(resource(t, "services"), "", svc, checktest.Decode[corev1.Service](t, `{"spec":{`+old+`}}`)), ``)
 		if s := svc.Spec; s.ClusterIP != "10.0.0.1" || len(s.ClusterIPs) != 2 || len(s.IPFamilies) != 2 || *s.IPFamilyPolicy != corev1.IPFamilyPolicyPreferDualStack {
 			t.Errorf("%s: got %+v, want the old addresses and families", now, s)
 		}
 	}
 	// A client that knows one address only, and takes it away.
-	svc := decode[corev1.Service](t, `{"spec":{"type":"ExternalName","externalName":"a","clusterIP":"","clusterIPs":["10.0.0.1"]}}`)
-	checktest.Want(t, update(resource(t, "services"), "", svc, decode[corev1.Service](t, `{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[{"port":80}]}}`)), ``)
+	svc := checktest.Decode[corev1.Service](t, `{"spec":{"type":"ExternalName","externalName":"a","clusterIP":"","clusterIPs":["10.0.0.1"]}}`)
+	checktest.Want(t, update(resource(t, "services"), "", svc, checktest.Decode[corev1.Service](t, `{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[{"port":80}]}}`)), ``)
 }
 
 const qualified = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ` +

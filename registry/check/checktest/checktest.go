@@ -1,4 +1,4 @@
-// Package checktest compares what is wrong with an object with what a test expects.
+// Package checktest makes objects for tests of checks, and compares what is wrong with them with what a test expects.
 package checktest
 
 import (
