@@ -38,7 +38,7 @@ type deletion struct {
 
 // Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
 func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
-	if unread := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; unread != nil && *unread {
+	if opts.IgnoresReadErrors() {
 		return s.discard(ctx, req, opts)
 	}
 	key, err := s.key(req.Namespace, req.Name)

@@ -12,10 +12,7 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// ignoreReadErrors is the option that deletes what cannot be read.
-const ignoreReadErrors = "ignoreStoreReadErrorWithClusterBreakingPotential"
-
-// verbDiscard is what has to be allowed to somebody who uses it.
+// verbDiscard is what has to be allowed to somebody who uses meta.IgnoreReadErrors.
 const verbDiscard = "unsafe-delete-ignore-read-errors"
 
 // discard deletes an object that cannot be read, decoded or decrypted: past finalizers, admission and reservations, as nobody
@@ -74,6 +71,6 @@ func (s *Store) notCorrupt(name string, err error) error {
 	}
 	gr := s.res.GroupResource
 	return meta.NewInvalid(meta.GroupKind{Group: gr.Group, Kind: gr.Resource}, name, field.ErrorList{
-		field.Invalid(field.NewPath(ignoreReadErrors), true, "is exclusively used to delete corrupt object(s), try again by removing this option"),
+		field.Invalid(field.NewPath(meta.IgnoreReadErrors), true, "is exclusively used to delete corrupt object(s), try again by removing this option"),
 	})
 }

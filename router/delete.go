@@ -50,8 +50,8 @@ func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info
 	if err != nil {
 		return err
 	}
-	if unread := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; unread != nil && *unread {
-		return invalid("DeleteOptions", field.ErrorList{field.Invalid(field.NewPath(ignoreReadErrors), true,
+	if opts.IgnoresReadErrors() { // those are deleted one at a time
+		return invalid("DeleteOptions", field.ErrorList{field.Invalid(field.NewPath(meta.IgnoreReadErrors), true,
 			"is not allowed with DELETECOLLECTION, try again after removing the option")})
 	}
 	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletion(r, info, opts), opts)
@@ -60,9 +60,6 @@ func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info
 	}
 	return e.writeList(w, r, list, media)
 }
-
-// ignoreReadErrors is the option that deletes objects that cannot be read, one at a time.
-const ignoreReadErrors = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 // deletion is what the registry is told of a deletion.
 func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
@@ -83,7 +80,7 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	p := params{Query: &info.Query}
 	opts.GracePeriodSeconds = p.optionalInteger("gracePeriodSeconds")
 	opts.OrphanDependents = p.optionalBoolean("orphanDependents")
-	opts.IgnoreStoreReadErrorWithClusterBreakingPotential = p.optionalBoolean(ignoreReadErrors)
+	opts.IgnoreStoreReadErrorWithClusterBreakingPotential = p.optionalBoolean(meta.IgnoreReadErrors)
 	opts.DryRun = p.All("dryRun")
 	if v, ok := p.Lookup("propagationPolicy"); ok {
 		policy := meta.DeletionPropagation(v)

@@ -80,6 +80,15 @@ type DeleteOptions struct {
 	IgnoreStoreReadErrorWithClusterBreakingPotential *bool `json:"ignoreStoreReadErrorWithClusterBreakingPotential,omitempty" pb:"6"`
 }
 
+// IgnoreReadErrors is the name of DeleteOptions.IgnoreStoreReadErrorWithClusterBreakingPotential, in a body and in a query.
+const IgnoreReadErrors = "ignoreStoreReadErrorWithClusterBreakingPotential"
+
+// IgnoresReadErrors reports whether the option of that name is there and true.
+func (o *DeleteOptions) IgnoresReadErrors() bool {
+	unread := o.IgnoreStoreReadErrorWithClusterBreakingPotential
+	return unread != nil && *unread
+}
+
 // Preconditions must hold for a deletion to happen.
 type Preconditions struct {
 	// UID is the UID that the object must have.

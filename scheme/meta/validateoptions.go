@@ -90,11 +90,11 @@ func ValidateDeleteOptions(o *DeleteOptions) field.ErrorList {
 
 // validateIgnoreReadError allows the option that deletes unreadable objects only alone.
 func validateIgnoreReadError(o *DeleteOptions) field.ErrorList {
-	if o.IgnoreStoreReadErrorWithClusterBreakingPotential == nil || !*o.IgnoreStoreReadErrorWithClusterBreakingPotential {
+	if !o.IgnoresReadErrors() {
 		return nil
 	}
 	var errs field.ErrorList
-	path := field.NewPath("ignoreStoreReadErrorWithClusterBreakingPotential")
+	path := field.NewPath(IgnoreReadErrors)
 	for _, c := range [...]struct {
 		set  bool
 		name string
