@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,16 @@ func BenchmarkStrategic(b *testing.B) {
 	for b.Loop() {
 		if _, err := Strategic(doc, p, root, nil); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Looking for repeated keys where there are none allocates the path to where it stands and no more, if the objects are small.
+func TestCheckMergeAllocs(t *testing.T) {
+	for n := range inline + 1 {
+		p := []byte(`{` + items(n, func(i int) string { return fmt.Sprintf(`"k%d":{"v":%d}`, i, i) }) + `}`)
+		if got := testing.AllocsPerRun(200, func() { CheckMerge(p, nil) }); got > 1 {
+			t.Errorf("CheckMerge of %d members: got %v allocations, want at most 1", n, got)
 		}
 	}
 }

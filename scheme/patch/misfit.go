@@ -3,6 +3,7 @@ package patch
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
@@ -160,11 +161,11 @@ func goName(t reflect.Type) string {
 	case pkg == "meta":
 		return "v1." + t.Name()
 	}
-	for i := 0; i+1 < len(pkg); i++ {
-		if pkg[i] == 'v' && '0' <= pkg[i+1] && pkg[i+1] <= '9' {
-			pkg = pkg[i:]
-			break
-		}
+	if at := apiVersion.FindStringIndex(pkg); at != nil {
+		pkg = pkg[at[0]:]
 	}
 	return pkg + "." + t.Name()
 }
+
+// apiVersion is the beginning of the version in the name of a package.
+var apiVersion = regexp.MustCompile("v[0-9]")

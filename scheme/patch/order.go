@@ -211,7 +211,7 @@ func order(patched, others list, o *ordering) (list, error) {
 	all := make(list, 0, len(patched)+len(others))
 	for len(patched) > 0 && len(others) > 0 {
 		other, own := server.of(o.value(others[0])), server.of(o.value(patched[0]))
-		if other >= 0 && own >= 0 && other < own {
+		if other >= 0 && other < own {
 			all, others = append(all, others[0]), others[1:]
 		} else {
 			all, patched = append(all, patched[0]), patched[1:]

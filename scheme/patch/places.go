@@ -206,7 +206,7 @@ func distinct(l list) list {
 		keys[i], _ = scalar(v)
 		at[keys[i]] = append(at[keys[i]], i)
 	}
-	for i := 0; i < len(l)-1; i++ {
+	for i := 0; i < len(l); i++ {
 		same := at[keys[i]]
 		slices.Sort(same)
 		for _, j := range same {
@@ -214,7 +214,7 @@ func distinct(l list) list {
 				last := len(l) - 1
 				l[j], keys[j] = l[last], keys[last]
 				l = l[:last]
-				if j < last && keys[j] != keys[i] {
+				if keys[j] != keys[i] {
 					at[keys[j]] = append(at[keys[j]], j)
 				}
 			}

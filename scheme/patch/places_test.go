@@ -180,7 +180,7 @@ func dear() map[string]func(m *meter.Meter) error {
 func TestDear(t *testing.T) {
 	for name, apply := range dear() {
 		t.Run(name, func(t *testing.T) {
-			if err := apply(meter.WithBudget(t.Context(), 100<<20)); err != nil {
+			if err := apply(meter.WithBudget(t.Context(), 3<<20)); err != nil {
 				t.Errorf("within the budget: %v", err)
 			}
 			if err := apply(meter.WithBudget(t.Context(), 1<<16)); !errors.Is(err, meter.ErrSpent) {
@@ -188,6 +188,30 @@ func TestDear(t *testing.T) {
 			}
 			metertest.Ends(t, 2, func(ctx context.Context) error { return apply(meter.New(ctx)) })
 		})
+	}
+}
+
+// The least that is counted: of what is refused its length and that of the document it is for, of moves within a list what they
+// move aside.
+func TestCounted(t *testing.T) {
+	const n, moves = 8_000, 1000
+	doc, bad := []byte(`{"a":[`+items(n, func(int) string { return "0" })+`]}`), []byte(`{"a":[`+items(n, func(int) string { return "0" }))
+	refused := len(doc) + len(bad)
+	for _, tt := range []struct {
+		name  string
+		least int
+		apply func(m *meter.Meter) ([]byte, error)
+	}{
+		{"refused merge", refused, func(m *meter.Meter) ([]byte, error) { return Merge(doc, bad, m) }},
+		{"refused strategic merge", refused, func(m *meter.Meter) ([]byte, error) { return Strategic(doc, bad, root, m) }},
+		{"refused JSON patch", refused, func(m *meter.Meter) ([]byte, error) { return JSON(doc, bad, m) }},
+		{"moves", moves * n / shiftsPerStep, func(m *meter.Meter) ([]byte, error) {
+			return JSON(doc, []byte(`[`+items(moves, func(int) string { return `{"op":"move","from":"/a/0","path":"/a/-"}` })+`]`), m)
+		}},
+	} {
+		if _, err := tt.apply(meter.WithBudget(t.Context(), tt.least-1)); !errors.Is(err, meter.ErrSpent) {
+			t.Errorf("%s within less than %d steps: got %v, want %v", tt.name, tt.least, err, meter.ErrSpent)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, err
 		return nil, err
 	}
 	out := appendTree(make([]byte, 0, len(doc)+len(patch)), merged)
-	return out, m.Step(len(doc) + len(patch))
+	return out, m.Step(len(out))
 }
 
 // StrategicText returns the patch as Kubernetes shows it in the error about a merge result that is no valid object:
