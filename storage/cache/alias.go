@@ -4,11 +4,11 @@ import "unsafe"
 
 // Strings that share the memory of the bytes of an object. Like all that is unsafe here, they are made in this file only.
 
-// offsetIn returns where in b the string s lies; false if it lies elsewhere, or is empty.
+// offsetIn returns where in b the string s lies; false if it lies elsewhere.
 func offsetIn(b []byte, s string) (int, bool) {
 	// Elsewhere gives an offset beyond b: a smaller address wraps around.
 	off := uintptr(unsafe.Pointer(unsafe.StringData(s))) - uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	return int(off), len(s) > 0 && off < uintptr(len(b))
+	return int(off), off < uintptr(len(b))
 }
 
 // aliasOf returns a string that refers to b, which never changes.

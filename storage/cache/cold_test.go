@@ -371,7 +371,7 @@ func TestColdMatch(t *testing.T) {
 	case <-time.After(10 * time.Millisecond):
 	}
 	mu.Lock()
-	if len(looked) > 3000 {
+	if len(looked) > 2000 {
 		t.Errorf("looked at %d objects in the store", len(looked))
 	}
 	mu.Unlock()

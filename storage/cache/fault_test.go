@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -330,6 +332,78 @@ func TestLoadJoins(t *testing.T) {
 		c.Close()
 	}
 	u.Store.Close()
+}
+
+// TestLoadOvertaken: a load during which more has changed than it may put aside begins anew, whether it is keys or values that
+// are large.
+func TestLoadOvertaken(t *testing.T) {
+	const changes, large = 70, 1 << 20
+	for _, tt := range []struct{ key, value, loads int }{{10, 10, 1}, {large, 10, 2}, {10, large, 2}} {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		begun, gate := 0, make(chan struct{})
+		entered := make(chan struct{}, 10)
+		u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+			begun++
+			entered <- struct{}{}
+			<-gate
+			return u.Store.Range(ctx, req)
+		}
+		_, _, c := openOn(t, u, cache.Config{})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+		result := make(chan error)
+		go func() {
+			_, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
+			result <- err
+		}()
+		<-entered
+		key, value := things+strings.Repeat("k", tt.key), body("any", strings.Repeat("x", tt.value), nil)
+		for range changes {
+			e, err := u.Store.Put(t.Context(), key, value, storage.Pre{}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for c.Seen() < e.Rev {
+				runtime.Gosched()
+			}
+		}
+		close(gate)
+		if err := <-result; err != nil || begun != tt.loads || r.Count() != 1 {
+			t.Errorf("%+v: got %d objects, %v after %d loads", tt, r.Count(), err, begun)
+		}
+	}
+}
+
+// TestProgress: the store is asked for its progress as long as somebody waits for a revision, and no longer.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &unruly{Store: memory.New(memory.Config{})}
+		var asked atomic.Int64
+		u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+			cur, err := u.Store.Watch(ctx, req)
+			return progressing{cur, &asked}, err
+		}
+		r, _, _ := openOn(t, u, cache.Config{})
+		settle(t, r)
+		if _, err := r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: 1000}); !errors.Is(err, storage.Future) {
+			t.Errorf("Get of the future: got %v, want %v", err, storage.Future)
+		}
+		n := asked.Load()
+		time.Sleep(time.Minute)
+		if later := asked.Load(); n < 10 || later > n+1 {
+			t.Errorf("the store was asked %d times by one who waits and %d times afterwards, want many and one at most", n, later-n)
+		}
+	})
+}
+
+// progressing is a cursor that counts how often it is asked for progress.
+type progressing struct {
+	storage.Cursor
+	asked *atomic.Int64
+}
+
+func (p progressing) Progress() {
+	p.asked.Add(1)
+	p.Cursor.Progress()
 }
 
 // TestWatchFailsAlways: a watch that can be opened and then fails each time is not tried as fast as the processor goes.

@@ -130,6 +130,26 @@ func TestFormsThatFit(t *testing.T) {
 	}
 }
 
+// TestFormDisplaces: a form takes the place of all that nobody uses, if there are not too many.
+func TestFormDisplaces(t *testing.T) {
+	const size = 1000
+	r, store, _ := open(t, cache.Config{})
+	formed(t, object(t, r, store, things+"ns/a", 10), 1, size)
+	one := int(r.Stats().FormBytes)
+	for _, n := range []int{1, 2, 64} {
+		r, store, _ := open(t, cache.Config{FormBytes: int64(n * one)})
+		o := object(t, r, store, things+"ns/a", 10)
+		for id := range uint32(n) {
+			formed(t, o, id, size)
+		}
+		large := n*one - (one - size)
+		formed(t, o, uint32(n), large)
+		if formed(t, o, uint32(n), large) {
+			t.Errorf("a form as large as %d was built again", n)
+		}
+	}
+}
+
 // TestFormsLeaveNothing: counting forms takes memory for those that there are, not for those that have been.
 func TestFormsLeaveNothing(t *testing.T) {
 	const objects, each = 1000, 40

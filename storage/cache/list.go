@@ -126,11 +126,7 @@ func (s *state) whole(prefix string) bool {
 
 // bounds returns the least key of a list and the least key behind it.
 func (opts *ListOptions) bounds() (start, stop string) {
-	start = opts.Prefix
-	if opts.After >= start {
-		start = opts.After + "\x00"
-	}
-	return start, opts.Prefix[:len(opts.Prefix)-1] + "0" // '0' follows '/'
+	return max(opts.Prefix, opts.After+"\x00"), opts.Prefix[:len(opts.Prefix)-1] + "0" // '0' follows '/'
 }
 
 // snapshot is a past or present state of a resource without its window.

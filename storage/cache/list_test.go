@@ -112,7 +112,8 @@ func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
 	return r, u
 }
 
-// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the store; nor does what is absent.
+// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the store; nor does what is
+// absent, or what reads the store's present state of an object.
 func TestExactFromWindow(t *testing.T) {
 	r, u := noRanges(t, cache.Config{})
 	floor := r.Stats().WindowFloor
@@ -137,6 +138,11 @@ func TestExactFromWindow(t *testing.T) {
 	}
 	if _, err := r.Update(t.Context(), things+"ns/none", cache.UpdateOptions{}, nil); storage.KindOf(err) != storage.NotFound {
 		t.Errorf("Update of nothing: got %v, want %v", err, storage.NotFound)
+	}
+	if o, err := r.Update(t.Context(), things+"ns/1", cache.UpdateOptions{DryRun: true}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		return body(things+"ns/1", value(cur)+"er", nil), 0, nil
+	}); err != nil || value(o) != "older" {
+		t.Errorf("dry run: got %v, %v, want older", o, err)
 	}
 	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: floor - 1}}); storage.KindOf(err) != storage.Compacted {
 		t.Errorf("List exactly at %d: got %v, want the store's %v", floor-1, err, storage.Compacted)
@@ -223,6 +229,97 @@ func TestListOvertaken(t *testing.T) {
 			t.Errorf("List exactly at %d: got %s, %v, want %s", rev, show(then.Objects), err, want)
 		}
 	}
+}
+
+// TestSnapshotHolds: the state of a page can be read at all revisions until the next change, and no longer, whether that came
+// afterwards or while the page was made.
+func TestSnapshotHolds(t *testing.T) {
+	for _, overtaken := range []bool{false, true} {
+		r, u := noRanges(t, cache.Config{WindowEvents: 1})
+		other := func() storage.Revision { return put(t, u.Store, "/registry/others/a", "v", nil) }
+		change := func() {
+			for range 3 {
+				put(t, u.Store, things+"ns/0", "new", nil)
+			}
+			settle(t, r)
+		}
+		changed := !overtaken
+		list, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 2, Match: func(*cache.Object) bool {
+			if !changed {
+				changed = true
+				change()
+			}
+			return true
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := list.Rev
+		if !overtaken {
+			last = other()
+			change()
+		}
+		for rev := list.Rev; rev <= last+1; rev++ {
+			then, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Limit: 2, Want: cache.Want{Match: cache.Exact, Rev: rev}})
+			if rev <= last && (err != nil || show(then.Objects) != show(list.Objects)) || rev > last && storage.KindOf(err) != storage.Compacted {
+				t.Errorf("overtaken %t: at %d of %d to %d: got %s, %v", overtaken, rev, list.Rev, last, show(then.Objects), err)
+			}
+		}
+	}
+}
+
+// TestListChunks: what the store answers is read in chunks, and counted only for what shows how much remains.
+func TestListChunks(t *testing.T) {
+	const n = 2500
+	u := &unruly{Store: memory.New(memory.Config{})}
+	for i := range n + 1 {
+		put(t, u.Store, fmt.Sprintf("%sns/%04d", things, i), "v", nil)
+	}
+	r, _, _ := openOn(t, u, cache.Config{})
+	settle(t, r)
+	rev := r.Stats().WindowFloor - 1 // which the cache does not have
+	none := func(*cache.Object) bool { return false }
+	for _, tt := range []struct {
+		opts   cache.ListOptions
+		reads  int
+		counts bool
+	}{
+		{cache.ListOptions{}, 3, false},
+		{cache.ListOptions{Limit: n}, 3, true},
+		{cache.ListOptions{Limit: 10}, 1, true},
+		{cache.ListOptions{Limit: 10, Match: none}, 3, false},
+		{cache.ListOptions{Match: none}, 3, false},
+	} {
+		reads := 0
+		u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+			if reads++; req.Limit < 1 || req.Limit > 1000 || req.NoCount == (tt.counts && reads == 1) {
+				t.Errorf("List(%+v): read %d is %+v", tt.opts, reads, req)
+			}
+			return u.Store.Range(ctx, req)
+		}
+		tt.opts.Prefix, tt.opts.Want = things, cache.Want{Match: cache.Exact, Rev: rev}
+		if list, err := r.List(t.Context(), tt.opts); err != nil || list.Rev != rev || reads != tt.reads {
+			t.Errorf("List(%+v): got %d objects at %d, %v by %d reads, want %d", tt.opts, len(list.Objects), list.Rev, err, reads, tt.reads)
+		}
+	}
+}
+
+// TestStoreStaysBehind: a store that does not have what it has shown is asked less and less often, for as long as a read may wait.
+func TestStoreStaysBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 5 * time.Second
+		r, u := noRanges(t, cache.Config{MaxWait: most})
+		asked := 0
+		u.rng = func(context.Context, storage.RangeRequest) (storage.RangeResult, error) {
+			asked++
+			return storage.RangeResult{}, fail(storage.Future)
+		}
+		begin := time.Now()
+		_, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: r.Stats().WindowFloor - 1}})
+		if took := time.Since(begin); storage.KindOf(err) != storage.Unavailable || took != most || asked > 30 {
+			t.Errorf("List: got %v after %v and %d questions, want %v after %v", err, took, asked, storage.Unavailable, most)
+		}
+	})
 }
 
 // TestPagesAcrossRestart: a list goes on although the cache has lost its place since.

@@ -51,12 +51,15 @@ func TestObject(t *testing.T) {
 func TestAliasing(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+		array := append(bytes.Clone(value), "behind"...)
+		value = array[:len(value):len(value)]
 		d, err := decode(key, value)
 		part := func(s string) string {
-			i := bytes.Index(value, []byte(s))
-			return unsafe.String(&value[i], len(s))
+			i := bytes.Index(array, []byte(s))
+			return unsafe.String(&array[i], len(s))
 		}
-		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: part(`"labels"`)}} // where resourceVersion comes
+		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: part(`"labels"`)}, // where resourceVersion comes
+			{Key: part("behind"), Value: part("")}}
 		d.Fields = cache.Pairs{{Key: part("kind"), Value: part("Thing")}}
 		return d, err
 	}})
@@ -76,6 +79,7 @@ func TestAliasing(t *testing.T) {
 	}{
 		{o.Labels[0].Key, "app", true}, {o.Labels[0].Value, "web", true}, {o.Fields[0].Key, "kind", true}, {o.Fields[0].Value, "Thing", true},
 		{o.Labels[1].Key, "elsewhere", false}, {o.Labels[1].Value, `"labels"`, true},
+		{o.Labels[2].Key, "behind", false}, {o.Labels[2].Value, "", true},
 	} {
 		if tt.got != tt.want || inside(tt.got) != tt.inside {
 			t.Errorf("got %q, inside the JSON: %t; want %q, %t", tt.got, inside(tt.got), tt.want, tt.inside)

@@ -145,9 +145,7 @@ func (m *changeMaker) make(ev *storage.Event) (*change, int64, error) {
 	}
 	if ev.Deleted {
 		delete(m.last, ev.Key)
-		if ch.prev != nil {
-			bytes += int64(len(ch.prev.data)) // gone
-		}
+		bytes += int64(len(ch.prev.data)) // gone
 		return ch, bytes, nil
 	}
 	ch.obj = m.object(storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev, Stale: ev.Stale, Err: ev.Err}, &bytes)

@@ -141,9 +141,6 @@ func (c *clock) wakeLocked() {
 
 // wait returns true once the clock has reached rev, false if limit passes or the clock is closed first.
 func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Duration) (bool, error) {
-	if c.now() >= rev {
-		return true, nil
-	}
 	w, _ := c.pool.Get().(*waiter)
 	if w == nil {
 		w = &waiter{woken: make(chan struct{}, 1), timer: time.NewTimer(limit)}

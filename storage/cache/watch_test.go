@@ -277,6 +277,35 @@ func TestBookmarkBeforeDeadline(t *testing.T) {
 	}
 }
 
+// TestBookmarkInterval: a bookmark comes within the interval, however short that is.
+func TestBookmarkInterval(t *testing.T) {
+	for _, interval := range []time.Duration{1, 5, time.Second} {
+		bubble(t, cache.Config{BookmarkInterval: interval}, func(t *testing.T, r *cache.Resource, _ storage.Store) {
+			w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
+			begin := time.Now()
+			events, err := w.Next(t.Context())
+			if took := time.Since(begin); err != nil || events[0].Type != cache.Bookmark || took > interval {
+				t.Errorf("Next: got %+v, %v after %v, want a bookmark within %v", events, err, took, interval)
+			}
+		})
+	}
+}
+
+// TestBookmarkAfterDeadline: a deadline that has come already is no reason for a bookmark.
+func TestBookmarkAfterDeadline(t *testing.T) {
+	for _, lasts := range []time.Duration{0, -time.Second, -time.Hour} {
+		bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, _ storage.Store) {
+			w := watch(t, r, cache.WatchOptions{Prefix: things, Bookmarks: true})
+			w.SetDeadline(time.Now().Add(lasts))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if events, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v: Next: got %+v, %v", lasts, events, err)
+			}
+		})
+	}
+}
+
 func TestClose(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()

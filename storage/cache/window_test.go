@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -102,22 +103,56 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestQuietWindowReleases: changes that are dropped because they are old are not kept alive either.
+// TestQuietWindowReleases: changes that are dropped because they are old are not kept alive either, nor are those that were
+// dropped before because there was no room.
 func TestQuietWindowReleases(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, store, _ := openOn(t, memory.New(memory.Config{HistoryBytes: 64 << 10}), cache.Config{})
-		settle(t, r)
-		before := heap()
-		for i := range 200 { // the last 100 stay
-			put(t, store, things+"ns/a", strings.Repeat("x", 20_000*(1-i/100)), nil)
+	for _, tt := range []struct {
+		cfg   cache.Config
+		quiet time.Duration
+	}{{cache.Config{}, 10 * time.Minute}, {cache.Config{WindowEvents: 100}, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			r, store, _ := openOn(t, memory.New(memory.Config{HistoryBytes: 64 << 10}), tt.cfg)
 			settle(t, r)
+			before := heap()
+			for i := range 200 { // the last 100 stay
+				put(t, store, things+"ns/a", strings.Repeat("x", 20_000*(1-i/100)), nil)
+				settle(t, r)
+			}
+			time.Sleep(tt.quiet)
+			r.Trim()
+			if n, grown := r.Stats().Window, heap()-before; n != 100 || grown > 1<<19 {
+				t.Errorf("after %v: got %d changes and %d KB, want 100 and at most 500", tt.quiet, n, grown>>10)
+			}
+		})
+	}
+}
+
+// TestFullWindowCosts: a change for which an old one is dropped does not copy the window.
+func TestFullWindowCosts(t *testing.T) {
+	const window, changes = 10_000, 1000
+	r, store, _ := open(t, cache.Config{WindowEvents: window})
+	settle(t, r)
+	change := func(n int) {
+		for range n {
+			put(t, store, things+"ns/a", "v", nil)
 		}
-		time.Sleep(10 * time.Minute)
-		r.Trim()
-		if n, grown := r.Stats().Window, heap()-before; n != 100 || grown > 1<<19 {
-			t.Errorf("after 10 minutes: got %d changes and %d KB, want 100 and at most 500", n, grown>>10)
-		}
-	})
+		settle(t, r)
+	}
+	change(window)
+	before := allocated()
+	for range changes {
+		change(1)
+	}
+	if each := (allocated() - before) / changes; each > window*8/4 {
+		t.Errorf("got %d bytes allocated for each change, want less than a fourth of the window", each)
+	}
+}
+
+// allocated returns the bytes of all that has ever been allocated.
+func allocated() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.TotalAlloc)
 }
 
 // TestWindowThatFits: the window takes all of its room, in bytes as in changes.
@@ -178,8 +213,18 @@ func TestWindowKeepsRevisions(t *testing.T) {
 
 // TestWindowCounts: the bytes of the window are at least those of the objects that it alone holds, and not many times those.
 func TestWindowCounts(t *testing.T) {
-	for _, tt := range []struct{ key, labels, value int }{{10, 0, 0}, {1000, 0, 0}, {10, 100, 0}, {10, 0, 5000}} {
-		r, store, _ := open(t, cache.Config{})
+	for _, tt := range []struct {
+		key, labels, value int
+		fields             bool // as many as labels
+	}{{10, 0, 0, false}, {1000, 0, 0, false}, {10, 100, 0, false}, {10, 100, 0, true}, {10, 0, 5000, false}} {
+		_, store, c := open(t, cache.Config{})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+			d, err := decode(key, value)
+			if tt.fields {
+				d.Fields = slices.Clone(d.Labels)
+			}
+			return d, err
+		}})
 		settle(t, r)
 		labels := map[string]string{}
 		for i := range tt.labels {

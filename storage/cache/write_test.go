@@ -349,6 +349,52 @@ func TestWritesAreDecodedOnce(t *testing.T) {
 	}
 }
 
+// TestWritesAreBounded: of writes whose events have not come yet, 16 MiB are remembered, so that these need not be decoded again.
+// Those that failed take no room, nor do those whose events have come.
+func TestWritesAreBounded(t *testing.T) {
+	const n, size, room = 20, 1 << 20, 16 << 20
+	u := &unruly{Store: memory.New(memory.Config{})}
+	release := make(chan struct{})
+	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+		cur, err := u.Store.Watch(ctx, req)
+		return held{cur, release}, err
+	}
+	_, _, c := openOn(t, u, cache.Config{})
+	var decoded atomic.Int64
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
+		decoded.Add(1)
+		return cheap(key, value)
+	}})
+	settle(t, r)
+	value := body("any", strings.Repeat("x", size), nil)
+	create := func(what string, want storage.Kind, then func()) {
+		t.Helper()
+		for i := range n {
+			if _, err := r.Create(t.Context(), fmt.Sprint(things, what, "/", i), value, 0); storage.KindOf(err) != want {
+				t.Fatalf("Create: got %v, want kind %v", err, want)
+			}
+			then()
+		}
+	}
+	nothing := func() {}
+	u.put = func(context.Context, string, []byte, storage.Pre) (storage.Entry, error) {
+		return storage.Entry{}, fail(storage.Unavailable)
+	}
+	create("failed", storage.Unavailable, nothing)
+	u.put = nil
+	create("held", 0, nothing)
+	close(release)
+	settle(t, r)
+	if remembered := 3*n - decoded.Load(); remembered*size > room || (remembered+2)*size < room {
+		t.Errorf("%d of %d writes of 1 MiB were remembered, want as many as fit into 16 MiB", remembered, n)
+	}
+	decoded.Store(0)
+	create("arrived", 0, func() { settle(t, r) })
+	if again := decoded.Load() - n; again != 0 {
+		t.Errorf("%d of %d writes whose events came at once were decoded again", again, n)
+	}
+}
+
 // TestUpdateBeginsWithOwnWrite: an update begins with what this server has written last, whether the cache has seen it or not.
 func TestUpdateBeginsWithOwnWrite(t *testing.T) {
 	r, store, hold := lagging(t)
