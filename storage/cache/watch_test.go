@@ -56,54 +56,56 @@ func TestSlowWatcher(t *testing.T) {
 
 // TestIdleWatcher: the window may pass over a watcher that nothing concerns, asleep or between two calls.
 func TestIdleWatcher(t *testing.T) {
-	r, store, _ := open(t, cache.Config{WindowEvents: 20})
-	byPrefix := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/"})
-	byKey := watch(t, r, cache.WatchOptions{Prefix: things + "busy/", Key: things + "busy/k"})
-	type result struct {
-		event cache.Event
-		err   error
-	}
-	results := make(chan result)
-	next := func(w *cache.Watcher) {
-		events, err := w.Next(t.Context())
-		if err == nil && len(events) != 1 {
-			err = fmt.Errorf("got %d events, want 1", len(events))
+	synctest.Test(t, func(t *testing.T) {
+		r, store, _ := open(t, cache.Config{WindowEvents: 20})
+		byPrefix := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/"})
+		byKey := watch(t, r, cache.WatchOptions{Prefix: things + "busy/", Key: things + "busy/k"})
+		type result struct {
+			event cache.Event
+			err   error
 		}
-		if err != nil {
-			results <- result{err: err}
-			return
+		results := make(chan result)
+		next := func(w *cache.Watcher) {
+			events, err := w.Next(t.Context())
+			if err == nil && len(events) != 1 {
+				err = fmt.Errorf("got %d events, want 1", len(events))
+			}
+			if err != nil {
+				results <- result{err: err}
+				return
+			}
+			results <- result{event: events[0]}
 		}
-		results <- result{event: events[0]}
-	}
-	for round := range 5 {
-		asleep := round%2 == 0
-		if asleep {
-			go next(byPrefix)
-			go next(byKey)
-			time.Sleep(5 * time.Millisecond)
-		}
-		for i := range 100 {
-			put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
-			if i%10 == 0 {
-				settle(t, r)
+		for round := range 5 {
+			asleep := round%2 == 0
+			if asleep {
+				go next(byPrefix)
+				go next(byKey)
+				synctest.Wait()
+			}
+			for i := range 100 {
+				put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
+				if i%10 == 0 {
+					settle(t, r)
+				}
+			}
+			a := put(t, store, things+"quiet/x", "v", nil)
+			b := put(t, store, things+"busy/k", "v", nil)
+			for i := range 5 {
+				put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
+			}
+			if !asleep {
+				go next(byPrefix)
+				go next(byKey)
+			}
+			for range 2 {
+				got := <-results
+				if got.err != nil || got.event.Rev != a && got.event.Rev != b {
+					t.Fatalf("round %d: got %+v, want the changes at %d and %d", round, got, a, b)
+				}
 			}
 		}
-		a := put(t, store, things+"quiet/x", "v", nil)
-		b := put(t, store, things+"busy/k", "v", nil)
-		for i := range 5 {
-			put(t, store, fmt.Sprintf("%sbusy/%d", things, i), "v", nil)
-		}
-		if !asleep {
-			go next(byPrefix)
-			go next(byKey)
-		}
-		for range 2 {
-			got := <-results
-			if got.err != nil || got.event.Rev != a && got.event.Rev != b {
-				t.Fatalf("round %d: got %+v, want the changes at %d and %d", round, got, a, b)
-			}
-		}
-	}
+	})
 }
 
 // TestBatchBeyondWindow: changes that came and went within one batch end the watchers they concern.
