@@ -195,7 +195,8 @@ func TestDear(t *testing.T) {
 // move aside.
 func TestCounted(t *testing.T) {
 	const n, moves = 8_000, 1000
-	doc, bad := []byte(`{"a":[`+items(n, func(int) string { return "0" })+`]}`), []byte(`{"a":[`+items(n, func(int) string { return "0" }))
+	begun := `{"a":[` + items(n, func(int) string { return "0" })
+	doc, bad := []byte(begun+`]}`), []byte(begun)
 	refused := len(doc) + len(bad)
 	for _, tt := range []struct {
 		name  string

@@ -384,7 +384,8 @@ func TestProgress(t *testing.T) {
 		}
 		r, _, _ := openOn(t, u, cache.Config{})
 		settle(t, r)
-		if _, err := r.Get(t.Context(), things+"ns/a", cache.Want{Match: cache.NotOlderThan, Rev: 1000}); !errors.Is(err, storage.Future) {
+		future := cache.Want{Match: cache.NotOlderThan, Rev: 1000}
+		if _, err := r.Get(t.Context(), things+"ns/a", future); !errors.Is(err, storage.Future) {
 			t.Errorf("Get of the future: got %v, want %v", err, storage.Future)
 		}
 		n := asked.Load()
