@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -52,6 +53,9 @@ func statusUsers(p *field.Path, statuses []corev1.ContainerStatus, windows bool)
 
 // allocatedStatuses checks the health of what containers have been given: each has asked for it, or is not known.
 func allocatedStatuses(p *field.Path, statuses []corev1.ContainerStatus, list []corev1.Container) field.ErrorList {
+	if !slices.ContainsFunc(statuses, func(c corev1.ContainerStatus) bool { return len(c.AllocatedResourcesStatus) > 0 }) {
+		return nil // mostly
+	}
 	var errs field.ErrorList
 	byName := make(map[string]*corev1.Container, len(list))
 	for i := range list {

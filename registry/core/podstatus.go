@@ -49,20 +49,9 @@ func keepGenerations(now, was *corev1.PodStatus) {
 
 // podStatusWarnings tells of addresses that are written in an old way.
 func podStatusWarnings(pod, _ *corev1.Pod) []string {
-	at := field.NewPath("status")
-	var warnings []string
-	tell := func(p *field.Path, ip string) {
-		if text := check.AddressWarning(p.Child("ip"), ip); text != "" {
-			warnings = append(warnings, text)
-		}
-	}
-	for i, ip := range pod.Status.PodIPs {
-		tell(at.Child("podIPs").Index(i), ip.IP)
-	}
-	for i, ip := range pod.Status.HostIPs {
-		tell(at.Child("hostIPs").Index(i), ip.IP)
-	}
-	return warnings
+	p, s := field.NewPath("status"), &pod.Status
+	warning := func(p *field.Path, ip string) string { return check.AddressWarning(p.Child("ip"), ip) }
+	return append(check.Warnings(p.Child("podIPs"), podIPs(s), warning), check.Warnings(p.Child("hostIPs"), hostIPs(s), warning)...)
 }
 
 // notNegative is how generations are asked for.
@@ -167,6 +156,9 @@ func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func
 
 // claimStatuses checks what is said about the claims that were made for a pod: one status for each.
 func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim) field.ErrorList {
+	if len(statuses) == 0 {
+		return nil
+	}
 	var errs field.ErrorList
 	known, seen := check.Duplicates{}, check.Duplicates{}
 	for i := range claims {
