@@ -89,6 +89,7 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
 		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
 	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses, pod.Spec.ResourceClaims)...)
+	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus, &pod.Spec)...)
 	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs(s), podIPs(was), govalue.JSON(s.PodIPs))...)
 	errs = append(errs, statusIPs(p.Child("hostIPs"), hostIPs(s), hostIPs(was), govalue.JSON(s.HostIPs))...)
 	return append(errs, containerStatuses(p, pod)...)
@@ -149,31 +150,6 @@ func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func
 	for i, c := range field.Each(&errs, was) {
 		if ended := c.State.Terminated; ended != nil && running[c.Name] && !restarts(c.Name, ended.ExitCode) {
 			errs = append(errs, field.Forbidden(p.Index(i).Child("state"), "may not be transitioned to non-terminated state"))
-		}
-	}
-	return errs
-}
-
-// claimStatuses checks what is said about the claims that were made for a pod: one status for each.
-func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim) field.ErrorList {
-	if len(statuses) == 0 {
-		return nil
-	}
-	var errs field.ErrorList
-	known, seen := check.Duplicates{}, check.Duplicates{}
-	for i := range claims {
-		known.Add(claims[i].Name)
-	}
-	for i, status := range field.Each(&errs, statuses) {
-		p := p.Index(i)
-		if !known[status.Name] {
-			errs = append(errs, field.Invalid(p.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`"))
-		}
-		if !seen.Add(status.Name) {
-			errs = append(errs, field.Duplicate(p.Child("name"), status.Name))
-		}
-		if status.ResourceClaimName != nil {
-			errs = append(errs, check.DNSSubdomain(p.Child("resourceClaimName"), *status.ResourceClaimName)...)
 		}
 	}
 	return errs

@@ -57,6 +57,7 @@ func TestStatusOfResources(t *testing.T) {
 	spec := `"spec":{"resourceClaims":[{"name":"claim"}],"containers":[{"name":"c","image":"i","resources":{"requests":{"example.com/gpu":"1"},
 		"claims":[{"name":"claim","request":"one"},{"name":"whole"}]}}]},"status":{"qosClass":"Burstable"`
 	const format = `must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty`
+	const unasked = `must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests`
 	long := strings.Repeat("x", 1025)
 	for _, tt := range []struct{ name, status, want string }{
 		{"user", `"containerStatuses":[{"name":"c","user":{"linux":{"uid":-1,"gid":0,"supplementalGroups":[1,-2]}}}]`, `
@@ -80,6 +81,20 @@ status.containerStatuses[0].allocatedResourcesStatus[0].resources[1].resourceID:
 status.resourceClaimStatuses[1].name: Invalid value: "none": must match the name of an entry in ` + "`spec.resourceClaims`" + `
 status.resourceClaimStatuses[2].name: Duplicate value: "claim"
 status.resourceClaimStatuses[2].resourceClaimName: Invalid value: "A": ` + checktest.Subdomain},
+		{"extended claim", `"extendedResourceClaimStatus":{"resourceClaimName":"made","requestMappings":[{"containerName":"c","resourceName":"example.com/gpu","requestName":"r"}]}`, ``},
+		{"empty extended claim", `"extendedResourceClaimStatus":{}`, `
+status.extendedResourceClaimStatus.requestMappings: Required value: at least one request mapping is required
+status.extendedResourceClaimStatus.resourceClaimName: Required value`},
+		{"wrong extended claim", `"extendedResourceClaimStatus":{"resourceClaimName":"A","requestMappings":[{"containerName":"d","resourceName":"r","requestName":"a.b"},
+			{"containerName":"c","resourceName":"r","requestName":"r"},{"containerName":"c","resourceName":"r","requestName":"r"}]}`, `
+status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "d": must match the name of an entry in spec.initContainers.name or spec.containers.name
+status.extendedResourceClaimStatus.requestName: Invalid value: "a.b": must not contain dots
+status.extendedResourceClaimStatus.requestMappings[1].resourceName: Invalid value: "r": ` + unasked + `
+status.extendedResourceClaimStatus.requestMappings[2].resourceName: Invalid value: "r": ` + unasked + `
+status.extendedResourceClaimStatus.requestMappings[2].containerName: Duplicate value: "c"
+status.extendedResourceClaimStatus.requestMappings[2].resourceName: Duplicate value: "r"
+status.extendedResourceClaimStatus.requestMappings[2].requestName: Duplicate value: "r"
+status.extendedResourceClaimStatus.resourceClaimName: Invalid value: "A": ` + checktest.Subdomain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			old, now := checktest.Decode[corev1.Pod](t, `{`+spec+`}}`), checktest.Decode[corev1.Pod](t, `{`+spec+`,`+tt.status+`}}`)
