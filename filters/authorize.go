@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"strconv"
@@ -43,26 +44,45 @@ func refusal(x *exchange, w http.ResponseWriter, log *zap.Logger, reason string,
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.
 func Forbidden(a *request.Attributes, reason string) error {
-	text := markup.Replace(forbiddenText(a))
+	var space [192]byte
+	text := harmless(appendForbidden(space[:0], a))
 	if reason != "" {
 		text += ": " + reason
 	}
 	return meta.NewForbidden(meta.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(text))
 }
 
-// markup makes text harmless for browsers that take it for HTML.
-var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+var amp, less, more = []byte("&"), []byte("<"), []byte(">")
 
-// forbiddenText is the message before its markup is made harmless.
-func forbiddenText(a *request.Attributes) string {
+// harmless takes from text the meaning that it has for browsers that take it for HTML.
+func harmless(text []byte) string {
+	var out strings.Builder
+	out.Grow(len(text) + 4*bytes.Count(text, amp) + 3*bytes.Count(text, less) + 3*bytes.Count(text, more))
+	for _, c := range text {
+		switch c {
+		case '&':
+			out.WriteString("&amp;")
+		case '<':
+			out.WriteString("&lt;")
+		case '>':
+			out.WriteString("&gt;")
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// appendForbidden appends the message before its markup is made harmless.
+func appendForbidden(text []byte, a *request.Attributes) []byte {
 	user := ""
 	if a.User != nil {
 		user = a.User.Name
 	}
-	text := appendQuoted(make([]byte, 0, 192), "User ", user)
+	text = appendQuoted(text, "User ", user)
 	text = append(append(text, " cannot "...), meta.Excerpt(a.Verb)...)
 	if !a.IsResource {
-		return string(appendQuoted(text, " path ", a.Path))
+		return appendQuoted(text, " path ", a.Path)
 	}
 	resource := a.Resource
 	if a.Subresource != "" {
@@ -71,12 +91,18 @@ func forbiddenText(a *request.Attributes) string {
 	text = appendQuoted(text, " resource ", resource)
 	text = appendQuoted(text, " in API group ", a.Group)
 	if a.Namespace == "" {
-		return string(append(text, " at the cluster scope"...))
+		return append(text, " at the cluster scope"...)
 	}
-	return string(appendQuoted(text, " in the namespace ", a.Namespace))
+	return appendQuoted(text, " in the namespace ", a.Namespace)
 }
 
 // appendQuoted appends a word and, in quotes, an excerpt of what the client has sent.
 func appendQuoted(text []byte, word, sent string) []byte {
-	return strconv.AppendQuote(append(text, word...), meta.Excerpt(sent))
+	text, sent = append(text, word...), meta.Excerpt(sent)
+	for i := range len(sent) {
+		if c := sent[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return strconv.AppendQuote(text, sent)
+		}
+	}
+	return append(append(append(text, '"'), sent...), '"') // as AppendQuote does, in less time
 }

@@ -2,9 +2,11 @@ package filters
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -69,4 +71,23 @@ func TestLogLevels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLogSlowBody: a request that ends because its body comes too slowly is not logged as one whose client has gone, though
+// net/http takes the connection for lost.
+func TestLogSlowBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, lines := observer.New(zapcore.DebugLevel)
+		cfg := testConfig(t)
+		cfg.Log = zap.New(core)
+		c := dial(t, cfg, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })
+		c.send(head("admin-token", "Content-Length: 5"), "0")
+		if code, _ := c.answer(t); code != http.StatusGatewayTimeout {
+			t.Errorf("got %d, want 504", code)
+		}
+		synctest.Wait()
+		if got := lines.FilterMessage("request").All(); len(got) != 1 || got[0].Level != zapcore.WarnLevel {
+			t.Errorf("got %v, want one warning", got)
+		}
+	})
 }

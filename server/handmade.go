@@ -10,8 +10,8 @@ import (
 // acceptor judges what is found in a file of the store.
 type acceptor func(file.Found) ([]byte, file.Birth, error)
 
-// accepting judges files by what the resource that they belong to is declared as, once declared is closed. Files of
-// resources that are not there, and what is encrypted, are taken as they are.
+// accepting judges files by what the resource that they belong to is declared as, once declared is closed. What is
+// encrypted is taken as it is, and so are files of resources that are not there, until these are installed.
 func (t *table) accepting(declared <-chan struct{}) acceptor {
 	return func(f file.Found) ([]byte, file.Birth, error) {
 		<-declared

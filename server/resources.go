@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/file"
 )
 
 // Resources come and go while the server runs, in an order such that whoever sees one in discovery can use it: on
@@ -46,7 +47,8 @@ func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 // resources are what a server serves: the table, and what is needed to add to it.
 type resources struct {
 	Stores
-	backend *backend // where all live
+	backend *backend    // where all live
+	files   *file.Store // the store if it is one of files, and open
 	metrics *metrics
 	log     *zap.Logger
 	work    *background   // waits for the last requests for what was removed
@@ -71,12 +73,25 @@ func (s *resources) Install(on *GenericServer, g Group) error {
 		return err
 	}
 	s.table.now.Store(next)
+	s.review(offers)
 	var versions []router.GroupVersion
 	for _, o := range offers {
 		versions = append(versions, o.versions...)
 	}
 	on.Install(versions...)
 	return nil
+}
+
+// review has files judged that were there before anybody knew what they should be.
+func (s *resources) review(offers []*offer) {
+	if s.files == nil {
+		return
+	}
+	for _, o := range offers {
+		if o.name == o.entry.name && o.store != nil {
+			s.files.Review(o.prefix)
+		}
+	}
 }
 
 // Replace serves a resource by a new declaration, under all its names: a kind with other versions, another schema or

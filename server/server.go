@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/file"
 )
 
 // Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
@@ -85,6 +86,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	d.resources.files, _ = store.engine.(*file.Store)
 	handler := filters.Chain(d.core, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  acquainted{identity.authenticator(c.Authentication)},

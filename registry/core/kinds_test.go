@@ -173,7 +173,7 @@ status.allocatable.pods: Invalid value: "1m": must be an integer`},
 	odd := func() *corev1.Node {
 		return checktest.Decode[corev1.Node](t, `{"spec":{"configSource":{},"externalID":"e"},"status":{"config":{}}}`)
 	}
-	if got := strings.Join(r.Strategy.Warnings(odd(), nil), "\n"); got != "spec.configSource: the feature is removed in v1.24\nspec.externalID: this field is deprecated, and is unused by Kubernetes" {
+	if got := strings.Join(r.Strategy.Warnings(odd(), nil), "\n"); got != "spec.configSource: the feature is removed\nspec.externalID: this field is deprecated, and is unused by Kubernetes" {
 		t.Errorf("warnings: got %s", got)
 	}
 	if got := r.Strategy.Warnings(new(corev1.Node), nil); len(got) > 0 {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +48,10 @@ func prepareNode(_ *registry.Request, n, old *corev1.Node) {
 func checkNode(n, old *corev1.Node) field.ErrorList {
 	errs := checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)
 	errs = append(errs, checkNodeResources(n)...)
+	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
+		errs = append(errs, check.Positive(field.NewPath("metadata", "nodeSwapStatus", "capacity"), *swap.Capacity)...)
+	}
+	errs = append(errs, checkFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
 	p := field.NewPath("spec", "podCIDRs")
 	families := 0
 	for i, cidr := range field.Each(&errs, n.Spec.PodCIDRs) {
@@ -78,6 +84,29 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 	return errs
 }
 
+// featureName is what a feature of a node may be called: its first part in UpperCamelCase, others in any.
+var featureName = regexp.MustCompile(`^[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*$`)
+
+// checkFeatures checks the features that a node says it has: in order, and each once.
+func checkFeatures(p *field.Path, features []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range field.Each(&errs, features) {
+		if i > 0 && *name == features[i-1] {
+			errs = append(errs, field.Duplicate(p.Index(i), *name))
+		} else if i > 0 && *name < features[i-1] {
+			errs = append(errs, field.Invalid(p.Index(i), *name, "list must be sorted alphabetically"))
+		}
+		switch quoted := meta.Excerpt(*name); {
+		case len(*name) > 253:
+			errs = append(errs, field.Invalid(p.Index(i), *name, fmt.Sprintf("invalid feature name %q: must be no more than 253 characters", quoted)))
+		case !featureName.MatchString(*name):
+			errs = append(errs, field.Invalid(p.Index(i), *name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
+				"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", quoted)))
+		}
+	}
+	return errs
+}
+
 func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -100,6 +129,7 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 // checkNodeUpdate returns what is wrong with a change of a node or of its status.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
+	errs = append(errs, checkFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
 	seen := make(map[corev1.NodeAddress]bool)
 	for i, address := range field.Each(&errs, n.Status.Addresses) {
 		if seen[*address] {
@@ -126,12 +156,12 @@ func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 func nodeWarnings(n, _ *corev1.Node) []string {
 	var warnings []string
 	if n.Spec.ConfigSource != nil {
-		warnings = append(warnings, "spec.configSource: the feature is removed in v1.24")
+		warnings = append(warnings, "spec.configSource: the feature is removed")
 	}
 	if n.Spec.DoNotUseExternalID != "" {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return warnings
+	return append(warnings, check.Warnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.RangeWarning)...)
 }
 
 var nodeTable = &registry.TableOf[*corev1.Node]{

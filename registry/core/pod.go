@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry"
@@ -9,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
@@ -27,7 +29,7 @@ func pods(opts Options) registry.Resource {
 			Graceful:                 gracePod,
 		},
 		Generation: []string{"spec"},
-		Status:     &registry.StatusOf[*corev1.Pod]{Prepare: preparePodStatus, Validate: checkPodStatus},
+		Status:     &registry.StatusOf[*corev1.Pod]{Prepare: preparePodStatus, Validate: checkPodStatus, Warnings: podStatusWarnings},
 		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
 		Fields: []registry.FieldValue{
 			{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true},
@@ -66,17 +68,12 @@ func podWarnings(pod, old *corev1.Pod) []string {
 	if old != nil {
 		return nil
 	}
-	return podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
-}
-
-// preparePodStatus keeps owner references, as kubelets are known to send stale ones, and the QoS class if it is left
-// out.
-func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
-	pod.DeletionTimestamp = nil // taken from old by the store
-	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
-	if pod.Status.QOSClass == "" {
-		pod.Status.QOSClass = old.Status.QOSClass
+	var warnings []string
+	if msgs := names.IsDNS1123Label(pod.Name); len(msgs) > 0 {
+		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "+
+			"a DNS label is recommended: %v", msgs))
 	}
+	return append(warnings, podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)...)
 }
 
 // gracePod gives a pod the time that it asks for, but none to one that no kubelet looks after.
@@ -129,7 +126,7 @@ func appArmorFields(pod *corev1.Pod) {
 		if !ok || ctr.SecurityContext != nil && ctr.SecurityContext.AppArmorProfile != nil {
 			continue
 		}
-		profile := appArmorProfile(annotation)
+		profile := podspec.AppArmorProfile(annotation)
 		if profile == nil || scheme.Equal(profile, podProfile) {
 			continue
 		}
@@ -147,17 +144,4 @@ func hasPrefixedKey(m map[string]string, prefix string) bool {
 		}
 	}
 	return false
-}
-
-func appArmorProfile(annotation string) *corev1.AppArmorProfile {
-	switch annotation {
-	case "unconfined":
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
-	case "runtime/default":
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
-	}
-	if name, ok := strings.CutPrefix(annotation, "localhost/"); ok && name != "" {
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -12,7 +11,6 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // updatable are the fields of a spec that may change, as the message about others names them.
@@ -229,112 +227,6 @@ func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 		case key == podspec.MirrorAnnotation:
 			errs = append(errs, field.Forbidden(p.Key(key), "may not add mirror pod annotation"))
 		}
-	}
-	return errs
-}
-
-// notNegative is how generations are asked for.
-const notNegative = "must be a non-negative integer"
-
-// checkPodStatus returns what is wrong with a change of a pod's status.
-func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
-	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
-	p := field.NewPath("status")
-	s, was := &pod.Status, &old.Status
-	for i, c := range field.Each(&errs, s.Conditions) {
-		if c.ObservedGeneration < 0 {
-			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration, notNegative))
-		}
-		switch c.Type {
-		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
-		default:
-			errs = append(errs, check.QualifiedName(p.Child("conditions").Index(i).Child("Type"), string(c.Type))...)
-		}
-	}
-	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
-		errs = append(errs, check.DNSSubdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
-		if old.Spec.NodeName != "" {
-			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
-		}
-	}
-	if s.ObservedGeneration < 0 {
-		errs = append(errs, field.Invalid(p.Child("observedGeneration"), s.ObservedGeneration, notNegative))
-	}
-	errs = append(errs, check.Immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
-	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
-		restartRules(&old.Spec, old.Spec.Containers))...)
-	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
-		restartRules(&old.Spec, old.Spec.InitContainers))...)
-	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
-		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
-	var podIPs, hostIPs []string
-	for _, ip := range s.PodIPs {
-		podIPs = append(podIPs, ip.IP)
-	}
-	for _, ip := range s.HostIPs {
-		hostIPs = append(hostIPs, ip.IP)
-	}
-	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs, govalue.JSON(s.PodIPs))...)
-	return append(errs, statusIPs(p.Child("hostIPs"), hostIPs, govalue.JSON(s.HostIPs))...)
-}
-
-// restartRules returns what says whether a container that has ended with an exit status may run again.
-func restartRules(spec *corev1.PodSpec, list []corev1.Container) func(name string, exit int32) bool {
-	own := make(map[string]corev1.RestartPolicy, len(list))
-	for i := range list {
-		switch ctr := &list[i]; {
-		case len(ctr.RestartPolicyRules) > 0:
-			own[ctr.Name] = corev1.RestartPolicyAlways
-		case ctr.RestartPolicy != nil:
-			own[ctr.Name] = corev1.RestartPolicy(*ctr.RestartPolicy)
-		}
-	}
-	return func(name string, exit int32) bool {
-		policy, ok := own[name]
-		if !ok {
-			policy = spec.RestartPolicy
-		}
-		return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && exit != 0
-	}
-}
-
-// stateUpdate keeps containers that have ended for good from running again.
-func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
-	var errs field.ErrorList
-	running := make(map[string][]int, len(now)) // where the containers of a name are that have not ended
-	for i := range now {
-		if now[i].State.Terminated == nil {
-			running[now[i].Name] = append(running[now[i].Name], i)
-		}
-	}
-	for _, c := range field.Each(&errs, was) {
-		ended := c.State.Terminated
-		if ended == nil || restarts(c.Name, ended.ExitCode) {
-			continue
-		}
-		for _, i := range field.Each(&errs, running[c.Name]) {
-			errs = append(errs, field.Forbidden(p.Index(*i).Child("state"), "may not be transitioned to non-terminated state"))
-		}
-	}
-	return errs
-}
-
-// statusIPs checks addresses, of which there may be one for each IP family.
-func statusIPs(p *field.Path, ips []string, shown any) field.ErrorList {
-	var errs field.ErrorList
-	var parsed []netip.Addr
-	for i, text := range field.Each(&errs, ips) {
-		ip, msgs := names.ParseIP(*text, true)
-		errs = append(errs, check.Invalid(p.Index(i), *text, msgs)...)
-		if len(msgs) == 0 {
-			parsed = append(parsed, ip)
-		}
-	}
-	if len(errs) > 0 || len(parsed) < 2 {
-		return errs
-	}
-	if len(parsed) > 2 || parsed[0].Is4() == parsed[1].Is4() {
-		errs = append(errs, field.Invalid(p, shown, "may specify no more than one IP for each IP family"))
 	}
 	return errs
 }

@@ -172,3 +172,17 @@ func profileMatches(p *field.Path, what, annotation, profile string, file *strin
 	}
 	return nil
 }
+
+// AppArmorProfile returns the profile that an annotation names, nil if it names none.
+func AppArmorProfile(annotation string) *corev1.AppArmorProfile {
+	switch annotation {
+	case unconfinedProfile:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case runtimeProfile:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	}
+	if name, ok := strings.CutPrefix(annotation, localProfile); ok && name != "" {
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
+	}
+	return nil
+}

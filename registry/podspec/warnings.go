@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // warner collects what is legal in a spec but not what its author wants.
@@ -48,8 +50,9 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 	w := &warner{spec: spec}
 	s := p.Child("spec")
 	w.labels(s)
-	w.annotations(p.Child("metadata", "annotations"), m)
+	w.annotations(p.Child("metadata", "annotations"), m.Annotations, p != nil)
 	w.volumes(s.Child("volumes"))
+	w.paths()
 	w.lists(s)
 	w.amounts(s.Child("overhead"), spec.Overhead)
 	if spec.Resources != nil {
@@ -62,10 +65,13 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 		}
 		w.container(p, ctr)
 	}
+	w.ports(s)
+	w.portNames(s)
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
 		w.add(s.Child("terminationGracePeriodSeconds"), "must be >= 0; negative values are invalid and will be treated as 1")
 	}
 	w.selectors(s)
+	w.addresses(s)
 	return w.list
 }
 
@@ -76,6 +82,10 @@ var oldNodeLabels = map[string]string{
 	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
 	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
 	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
+	"app.kubernetes.io/created-by":             `deprecated since v1.9`,
+	"node-role.kubernetes.io/master":           `use "node-role.kubernetes.io/control-plane" instead`,
+
+	"scheduler.alpha.kubernetes.io/preferAvoidPods": `deprecated since v1.22; use Taints and Tolerations instead`,
 }
 
 func (w *warner) labels(s *field.Path) {
@@ -84,10 +94,14 @@ func (w *warner) labels(s *field.Path) {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
 		}
 	}
-	term := func(p *field.Path, t *corev1.NodeSelectorTerm) {
+	term := func(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) {
 		for i, e := range each(w, t.MatchExpressions) {
+			p := p.Child("matchExpressions").Index(i)
 			if msg, ok := oldNodeLabels[e.Key]; ok {
-				w.add(p.Child("matchExpressions").Index(i).Child("key"), "%s is %s", e.Key, msg)
+				w.add(p.Child("key"), "%s is %s", e.Key, msg)
+			}
+			if soft { // of a hard one they are refused
+				w.labelValues(p.Child("values"), e.Values)
 			}
 		}
 	}
@@ -95,11 +109,11 @@ func (w *warner) labels(s *field.Path) {
 		p := s.Child("affinity", "nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 			for i, t := range each(w, r.NodeSelectorTerms) {
-				term(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t)
+				term(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t, false)
 			}
 		}
 		for i, t := range each(w, n.PreferredDuringSchedulingIgnoredDuringExecution) {
-			term(p.Child(softTerms).Index(i).Child("preference"), &t.Preference)
+			term(p.Child(softTerms).Index(i).Child("preference"), &t.Preference, true)
 		}
 	}
 	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
@@ -109,16 +123,46 @@ func (w *warner) labels(s *field.Path) {
 	}
 }
 
-func (w *warner) annotations(p *field.Path, m *meta.ObjectMeta) {
-	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
-		switch {
-		case key == seccompAnnotation, strings.HasPrefix(key, seccompAnnotationPrefix):
-			w.add(p.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
-		case strings.HasPrefix(key, AppArmorAnnotationPrefix):
-			w.add(p.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)
-		case key == "security.alpha.kubernetes.io/sysctls", key == "security.alpha.kubernetes.io/unsafe-sysctls":
-			w.add(p.Key(key), `non-functional in v1.11+; use the "sysctls" field instead`)
+func (w *warner) labelValues(p *field.Path, values []string) {
+	for i, value := range each(w, values) {
+		for _, msg := range names.IsValidLabelValue(*value) {
+			w.add(p.Index(i), "%s is invalid, %s", meta.Excerpt(*value), msg)
 		}
+	}
+}
+
+// annotations warns of annotations that fields have taken the place of. template says that nobody has made fields of them.
+func (w *warner) annotations(p *field.Path, annotations map[string]string, template bool) {
+	if len(annotations) == 0 {
+		return
+	}
+	old := func(key, format string, args ...any) {
+		if _, ok := annotations[key]; ok {
+			w.add(p.Key(key), format, args...)
+		}
+	}
+	const seccomp = `non-functional in v1.27+; use the "seccompProfile" field instead`
+	old("scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`)
+	old("security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`)
+	old("security.alpha.kubernetes.io/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`)
+	ctx := w.spec.SecurityContext
+	if ctx == nil || ctx.SeccompProfile == nil {
+		old(seccompAnnotation, seccomp)
+	}
+	for _, ctr := range Containers(nil, w.spec) {
+		if w.full() {
+			return
+		}
+		own := ctr.SecurityContext
+		if own == nil || own.SeccompProfile == nil {
+			old(seccompAnnotationPrefix+ctr.Name, seccomp)
+		}
+		key := AppArmorAnnotationPrefix + ctr.Name
+		if template && (own != nil && own.AppArmorProfile != nil || ctx != nil && ctx.AppArmorProfile != nil &&
+			scheme.Equal(ctx.AppArmorProfile, AppArmorProfile(annotations[key]))) {
+			continue
+		}
+		old(key, `deprecated since v1.30; use the "appArmorProfile" field instead`)
 	}
 }
 
@@ -196,19 +240,6 @@ func (w *warner) container(p *field.Path, ctr *corev1.Container) {
 	}
 	w.amounts(p.Child("resources", "limits"), ctr.Resources.Limits)
 	w.amounts(p.Child("resources", "requests"), ctr.Resources.Requests)
-	type key struct {
-		protocol corev1.Protocol
-		port     int32
-	}
-	ports := make(map[key]int)
-	for i, port := range each(w, ctr.Ports) {
-		k := key{port.Protocol, port.ContainerPort}
-		if first, ok := ports[k]; ok {
-			w.add(p.Child("ports").Index(i), "duplicate port definition with %s", p.Child("ports").Index(first))
-		} else {
-			ports[k] = i
-		}
-	}
 }
 
 // extends reports whether a variable is made of more than its previous definition.
@@ -231,6 +262,18 @@ func (w *warner) selectors(s *field.Path) {
 	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
 		if c.LabelSelector == nil {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("labelSelector"), msg)
+		}
+	}
+}
+
+// addresses warns of those that are written in an old way.
+func (w *warner) addresses(s *field.Path) {
+	if w.spec.DNSConfig != nil {
+		w.list = append(w.list, check.Warnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers, check.AddressWarning)...)
+	}
+	for i, alias := range each(w, w.spec.HostAliases) {
+		if text := check.AddressWarning(s.Child("hostAliases").Index(i).Child("ip"), alias.IP); text != "" {
+			w.list = append(w.list, text)
 		}
 	}
 }

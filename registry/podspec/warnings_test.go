@@ -44,11 +44,12 @@ spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSe
 spec.affinity.nodeAffinity.` + soft + `[0].preference.matchExpressions[0].key: ` + oldZone + `
 spec.topologySpreadConstraints[0].topologyKey: ` + oldZone},
 		{`"container.seccomp.security.alpha.kubernetes.io/c":"x","container.apparmor.security.beta.kubernetes.io/c":"x","security.alpha.kubernetes.io/sysctls":"x",
-			"security.alpha.kubernetes.io/unsafe-sysctls":"x","other":"x"`, ``, `
-metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead
-metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: non-functional in v1.27+; use the "seccompProfile" field instead
+			"security.alpha.kubernetes.io/unsafe-sysctls":"x","other":"x","scheduler.alpha.kubernetes.io/critical-pod":"x","container.seccomp.security.alpha.kubernetes.io/none":"x"`, `"containers":[{"name":"c"}]`, `
+metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "priorityClassName" field instead
 metadata.annotations[security.alpha.kubernetes.io/sysctls]: non-functional in v1.11+; use the "sysctls" field instead
-metadata.annotations[security.alpha.kubernetes.io/unsafe-sysctls]: non-functional in v1.11+; use the "sysctls" field instead`},
+metadata.annotations[security.alpha.kubernetes.io/unsafe-sysctls]: non-functional in v1.11+; use the "sysctls" field instead
+metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: non-functional in v1.27+; use the "seccompProfile" field instead
+metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead`},
 		{``, `"volumes":[{"name":"a","photonPersistentDisk":{"pdID":"p"}},{"name":"b","scaleIO":{}},{"name":"c","flocker":{}},{"name":"d","storageos":{}},{"name":"e","quobyte":{}},
 			{"name":"f","glusterfs":{}},{"name":"g","cephfs":{}},{"name":"h","rbd":{}},{"name":"i","ephemeral":{"volumeClaimTemplate":{"spec":{"resources":{"limits":{"storage":"1"},
 			"requests":{"storage":"1500m"}}}}}},{"name":"j","ephemeral":{}}]`, `

@@ -22,6 +22,7 @@ type Context struct {
 	timed  context.Context
 	cancel context.CancelFunc
 	ended  bool
+	err    error // what Err has said, and says from then on
 }
 
 // Start makes c a context with parent's values and cancellation that carries info.
@@ -39,7 +40,7 @@ func (c *Context) SetDeadline(t time.Time) {
 		c.cancel()
 		c.timed, c.cancel = nil, nil
 	}
-	c.deadline = t
+	c.deadline, c.err = t, nil
 }
 
 // End frees the timer, if there is one, and cancels c for whoever still waits for it.
@@ -84,21 +85,26 @@ func (c *Context) waitable() context.Context {
 	return c.timed
 }
 
-// Err says why c has ended, or nil.
+// Err says why c has ended, or nil. When the deadline is over that is it, even if the parent has ended as well: the end of a
+// connection may be what came of the deadline.
 func (c *Context) Err() error {
 	c.mu.Lock()
-	timed, ended := c.timed, c.ended
-	c.mu.Unlock()
-	if timed != nil {
-		return timed.Err()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = c.endLocked()
 	}
-	if err := c.parent.Err(); err != nil {
-		return err
-	}
-	if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
+	return c.err
+}
+
+func (c *Context) endLocked() error {
+	switch {
+	case c.timed != nil:
+		return c.timed.Err()
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
 		return context.DeadlineExceeded
-	}
-	if ended {
+	case c.parent.Err() != nil:
+		return c.parent.Err()
+	case c.ended:
 		return context.Canceled
 	}
 	return nil

@@ -150,6 +150,43 @@ func TestContextDeadline(t *testing.T) {
 	}
 }
 
+// TestContextErrStays: what Err has said it says from then on, also when the parent ends and the deadline passes later. Of two
+// ends that nobody has asked about in between, the deadline counts.
+func TestContextErrStays(t *testing.T) {
+	for _, waited := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			for _, want := range []error{context.DeadlineExceeded, context.Canceled} {
+				parent, cancel := context.WithCancel(t.Context())
+				c := start(parent)
+				c.SetDeadline(time.Now().Add(time.Minute))
+				if want == context.Canceled {
+					cancel()
+				} else {
+					time.Sleep(time.Minute)
+				}
+				first := c.Err()
+				if waited {
+					<-c.Done()
+				}
+				cancel()
+				time.Sleep(time.Minute)
+				if last := c.Err(); first != want || last != want {
+					t.Errorf("waited for: %v: got %v, then %v, want %v", waited, first, last, want)
+				}
+				c.End()
+			}
+		})
+	}
+	parent, cancel := context.WithCancel(t.Context())
+	c := start(parent)
+	c.SetDeadline(time.Now().Add(-time.Second))
+	cancel()
+	if got := c.Err(); got != context.DeadlineExceeded {
+		t.Errorf("both over: got %v, want the deadline", got)
+	}
+	c.End()
+}
+
 // TestContextLift takes a deadline off, whether somebody has waited for it or not.
 func TestContextLift(t *testing.T) {
 	for _, early := range []bool{false, true} {

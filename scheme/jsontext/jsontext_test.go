@@ -237,6 +237,22 @@ func TestStringsAtEachPlace(t *testing.T) {
 	}
 }
 
+// Behind an escape others are looked for bytewise at first: what is special is so at each distance from it.
+func TestEscapesAtEachDistance(t *testing.T) {
+	const filler = "abcdefghijk"
+	for _, escape := range []string{`\n`, `\u00e9`} {
+		for _, part := range []string{`\n`, `\u00e9`, `\x`, `\u00`, `\`, `"`, "\t", "é", "\xff"} {
+			for i := range filler {
+				for _, s := range []string{filler[:i] + part, filler[:i] + part + filler, filler[:i] + escape + filler[:i] + part} {
+					checkDecode(t, []byte(`"`+escape+s+`"`))
+					checkDecode(t, []byte(`"`+escape+s))
+					checkRaw(t, []byte(`"`+escape+s+`"`))
+				}
+			}
+		}
+	}
+}
+
 func TestStringEnd(t *testing.T) {
 	for text, want := range map[string]int{`"`: 1, `"a`: 2, `"\`: 2, `"a\"`: 4, `"a"`: 3, `"a\""b`: 5, `"\\"b`: 4} {
 		if got := StringEnd([]byte(text), 0); got != want {

@@ -51,12 +51,7 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 			return start, i, plain, nil
 		case c == '\\':
 			plain = false
-			switch {
-			case i+1 < len(data) && shortEscape[data[i+1]]:
-				i += 2
-			case i+6 <= len(data) && data[i+1] == 'u' && hex4(data[i+2:]) >= 0:
-				i += 6
-			default:
+			if i = escapes(data, i); i < 0 {
 				return 0, 0, false, errSyntax
 			}
 		case c < ' ':
@@ -69,6 +64,33 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 		}
 	}
 }
+
+// escapes returns the index behind the escape at data[i] and those that follow it closely, or -1 if one is malformed. Where
+// one character is escaped others often are. To find them bytewise does not have to wait for where the last one was found.
+func escapes(data []byte, i int) int {
+	for i < len(data) && data[i] == '\\' {
+		switch {
+		case i+1 < len(data) && shortEscape[data[i+1]]:
+			i += 2
+		case i+6 <= len(data) && data[i+1] == 'u' && hex4(data[i+2:]) >= 0:
+			i += 6
+		default:
+			return -1
+		}
+		for near := min(i+8, len(data)); i < near && ordinary[data[i]]; {
+			i++
+		}
+	}
+	return i
+}
+
+// ordinary are the bytes of a string that need no look at what they are.
+var ordinary = func() (set [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		set[c] = c != '"' && c != '\\'
+	}
+	return set
+}()
 
 // shortEscape are the characters that may stand behind a backslash, but for u.
 var shortEscape = func() (set [256]bool) {

@@ -19,7 +19,7 @@
 //
 // The current state and recent history are in a memory engine; reads and watches are its. Writes are one at a time
 // and wait for the disk: this engine is for hundreds of objects per second and tens of thousands in all.
-// Read: file.go, write.go, lease.go, outside.go, refuse.go, journal.go, folder.go, path.go, encode.go, decode.go.
+// Read: file.go, write.go, lease.go, outside.go, refuse.go, review.go, journal.go, folder.go, path.go, encode.go, decode.go.
 package file
 
 import (
@@ -56,7 +56,7 @@ type Config struct {
 	Settle time.Duration
 	// NoSync leaves out fsync. For tests.
 	NoSync bool
-	// Accept, if set, judges what is found in a file: at the start, and when somebody has changed it. It returns the value
+	// Accept, if set, judges what is found in a file: at the start, when somebody has changed it, and in Review. It returns the value
 	// that the store is to have, and the birth that it has completed that with, if any; or why the file is refused. The file
 	// stays as it is in any case. It must not call the store.
 	Accept func(Found) (value []byte, birth Birth, err error)

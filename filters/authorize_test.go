@@ -1,0 +1,47 @@
+package filters
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// What a client has sent is shown in quotes, as strconv quotes it, and without meaning for browsers.
+func TestForbiddenQuotes(t *testing.T) {
+	markup := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	for _, sent := range []string{"", "/a b~", "/é", "/\xff", "/\t\x7f", `/"\`, "/&amp;", "<<>>&&", "/a<é>\"", strings.Repeat("<", 600)} {
+		quoted := markup.Replace(fmt.Sprintf("%q", meta.Excerpt(sent)))
+		path := Forbidden(&request.Attributes{User: &request.User{Name: sent}, Verb: "get", Path: sent}, "")
+		if want := "forbidden: User " + quoted + " cannot get path " + quoted; path.Error() != want {
+			t.Errorf("path %q:\ngot  %s\nwant %s", sent, path, want)
+		}
+		resource := Forbidden(&request.Attributes{Verb: "x&y", IsResource: true, Resource: "pods", Subresource: "log", Namespace: sent}, "<why>")
+		want := `pods is forbidden: User "" cannot x&amp;y resource "pods/log" in API group "" `
+		if sent == "" {
+			want += "at the cluster scope: <why>"
+		} else {
+			want += "in the namespace " + quoted + ": <why>"
+		}
+		if resource.Error() != want {
+			t.Errorf("namespace %q:\ngot  %s\nwant %s", sent, resource, want)
+		}
+	}
+}
+
+// A refusal allocates its text, the message around it, and the error with its details, whatever the client has sent.
+func TestForbiddenAllocs(t *testing.T) {
+	for _, path := range []string{"/usual", "/" + strings.Repeat("<", 255)} {
+		a := &request.Attributes{User: &request.User{Name: request.AnonymousUser}, Verb: "get", Path: path}
+		got := testing.AllocsPerRun(200, func() {
+			if Forbidden(a, "") == nil {
+				t.Fatal("no error")
+			}
+		})
+		if got > 6 {
+			t.Errorf("path of %d bytes: got %v allocations, want at most 6", len(path), got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package core
+
+import (
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// claimStatuses checks what is said about the claims that were made for a pod: one status for each.
+func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim) field.ErrorList {
+	if len(statuses) == 0 {
+		return nil
+	}
+	var errs field.ErrorList
+	known, seen := check.Duplicates{}, check.Duplicates{}
+	for i := range claims {
+		known.Add(claims[i].Name)
+	}
+	for i, status := range field.Each(&errs, statuses) {
+		p := p.Index(i)
+		if !known[status.Name] {
+			errs = append(errs, field.Invalid(p.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`"))
+		}
+		if !seen.Add(status.Name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), status.Name))
+		}
+		if status.ResourceClaimName != nil {
+			errs = append(errs, check.DNSSubdomain(p.Child("resourceClaimName"), *status.ResourceClaimName)...)
+		}
+	}
+	return errs
+}
+
+// extendedClaim checks what is said about the claim that was made for a pod's extended resources: each request of it is for a
+// resource that a container asks for. As in Kubernetes, the place of a request's name is not that of its mapping.
+func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec) field.ErrorList {
+	if status == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	at := p.Child("requestMappings")
+	if len(status.RequestMappings) == 0 {
+		errs = append(errs, field.Required(at, "at least one request mapping is required"))
+	}
+	byName := make(map[string]*corev1.Container)
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			byName[list[i].Name] = &list[i]
+		}
+	}
+	seen := make(map[corev1.ContainerExtendedResourceRequest]bool)
+	for i, m := range field.Each(&errs, status.RequestMappings) {
+		at := at.Index(i)
+		if ctr := byName[m.ContainerName]; ctr == nil {
+			errs = append(errs, field.Invalid(at.Child("containerName"), m.ContainerName,
+				"must match the name of an entry in spec.initContainers.name or spec.containers.name"))
+		} else if _, ok := ctr.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !ok {
+			errs = append(errs, field.Invalid(at.Child("resourceName"), m.ResourceName,
+				"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests"))
+		}
+		errs = append(errs, check.DNSLabel(p.Child("requestName"), m.RequestName)...)
+		if seen[*m] {
+			errs = append(errs, field.Duplicate(at.Child("containerName"), m.ContainerName),
+				field.Duplicate(at.Child("resourceName"), m.ResourceName), field.Duplicate(at.Child("requestName"), m.RequestName))
+		}
+		seen[*m] = true
+	}
+	return append(errs, check.Needed(p.Child("resourceClaimName"), status.ResourceClaimName, check.DNSSubdomain)...)
+}

@@ -1,0 +1,197 @@
+package core
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// preparePodStatus keeps owner references, as kubelets are known to send stale ones, and what is left out of QoS class and
+// generations.
+func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
+	pod.DeletionTimestamp = nil // taken from old by the store
+	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
+	if pod.Status.QOSClass == "" {
+		pod.Status.QOSClass = old.Status.QOSClass
+	}
+	keepGenerations(&pod.Status, &old.Status)
+}
+
+// keepGenerations keeps the generations that a status and its conditions speak of, where they are left out. There may be
+// several conditions of a type.
+func keepGenerations(now, was *corev1.PodStatus) {
+	if now.ObservedGeneration == 0 {
+		now.ObservedGeneration = was.ObservedGeneration
+	}
+	before := make(map[corev1.PodConditionType][]int64, len(was.Conditions))
+	for i := range was.Conditions {
+		c := &was.Conditions[i]
+		before[c.Type] = append(before[c.Type], c.ObservedGeneration)
+	}
+	for i := range now.Conditions {
+		c := &now.Conditions[i]
+		generations := before[c.Type]
+		if len(generations) == 0 {
+			continue
+		}
+		if before[c.Type] = generations[1:]; c.ObservedGeneration == 0 {
+			c.ObservedGeneration = generations[0]
+		}
+	}
+}
+
+// podStatusWarnings tells of addresses that are written in an old way.
+func podStatusWarnings(pod, _ *corev1.Pod) []string {
+	p, s := field.NewPath("status"), &pod.Status
+	warning := func(p *field.Path, ip string) string { return check.AddressWarning(p.Child("ip"), ip) }
+	return append(check.Warnings(p.Child("podIPs"), podIPs(s), warning), check.Warnings(p.Child("hostIPs"), hostIPs(s), warning)...)
+}
+
+// notNegative is how generations are asked for.
+const notNegative = "must be a non-negative integer"
+
+// checkPodStatus returns what is wrong with a change of a pod's status.
+func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
+	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
+	p := field.NewPath("status")
+	s, was := &pod.Status, &old.Status
+	for i, c := range field.Each(&errs, s.Conditions) {
+		if c.ObservedGeneration < 0 {
+			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration, notNegative))
+		}
+		switch c.Type {
+		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
+		default:
+			errs = append(errs, check.QualifiedName(p.Child("conditions").Index(i).Child("Type"), string(c.Type))...)
+		}
+	}
+	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
+		errs = append(errs, check.DNSSubdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
+		if old.Spec.NodeName != "" {
+			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+		}
+	}
+	if s.ObservedGeneration < 0 {
+		errs = append(errs, field.Invalid(p.Child("observedGeneration"), s.ObservedGeneration, notNegative))
+	}
+	errs = append(errs, check.Immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
+	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
+		restartRules(&old.Spec, old.Spec.Containers))...)
+	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
+		restartRules(&old.Spec, old.Spec.InitContainers))...)
+	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
+		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
+	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses, pod.Spec.ResourceClaims)...)
+	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus, &pod.Spec)...)
+	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs(s), podIPs(was), govalue.JSON(s.PodIPs))...)
+	errs = append(errs, statusIPs(p.Child("hostIPs"), hostIPs(s), hostIPs(was), govalue.JSON(s.HostIPs))...)
+	return append(errs, containerStatuses(p, pod)...)
+}
+
+// restartRules returns what says whether a container of a list that has ended with an exit status may run again.
+func restartRules(spec *corev1.PodSpec, list []corev1.Container) func(name string, exit int32) bool {
+	if restartsAll(spec.InitContainers) || restartsAll(spec.Containers) {
+		return func(string, int32) bool { return true }
+	}
+	byName := make(map[string]*corev1.Container, len(list))
+	for i := range list {
+		byName[list[i].Name] = &list[i]
+	}
+	return func(name string, exit int32) bool {
+		ctr := byName[name]
+		return ctr != nil && restarts(ctr, spec.RestartPolicy, exit)
+	}
+}
+
+// restartsAll reports whether the end of a container may have all of them run again.
+func restartsAll(list []corev1.Container) bool {
+	for i := range list {
+		for _, rule := range list[i].RestartPolicyRules {
+			if rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// restarts reports whether a container that has ended with an exit status runs again: by its rules, its own policy, or that
+// of its pod.
+func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bool {
+	if ctr.RestartPolicy != nil {
+		for _, rule := range ctr.RestartPolicyRules {
+			codes := rule.ExitCodes
+			if codes != nil && slices.Contains(codes.Values, exit) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
+				return true
+			}
+		}
+		policy = corev1.RestartPolicy(*ctr.RestartPolicy)
+	}
+	return policy != corev1.RestartPolicyNever && (policy != corev1.RestartPolicyOnFailure || exit != 0)
+}
+
+// stateUpdate keeps containers that have ended for good from running again. As in Kubernetes, the place of an error is that
+// of the old status.
+func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
+	var errs field.ErrorList
+	running := check.Duplicates{}
+	for i := range now {
+		if now[i].State.Terminated == nil {
+			running.Add(now[i].Name)
+		}
+	}
+	for i, c := range field.Each(&errs, was) {
+		if ended := c.State.Terminated; ended != nil && running[c.Name] && !restarts(c.Name, ended.ExitCode) {
+			errs = append(errs, field.Forbidden(p.Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+		}
+	}
+	return errs
+}
+
+func podIPs(s *corev1.PodStatus) []string {
+	ips := make([]string, len(s.PodIPs))
+	for i := range ips {
+		ips[i] = s.PodIPs[i].IP
+	}
+	return ips
+}
+
+func hostIPs(s *corev1.PodStatus) []string {
+	ips := make([]string, len(s.HostIPs))
+	for i := range ips {
+		ips[i] = s.HostIPs[i].IP
+	}
+	return ips
+}
+
+// maxIPs are more addresses than a pod or node has.
+const maxIPs = 100
+
+// statusIPs checks addresses, of which there may be one for each IP family. Odd ones may stay.
+func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
+	var errs field.ErrorList
+	var parsed []netip.Addr
+	for i, text := range field.Each(&errs, ips) {
+		ip, msgs := names.ParseIP(*text, true)
+		if !slices.Contains(were[:min(len(were), maxIPs)], *text) {
+			errs = append(errs, check.Invalid(p.Index(i), *text, msgs)...)
+		}
+		if ip.IsValid() {
+			parsed = append(parsed, ip)
+		}
+	}
+	if len(errs) > 0 || len(parsed) < 2 {
+		return errs
+	}
+	if len(parsed) > 2 || parsed[0].Is4() == parsed[1].Is4() {
+		errs = append(errs, field.Invalid(p, shown, "may specify no more than one IP for each IP family"))
+	}
+	return errs
+}

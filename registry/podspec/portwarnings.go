@@ -1,0 +1,67 @@
+package podspec
+
+import (
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// portAt is a port with its place.
+type portAt struct {
+	path *field.Path
+	port *corev1.ContainerPort
+}
+
+// ports warns of ports of any container that take each other's place. Each is compared with the first maxWarnings of its
+// number and protocol.
+func (w *warner) ports(s *field.Path) {
+	type key struct {
+		protocol corev1.Protocol
+		port     int32
+	}
+	seen := make(map[key][]portAt)
+	for p, ctr := range Containers(s, w.spec) {
+		for i, port := range each(w, ctr.Ports) {
+			at := p.Child("ports").Index(i)
+			if port.HostIP != "" && port.HostPort == 0 {
+				w.add(at, "hostIP set without hostPort: %+v", *port)
+			}
+			k := key{port.Protocol, port.ContainerPort}
+			for _, other := range each(w, seen[k]) {
+				if clash := clashOf(port, other.port); clash != "" {
+					w.add(at, "%s port definition with %s", clash, other.path)
+				}
+			}
+			if len(seen[k]) < maxWarnings {
+				seen[k] = append(seen[k], portAt{at, port})
+			}
+		}
+	}
+}
+
+// clashOf says how two ports of the same number and protocol take each other's place, if they do.
+func clashOf(a, b *corev1.ContainerPort) string {
+	switch {
+	case a.HostPort == b.HostPort && a.HostIP == b.HostIP:
+		return "duplicate"
+	case a.HostPort == 0 || b.HostPort == 0:
+		return "overlapping"
+	case a.HostPort == b.HostPort && (a.HostIP == "") != (b.HostIP == ""):
+		return "dangerously ambiguous"
+	}
+	return ""
+}
+
+// portNames warns of names that several ports have. Within a container that is refused.
+func (w *warner) portNames(s *field.Path) {
+	seen := make(map[string]*field.Path)
+	for p, ctr := range Containers(s, w.spec) {
+		for i, port := range each(w, ctr.Ports) {
+			at := p.Child("ports").Index(i)
+			if first, ok := seen[port.Name]; ok {
+				w.add(at, "duplicate port name %q with %s, services and probes that select ports by name will use %s", port.Name, first, first)
+			} else if port.Name != "" {
+				seen[port.Name] = at
+			}
+		}
+	}
+}
