@@ -28,15 +28,19 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 		s := &stream{
 			ResponseWriter: w, header: w.Header(), log: log, asked: make(chan struct{}), answer: make(chan error),
-			cancel: cancel, follow: context.AfterFunc(r.Context(), cancel),
+			cancel: cancel,
 		}
+		alone := context.AfterFunc(r.Context(), cancel)
 		go s.serve(h, r.WithContext(ctx))
 		for range s.asked {
 			err := s.take()
-			s.answer <- err
-			if err == nil {
-				return
+			if err != nil {
+				s.answer <- err
+				continue
 			}
+			alone() // the request of net/http ends now
+			s.answer <- nil
+			return
 		}
 		if s.reason != nil {
 			panic(s.reason)
@@ -65,7 +69,6 @@ type stream struct {
 	answer chan error
 	reason any                // of a panic, for net/http
 	cancel context.CancelFunc // ends the request
-	follow func() bool        // stops the request from ending with that of net/http
 
 	mu       sync.Mutex
 	conn     net.Conn  // nil until it has been taken
@@ -116,7 +119,6 @@ func (s *stream) take() error {
 	if err != nil {
 		return err
 	}
-	s.follow()
 	s.ResponseWriter, s.conn = nil, conn
 	if rw.Reader.Buffered() == 0 { // else the client has sent its next request already, and nobody will see it leave
 		go s.await(conn)
