@@ -41,6 +41,8 @@ type conns struct {
 	open    int
 	warned  bool     // that the bound was reached, since there was room
 	waiting [2]queue // idle ones, of strangers and of others
+	taken   queue    // those that are not net/http's any more
+	crowd   crowd
 }
 
 func newConns(bound int, log *zap.Logger) *conns {
@@ -49,6 +51,7 @@ func newConns(bound int, log *zap.Logger) *conns {
 	for i := range cs.waiting {
 		cs.waiting[i].init()
 	}
+	cs.taken.init()
 	return cs
 }
 
@@ -103,6 +106,7 @@ func (l *bounded) admit(c *conn) bool {
 		return false
 	}
 	cs.open++
+	cs.crowd.came(cs.settled)
 	cs.waiting[0].push(c)
 	return true
 }
@@ -148,17 +152,46 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c.unlink()
-	if state != http.StateIdle || c.closed {
-		return
+	if !c.used {
+		c.used = true
+		cs.crowd.moved()
 	}
-	if c.known.Load() {
+	switch {
+	case state == http.StateActive || c.closed:
+		return
+	case state == http.StateHijacked:
+		cs.taken.push(c)
+		return
+	case c.known.Load():
 		cs.waiting[1].push(c)
-	} else {
+	default:
 		cs.waiting[0].push(c)
 	}
 	if cs.open >= cs.bound { // else nobody waits
 		cs.freed.Broadcast()
 	}
+}
+
+// seeOut waits for the end of the connections that have been taken from net/http, which does not know of them any more.
+// With the end of ctx it cuts those that are left, and returns ctx's error.
+func (cs *conns) seeOut(ctx context.Context) (err error) {
+	defer context.AfterFunc(ctx, func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		cs.freed.Broadcast()
+	})()
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := cs.taken.first(); c != nil; c = cs.taken.first() {
+		if err = ctx.Err(); err == nil {
+			cs.freed.Wait()
+			continue
+		}
+		cs.mu.Unlock()
+		c.Close()
+		cs.mu.Lock()
+	}
+	return err
 }
 
 type connKey struct{}
@@ -194,8 +227,10 @@ type conn struct {
 	net.Conn
 	all    *conns
 	known  atomic.Bool // somebody known has sent a request by it
-	closed bool        // guarded by all.mu, as are its neighbours in a queue: nil if it is in none
+	closed bool        // guarded by all.mu, as is the rest
+	used   bool        // a request has come by it
 
+	// Its neighbours in a queue; nil if it is in none.
 	prev, next *conn
 }
 
@@ -211,6 +246,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.unlink()
 	cs.open--
+	cs.crowd.moved()
 	if cs.open < cs.bound/2 {
 		cs.warned = false
 	}

@@ -92,7 +92,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			continue
 		}
 		srv := &http.Server{
-			Handler:           h,
+			Handler:           apart(h, logger),
 			ReadHeaderTimeout: headerTimeout,
 			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,
@@ -137,6 +137,7 @@ func (l *listeners) close(ctx context.Context) error {
 			errs = append(errs, err, srv.Close())
 		}
 	}
+	errs = append(errs, l.conns.seeOut(ctx))
 	l.wg.Wait()
 	return errors.Join(errs...)
 }

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// TestCrowdSettles gives memory back to the system when many connections have come and settled, and only then.
+func TestCrowdSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, cs := newPipes(), newConns(10*crowdSize, zap.NewNop())
+		l := cs.listen(p)
+		come := func(n int) {
+			for range n {
+				go p.dial("")
+				c, err := l.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { c.Close() })
+			}
+		}
+		given := func() uint32 {
+			synctest.Wait()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.NumForcedGC
+		}
+		before := given()
+		come(crowdSize - 1)
+		time.Sleep(time.Hour)
+		if given() != before {
+			t.Error("a collection for a few")
+		}
+		for range 10 {
+			come(1)
+			time.Sleep(crowdRest - 1)
+		}
+		if given() != before {
+			t.Error("a collection while they still come")
+		}
+		garbage(64 << 20)
+		var was, is runtime.MemStats
+		runtime.ReadMemStats(&was)
+		time.Sleep(time.Hour)
+		if got := given(); got != before+1 {
+			t.Errorf("got %d collections when they had settled, want 1", got-before)
+		}
+		if runtime.ReadMemStats(&is); is.HeapReleased < was.HeapReleased+32<<20 {
+			t.Errorf("given back: got %d bytes", is.HeapReleased-was.HeapReleased)
+		}
+	})
+}
+
+// garbage leaves n bytes that have been used.
+//
+//go:noinline
+func garbage(n int) {
+	for b := make([]byte, n); len(b) > 0; b = b[min(4096, len(b)):] {
+		b[0] = 1
+	}
+}
