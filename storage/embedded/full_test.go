@@ -241,7 +241,7 @@ func (f *filling) reads() {
 	if err != nil || len(res.Entries) != len(f.acked) {
 		f.Fatalf("Range: got %d entries, %v, want %d", len(res.Entries), err, len(f.acked))
 	}
-	for f.shown < f.store.Seen() {
+	for f.shown < seen(f.store) {
 		f.cursor.Progress()
 		f.next()
 	}
@@ -293,7 +293,7 @@ func (f *filling) refuses() {
 	}
 	_, err := f.store.Lease(f.Context(), time.Minute)
 	f.refused("Lease", err)
-	f.refused("Compact", f.store.Compact(f.Context(), f.store.Seen()))
+	f.refused("Compact", f.store.Compact(f.Context(), seen(f.store)))
 }
 
 func (f *filling) refused(what string, err error) {
