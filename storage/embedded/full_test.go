@@ -141,6 +141,57 @@ func TestFullBefore(t *testing.T) {
 	})
 }
 
+// TestFailedLog lets writing to the log fail: the writes that were under way are in doubt, all others are refused from then on,
+// reads and watches go on and show nothing of them, and the next start has all that was acknowledged.
+func TestFailedLog(t *testing.T) {
+	child(t, nil, func(t *testing.T, dir string) {
+		var l syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+		none := l
+		none.Cur = 0
+		f := openFull(t, dir)
+		var err error
+		for i := 0; !errors.Is(err, storage.InDoubt); i++ { // the store may look at the limit just then, and refuse
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+				t.Fatal(err)
+			}
+			for f.put(fmt.Sprintf("/full/%d", i), 100) != nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &none); err != nil {
+				t.Fatal(err)
+			}
+			err = f.put("/doubt", 100)
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+				t.Fatal(err)
+			}
+			if err == nil {
+				t.Fatal("a write was acknowledged that could not be written")
+			}
+		}
+		if n := f.logs.FilterMessageSnippet("the log could not be written").Len(); n != 1 {
+			t.Errorf("got %d lines about it, want 1", n)
+		}
+		for range 3 {
+			f.refused("Put", f.put("/full/more", 100))
+			_, err := f.store.Delete(t.Context(), "/full/0", storage.Pre{})
+			f.refused("Delete", err)
+		}
+		f.reads()
+		if e, err := f.store.Get(t.Context(), "/doubt"); !errors.Is(err, storage.NotFound) {
+			t.Errorf("Get of what was not written: got %+v, %v", e, err)
+		}
+		f.reopen()
+		f.reads()
+		if err := f.put("/full/again", 100); err != nil {
+			t.Errorf("Put after a restart: %v", err)
+		}
+		f.reads()
+	})
+}
+
 // filling is a store on a small disk, and what it has acknowledged.
 type filling struct {
 	*testing.T

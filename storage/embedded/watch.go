@@ -48,6 +48,7 @@ func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Curs
 		return nil, err
 	}
 	defer s.life.RUnlock()
+	first := s.first()
 	f := s.member.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +60,7 @@ func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Curs
 	}
 	c := &cursor{store: s, req: req, pos: req.After, until: f.mu.rev, ready: make(chan struct{}, 1),
 		kick: make(chan struct{}, 1), closing: make(chan struct{})}
-	if first := s.first(); req.After+1 < first {
+	if req.After+1 < first { // what is forgotten from now on readPast notices
 		return nil, c.compacted(first)
 	}
 	f.mu.cursors[c] = struct{}{}
