@@ -51,6 +51,7 @@ var modules = map[string]string{
 	"go.etcd.io/etcd/api/v3":              "etcd's wire types",
 	"go.etcd.io/etcd/client/pkg/v3":       "etcd's TLS and file helpers",
 	"go.etcd.io/etcd/client/v3":           "the etcd engine",
+	"go.etcd.io/etcd/pkg/v3":              "arguments of etcd's store",
 	"go.etcd.io/etcd/server/v3":           "the embedded engine",
 	"go.etcd.io/bbolt":                    "the embedded engine's database",
 	"go.etcd.io/raft/v3":                  "the embedded engine's log",

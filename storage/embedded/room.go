@@ -16,7 +16,7 @@ import (
 // The backend ends the process if it cannot write: a full disk would take the reads with it. So writes are refused before,
 // while what it writes by itself still has room: it ends leases, compacts, saves snapshots, and begins segments of its log.
 const (
-	// What is kept free is a part of the disk, within bounds. The lower one is the segment of the log that the server
+	// What is kept free is a part of the disk, within bounds. The lower one is the segment of the log that the log
 	// is about to allocate, another that it begins with what was admitted before, and as much again. What frees room
 	// may take half of it.
 	reservePart  = 32

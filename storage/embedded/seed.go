@@ -78,7 +78,10 @@ func seed(dir string, log *zap.Logger) error {
 	if err := m.wal.Save(&raftpb.HardState{Term: &first, Vote: &id, Commit: &first}, []*raftpb.Entry{entry}); err != nil {
 		return err
 	}
-	return m.saveSnapshot(first)
+	if err := m.saveSnapshot(first); err != nil {
+		return err
+	}
+	return syncDir(walDir(dir))
 }
 
 // admit returns the change of membership that admits a member.

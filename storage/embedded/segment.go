@@ -10,8 +10,8 @@ import (
 
 // The log allocates each segment in full before it needs it, in the file 0.tmp or 1.tmp, and fails if there is none when it
 // is needed: once it could not allocate one it never tries again. It takes one that it finds at the start, and deletes it
-// at the end. So that a store that was open can be opened again, however full the disk
-// has become meanwhile, a segment is left to it from one run to the next.
+// at the end. So that a store that was open can be opened again, however full the disk has become meanwhile, a segment is
+// left to it from one run to the next.
 
 // segmentBytes is the size of a segment. Two are allocated at the first start.
 const segmentBytes = 8 << 20

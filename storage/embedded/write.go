@@ -75,11 +75,12 @@ func (s *Store) do(ctx context.Context, op, key string, r *request, size, cost i
 
 // doError gives an error of a change its kind.
 func doError(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var doubt *storage.Error
 	e := &storage.Error{Op: op, Key: key, Kind: storage.Unavailable, Err: err}
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &doubt):
