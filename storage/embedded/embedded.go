@@ -23,8 +23,8 @@
 // Locks are taken in this order: Store.life, the locks of the store and its backend, the mutexes of feed and member.
 //
 // Only this package may import etcd's server.
-// Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go, past.go; start.go, replay.go, seed.go,
-// snapshot.go, segment.go; commit.go, lease.go; room.go, make.go, disk_linux.go, trim_linux.go; log.go.
+// Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go,
+// seed.go, snapshot.go, segment.go; commit.go, lease.go; room.go, make.go, disk_linux.go, trim_linux.go; log.go.
 package embedded
 
 import (
@@ -73,8 +73,8 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Open starts the member, which applies all that was acknowledged before. It fails at once if
-// another process has the directory open.
+// Open starts the member, which applies all that was acknowledged before. It fails soon if another
+// process has the directory open.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
 		return nil, fmt.Errorf("embedded: no data directory")
@@ -89,9 +89,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
+	lock, err := lockDir(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("embedded: data directory %s is in use by another process: %w", dir, err)
+		return nil, fmt.Errorf("embedded: %s: %w", dir, err)
 	}
 	cfg.Dir = dir
 	if cfg.MaxRequest <= 0 {

@@ -36,8 +36,8 @@ func TestLockedLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := open(); !errors.Is(err, errLogLocked) {
-		t.Errorf("Open of a locked log: got %v, want %v", err, errLogLocked)
+	if err := open(); !errors.Is(err, errLocked) {
+		t.Errorf("Open of a locked log: got %v, want %v", err, errLocked)
 	}
 	time.AfterFunc(10*time.Millisecond, func() { lock.Close() })
 	if err := open(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -31,11 +30,6 @@ import (
 // A member begins by reading its log behind the last snapshot. All of it is decided, since nobody else had to agree: what the
 // database does not have yet is applied. Before that the member writes an entry with the next term, as the winner of an
 // election does, and syncs the log: what it shows from then on will not be lost.
-
-// lockPatience is far more than a child needs to begin its own program (see openLog).
-const lockPatience = 2 * time.Second
-
-var errLogLocked = errors.New("the log is in use by another process")
 
 // setSegmentSize sets the size of the segments of all logs that the process writes from the first start of a member on. There
 // is no other way: etcd's log asks for this variable whenever it begins or allocates a segment.
@@ -85,11 +79,8 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (_ *member, err err
 	return m, m.replay(past)
 }
 
-// openLog opens the log and reads what is behind the last snapshot. The log may be locked for a moment: a child that was
-// forked while it was open before has its locks until it begins its own program.
+// openLog opens the log and reads what is behind the last snapshot.
 func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *history, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errLogLocked)
-	defer cancel()
 	snapshots, err := wal.ValidSnapshotEntries(log, walDir(dir))
 	if err != nil {
 		return nil, nil, err
@@ -99,13 +90,9 @@ func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *histo
 		past.snapshot = snapshots[len(snapshots)-1]
 	}
 	for repaired := false; ; {
-		w, err := wal.Open(log, walDir(dir), &walpb.Snapshot{Index: past.snapshot.Index, Term: past.snapshot.Term})
-		if errors.Is(err, fileutil.ErrLocked) {
-			if storage.Sleep(ctx, time.Millisecond) != nil {
-				return nil, nil, context.Cause(ctx)
-			}
-			continue
-		}
+		w, err := unlocked(ctx, func() (*wal.WAL, error) {
+			return wal.Open(log, walDir(dir), &walpb.Snapshot{Index: past.snapshot.Index, Term: past.snapshot.Term})
+		})
 		if err != nil {
 			return nil, nil, err
 		}
