@@ -33,9 +33,6 @@ func (s *Store) Delete(ctx context.Context, key string, pre storage.Pre) (storag
 
 func (s *Store) write(ctx context.Context, op, key string, w write) (storage.Revision, error) {
 	size := int64(len(key) + len(w.value))
-	if size > s.maxRequest {
-		return 0, &storage.Error{Op: op, Key: key, Kind: storage.TooLarge, Err: errTooLarge}
-	}
 	cost, frees := costRequest+costFactor*size, w.deletes || key == storage.CompactKey
 	if w.deletes {
 		size = 0
@@ -60,6 +57,9 @@ func (s *Store) do(ctx context.Context, op, key string, r *request, size, cost i
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if size > s.maxRequest {
+		return &storage.Error{Op: op, Key: key, Kind: storage.TooLarge, Err: errTooLarge}
 	}
 	err := s.room.take(size, cost, frees)
 	if err == nil {
