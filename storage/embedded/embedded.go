@@ -20,7 +20,8 @@
 // at it to the next (a tenth of a second), beyond what is kept free, is not survived; nor is a user's quota of which the file
 // system does not tell.
 //
-// Locks are taken in this order: Store.life, the locks of the store and its backend, the mutexes of feed and member.
+// Locks are taken in this order: room, Store.life, those of mvcc and its backend. Under those of feed and member nothing else
+// is locked.
 //
 // Only this package may import etcd's server.
 // Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go,
