@@ -46,7 +46,7 @@ var modules = map[string]string{
 	"github.com/google/gnostic-models":    "the protobuf form of OpenAPI v2",
 	"github.com/fsnotify/fsnotify":        "outside edits of the file engine",
 	"github.com/prometheus/client_golang": "metrics",
-	"github.com/coreos/go-semver":        "versions of an etcd's data",
+	"github.com/coreos/go-semver":         "versions of an etcd's data",
 	"github.com/spf13/cobra":              "commands",
 	"github.com/spf13/pflag":              "flags",
 	"go.etcd.io/etcd/api/v3":              "etcd's wire types",
