@@ -218,3 +218,67 @@ func TestLeaseOverRestart(t *testing.T) {
 		t.Errorf("Put under the lease that has ended: got %v, want %v", err, storage.NoLease)
 	}
 }
+
+// TestTornLog cuts off the last entry of the log somewhere, as when the process is killed while it is written, and what is
+// allocated behind it as well: all entries before are there.
+func TestTornLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	young, err := os.ReadFile(filepath.Join(dir, db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writes = 10
+	var last storage.Entry
+	for i := range writes {
+		if last, err = s.Put(t.Context(), fmt.Sprintf("/a/%d", i), bytes.Repeat([]byte("x"), 1000), storage.Pre{}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, allocated := range []bool{true, false} {
+		for cut := int64(1); cut < 1000; cut += 111 {
+			torn := copyOf(t, dir)
+			segments, err := filepath.Glob(filepath.Join(torn, "member", "wal", "*.wal"))
+			if err != nil || len(segments) != 1 {
+				t.Fatal(segments, err)
+			}
+			f, err := os.OpenFile(segments[0], os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoder := wal.NewDecoder(fileutil.NewFileReader(f))
+			for rec := (&walpb.Record{}); decoder.Decode(rec) == nil; {
+				if rec.GetType() == wal.CrcType {
+					decoder.UpdateCRC(rec.GetCrc())
+				}
+			}
+			err = f.Truncate(decoder.LastOffset() - cut)
+			if err == nil && allocated {
+				err = f.Truncate(info.Size())
+			}
+			if err = errors.Join(err, f.Close(), os.WriteFile(filepath.Join(torn, db), young, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			s, err := embedded.Open(t.Context(), embedded.Config{Dir: torn, NoSync: true})
+			if err != nil {
+				t.Fatalf("%d bytes cut off, allocated=%t: %v", cut, allocated, err)
+			}
+			if got := seen(s); got != last.Rev && got != last.Rev-1 {
+				t.Errorf("%d bytes cut off, allocated=%t: got revision %d, want %d or one less", cut, allocated, got, last.Rev)
+			}
+			if e, err := s.Get(t.Context(), fmt.Sprintf("/a/%d", writes-2)); err != nil || len(e.Value) != 1000 {
+				t.Errorf("%d bytes cut off, allocated=%t: got %d bytes, %v", cut, allocated, len(e.Value), err)
+			}
+			s.Close()
+		}
+	}
+}

@@ -18,6 +18,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
+var db = filepath.Join("member", "snap", "db")
+
 // contents are all keys of a store at its revision.
 func contents(t *testing.T, s *embedded.Store) string {
 	t.Helper()
@@ -135,7 +137,6 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	db := filepath.Join("member", "snap", "db")
 	young, err := os.ReadFile(filepath.Join(dir, db))
 	if err != nil {
 		t.Fatal(err)
@@ -189,12 +190,24 @@ func TestTakeTurns(t *testing.T) {
 							t.Errorf("round %d: the lease: %v", round, err)
 						}
 					}
+					e.Backend().ForceCommit()
+					before, err := os.ReadFile(filepath.Join(dir, db))
+					if err != nil {
+						t.Fatal(err)
+					}
 					lease = e.change(r, round)
 					want = e.contents()
 					killed := copyOf(t, dir)
 					e.close()
-					if round%2 == 0 {
+					if round%2 == 0 { // with all that in the log only
 						dir = killed
+						err = os.WriteFile(filepath.Join(dir, db), before, 0o600)
+					}
+					if round == 0 { // and with its beginning, as if nothing had been committed yet
+						err = os.Remove(filepath.Join(dir, db))
+					}
+					if err != nil {
+						t.Fatal(err)
 					}
 				}
 				s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true})
