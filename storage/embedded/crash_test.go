@@ -68,8 +68,8 @@ func TestKillWhileSaving(t *testing.T) {
 		t.Run(fmt.Sprintf("size=%d", size), func(t *testing.T) {
 			t.Parallel()
 			dir, last := t.TempDir(), map[string]storage.Entry{}
-			for range 5 {
-				killAfter(t, dir, size, 1+rand.IntN(min(8000, 150_000_000/size)), last)
+			for range 4 {
+				killAfter(t, dir, size, 1+rand.IntN(min(6000, 80_000_000/size)), last)
 				checkSurvived(t, dir, last)
 			}
 		})
