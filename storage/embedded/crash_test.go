@@ -2,8 +2,10 @@ package embedded_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -16,12 +18,17 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// crashDir makes the test binary the victim of TestKill: it writes, prints each acknowledgement, and never ends.
-const crashDir = "EMBEDDED_CRASH_DIR"
+// crashDir makes the test binary the victim of a test here: it writes, prints each acknowledgement, and never ends. What
+// crashSize says is how much it writes at once, without a sync.
+const (
+	crashDir  = "EMBEDDED_CRASH_DIR"
+	crashSize = "EMBEDDED_CRASH_SIZE"
+)
 
 func victim(dir string) {
 	ctx := context.Background()
-	s, err := embedded.Open(ctx, embedded.Config{Dir: dir})
+	size, _ := strconv.Atoi(os.Getenv(crashSize))
+	s, err := embedded.Open(ctx, embedded.Config{Dir: dir, NoSync: size > 0})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
@@ -31,7 +38,7 @@ func victim(dir string) {
 		go func() {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("/crash/%d-%d", w, i%50)
-				e, err := s.Put(ctx, key, fmt.Appendf(nil, "%d", i), storage.Pre{}, 0)
+				e, err := s.Put(ctx, key, fmt.Appendf(nil, "%d%*s", i, size, ""), storage.Pre{}, 0)
 				if err != nil {
 					continue
 				}
@@ -47,39 +54,59 @@ func victim(dir string) {
 // TestKill kills a writing process and checks that all it had acknowledged is there, several times over.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	last := map[string]storage.Entry{} // acknowledged, over all rounds
+	dir, last := t.TempDir(), map[string]storage.Entry{} // acknowledged, over all rounds
 	for round := range 4 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), crashDir+"="+dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines, killed := 0, false
-		for scan := bufio.NewScanner(out); scan.Scan(); {
-			f := strings.Fields(scan.Text())
-			if len(f) != 3 {
-				t.Logf("victim: %s", scan.Text())
-				continue
-			}
-			rev, _ := strconv.ParseUint(f[2], 10, 64)
-			if e := last[f[0]]; uint64(e.Rev) < rev {
-				last[f[0]] = storage.Entry{Key: f[0], Value: []byte(f[1]), Rev: storage.Revision(rev)}
-			}
-			if lines++; lines == 200*(round+1) && !killed {
-				killed = true
-				cmd.Process.Kill()
-			}
-		}
-		cmd.Wait()
-		if !killed {
-			t.Fatal("the victim ended by itself")
-		}
+		killAfter(t, dir, 0, 200*(round+1), last)
 		checkSurvived(t, dir, last)
+	}
+}
+
+// TestKillWhileSaving does the same with so much that segments of the log begin and end all the time, and snapshots are saved.
+func TestKillWhileSaving(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 20_000, 500_000} {
+		t.Run(fmt.Sprintf("size=%d", size), func(t *testing.T) {
+			t.Parallel()
+			dir, last := t.TempDir(), map[string]storage.Entry{}
+			for range 4 {
+				killAfter(t, dir, size, 1+rand.IntN(min(6000, 80_000_000/size)), last)
+				checkSurvived(t, dir, last)
+			}
+		})
+	}
+}
+
+// killAfter kills a process after so many acknowledgements, and adds all of them to last.
+func killAfter(t *testing.T, dir string, size, lines int, last map[string]storage.Entry) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashDir+"="+dir, fmt.Sprintf("%s=%d", crashSize, size))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	for scan := bufio.NewScanner(out); scan.Scan(); {
+		f := strings.Fields(scan.Text())
+		if len(f) != 3 {
+			t.Logf("victim: %s", scan.Text())
+			continue
+		}
+		rev, _ := strconv.ParseUint(f[2], 10, 64)
+		if e := last[f[0]]; uint64(e.Rev) < rev {
+			last[f[0]] = storage.Entry{Key: f[0], Value: []byte(f[1]), Rev: storage.Revision(rev)}
+		}
+		if lines--; lines <= 0 && !killed {
+			killed = true
+			cmd.Process.Kill()
+		}
+	}
+	cmd.Wait()
+	if !killed {
+		t.Fatal("the victim ended by itself")
 	}
 }
 
@@ -95,8 +122,8 @@ func checkSurvived(t *testing.T, dir string, last map[string]storage.Entry) {
 	for key, want := range last {
 		got, err := s.Get(t.Context(), key)
 		// A later write may have been applied without its acknowledgement being printed.
-		if err != nil || got.Rev < want.Rev || (got.Rev == want.Rev && string(got.Value) != string(want.Value)) {
-			t.Errorf("%s: got %s at %d, %v, want %s at %d", key, got.Value, got.Rev, err, want.Value, want.Rev)
+		if err != nil || got.Rev < want.Rev || (got.Rev == want.Rev && strings.TrimSpace(string(got.Value)) != string(want.Value)) {
+			t.Errorf("%s: got %s at %d, %v, want %s at %d", key, bytes.TrimSpace(got.Value), got.Rev, err, want.Value, want.Rev)
 		}
 	}
 }
@@ -118,13 +145,13 @@ func TestSecondProcessIsRefused(t *testing.T) {
 func TestKillAtBirth(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for i := range 12 {
+	for i := range 24 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), crashDir+"="+dir)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(15+3*i) * time.Millisecond)
+		time.Sleep(time.Duration(4+2*i) * time.Millisecond)
 		cmd.Process.Kill()
 		cmd.Wait()
 	}

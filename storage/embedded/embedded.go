@@ -1,28 +1,36 @@
-// Package embedded is the storage engine that runs an etcd server inside the process, with no socket.
+// Package embedded is the storage engine that is an etcd member inside the process: etcd's own storage without its server.
 //
-// It is one member without peers. Requests are handed to the server's raft log directly and reads and watches to its
-// multi-version store; nothing listens, and no gRPC is in between. A write is acknowledged after it has been synced
-// to the write-ahead log, together with all others waiting at that moment, and applied; it survives kill -9.
+// It is one member without peers, over etcd's write-ahead log, database and multi-version store. Nobody has to agree with it,
+// so there is no raft, no clock and no goroutine for it: who writes appends to the log what all who wait at that moment want
+// to write, syncs it once, applies it to the store, and tells the watches. A write is acknowledged after that, and nobody sees
+// it before the log has been synced; it survives kill -9.
 //
-// The data directory has etcd's own layout (member/wal, member/snap/db), so that an etcd binary can be started on it,
-// and a lock file that keeps a second process out. All of it is below folders of mode 0700, and readable for its owner alone,
-// apart from later snapshots: their mode is left to the umask.
+// The data directory has etcd's own layout and contents (member/wal, member/snap/db): an etcd binary can be started on it, and
+// what a single etcd has left can be opened here. A lock file keeps a second process out. All of it is below folders of
+// mode 0700, and readable for its owner alone.
 //
 // Because the only member has applied every write it acknowledged, a plain read of its store is linearizable, and
 // Revision is one atomic load.
 //
-// A full disk would end the process, because the server cannot go on after a commit that failed. So writes are refused while
-// there is still room for what the server writes by itself, and reads and watches go on. What fills the disk from one look
+// When the log cannot be written, what was to be written is in doubt, and every later write is refused until a restart, because
+// it is not known what the disk has of it. Reads and watches go on.
+//
+// A full disk would end the process, because the backend cannot go on after a commit that failed. So writes are refused while
+// there is still room for what the member writes by itself, and reads and watches go on. What fills the disk from one look
 // at it to the next (a tenth of a second), beyond what is kept free, is not survived; nor is a user's quota of which the file
 // system does not tell.
 //
-// Only this package may import etcd's server. Not here: what is common with a remote etcd (storage/etcd.Core).
-// Read: embedded.go, start.go, seed.go, server.go, commit.go, watch.go, past.go, room.go, make.go, segment.go, disk_linux.go,
-// trim_linux.go, log.go.
+// Locks are taken in this order: room, Store.life, those of mvcc and its backend. Under those of feed and member nothing else
+// is locked.
+//
+// Only this package may import etcd's server.
+// Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go,
+// seed.go, snapshot.go, segment.go; commit.go, lease.go; room.go, make.go, disk_linux.go, trim_linux.go; log.go.
 package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,12 +38,9 @@ import (
 	"sync/atomic"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-	"go.etcd.io/etcd/server/v3/etcdserver"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/etcd"
 )
 
 // Config says where the data is. The zero value apart from Dir is ready to use.
@@ -54,28 +59,23 @@ type Config struct {
 
 // Store is the embedded engine. It implements storage.Store.
 type Store struct {
-	etcd.Core
-	server  *etcdserver.EtcdServer
-	kv      mvcc.WatchableKV
-	lock    *fileutil.LockedFile
-	trim    *trimmer
-	room    *room
-	commits *committer
-	closing *atomic.Bool // shared with the logger
+	member     *member
+	lock       *fileutil.LockedFile
+	trim       *trimmer
+	room       *room
+	commits    *committer
+	maxRequest int64
+	closed     atomic.Bool
+	closing    *atomic.Bool // shared with the logger
 
-	// life is held for reading while the store of the server is read, and for writing to close it.
+	// life is held for reading while the member is used, and for writing to close it.
 	life sync.RWMutex
-
-	cursors struct {
-		sync.Mutex
-		open map[*cursor]struct{}
-	}
 }
 
 var _ storage.Store = (*Store)(nil)
 
-// Open starts the server and waits until it has applied all that was acknowledged before. It fails at once if
-// another process has the directory open.
+// Open starts the member, which applies all that was acknowledged before. It fails soon if another
+// process has the directory open.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
 		return nil, fmt.Errorf("embedded: no data directory")
@@ -90,9 +90,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
+	lock, err := lockDir(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("embedded: data directory %s is in use by another process: %w", dir, err)
+		return nil, fmt.Errorf("embedded: %s: %w", dir, err)
 	}
 	cfg.Dir = dir
 	if cfg.MaxRequest <= 0 {
@@ -108,23 +108,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	log := newLogger(cfg.Logger, closing)
-	var server *etcdserver.EtcdServer
+	var m *member
 	if err = claimSegment(dir); err == nil {
-		server, err = start(ctx, cfg, log)
-	}
-	if err == nil {
-		if err = born(); err != nil {
-			server.HardStop()
+		if m, err = start(ctx, cfg, log); err == nil {
+			if err = born(); err != nil {
+				m.close()
+			}
+		}
+		if err != nil {
+			leaveSegment(dir)
 		}
 	}
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	s := &Store{server: server, kv: server.KV(), lock: lock, closing: closing}
-	s.cursors.open = map[*cursor]struct{}{}
-	s.Server = local{s}
-	s.Saw(storage.Revision(s.kv.Rev()))
+	s := &Store{member: m, lock: lock, closing: closing, maxRequest: int64(cfg.MaxRequest)}
 	s.trim = newTrimmer(dbPath(dir))
 	s.commits = newCommitter(s)
 	s.room = newRoom(s, dir, cfg.Quota, log)
@@ -153,63 +152,62 @@ func birth(dir string, sync bool) (born func() error, err error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	syncDir := func() error {
+	durable := func() error {
 		if !sync {
 			return nil
 		}
-		d, err := os.Open(dir)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		return fileutil.Fsync(d)
+		return syncDir(dir)
 	}
 	return func() error {
 		if err := os.Remove(mark); err != nil {
 			return err
 		}
-		return syncDir()
-	}, syncDir()
+		return durable()
+	}, durable()
 }
+
+// enter begins the use of the member, which life.RUnlock ends, or fails with Closed.
+func (s *Store) enter(op, key string) error {
+	s.life.RLock()
+	if s.closed.Load() {
+		s.life.RUnlock()
+		return closedError(op, key)
+	}
+	return nil
+}
+
+func closedError(op, key string) error { return &storage.Error{Op: op, Key: key, Kind: storage.Closed} }
 
 // Revision implements storage.Store. Nobody else writes to this member, so the highest revision it has answered with
 // is current: what the end of a lease deletes counts from the first read or event that shows it.
 func (s *Store) Revision(context.Context) (storage.Revision, error) {
-	if s.IsClosed() {
-		return 0, &storage.Error{Op: "revision", Kind: storage.Closed}
+	if s.closed.Load() {
+		return 0, closedError("revision", "")
 	}
-	return s.Seen(), nil
+	return storage.Revision(s.member.feed.seen.Load()), nil
 }
 
 // Size returns the bytes of the database file, and how many of them are in use.
 func (s *Store) Size() (file, used int64) {
-	s.life.RLock()
-	defer s.life.RUnlock()
-	if s.IsClosed() {
+	if s.enter("size", "") != nil {
 		return 0, 0
 	}
-	be := s.server.Backend()
-	return be.Size(), be.SizeInUse()
+	defer s.life.RUnlock()
+	return s.member.be.Size(), s.member.be.SizeInUse()
 }
 
-// Close implements storage.Store. It ends the cursors, waits for reads, and stops the server.
+// Close implements storage.Store. It ends the cursors, waits for reads and writes, and stops the member.
 func (s *Store) Close() error {
-	if !s.Shut() {
+	if !s.closed.CompareAndSwap(false, true) {
 		return nil
 	}
 	s.room.close()
 	s.commits.close()
-	s.cursors.Lock()
-	open := s.cursors.open
-	s.cursors.open = nil
-	s.cursors.Unlock()
-	for c := range open {
-		c.Close()
-	}
+	s.member.feed.close()
 	s.life.Lock()
 	defer s.life.Unlock()
 	s.closing.Store(true)
-	s.server.HardStop()
-	leaveSegment(s.room.dir)
-	return s.lock.Close()
+	err := s.member.close()
+	leaveSegment(s.member.dir)
+	return errors.Join(err, s.lock.Close())
 }

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -22,6 +23,15 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// seen returns the revision of an open store.
+func seen(s *embedded.Store) storage.Revision {
+	rev, err := s.Revision(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return rev
 }
 
 // located is a store that knows where it is.

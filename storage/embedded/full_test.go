@@ -141,6 +141,68 @@ func TestFullBefore(t *testing.T) {
 	})
 }
 
+// TestFailedLog lets writing to the log fail: the writes that were under way are in doubt, all others are refused from then on,
+// reads and watches go on and show nothing of them, and the next start has all that was acknowledged.
+func TestFailedLog(t *testing.T) {
+	child(t, nil, func(t *testing.T, dir string) {
+		var l syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+		none := l
+		none.Cur = 0
+		f := openFull(t, dir)
+		doubt := func(w int) string { return fmt.Sprintf("/doubt/%d", w) }
+		const writers = 8
+		for i, failed := 0, false; !failed; i++ { // the store may look at the limit just then, and refuse
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+				t.Fatal(err)
+			}
+			for f.put(fmt.Sprintf("/full/%d", i), 100) != nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &none); err != nil {
+				t.Fatal(err)
+			}
+			errs := make([]error, writers)
+			var wg sync.WaitGroup
+			for w := range errs {
+				wg.Go(func() { errs[w] = f.put(doubt(w), 100) })
+			}
+			wg.Wait()
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range errs {
+				failed = failed || errors.Is(err, storage.InDoubt)
+				if !errors.Is(err, storage.InDoubt) && !errors.Is(err, storage.Unavailable) {
+					t.Fatalf("a write that could not be written: got %v", err)
+				}
+			}
+		}
+		if n := f.logs.FilterMessageSnippet("the log could not be written").Len(); n != 1 {
+			t.Errorf("got %d lines about it, want 1", n)
+		}
+		for range 3 {
+			f.refused("Put", f.put("/full/more", 100))
+			_, err := f.store.Delete(t.Context(), "/full/0", storage.Pre{})
+			f.refused("Delete", err)
+		}
+		f.reads()
+		for w := range writers {
+			if e, err := f.store.Get(t.Context(), doubt(w)); !errors.Is(err, storage.NotFound) {
+				t.Errorf("Get of what was not written: got %+v, %v", e, err)
+			}
+		}
+		f.reopen()
+		f.reads()
+		if err := f.put("/full/again", 100); err != nil {
+			t.Errorf("Put after a restart: %v", err)
+		}
+		f.reads()
+	})
+}
+
 // filling is a store on a small disk, and what it has acknowledged.
 type filling struct {
 	*testing.T
@@ -241,7 +303,7 @@ func (f *filling) reads() {
 	if err != nil || len(res.Entries) != len(f.acked) {
 		f.Fatalf("Range: got %d entries, %v, want %d", len(res.Entries), err, len(f.acked))
 	}
-	for f.shown < f.store.Seen() {
+	for f.shown < seen(f.store) {
 		f.cursor.Progress()
 		f.next()
 	}
@@ -293,7 +355,7 @@ func (f *filling) refuses() {
 	}
 	_, err := f.store.Lease(f.Context(), time.Minute)
 	f.refused("Lease", err)
-	f.refused("Compact", f.store.Compact(f.Context(), f.store.Seen()))
+	f.refused("Compact", f.store.Compact(f.Context(), seen(f.store)))
 }
 
 func (f *filling) refused(what string, err error) {

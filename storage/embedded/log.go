@@ -7,28 +7,14 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// quiet passes on the server's warnings and errors, apart from those that mean nothing here.
+// quiet passes on the warnings and errors of etcd's storage.
 type quiet struct {
 	zapcore.Core
-	// closing drops everything: the server warns about whatever its own end interrupts.
+	// closing drops everything: a compaction warns that the end has interrupted it.
 	closing *atomic.Bool
 }
 
-// expected are messages of an ordinary life. The server looks for data that it has yet to write; finds its quota larger than
-// ours by the margin that is never used (make.go); makes itself known to the cluster, which it tries without a pause while
-// it refuses all requests, because the log is far ahead of what has been applied (until it has succeeded start waits, or
-// says why it does not, so that nothing is hidden); and looks for segments of the log to delete while it still needs them.
-var expected = map[string]bool{
-	"quota exceeds the maximum value":  true,
-	"Failed to detect schema version":  true,
-	"failed to update storage version": true, // done again some seconds later
-	"failed to lock file":              true,
-
-	"failed to publish local member to cluster through raft": true,
-	"stopped publish because server is stopping":             true,
-}
-
-// newLogger returns a logger for the server over log, which may be nil.
+// newLogger returns a logger for the member over log, which may be nil.
 func newLogger(log *zap.Logger, closing *atomic.Bool) *zap.Logger {
 	if log == nil {
 		log = zap.NewNop()
@@ -46,7 +32,7 @@ func (q quiet) With(fields []zapcore.Field) zapcore.Core {
 
 // Check implements zapcore.Core.
 func (q quiet) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if e.Level < zapcore.WarnLevel || expected[e.Message] || q.closing.Load() {
+	if e.Level < zapcore.WarnLevel || q.closing.Load() {
 		return c
 	}
 	return q.Core.Check(e, c)

@@ -2,11 +2,8 @@ package embedded
 
 import (
 	"context"
-	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.uber.org/zap"
 )
 
@@ -16,16 +13,12 @@ import (
 // only a disk that others have filled.
 
 const (
-	// quotaMargin is how far the server's own quota is above ours. The server notices too late, applies a write that
-	// it then calls refused, and takes no other until an operator has intervened; nobody could do that here.
-	quotaMargin = 64 << 20
 	// roomAgain is the time between two attempts to make room that were of no use.
 	roomAgain = 10 * time.Second
-	// snapshotCount is how many requests the server applies between two snapshots. The log before a snapshot is deleted,
-	// logKept segments apart, within half a minute.
-	snapshotCount = 5000
-	logKept       = 2
-	purgeInterval = time.Minute
+	// logKept is how many segments the log has anyway: the one it writes, and the next.
+	logKept = 2
+	// defragBytes is how much of the database must be unused for it to be rewritten at the start.
+	defragBytes = 256 << 20
 )
 
 func (r *room) run(ctx context.Context) {
@@ -63,7 +56,7 @@ func (r *room) make(ctx context.Context) bool {
 		err = r.shrink(ctx, size)
 	}
 	if err == nil {
-		err = r.releaseLog(ctx)
+		err = r.releaseLog()
 	}
 	r.look()
 	now, used := r.store.Size()
@@ -78,55 +71,40 @@ func (r *room) make(ctx context.Context) bool {
 
 // shrink rewrites the database if it has at most half of a size in use.
 func (r *room) shrink(ctx context.Context, size int64) error {
-	server := r.store.server
-	enough := func() bool { return server.Backend().SizeInUse() < size/2 }
+	be := r.store.member.be
+	enough := func() bool { return be.SizeInUse() < size/2 }
 	if !enough() {
-		req := &pb.CompactionRequest{Revision: r.store.kv.Rev(), Physical: true}
-		if _, err := (local{r.store}).Compact(ctx, req); err != nil && err != rpctypes.ErrGRPCCompacted {
+		now, err := r.store.Revision(ctx)
+		if err != nil {
 			return err
 		}
-		server.Backend().ForceCommit()
-	}
-	if _, free := r.left(); enough() && free > server.Backend().SizeInUse() { // for the copy
-		if err := r.store.trim.without(server.Backend().Defrag); err != nil {
+		done, err := r.store.compact(ctx, now)
+		if err != nil {
 			return err
 		}
-	}
-	for _, a := range server.Alarms() { // by an earlier version, or another etcd
-		if a.Alarm == pb.AlarmType_NOSPACE {
-			req := &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm}
-			if _, err := server.Alarm(ctx, req); err != nil {
-				return err
-			}
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
+		be.ForceCommit()
+	}
+	if _, free := r.left(); enough() && free > be.SizeInUse() { // for the copy
+		return r.store.trim.without(be.Defrag)
 	}
 	return nil
 }
 
-// releaseLog has the server save a snapshot, if its log is long: so many requests are made as it waits for, deletions of a
-// key that nobody has.
-func (r *room) releaseLog(ctx context.Context) error {
-	if logBytes(r.dir) <= (logKept+2)*segmentBytes || time.Since(r.released) < purgeInterval {
+// releaseLog lets go of the log, if it is long.
+func (r *room) releaseLog() error {
+	if logBytes(r.dir) <= (logKept+2)*segmentBytes {
 		return nil
 	}
-	r.released = time.Now()
-	const clients = 64
-	nothing := &pb.TxnRequest{Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestDeleteRange{
-		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte{0}}}}}}
-	var wg sync.WaitGroup
-	var failed [clients]error
-	for c := range clients {
-		wg.Go(func() {
-			for n := c; n <= snapshotCount && failed[c] == nil; n += clients {
-				_, failed[c] = (local{r.store}).Txn(ctx, nothing)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.store.member.releaseLog()
+}
+
+// roomToRewrite reports whether the disk has room for another database, beside what is kept free.
+func roomToRewrite(dir string) bool {
+	free, size := space(dir)
+	return free-reserve(size) >= allocated(dbPath(dir))
 }

@@ -118,9 +118,8 @@ func TestSlowCursor(t *testing.T) {
 	}
 }
 
-// TestQuietReplay starts on a log so long that the server refuses requests, its own included, until it has been applied: as
-// after a crash before a snapshot was finished. Whether it asks early enough to be refused is a matter of luck, so it is
-// started often.
+// TestQuietReplay starts several members on long logs, of which the files of the snapshots are gone, as a copy may lack them: the
+// log says itself where to begin, and nothing is said about it.
 func TestQuietReplay(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "data")
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: from, NoSync: true})
@@ -149,7 +148,7 @@ func TestQuietReplay(t *testing.T) {
 		}
 	}
 	core, logs := observer.New(zap.DebugLevel)
-	for range 12 {
+	for range 4 {
 		dir := filepath.Join(t.TempDir(), "data")
 		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 			t.Fatal(err)

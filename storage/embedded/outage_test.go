@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
-	"github.com/coracle-project/coracle/storage/embedded"
 	"github.com/coracle-project/coracle/storage/etcd"
 )
 
@@ -28,13 +30,10 @@ func decodeCounter(_ string, value []byte) (cache.Decoded, error) {
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	const length = 1500 * time.Millisecond
-	server, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := openEtcd(t, t.TempDir())
+	defer server.close()
 	dir := t.TempDir()
-	endpoint, stop := embedded.Serve(t, server, dir)
+	endpoint, stop := server.serve(dir)
 	defer func() { stop() }()
 	var pair [2]*cache.Resource
 	for i := range pair {
@@ -89,22 +88,18 @@ func TestOutages(t *testing.T) {
 	}
 	for ctx.Err() == nil {
 		time.Sleep(150 * time.Millisecond)
-		if rev := server.Seen(); rev > 2 {
-			if err := server.Compact(t.Context(), rev); err != nil {
+		if rev := server.KV().Rev(); rev > 2 {
+			if _, err := server.Compact(t.Context(), &pb.CompactionRequest{Revision: rev}); err != nil && err != mvcc.ErrCompacted {
 				t.Error(err)
 			}
 		}
 		stop()
 		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
-		_, stop = embedded.Serve(t, server, dir)
+		_, stop = server.serve(dir)
 		time.Sleep(200 * time.Millisecond)
 	}
 	wg.Wait()
-	e, err := server.Put(t.Context(), counters+"ns/end", []byte(`{"name":"end"}`), storage.Pre{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	finish.Store(uint64(e.Rev))
+	finish.Store(uint64(server.put(counters+"ns/end", `{"name":"end"}`)))
 	watching.Wait()
 	for _, r := range pair {
 		if err := r.Verify(t.Context()); err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/embedded"
 	"github.com/coracle-project/coracle/storage/etcd"
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
@@ -14,18 +13,15 @@ import (
 // remote is the etcd engine and the server behind it.
 type remote struct {
 	*etcd.Store
-	server *embedded.Store
+	server *etcdServer
 	stop   func()
 	dir    string
 }
 
 func openRemote(t testing.TB, dir string) *remote {
 	t.Helper()
-	server, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoint, stop := embedded.Serve(t, server, t.TempDir())
+	server := openEtcd(t, dir)
+	endpoint, stop := server.serve(t.TempDir())
 	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{endpoint}, Page: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +34,7 @@ func openRemote(t testing.TB, dir string) *remote {
 func (r *remote) shut() {
 	r.Store.Close()
 	r.stop()
-	r.server.Close()
+	r.server.close()
 }
 
 // TestEtcdLaws runs the etcd engine over gRPC. It is here because only this package may import etcd's server.
@@ -57,13 +53,10 @@ func TestEtcdLaws(t *testing.T) {
 // TestEtcdReconnects breaks the connection under a cursor: it resumes, complete and in order.
 func TestEtcdReconnects(t *testing.T) {
 	t.Parallel()
-	server, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := openEtcd(t, t.TempDir())
+	defer server.close()
 	dir := t.TempDir()
-	endpoint, stop := embedded.Serve(t, server, dir)
+	endpoint, stop := server.serve(dir)
 	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{endpoint}})
 	if err != nil {
 		t.Fatal(err)
@@ -73,12 +66,10 @@ func TestEtcdReconnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := server.Seen()
+	last := storage.Revision(server.KV().Rev())
 	for round := range 3 {
 		for i := range 10 {
-			if _, err := server.Put(t.Context(), "/a/x", fmt.Append(nil, round, i), storage.Pre{}, 0); err != nil {
-				t.Fatal(err)
-			}
+			server.put("/a/x", fmt.Sprint(round, i))
 			if i == 5 {
 				stop()
 			}
@@ -89,8 +80,8 @@ func TestEtcdReconnects(t *testing.T) {
 		if _, err := s.Get(t.Context(), "/a/x"); storage.KindOf(err) != storage.Unavailable {
 			t.Errorf("Get without a connection: got %v, want Unavailable", err)
 		}
-		_, stop = embedded.Serve(t, server, dir)
-		for end := server.Seen(); last < end; {
+		_, stop = server.serve(dir)
+		for end := storage.Revision(server.KV().Rev()); last < end; {
 			b, err := c.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -9,17 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.uber.org/zap"
-
-	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/etcd"
 )
 
-// The server ends the process if it cannot write: a full disk would take the reads with it. So writes are refused before,
+// The backend ends the process if it cannot write: a full disk would take the reads with it. So writes are refused before,
 // while what it writes by itself still has room: it ends leases, compacts, saves snapshots, and begins segments of its log.
 const (
-	// What is kept free is a part of the disk, within bounds. The lower one is the segment of the log that the server
+	// What is kept free is a part of the disk, within bounds. The lower one is the segment of the log that the log
 	// is about to allocate, another that it begins with what was admitted before, and as much again. What frees room
 	// may take half of it.
 	reservePart  = 32
@@ -45,12 +42,15 @@ const (
 // anew with its neighbours before the old ones are free.
 const (
 	costFactor  = 4
-	costRequest = 4 << 10
-	costCompact = 4 << 20
+	costRequest = int64(4 << 10)
+	costCompact = int64(4 << 20)
 )
 
-// errDisk refuses a write that might fill the disk.
-var errDisk = fmt.Errorf("%w: the disk has too little room", etcd.ErrFull)
+var (
+	// errFull refuses a write for which the database has no room, errDisk one that might fill the disk.
+	errFull = errors.New("the database is full")
+	errDisk = fmt.Errorf("%w: the disk has too little room", errFull)
+)
 
 // room says whether a write may be done, for the quota of the database and for the disk below it; and it makes room (see
 // make.go). The disk's bounds are those of the file system, and that of the size of a file if the process has one.
@@ -74,8 +74,6 @@ type room struct {
 	kick chan struct{} // capacity 1: a write has been refused
 	stop context.CancelFunc
 	done sync.WaitGroup
-
-	released time.Time // when the log was last made to be released; owned by run
 }
 
 // share is what may be admitted until the next look.
@@ -102,26 +100,12 @@ func (r *room) close() {
 	r.done.Wait()
 }
 
-// weigh returns what a request may take of the disk, and whether it makes room: a deletion, or the note that goes before a
-// compaction.
-func weigh(txn *pb.TxnRequest) (size, cost int64, frees bool) {
-	cost, frees = costRequest, true
-	for _, op := range txn.Success {
-		if put := op.GetRequestPut(); put != nil {
-			n := int64(len(put.Key) + len(put.Value))
-			size += n
-			frees = frees && string(put.Key) == storage.CompactKey
-		}
-	}
-	return size, cost + costFactor*size, frees
-}
-
 // take admits a request, until give, or refuses it. A request that was given up while it was under way may be given back
 // too early; the reserve is more than that.
 func (r *room) take(size, cost int64, frees bool) error {
-	if size > 0 && r.store.server.Backend().Size()+size >= r.quota {
+	if size > 0 && r.store.member.be.Size()+size >= r.quota {
 		signal(r.kick)
-		return etcd.ErrFull
+		return errFull
 	}
 	s := &r.writes
 	if frees {

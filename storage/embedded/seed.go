@@ -2,54 +2,66 @@ package embedded
 
 import (
 	"encoding/json"
-	"errors"
-	"os"
-	"path/filepath"
 
+	"github.com/coreos/go-semver/semver"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-	etcdconfig "go.etcd.io/etcd/server/v3/config"
-	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/snap"
 	"go.etcd.io/etcd/server/v3/storage/backend"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.etcd.io/etcd/server/v3/storage/wal"
-	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 )
 
-// seed writes what a member leaves behind that was admitted to a cluster of its own, and has saved a snapshot after that: the
-// admission is the first entry of the log, and has been applied to the database. It is durable once a member that was started
-// on it has written something (before that, birth throws it away).
-func seed(conf etcdconfig.ServerConfig) error {
-	log := conf.Logger
-	cluster, err := membership.NewClusterFromURLsMap(log, conf.InitialClusterToken, conf.InitialPeerURLsMap)
+const (
+	memberName  = "coracle"
+	clusterName = "coracle"
+	// memberURL is the member's name in the cluster's records. Nothing listens there.
+	memberURL = "http://localhost:2380"
+)
+
+// seed writes what a member leaves behind that was admitted to a cluster of its own, has told its name and the version of the
+// cluster, and has saved a snapshot after that. The admission is the first entry of the log. It is durable once a member that
+// was started on it has written something (before that, birth throws it away).
+func seed(dir string, log *zap.Logger) error {
+	urls, err := types.NewURLs([]string{memberURL})
 	if err != nil {
 		return err
 	}
-	member := cluster.MemberByName(conf.Name)
-	id, first := uint64(member.ID), uint64(1) // first is the index of the admission, and its term
-	voters := &raftpb.ConfState{Voters: []uint64{id}}
-	if err := fileutil.CreateDirAll(log, conf.SnapDir()); err != nil {
+	cluster, err := membership.NewClusterFromURLsMap(log, clusterName, types.URLsMap{memberName: urls})
+	if err != nil {
+		return err
+	}
+	self := cluster.MemberByName(memberName)
+	self.ClientURLs = self.PeerURLs
+	id, first := uint64(self.ID), uint64(1) // first is the index of the admission, and its term
+	if err := fileutil.CreateDirAll(log, snapDir(dir)); err != nil {
 		return err
 	}
 
 	db := backend.DefaultBackendConfig(log)
-	db.Path, db.UnsafeNoFsync = conf.BackendPath(), true
+	db.Path, db.UnsafeNoFsync = dbPath(dir), true
 	be := backend.New(db)
 	defer be.Close()
+	v := semver.New(version.Version)
+	v.Patch, v.PreRelease = 0, ""
 	cluster.SetBackend(schema.NewMembershipBackend(log, be))
-	cluster.AddMember(member, membership.ApplyBoth)
+	cluster.AddMember(self, membership.ApplyBoth)
+	cluster.SetVersion(v, func(*zap.Logger, *semver.Version) {}, membership.ApplyBoth)
+	m := &member{dir: dir, id: id, log: log, be: be, cluster: cluster, term: first}
 	tx := be.BatchTx()
 	tx.LockOutsideApply()
 	schema.UnsafeCreateMetaBucket(tx)
 	schema.UnsafeUpdateConsistentIndex(tx, first, first)
-	schema.MustUnsafeSaveConfStateToBackend(log, tx, voters)
+	schema.MustUnsafeSaveConfStateToBackend(log, tx, m.voters())
+	schema.UnsafeSetStorageVersion(tx, v)
 	tx.Unlock()
 
-	admission, err := admit(member)
+	admission, err := admit(self)
 	if err != nil {
 		return err
 	}
@@ -57,28 +69,19 @@ func seed(conf etcdconfig.ServerConfig) error {
 	if err != nil {
 		return err
 	}
-	w, err := wal.Create(log, conf.WALDir(), metadata)
-	if err != nil {
+	if m.wal, err = wal.Create(log, walDir(dir), metadata); err != nil {
 		return err
 	}
-	defer w.Close()
-	w.SetUnsafeNoFsync()
+	defer m.wal.Close()
+	m.wal.SetUnsafeNoFsync()
 	entry := &raftpb.Entry{Type: raftpb.EntryConfChange.Enum(), Term: &first, Index: &first, Data: admission}
-	err = w.Save(&raftpb.HardState{Term: &first, Vote: &id, Commit: &first}, []*raftpb.Entry{entry})
-	if err != nil {
+	if err := m.wal.Save(&raftpb.HardState{Term: &first, Vote: &id, Commit: &first}, []*raftpb.Entry{entry}); err != nil {
 		return err
 	}
-	err = snap.New(log, conf.SnapDir()).SaveSnap(&raftpb.Snapshot{
-		Data:     etcdserver.GetMembershipInfoInV2Format(log, cluster),
-		Metadata: &raftpb.SnapshotMetadata{ConfState: voters, Index: &first, Term: &first},
-	})
-	for _, file := range snapshots(conf) { // which leave their mode to the umask
-		err = errors.Join(err, os.Chmod(file, 0o600))
-	}
-	if err != nil {
+	if err := m.saveSnapshot(first); err != nil {
 		return err
 	}
-	return w.SaveSnapshot(&walpb.Snapshot{Index: &first, Term: &first, ConfState: voters})
+	return syncDir(walDir(dir))
 }
 
 // admit returns the change of membership that admits a member.
@@ -89,10 +92,4 @@ func admit(member *membership.Member) ([]byte, error) {
 	}
 	id := uint64(member.ID)
 	return proto.Marshal(&raftpb.ConfChange{Type: raftpb.ConfChangeAddNode.Enum(), NodeId: &id, Context: context})
-}
-
-// snapshots are the files of the snapshots that a member has saved.
-func snapshots(conf etcdconfig.ServerConfig) []string {
-	files, _ := filepath.Glob(filepath.Join(conf.SnapDir(), "*.snap")) // an error is one of the pattern
-	return files
 }

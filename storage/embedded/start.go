@@ -3,195 +3,202 @@ package embedded
 import (
 	"context"
 	"errors"
-	"net/url"
+	"fmt"
+	"io"
+	"strings"
 	"sync"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/client/pkg/v3/types"
-	etcdconfig "go.etcd.io/etcd/server/v3/config"
-	"go.etcd.io/etcd/server/v3/etcdserver"
-	"go.etcd.io/etcd/server/v3/features"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+	"go.etcd.io/etcd/server/v3/etcdserver/cindex"
+	"go.etcd.io/etcd/server/v3/lease"
+	"go.etcd.io/etcd/server/v3/storage/backend"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/coracle-project/coracle/storage"
 )
 
-// A member that is alone needs no clock for its elections: it stands for the only one of its life when it is told to, before
-// it has begun to apply its log (see lead), and wins it. So its raft gets no ticks, which would cost processor time for as
-// long as the process lives.
-//
-// A member may not stand while it has to apply a change of membership, and its log begins with its own admission. So a new one
-// begins with a snapshot that has that behind it (see seed), and one that has none (an earlier version did not make it), or
-// turns out not to stand because another etcd has changed it, is first run until it has (see settle).
-
-const (
-	memberName = "coracle"
-	// memberURL is the member's name in the cluster's records. Nothing listens there.
-	memberURL = "http://localhost:2380"
-
-	// startTimeout is far more than reading the log takes.
-	startTimeout = 2 * time.Minute
-	// electionPatience is more than an election takes, which is two entries of the log. It is not much more: a member that
-	// does not stand is seldom, and run only once for that. Each time that it is found to be too short it is doubled.
-	electionPatience = 3 * time.Second
-)
-
-var (
-	errNoLead   = errors.New("the member does not become leader; does the data belong to a larger cluster?")
-	errNotStood = errors.New("the member did not stand for election")
-	errStopped  = errors.New("the server stopped while starting")
-)
+// A member begins by reading its log behind the last snapshot. All of it is decided, since nobody else had to agree: what the
+// database does not have yet is applied. Before that the member writes an entry with the next term, as the winner of an
+// election does, and syncs the log: what it shows from then on will not be lost.
 
 // setSegmentSize sets the size of the segments of all logs that the process writes from the first start of a member on. There
 // is no other way: etcd's log asks for this variable whenever it begins or allocates a segment.
 var setSegmentSize = sync.OnceFunc(func() { wal.SegmentSizeBytes = segmentBytes })
 
-// start runs a member and waits until it leads and has applied its log.
-func start(ctx context.Context, cfg Config, log *zap.Logger) (*etcdserver.EtcdServer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errNoLead)
-	defer cancel()
+// history is what the log holds.
+type history struct {
+	id, cluster types.ID
+	snapshot    *walpb.Snapshot
+	state       *raftpb.HardState
+	entries     []*raftpb.Entry // behind the snapshot
+}
+
+// start opens a member, and makes one first if there is none.
+func start(ctx context.Context, cfg Config, log *zap.Logger) (_ *member, err error) {
 	setSegmentSize()
-	conf, err := serverConfig(cfg, log)
+	if !wal.Exist(walDir(cfg.Dir)) {
+		if err := seed(cfg.Dir, log); err != nil {
+			return nil, err
+		}
+	}
+	leftovers := func(name string) bool { return strings.HasPrefix(name, "tmp") || strings.HasPrefix(name, "db.tmp") }
+	if err := fileutil.RemoveMatchFile(log, snapDir(cfg.Dir), leftovers); err != nil {
+		return nil, err
+	}
+	w, past, err := openLog(ctx, cfg.Dir, log)
 	if err != nil {
 		return nil, err
 	}
-	if !wal.Exist(conf.WALDir()) {
-		err = seed(conf)
-	} else if len(snapshots(conf)) == 0 {
-		err = settle(ctx, conf, electionPatience, 1)
-	}
-	for patience := electionPatience; err == nil; patience *= 2 {
-		server, lerr := lead(ctx, conf, patience)
-		if lerr != errNotStood {
-			return server, lerr
+	m := &member{dir: cfg.Dir, id: uint64(past.id), log: log, wal: w, feed: &feed{}, message: newMessage(),
+		wrote: make(chan struct{}, 1)}
+	m.snapshots.last = past.snapshot.GetIndex()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
 		}
-		err = settle(ctx, conf, patience, server.AppliedIndex())
+	}()
+	if cfg.NoSync {
+		w.SetUnsafeNoFsync()
 	}
-	return nil, err
+	if err := m.openDatabase(cfg, past); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return m, m.replay(past)
 }
 
-// settle runs a member that does not lead until it has applied its log up to an index, and saves snapshots on the way. If
-// that takes long, it ends before, and what it has saved counts.
-func settle(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Duration, index uint64) error {
-	conf.SnapshotCount = 1 // one with each part of the log: a part is what is read at once
-	server, err := newServer(ctx, conf)
+// openLog opens the log and reads what is behind the last snapshot.
+func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *history, error) {
+	snapshots, err := wal.ValidSnapshotEntries(log, walDir(dir))
+	if err != nil {
+		return nil, nil, err
+	}
+	past := &history{snapshot: &walpb.Snapshot{}}
+	if len(snapshots) > 0 {
+		past.snapshot = snapshots[len(snapshots)-1]
+	}
+	for repaired := false; ; {
+		w, err := unlocked(ctx, func() (*wal.WAL, error) {
+			return wal.Open(log, walDir(dir), &walpb.Snapshot{Index: past.snapshot.Index, Term: past.snapshot.Term})
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		var metadata []byte
+		if metadata, past.state, past.entries, err = w.ReadAll(); err == nil {
+			var about pb.Metadata
+			err = proto.Unmarshal(metadata, &about)
+			past.id, past.cluster = types.ID(about.GetNodeID()), types.ID(about.GetClusterID())
+		}
+		if err == nil {
+			return w, past, nil
+		}
+		err = errors.Join(err, w.Close())
+		if repaired || !errors.Is(err, io.ErrUnexpectedEOF) || !wal.Repair(log, walDir(dir)) {
+			return nil, nil, fmt.Errorf("the log cannot be read: %w", err)
+		}
+		repaired = true // an entry that was being written when the process was killed
+	}
+}
+
+// openDatabase opens what has been applied, and refuses what is not a member's own.
+func (m *member) openDatabase(cfg Config, past *history) error {
+	c := backend.DefaultBackendConfig(m.log)
+	c.Path, c.UnsafeNoFsync, c.BackendFreelistType = dbPath(m.dir), cfg.NoSync, bolt.FreelistMapType
+	c.MmapSize = uint64(cfg.Quota + cfg.Quota/10) // so that it is never moved
+	c.BatchInterval = backendRest
+	m.index = cindex.NewConsistentIndex(nil)
+	c.Hooks = backend.NewHooks(func(tx backend.UnsafeReadWriter) { m.index.UnsafeSave(tx) })
+	m.be = backend.New(c)
+	m.index.SetBackend(m.be)
+	schema.CreateMetaBucket(m.be.BatchTx())
+	if m.be.Size()-m.be.SizeInUse() >= defragBytes && roomToRewrite(m.dir) {
+		if err := m.be.Defrag(); err != nil {
+			return err
+		}
+	}
+	if have := m.index.ConsistentIndex(); have < past.snapshot.GetIndex() {
+		return fmt.Errorf("the database is older than the log: it ends at %d, and the log begins behind %d",
+			have, past.snapshot.GetIndex())
+	}
+	if err := schema.Validate(m.log, m.be.ReadTx()); err != nil {
+		return err
+	}
+	m.cluster = membership.NewCluster(m.log)
+	m.cluster.SetID(past.id, past.cluster)
+	m.cluster.SetBackend(schema.NewMembershipBackend(m.log, m.be))
+	m.cluster.UnsafeLoad()
+	if err := m.own(); err != nil {
+		return err
+	}
+	m.lessor = lease.NewLessor(m.log, m.be, m.cluster, lease.LessorConfig{})
+	m.kv = mvcc.NewStore(m.log, m.be, m.lessor, mvcc.StoreConfig{})
+	m.lessor.SetRangeDeleter(m.ending)
+	return nil
+}
+
+// replay makes the member the leader, and applies what is in the log and not in the database.
+func (m *member) replay(past *history) error {
+	have, last, term := m.index.ConsistentIndex(), past.snapshot.GetIndex(), past.snapshot.GetTerm()
+	rest := make([]*replayed, 0, len(past.entries))
+	for _, e := range past.entries {
+		last, term = e.GetIndex(), e.GetTerm()
+		m.logged.Add(int64(len(e.Data)))
+		if last <= have {
+			continue
+		}
+		r, err := m.read(e)
+		if err != nil {
+			return fmt.Errorf("entry %d of the log %w", last, err)
+		}
+		rest = append(rest, r)
+	}
+	if have > last {
+		return fmt.Errorf("the log is older than the database: it ends at %d, and the database has %d", last, have)
+	}
+	last++
+	m.term = max(term, past.state.GetTerm()) + 1
+	err := m.wal.Save(&raftpb.HardState{Term: &m.term, Vote: &m.id, Commit: &last},
+		[]*raftpb.Entry{{Term: &m.term, Index: &last}})
 	if err != nil {
 		return err
 	}
-	server.ForceSnapshot() // also if the first part is a single entry
-	server.Start()
-	defer func() {
-		server.HardStop() // which waits for what is being applied, and for the snapshot
-		leaveSegment(conf.DataDir)
-	}()
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case <-server.ApplyWait(index):
-		return nil
-	case <-late.C:
-		return nil
-	case <-server.StopNotify():
-		return errStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	m.be.SetTxPostLockInsideApplyHook(m.takeIndex)
+	for _, r := range rest {
+		m.applyEntries(r.index, r.term, func() { m.applyAgain(r) })
 	}
+	m.applyEntries(last, m.term, func() {})
+	m.events = nil
+	m.lessor.Promote(0)
+	m.be.ForceCommit()
+	m.feed.begin(storage.Revision(m.kv.Rev()))
+	return nil
 }
 
-// lead runs a member and waits until it leads and has applied its log. It returns errNotStood if there was no election, and
-// the member, which has ended and tells how far it came.
-func lead(ctx context.Context, conf etcdconfig.ServerConfig, patience time.Duration) (*etcdserver.EtcdServer, error) {
-	server, err := newServer(ctx, conf)
-	if err != nil {
-		return nil, err
+// close ends what was opened. Nobody may use the member any more.
+func (m *member) close() error {
+	if m.lessor != nil {
+		m.lessor.Stop()
 	}
-	// A leader hands over with this message. It must come before Start: raft looks for changes of membership in what it
-	// believes to be not applied, and panics if the server has cut that off meanwhile, because it had applied it.
-	id := uint64(server.MemberID())
-	err = server.Process(ctx, &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), To: &id, From: &id})
-	server.Start()
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	for err == nil {
-		select {
-		case <-server.ReadyNotify(): // what it has proposed has been applied, hence everything before it in the log
-			return server, nil
-		case <-late.C:
-			if server.Leader() == 0 {
-				err = errNotStood
-			}
-		case <-server.StopNotify():
-			err = errStopped
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
+	var err error
+	if m.kv != nil {
+		err = m.kv.Close()
 	}
-	server.HardStop()
-	leaveSegment(conf.DataDir)
-	return server, err
-}
-
-func newServer(ctx context.Context, conf etcdconfig.ServerConfig) (*etcdserver.EtcdServer, error) {
-	if err := awaitUnlocked(ctx, conf.DataDir); err != nil {
-		return nil, err
+	err = errors.Join(err, m.wal.Close())
+	if m.be != nil {
+		err = errors.Join(err, m.be.Close())
 	}
-	return etcdserver.NewServer(conf)
-}
-
-func serverConfig(cfg Config, log *zap.Logger) (etcdconfig.ServerConfig, error) {
-	u, err := url.Parse(memberURL)
-	if err != nil {
-		return etcdconfig.ServerConfig{}, err
-	}
-	urls := types.URLs{*u}
-	return etcdconfig.ServerConfig{
-		Name:                memberName,
-		DataDir:             cfg.Dir,
-		PeerURLs:            urls,
-		ClientURLs:          urls,
-		InitialPeerURLsMap:  types.URLsMap{memberName: urls},
-		InitialClusterToken: "coracle",
-		NewCluster:          true,
-
-		TickMs:           0, // none
-		ElectionTicks:    2, // the least that is valid
-		PreVote:          true,
-		BootstrapTimeout: time.Second,
-
-		// What is replayed at a restart is at most the log since the last snapshot. Entries in memory serve only
-		// followers, and there are none.
-		SnapshotCount:          snapshotCount,
-		SnapshotCatchUpEntries: 1,
-		MaxSnapFiles:           2,
-		MaxWALFiles:            logKept,
-
-		BackendBatchInterval:              commitRest,
-		BackendFreelistType:               bolt.FreelistMapType,
-		QuotaBackendBytes:                 cfg.Quota + quotaMargin,
-		BootstrapDefragThresholdMegabytes: defragMegabytes(cfg.Dir),
-		MaxRequestBytes:                   uint(cfg.MaxRequest),
-		MaxTxnOps:                         128,
-		BcryptCost:                        10, // unused, but 0 is complained about
-		MaxLearners:                       1,
-		StrictReconfigCheck:               true,
-		UnsafeNoFsync:                     cfg.NoSync,
-		WarningApplyDuration:              time.Second,
-		WarningUnaryRequestDuration:       time.Second,
-		CompactHashCheckTime:              time.Hour,
-		DowngradeCheckTime:                0,
-		V2Deprecation:                     etcdconfig.V2DeprDefault,
-		ServerFeatureGate:                 features.NewDefaultServerFeatureGate(memberName, log),
-		Metrics:                           "basic",
-		Logger:                            log,
-	}, nil
-}
-
-// defragMegabytes returns how much of the database must be unused for it to be rewritten at the start; 0 is never. The
-// server does not start if that fails, so there must be room for another.
-func defragMegabytes(dir string) uint {
-	if free, size := space(dir); free-reserve(size) < allocated(dbPath(dir)) {
-		return 0
-	}
-	return 256
+	return err
 }

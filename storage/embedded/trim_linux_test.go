@@ -37,7 +37,7 @@ func TestTrim(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.server.Backend().ForceCommit()
+	s.commit()
 	list := func() {
 		t.Helper()
 		res, err := s.Range(t.Context(), storage.RangeRequest{Prefix: "/a/"})

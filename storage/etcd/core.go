@@ -4,10 +4,9 @@
 // key's modification revision. Reads are linearizable. What etcd leaves open is decided towards safety: a write that
 // failed in a way that does not exclude its having been applied is InDoubt, and never repeated here.
 //
-// Core holds what is said in etcd's own requests and works over anything that answers them; storage/embedded calls
-// a server in the process with it. Store adds the connection, and a watch that buffers no more than one batch: it
-// drives the gRPC stream itself, because clientv3's watcher queues without bound. While etcd is away calls fail at once,
-// with Unavailable, also writes, which then have not been sent; cursors wait.
+// core holds what is said in etcd's own requests. Store adds the connection, and a watch that buffers no more than one
+// batch: it drives the gRPC stream itself, because clientv3's watcher queues without bound. While etcd is away calls fail
+// at once, with Unavailable, also writes, which then have not been sent; cursors wait.
 //
 // Keys under a lease that ends are deleted by etcd in one transaction: their events share one revision.
 // Not here: starting etcd (storage/embedded), periodic compaction and sharing of leases (storage).
@@ -26,63 +25,37 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Server answers etcd's requests: a client connection, or a server in the process.
-type Server interface {
-	// Range fills RangeResponse.Count if count is set; else it may.
-	Range(ctx context.Context, req *pb.RangeRequest, count bool) (*pb.RangeResponse, error)
-	Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error)
-	Compact(context.Context, *pb.CompactionRequest) (*pb.CompactionResponse, error)
-	LeaseGrant(context.Context, *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error)
-}
-
-// Core is a storage.Store without Watch and Revision, over any Server.
-type Core struct {
-	Server Server
-	// Page is the number of entries asked for at once, so that no answer is unbounded; 0 asks for all.
-	Page int64
-
-	seen   atomic.Uint64 // highest revision in any answer
+// core is a storage.Store without Watch and Revision.
+type core struct {
+	server remote
+	page   int64 // entries that are asked for at once, so that no answer is unbounded
 	closed atomic.Bool
 }
 
-// Seen returns the highest revision in any answer so far: at least that of every write acknowledged here.
-func (c *Core) Seen() storage.Revision { return storage.Revision(c.seen.Load()) }
+// shut makes all later calls fail with Closed. It reports whether it was the first to do so.
+func (c *core) shut() bool { return c.closed.CompareAndSwap(false, true) }
 
-// Saw raises Seen to rev.
-func (c *Core) Saw(rev storage.Revision) {
-	for {
-		old := c.seen.Load()
-		if uint64(rev) <= old || c.seen.CompareAndSwap(old, uint64(rev)) {
-			return
-		}
-	}
-}
-
-// Shut makes all later calls fail with Closed. It reports whether it was the first to do so.
-func (c *Core) Shut() bool { return c.closed.CompareAndSwap(false, true) }
-
-// IsClosed reports whether Shut was called.
-func (c *Core) IsClosed() bool { return c.closed.Load() }
+// isClosed reports whether shut was called.
+func (c *core) isClosed() bool { return c.closed.Load() }
 
 // Get implements storage.Store.
-func (c *Core) Get(ctx context.Context, key string) (storage.Entry, error) {
+func (c *core) Get(ctx context.Context, key string) (storage.Entry, error) {
 	if c.closed.Load() {
 		return storage.Entry{}, closedError("get", key)
 	}
-	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte(key)}, false)
+	resp, err := c.server.Range(ctx, &pb.RangeRequest{Key: []byte(key)})
 	if err != nil {
 		return storage.Entry{}, c.readError(ctx, "get", key, err)
 	}
-	rev := storage.Revision(resp.Header.Revision)
-	c.Saw(rev)
 	if len(resp.Kvs) == 0 {
+		rev := storage.Revision(resp.Header.Revision)
 		return storage.Entry{}, &storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: rev}
 	}
 	return entry(resp.Kvs[0]), nil
 }
 
 // Range implements storage.Store. It asks page by page at one revision.
-func (c *Core) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+func (c *core) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	if c.closed.Load() {
 		return storage.RangeResult{}, closedError("range", req.Prefix)
 	}
@@ -101,14 +74,13 @@ func (c *Core) Range(ctx context.Context, req storage.RangeRequest) (storage.Ran
 		if left := int64(req.Limit - len(res.Entries)); req.Limit > 0 {
 			r.Limit = left
 		}
-		if c.Page > 0 && !req.CountOnly && (r.Limit == 0 || r.Limit > c.Page) {
-			r.Limit = c.Page
+		if !req.CountOnly && (r.Limit == 0 || r.Limit > c.page) {
+			r.Limit = c.page
 		}
-		resp, err := c.Server.Range(ctx, r, first && !req.NoCount)
+		resp, err := c.server.Range(ctx, r)
 		if err != nil {
 			return storage.RangeResult{}, c.readError(ctx, "range", req.Prefix, err)
 		}
-		c.Saw(storage.Revision(resp.Header.Revision))
 		if first {
 			res.Count = resp.Count
 			if res.Rev == 0 {
@@ -135,7 +107,7 @@ func (c *Core) Range(ctx context.Context, req storage.RangeRequest) (storage.Ran
 }
 
 // Put implements storage.Store.
-func (c *Core) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (c *core) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	put := &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{
 		Key: []byte(key), Value: value, Lease: int64(lease)}}}
 	resp, err := c.write(ctx, "put", key, pre, put)
@@ -146,7 +118,7 @@ func (c *Core) Put(ctx context.Context, key string, value []byte, pre storage.Pr
 }
 
 // Delete implements storage.Store.
-func (c *Core) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+func (c *core) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	del := &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{
 		Key: []byte(key)}}}
 	resp, err := c.write(ctx, "delete", key, pre, del)
@@ -161,7 +133,7 @@ func (c *Core) Delete(ctx context.Context, key string, pre storage.Pre) (storage
 }
 
 // write runs op if pre holds. If it does not, the same transaction reads who has won.
-func (c *Core) write(ctx context.Context, op, key string, pre storage.Pre, do *pb.RequestOp) (*pb.TxnResponse, error) {
+func (c *core) write(ctx context.Context, op, key string, pre storage.Pre, do *pb.RequestOp) (*pb.TxnResponse, error) {
 	if c.closed.Load() {
 		return nil, closedError(op, key)
 	}
@@ -177,12 +149,11 @@ func (c *Core) write(ctx context.Context, op, key string, pre storage.Pre, do *p
 		txn.Failure = []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{
 			Key: []byte(key), KeysOnly: true}}}}
 	}
-	resp, err := c.Server.Txn(ctx, txn)
+	resp, err := c.server.Txn(ctx, txn)
 	if err != nil {
 		return nil, c.writeError(ctx, op, key, err)
 	}
 	rev := storage.Revision(resp.Header.Revision)
-	c.Saw(rev)
 	if resp.Succeeded {
 		return resp, nil
 	}
@@ -198,11 +169,11 @@ func (c *Core) write(ctx context.Context, op, key string, pre storage.Pre, do *p
 }
 
 // Compact implements storage.Store. To have been compacted further before is no error.
-func (c *Core) Compact(ctx context.Context, rev storage.Revision) error {
+func (c *core) Compact(ctx context.Context, rev storage.Revision) error {
 	if c.closed.Load() {
 		return closedError("compact", "")
 	}
-	_, err := c.Server.Compact(ctx, &pb.CompactionRequest{Revision: int64(rev)})
+	_, err := c.server.Compact(ctx, &pb.CompactionRequest{Revision: int64(rev)})
 	if err == nil {
 		return nil
 	}
@@ -213,39 +184,37 @@ func (c *Core) Compact(ctx context.Context, rev storage.Revision) error {
 }
 
 // Lease implements storage.Store. A part of a second is rounded up; etcd may make it longer, never shorter.
-func (c *Core) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
+func (c *core) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
 	if c.closed.Load() {
 		return 0, closedError("lease", "")
 	}
 	seconds := max(1, int64((ttl+time.Second-1)/time.Second))
-	resp, err := c.Server.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
+	resp, err := c.server.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
 	if err != nil { // a lease granted unknown to us ends by itself
 		return 0, c.readError(ctx, "lease", "", err)
 	}
 	return storage.LeaseID(resp.ID), nil
 }
 
-// Current asks the server for its revision.
-func (c *Core) Current(ctx context.Context) (storage.Revision, error) {
+// current asks the server for its revision.
+func (c *core) current(ctx context.Context) (storage.Revision, error) {
 	if c.closed.Load() {
 		return 0, closedError("revision", "")
 	}
-	resp, err := c.Server.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, false)
+	resp, err := c.server.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true})
 	if err != nil {
 		return 0, c.readError(ctx, "revision", "", err)
 	}
-	rev := storage.Revision(resp.Header.Revision)
-	c.Saw(rev)
-	return rev, nil
+	return storage.Revision(resp.Header.Revision), nil
 }
 
 func entry(kv *mvccpb.KeyValue) storage.Entry {
 	return storage.Entry{Key: string(kv.Key), Value: kv.Value, Rev: storage.Revision(kv.ModRevision)}
 }
 
-// Event turns etcd's event into ours. It reports false if the previous value is wanted but not there any more: then
+// event turns etcd's event into ours. It reports false if the previous value is wanted but not there any more: then
 // the history before the event has been compacted.
-func Event(ev *mvccpb.Event, wantPrev bool) (storage.Event, bool) {
+func event(ev *mvccpb.Event, wantPrev bool) (storage.Event, bool) {
 	e := storage.Event{
 		Key:     string(ev.Kv.Key),
 		Rev:     storage.Revision(ev.Kv.ModRevision),

@@ -16,9 +16,6 @@ func closedError(op, key string) error {
 	return &storage.Error{Op: op, Key: key, Kind: storage.Closed}
 }
 
-// ErrFull is what a Server in the process returns for a write that it refuses for lack of room, before anything is done.
-var ErrFull = errors.New("the database is full")
-
 // certain maps the answers of etcd after which nothing has been written. "No space" is not one of them: the write that
 // exceeds the quota is applied and then called refused.
 var certain = map[error]storage.Kind{
@@ -45,7 +42,7 @@ func kind(err error) storage.Kind {
 	if errors.As(rpctypes.Error(err), &known) {
 		return certain[known]
 	}
-	if errors.Is(err, ErrFull) || errors.Is(err, errAway) {
+	if errors.Is(err, errAway) {
 		return storage.Unavailable
 	}
 	// gRPC itself refuses messages above its limits, on either side, before anything is done with them.
@@ -68,7 +65,7 @@ func canceled(ctx context.Context, err error) error {
 }
 
 // readError is for calls that write nothing or nothing that matters.
-func (c *Core) readError(ctx context.Context, op, key string, err error) error {
+func (c *core) readError(ctx context.Context, op, key string, err error) error {
 	if c.closed.Load() {
 		return closedError(op, key)
 	}
@@ -80,14 +77,14 @@ func (c *Core) readError(ctx context.Context, op, key string, err error) error {
 	case 0:
 		k = storage.Unavailable
 	case storage.Future:
-		rev, _ := c.Current(ctx)
+		rev, _ := c.current(ctx)
 		return &storage.Error{Op: op, Key: key, Kind: k, Rev: rev, Err: err}
 	}
 	return &storage.Error{Op: op, Key: key, Kind: k, Err: err}
 }
 
 // writeError treats everything as InDoubt that is not certain.
-func (c *Core) writeError(ctx context.Context, op, key string, err error) error {
+func (c *core) writeError(ctx context.Context, op, key string, err error) error {
 	k := kind(err)
 	if k == 0 {
 		k = storage.InDoubt

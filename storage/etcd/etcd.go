@@ -40,7 +40,7 @@ type Config struct {
 
 // Store is the engine over a cluster. It implements storage.Store.
 type Store struct {
-	Core
+	core
 	client *clientv3.Client
 	link   *link
 	watch  pb.WatchClient
@@ -120,19 +120,18 @@ func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	conn := client.ActiveConnection()
 	l.start(client.Ctx(), conn)
 	s := &Store{client: client, link: l, watch: pb.NewWatchClient(conn)}
-	s.Server = remote{link: l, kv: pb.NewKVClient(conn), lease: pb.NewLeaseClient(conn)}
-	s.Page = cfg.Page
+	s.server = remote{link: l, kv: pb.NewKVClient(conn), lease: pb.NewLeaseClient(conn)}
+	s.page = cfg.Page
 	s.cursors.open = map[*cursor]struct{}{}
 	return s, nil
 }
 
 // await asks for the revision until there is an answer. It does not go by the link, which would hide why there is none.
 func (s *Store) await(ctx context.Context) error {
-	kv := s.Server.(remote).kv
+	kv := s.server.kv
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		resp, err := kv.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, callOptions...)
+		_, err := kv.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, callOptions...)
 		if err == nil {
-			s.Saw(storage.Revision(resp.Header.Revision))
 			return nil
 		}
 		if storage.Sleep(ctx, wait) != nil {
@@ -142,11 +141,11 @@ func (s *Store) await(ctx context.Context) error {
 }
 
 // Revision implements storage.Store. It costs a round trip and a quorum.
-func (s *Store) Revision(ctx context.Context) (storage.Revision, error) { return s.Current(ctx) }
+func (s *Store) Revision(ctx context.Context) (storage.Revision, error) { return s.current(ctx) }
 
 // Close implements storage.Store.
 func (s *Store) Close() error {
-	if !s.Shut() {
+	if !s.shut() {
 		return nil
 	}
 	s.cursors.Lock()
@@ -196,7 +195,7 @@ func (cfg Config) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// remote is a Server behind a connection. While there is none its calls fail at once. The limits on message sizes are
+// remote is the etcd behind a connection. While there is none its calls fail at once. The limits on message sizes are
 // left to the server: gRPC's own are below what a page of large objects needs.
 type remote struct {
 	link  *link
@@ -206,7 +205,7 @@ type remote struct {
 
 var callOptions = []grpc.CallOption{grpc.MaxCallSendMsgSize(math.MaxInt32), grpc.MaxCallRecvMsgSize(math.MaxInt32)}
 
-func (r remote) Range(ctx context.Context, req *pb.RangeRequest, _ bool) (*pb.RangeResponse, error) {
+func (r remote) Range(ctx context.Context, req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return repeat(ctx, r.link, func() (*pb.RangeResponse, error) { return r.kv.Range(ctx, req, callOptions...) })
 }
 

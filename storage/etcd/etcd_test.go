@@ -52,7 +52,7 @@ func TestErrors(t *testing.T) {
 		{"refused before the end", ended, rpctypes.ErrGRPCRequestTooLarge, storage.TooLarge, storage.TooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &Core{}
+			c := &core{}
 			got := c.readError(tt.ctx, "get", "/a/x", tt.err)
 			if storage.KindOf(got) != tt.read || tt.read == 0 && !errors.Is(got, tt.ctx.Err()) {
 				t.Errorf("reading: got %v, want %v", got, tt.read)
@@ -99,13 +99,13 @@ func TestOpenErrors(t *testing.T) {
 
 func TestEvent(t *testing.T) {
 	kv := &mvccpb.KeyValue{Key: []byte("/a/x"), Value: []byte("v"), CreateRevision: 3, ModRevision: 5}
-	if _, ok := Event(&mvccpb.Event{Kv: kv}, true); ok {
+	if _, ok := event(&mvccpb.Event{Kv: kv}, true); ok {
 		t.Error("an update without its previous value: want it reported")
 	}
-	if e, ok := Event(&mvccpb.Event{Kv: kv}, false); !ok || e.Created || e.Rev != 5 || string(e.Value) != "v" {
+	if e, ok := event(&mvccpb.Event{Kv: kv}, false); !ok || e.Created || e.Rev != 5 || string(e.Value) != "v" {
 		t.Errorf("got %+v, %v", e, ok)
 	}
-	e, ok := Event(&mvccpb.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("/a/x"), ModRevision: 6}, PrevKv: kv}, true)
+	e, ok := event(&mvccpb.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("/a/x"), ModRevision: 6}, PrevKv: kv}, true)
 	if !ok || !e.Deleted || e.Value != nil || string(e.Prev) != "v" || e.PrevRev != 5 {
 		t.Errorf("got %+v, %v", e, ok)
 	}

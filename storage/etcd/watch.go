@@ -37,11 +37,11 @@ type cursor struct {
 
 // Watch implements storage.Store. A cursor has two goroutines, one that receives and one that asks for progress.
 func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
-	if s.IsClosed() {
+	if s.isClosed() {
 		return nil, closedError("watch", req.Prefix)
 	}
 	if req.After == 0 {
-		rev, err := s.Current(ctx)
+		rev, err := s.current(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +222,7 @@ func (c *cursor) receive(ctx context.Context, s *stream) error {
 			return err
 		}
 		for _, ev := range resp.Events {
-			e, ok := Event(ev, c.req.Prev)
+			e, ok := event(ev, c.req.Prev)
 			if !ok {
 				return c.compacted(0)
 			}
@@ -248,7 +248,6 @@ func (c *cursor) receive(ctx context.Context, s *stream) error {
 		select {
 		case c.out <- b:
 			c.req.After = b.Rev
-			c.store.Saw(b.Rev)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

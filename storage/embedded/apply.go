@@ -1,0 +1,124 @@
+package embedded
+
+import (
+	"context"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/pkg/v3/traceutil"
+	"go.etcd.io/etcd/server/v3/lease"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// What is applied goes into the database with the index of its entry, in one transaction of the backend: the log is replayed
+// from there. An entry that changes nothing may be applied again, as nothing else has changed since.
+
+// applyBatch applies what has just been written to the log, and tells the cursors.
+func (m *member) applyBatch(batch []*request) {
+	m.events = m.events[:0]
+	for _, r := range batch {
+		m.applyEntries(m.applied.Load()+1, m.term, func() {
+			if r.other != nil {
+				r.compacted, r.err = m.applyRequest(r.other)
+			} else {
+				m.applyWrite(&r.write)
+			}
+		})
+	}
+	m.feed.publish(m.events)
+	clear(m.events)
+}
+
+// applyEntries applies one entry. (Its name is what etcd's own checks look for in the stack, if they have been turned on.)
+func (m *member) applyEntries(index, term uint64, apply func()) {
+	m.index.SetConsistentApplyingIndex(index, term)
+	apply()
+	if m.index.ConsistentIndex() < index { // nothing has taken it into the database
+		m.index.SetConsistentIndex(index, term)
+	}
+	m.applied.Store(index)
+}
+
+// takeIndex is called when a transaction of the backend begins in which an entry is applied.
+func (m *member) takeIndex() {
+	if index, term := m.index.ConsistentApplyingIndex(); index > m.index.UnsafeConsistentIndex() {
+		m.index.SetConsistentIndex(index, term)
+	}
+}
+
+// applyWrite does the same as etcd's transaction of which the log has the text.
+func (m *member) applyWrite(w *write) {
+	tx := m.kv.Write(traceutil.TODO())
+	defer tx.End()
+	if w.conditional() {
+		mod := storage.Revision(0)
+		found, err := tx.Range(context.Background(), w.key, nil, mvcc.RangeOptions{FastKeysOnly: true})
+		if err == nil && len(found.KVs) > 0 {
+			mod = storage.Revision(found.KVs[0].ModRevision)
+		}
+		if mod != w.pre.Rev {
+			w.lost(mod, tx.Rev())
+			return
+		}
+	}
+	if w.deletes {
+		if n, rev := tx.DeleteRange(w.key, nil); n == 0 {
+			w.kind, w.rev = storage.NotFound, storage.Revision(rev)
+			return
+		}
+	} else if w.lease != 0 && m.lessor.Lookup(lease.LeaseID(w.lease)) == nil {
+		w.kind = storage.NoLease
+		return
+	} else {
+		tx.Put(w.key, w.value, lease.LeaseID(w.lease))
+	}
+	w.rev = m.note(tx)
+}
+
+// lost notes who has won: the key is at mod, the store at now.
+func (w *write) lost(mod storage.Revision, now int64) {
+	switch {
+	case mod == 0:
+		w.kind, w.rev = storage.NotFound, storage.Revision(now)
+	case w.pre.Rev == 0:
+		w.kind, w.rev = storage.Exists, mod
+	default:
+		w.kind, w.rev = storage.Conflict, mod
+	}
+}
+
+// note keeps the changes of a transaction, which ends now, for the cursors. It returns their revision.
+func (m *member) note(tx mvcc.TxnWrite) storage.Revision {
+	rev := tx.Rev() + 1
+	for _, kv := range tx.Changes() {
+		m.events = append(m.events, event(kv, rev, kv.ModRevision == 0))
+	}
+	return storage.Revision(rev)
+}
+
+// event is a change of a key as cursors show it.
+func event(kv *mvccpb.KeyValue, rev int64, deleted bool) storage.Event {
+	ev := storage.Event{Key: string(kv.Key), Rev: storage.Revision(rev), Deleted: deleted}
+	if !deleted {
+		ev.Value, ev.Created = kv.Value, kv.CreateRevision == rev
+	}
+	return ev
+}
+
+// noting is a transaction in which a lease ends.
+type noting struct {
+	mvcc.TxnWrite
+	m *member
+}
+
+// End implements lease.TxnDelete.
+func (n noting) End() {
+	if len(n.Changes()) > 0 {
+		n.m.note(n.TxnWrite)
+	}
+	n.TxnWrite.End()
+}
+
+// ending begins the transaction in which a lease ends.
+func (m *member) ending() lease.TxnDelete { return noting{m.kv.Write(traceutil.TODO()), m} }

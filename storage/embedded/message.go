@@ -1,0 +1,68 @@
+package embedded
+
+import (
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/coracle-project/coracle/storage"
+)
+
+// write puts or deletes one key, if a precondition holds.
+type write struct {
+	key     []byte
+	value   []byte
+	pre     storage.Pre
+	lease   storage.LeaseID
+	deletes bool
+
+	rev  storage.Revision // of the change, or that of which err speaks
+	kind storage.Kind     // if it was not done
+}
+
+// entryOverhead is more than what an entry of the log has beside key and value.
+const entryOverhead = 128
+
+func (r *request) size() int { return len(r.key) + len(r.value) + entryOverhead }
+
+// message is the form that a write has in the log: a transaction, as an etcd client would have sent it. One is filled again
+// and again, since it is many small parts.
+type message struct {
+	request pb.InternalRaftRequest
+	compare []*pb.Compare
+	mod     pb.Compare_ModRevision
+	put     pb.PutRequest
+	del     pb.DeleteRangeRequest
+	puts    []*pb.RequestOp
+	dels    []*pb.RequestOp
+}
+
+func newMessage() *message {
+	m := &message{}
+	m.request.Header, m.request.Txn = &pb.RequestHeader{}, &pb.TxnRequest{}
+	m.compare = []*pb.Compare{{Target: pb.Compare_MOD, Result: pb.Compare_EQUAL, TargetUnion: &m.mod}}
+	m.puts = []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: &m.put}}}
+	m.dels = []*pb.RequestOp{{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.del}}}
+	return m
+}
+
+// append appends the data of an entry of the log. Its index is also its name, which tells an etcd whom to answer: nobody.
+func (m *message) append(buf []byte, r *request, index uint64) ([]byte, error) {
+	if r.other != nil {
+		r.other.Header = &pb.RequestHeader{ID: index}
+		return proto.MarshalOptions{}.MarshalAppend(buf, r.other)
+	}
+	m.request.Header.ID = index
+	txn := m.request.Txn
+	txn.Compare = nil
+	if r.conditional() { // an absent key is at modification revision 0
+		txn.Compare, m.compare[0].Key, m.mod.ModRevision = m.compare, r.key, int64(r.pre.Rev)
+	}
+	if r.deletes {
+		txn.Success, m.del.Key = m.dels, r.key
+	} else {
+		txn.Success, m.put.Key, m.put.Value, m.put.Lease = m.puts, r.key, r.value, int64(r.lease)
+	}
+	return proto.MarshalOptions{}.MarshalAppend(buf, &m.request)
+}
+
+func (w *write) conditional() bool { return w.pre.Absent || w.pre.Rev != 0 }

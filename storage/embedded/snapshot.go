@@ -1,0 +1,111 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/snap"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v2store"
+	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// A snapshot says that the database has the log up to some entry. It bounds what is read at a start, and what is before it in
+// the log is deleted. It is saved when so many entries, or bytes of them, have come since the last.
+const (
+	snapshotCount = 5000
+	snapshotBytes = 8 * segmentBytes
+)
+
+// isLong reports whether a snapshot is due.
+func (m *member) isLong() bool {
+	m.snapshots.Lock()
+	defer m.snapshots.Unlock()
+	return m.applied.Load()-m.snapshots.last >= snapshotCount || m.logged.Load() >= snapshotBytes
+}
+
+// releaseLog saves a snapshot, and deletes what is not needed any more.
+func (m *member) releaseLog() error {
+	m.snapshots.Lock()
+	defer m.snapshots.Unlock()
+	index, logged := m.applied.Load(), m.logged.Load()
+	if index == m.snapshots.last || m.isBroken() {
+		return nil
+	}
+	m.be.ForceCommit() // with the index of an entry that is not older
+	if err := m.saveSnapshot(index); err != nil {
+		return err
+	}
+	m.snapshots.last = index
+	m.logged.Add(-logged)
+	return m.purge(index)
+}
+
+// saveSnapshot makes a snapshot durable, of which the database is. The file is of use for older versions of etcd only.
+func (m *member) saveSnapshot(index uint64) error {
+	members := v2store.New("/0", "/1") // where these expect the members of the cluster, and nothing
+	m.cluster.Store(members)
+	data, err := members.SaveNoCopy()
+	if err != nil {
+		return err
+	}
+	err = snap.New(m.log, snapDir(m.dir)).SaveSnap(&raftpb.Snapshot{
+		Data:     data,
+		Metadata: &raftpb.SnapshotMetadata{ConfState: m.voters(), Index: &index, Term: &m.term},
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(snapshotPath(m.dir, m.term, index), 0o600); err != nil { // it leaves that to the umask
+		return err
+	}
+	if err := syncDir(snapDir(m.dir)); err != nil {
+		return err
+	}
+	if err := m.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: &m.term, ConfState: m.voters()}); err != nil {
+		m.fail(err)
+		return err
+	}
+	return nil
+}
+
+// voters are the members of the cluster.
+func (m *member) voters() *raftpb.ConfState { return &raftpb.ConfState{Voters: []uint64{m.id}} }
+
+// purge deletes the snapshots before that of an index, and the segments of the log that end before it.
+func (m *member) purge(index uint64) error {
+	err := m.wal.ReleaseLockTo(index)
+	snapshots, gerr := filepath.Glob(filepath.Join(snapDir(m.dir), "*.snap"))
+	for _, name := range snapshots {
+		if name != snapshotPath(m.dir, m.term, index) {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}
+	segments, werr := filepath.Glob(filepath.Join(walDir(m.dir), "*.wal")) // in order
+	for i := 1; i < len(segments) && err == nil; i++ {
+		var seq, first uint64
+		if _, err = fmt.Sscanf(filepath.Base(segments[i]), "%016x-%016x.wal", &seq, &first); err == nil && first <= index {
+			err = os.Remove(segments[i-1])
+		}
+	}
+	return errors.Join(err, gerr, werr)
+}
+
+func snapDir(dir string) string { return filepath.Join(dir, "member", "snap") }
+
+func snapshotPath(dir string, term, index uint64) string {
+	return filepath.Join(snapDir(dir), fmt.Sprintf("%016x-%016x.snap", term, index))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return fileutil.Fsync(d)
+}
