@@ -47,7 +47,11 @@ func (c Config) complete() (completed, error) {
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
 	if c.Core || c.Groups == nil {
-		c.Groups = append(coreGroups(c), c.Groups...)
+		groups := coreGroups(c)
+		for i := range groups {
+			groups[i].builtIn = true
+		}
+		c.Groups = append(groups, c.Groups...)
 	}
 	return c
 }

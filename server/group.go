@@ -24,6 +24,19 @@ type Group struct {
 	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
 	// and kind: the same objects in one store.
 	Shared []meta.GroupResource
+
+	// builtIn groups come with this package, whose tests find what is wrong with their kinds: these are compiled when they are
+	// first used.
+	builtIn bool
+}
+
+// register adds the kinds of the group to a scheme.
+func (g *Group) register(s *scheme.Scheme) {
+	if g.builtIn {
+		s.AddLazy(g.AddToScheme)
+		return
+	}
+	g.AddToScheme(s)
 }
 
 // versionPriority is the place of the i-th of a kind's versions in discovery. The order of a kind needs one only where
