@@ -132,6 +132,9 @@ func (c *APIConfig) validate() error {
 			errs = append(errs, fmt.Errorf("group %q registers no types: AddToScheme is nil", c.Groups[i].Name))
 		}
 	}
+	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
+		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
+	}
 	return errors.Join(errs...)
 }
 

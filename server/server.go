@@ -131,7 +131,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}
 	d.codecs = codec.NewFactory(d.scheme)
 	d.core = NewGenericServer("core", &router.Config{
-		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started,
+		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 	}, router.NewDiscovery(d.codecs), nil)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, Stores{t})
@@ -146,8 +146,12 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
-	for i := range c.API.Groups {
-		if err := d.resources.Install(d.core, c.API.Groups[i]); err != nil {
+	groups, err := choose(&c.API, d.scheme)
+	if err != nil {
+		return d, err
+	}
+	for i := range groups {
+		if err := d.resources.Install(d.core, groups[i]); err != nil {
 			return d, err
 		}
 	}
