@@ -53,20 +53,27 @@ func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
 	return sync.OnceValue(func() convertFunc {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		from, to := typeinfo.Of(in), typeinfo.Of(out)
 		if err := errors.Join(typeinfo.Register(in), typeinfo.Register(out)); err != nil {
-			return func(typeinfo.Pointer, typeinfo.Pointer) error { return err }
+			return failure(err)
 		}
+		from, to, before := typeinfo.Of(in), typeinfo.Of(out), len(d.errs)
 		if lenient {
 			return d.structs(from, to, lenient)
 		}
-		before := len(d.errs)
 		c := d.pair(from, to)
+		if c == nil {
+			d.fail("conversion of %s to %s: they have nothing in common", in, out)
+		}
 		if err := errors.Join(d.errs[before:]...); err != nil {
-			return func(typeinfo.Pointer, typeinfo.Pointer) error { return err }
+			return failure(err)
 		}
 		return c.run
 	})
+}
+
+// failure is what a conversion that there is not does.
+func failure(err error) convertFunc {
+	return func(typeinfo.Pointer, typeinfo.Pointer) error { return err }
 }
 
 // slot is a value as a field, list or map holds it.

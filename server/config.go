@@ -46,8 +46,8 @@ type APIConfig struct {
 	// Profile chooses among Kubernetes' own groups; "" keeps all of them.
 	Profile string
 	// Runtime turns versions (apps/v1, or /v1 for the legacy group) and single resources in them (apps/v1/deployments) on and off,
-	// "true" or "false", with "api/all", "api/ga", "api/beta" and "api/alpha" for many versions. It counts after Profile. What
-	// is off does not exist: it is in no document, and costs nothing. (--runtime-config)
+	// "true" or "false", with "api/all", "api/ga", "api/beta" and "api/alpha" for many versions. It counts after Profile, and
+	// for what New installs. What is off does not exist: it is in no document, and costs nothing. (--runtime-config)
 	Runtime map[string]string
 	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
 	EventTTL time.Duration

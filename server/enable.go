@@ -66,8 +66,8 @@ func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kub
 		return nil, err
 	}
 	settings, err := readWords(config, kubernetes)
-	errs := []error{err}
 	var resources []setting
+	errs := []error{err}
 	for _, key := range slices.Sorted(maps.Keys(names)) {
 		gvr := names[key]
 		gv := gvr.GroupVersion()

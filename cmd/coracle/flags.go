@@ -86,12 +86,9 @@ func (o *options) finish() error {
 		c.Controllers = []string{}
 	}
 	c.Limits.MinWatch = time.Duration(o.minWatch) * time.Second
-	if len(o.runtime) > 0 {
-		c.API.Runtime = map[string]string{}
-	}
+	c.API.Runtime = map[string]string{}
 	for _, entry := range o.runtime {
-		if entry != "" {
-			key, value, _ := strings.Cut(entry, "=")
+		if key, value, _ := strings.Cut(entry, "="); entry != "" {
 			c.API.Runtime[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}

@@ -70,8 +70,9 @@ func (t *Types) numbered(gvk meta.GroupVersionKind) bool {
 	if err != nil {
 		return false
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeOf(obj).Elem()) {
-		if len(f.Index) == 1 && f.Tag.Get("pb") != "" {
+	typ := reflect.TypeOf(obj).Elem()
+	for i := range typ.NumField() {
+		if typ.Field(i).Tag.Get("pb") != "" {
 			return true
 		}
 	}
@@ -141,12 +142,18 @@ func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object),
 		}
 		return keep, err
 	})
-	return func(obj, old meta.Object) { made()(obj, old) }, err
+	if err != nil {
+		return nil, err
+	}
+	return func(obj, old meta.Object) { made()(obj, old) }, nil
 }
 
 func (k *typed) Differ(paths []string) (func(a, b meta.Object) bool, error) {
 	made, err := compiled(k, func(t *typeinfo.Type) (func(a, b any) bool, error) { return typeinfo.Differ(t, paths) })
-	return func(a, b meta.Object) bool { return made()(a, b) }, err
+	if err != nil {
+		return nil, err
+	}
+	return func(a, b meta.Object) bool { return made()(a, b) }, nil
 }
 
 // compiled returns what make makes of the hub's type: now, or if the kind is lazy by the first call.
