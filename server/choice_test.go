@@ -158,6 +158,7 @@ func TestBadChoice(t *testing.T) {
 		"storage.k8s.io/v1beta1":              "group version storage.k8s.io/v1beta1 of Kubernetes is not part of this server and cannot be enabled",
 		"resource.k8s.io/v1alpha3/devices=1":  "group version resource.k8s.io/v1alpha3 of Kubernetes is not part of this server and cannot be enabled",
 		"storage.k8s.io/v2=true":              "group version storage.k8s.io/v2 that has not been registered",
+		"api/alpha=true":                      "api/alpha=true: these versions of Kubernetes are not part of this server and cannot be enabled",
 		"api/beta=true":                       "api/beta=true: these versions of Kubernetes are not part of this server and cannot be enabled",
 		"two.io/v9=true,two.io/v1beta1=maybe": "group version two.io/v9 that has not been registered",
 	} {
