@@ -86,7 +86,9 @@ const (
 	MetaCommon MetaChecks = iota
 	// MetaChange compares old and new metadata a second time on an update.
 	MetaChange
-	// MetaWhole repeats all checks on an update, and lets no finalizers without a domain be but Kubernetes's own.
+	// MetaFinalizers is MetaChange, and lets no finalizers without a domain be but Kubernetes's own.
+	MetaFinalizers
+	// MetaWhole is MetaFinalizers, and repeats all checks on an update.
 	MetaWhole
 )
 
@@ -202,7 +204,8 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange does.
+	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange or
+	// MetaFinalizers does. A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string

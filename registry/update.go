@@ -176,6 +176,9 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	if s.strategy.Metadata >= MetaChange {
 		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
 	}
+	if s.strategy.Metadata >= MetaFinalizers {
+		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
+	}
 	if s.strategy.Metadata == MetaWhole {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
