@@ -60,8 +60,8 @@ func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	return nil
 }
 
-// containerResourceName checks a name in the resources of a container.
-func containerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+// ContainerResourceName checks a name in the resources of a container.
+func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := resourceName(p, name)
 	switch {
 	case !strings.Contains(string(name), "/"):
@@ -249,5 +249,5 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 
 // overhead checks what running a pod takes beside its containers.
 func overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
-	return requirements{nameRule: containerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
+	return requirements{nameRule: ContainerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
 }

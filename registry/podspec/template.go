@@ -11,9 +11,7 @@ import (
 // Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its metadata nothing else is
 // used.
 func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
-	errs := meta.ValidateLabels(t.Labels, p.Child("labels"))
-	errs = append(errs, meta.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
-	errs = append(errs, checkAnnotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
+	errs := TemplateMeta(p, t)
 	c := &specCheck{Rules: r, spec: &t.Spec}
 	errs = append(errs, c.check(p.Child("spec"))...)
 	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
@@ -21,6 +19,13 @@ func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorLis
 		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
 	}
 	return errs
+}
+
+// TemplateMeta returns what is wrong with the labels and annotations of a pod template at p.
+func TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
+	errs := meta.ValidateLabels(t.Labels, p.Child("labels"))
+	errs = append(errs, meta.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
+	return append(errs, checkAnnotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
 // Selected returns what is wrong with a template at p whose pods the selector of their owner must find. A selector that nothing
