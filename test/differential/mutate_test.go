@@ -20,6 +20,8 @@ type mutator struct {
 	rand   *rand.Rand
 	donors donors
 	notes  []string
+	// tame says that values are to be what they should be in JSON.
+	tame bool
 }
 
 // donors are the values that examples have, by what they are values of: the type and the name of a field.

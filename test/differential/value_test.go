@@ -17,10 +17,10 @@ func (m *mutator) value(t reflect.Type, name string, depth int) any {
 	if known := m.donors[donor{t, name}]; len(known) > 0 && m.rand.IntN(3) == 0 {
 		return tree(known[m.rand.IntN(len(known))])
 	}
-	if m.rand.IntN(300) == 0 { // of another type than JSON should have here
+	if !m.tame && m.rand.IntN(300) == 0 { // of another type than JSON should have here
 		return []any{"text", json.Number("7"), true, []any{}, map[string]any{}}[m.rand.IntN(5)]
 	}
-	if m.rand.IntN(40) == 0 {
+	if !m.tame && m.rand.IntN(40) == 0 {
 		return nil
 	}
 	switch t {
