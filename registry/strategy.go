@@ -84,9 +84,11 @@ type MetaChecks uint8
 const (
 	// MetaCommon: no more than all kinds.
 	MetaCommon MetaChecks = iota
-	// MetaChange compares old and new metadata a second time on an update.
+	// MetaCompare compares old and new metadata a second time on an update.
+	MetaCompare
+	// MetaChange is MetaCompare, and an update may have no finalizers without a domain but Kubernetes's own.
 	MetaChange
-	// MetaWhole repeats all checks on an update, and lets no finalizers without a domain be but Kubernetes's own.
+	// MetaWhole is MetaChange, repeats all checks on an update, and looks for such finalizers on a create, too.
 	MetaWhole
 )
 
