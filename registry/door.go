@@ -36,10 +36,7 @@ func (s *Store) openDoors() error {
 		door := *s
 		door.subresource, door.project = sub.Name, sub.Project
 		if sub.Project == nil {
-			door.strategy = &Strategy{
-				Metadata: min(max(MetaChange, s.strategy.Metadata), MetaFinalizers),
-				Prepare:  sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
-			}
+			door.strategy = &Strategy{Metadata: MetaChange, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings}
 		}
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)

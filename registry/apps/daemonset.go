@@ -21,7 +21,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 		Kind:          "DaemonSet", ShortNames: []string{"ds"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.DaemonSet]{
-			Metadata:                 registry.MetaFinalizers,
+			Metadata:                 registry.MetaChange,
 			Prepare:                  prepareDaemonSet,
 			Validate:                 func(ds, old *appsv1.DaemonSet) field.ErrorList { return checkDaemonSet(rules, ds, old) },
 			Warnings:                 daemonSetWarnings,

@@ -24,7 +24,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 		Kind:          "Deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.Deployment]{
-			Metadata:                 registry.MetaFinalizers,
+			Metadata:                 registry.MetaChange,
 			Prepare:                  prepareDeployment,
 			Validate:                 func(d, old *appsv1.Deployment) field.ErrorList { return checkDeployment(rules, d, old) },
 			Warnings:                 deploymentWarnings,

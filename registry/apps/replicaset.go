@@ -19,7 +19,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 		Kind:          "ReplicaSet", ShortNames: []string{"rs"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.ReplicaSet]{
-			Metadata: registry.MetaFinalizers,
+			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, rs, old *appsv1.ReplicaSet) {
 				if old == nil {
 					podspec.DropDisabledTemplate(&rs.Spec.Template, nil)

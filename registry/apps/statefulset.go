@@ -20,7 +20,7 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 		Kind:          "StatefulSet", ShortNames: []string{"sts"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.StatefulSet]{
-			Metadata:                 registry.MetaFinalizers,
+			Metadata:                 registry.MetaChange,
 			ValidateName:             names.DNSLabelName,
 			Prepare:                  prepareStatefulSet,
 			Validate:                 func(s, old *appsv1.StatefulSet) field.ErrorList { return checkStatefulSet(rules, s, old) },

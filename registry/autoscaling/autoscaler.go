@@ -30,7 +30,7 @@ func autoscalers() registry.Resource {
 		Kind:          "HorizontalPodAutoscaler", ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*autoscalingv2.HorizontalPodAutoscaler]{
-			Metadata:                 registry.MetaFinalizers,
+			Metadata:                 registry.MetaChange,
 			Prepare:                  prepareAutoscaler,
 			Validate:                 checkAutoscaler,
 			AllowUnconditionalUpdate: true,
