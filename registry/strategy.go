@@ -86,9 +86,9 @@ const (
 	MetaCommon MetaChecks = iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaChange is MetaCompare, and an update may have no finalizers without a domain but Kubernetes's own.
+	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
 	MetaChange
-	// MetaWhole is MetaChange, repeats all checks on an update, and looks for such finalizers on a create, too.
+	// MetaWhole is MetaChange, and repeats all checks on an update.
 	MetaWhole
 )
 
