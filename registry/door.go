@@ -35,7 +35,9 @@ func (s *Store) openDoors() error {
 		}
 		door := *s
 		door.subresource, door.project = sub.Name, sub.Project
-		door.strategy = &Strategy{Metadata: MetaChange, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings}
+		if sub.Project == nil {
+			door.strategy = &Strategy{Metadata: MetaChange, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings}
+		}
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
@@ -87,6 +89,9 @@ func (s *Store) narrow(sub *Subresource) error {
 		return errors.New("a door has a kind of its own and a projection, or neither")
 	} else if none {
 		return nil
+	}
+	if sub.Prepare != nil || sub.Validate != nil || sub.Warnings != nil {
+		return errors.New("what a door with a kind of its own changes follows the rules of the resource")
 	}
 	var err error
 	s.kind, err = s.cfg.kindOf(sub.Kind)

@@ -180,13 +180,13 @@ func metered(r *registry.ResourceOf[*widget]) {
 				return nil
 			},
 		},
-		Validate: func(w, _ *widget) field.ErrorList {
-			if w.Spec.Size > 100 {
-				return field.ErrorList{field.Invalid(field.NewPath("spec", "size"), w.Spec.Size, "is too large")}
-			}
-			return nil
-		},
 	})
+	r.Strategy.Validate = func(w, _ *widget) field.ErrorList {
+		if w.Spec.Size > 100 {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "size"), w.Spec.Size, "is too large")}
+		}
+		return nil
+	}
 }
 
 // meter is a write through the meter's door, of what is shown there with a change.
@@ -379,6 +379,9 @@ func TestProjectionRefuses(t *testing.T) {
 		"an unknown version": {addMeters, func(sub *registry.SubresourceOf[*widget]) { sub.Kind.Version = "v9" }, "v9"},
 		"no kind":            {addMeters, func(sub *registry.SubresourceOf[*widget]) { sub.Kind = meta.GroupVersionKind{} }, "meter"},
 		"no projection":      {addMeters, func(sub *registry.SubresourceOf[*widget]) { sub.Project = nil }, "meter"},
+		"rules of its own": {addMeters, func(sub *registry.SubresourceOf[*widget]) {
+			sub.Validate = func(_, _ *widget) field.ErrorList { return nil }
+		}, "rules of the resource"},
 	} {
 		k := newKit(t, options{types: tt.types})
 		res := declaration()

@@ -84,9 +84,11 @@ type MetaChecks uint8
 const (
 	// MetaCommon: no more than all kinds.
 	MetaCommon MetaChecks = iota
-	// MetaChange compares old and new metadata a second time on an update.
+	// MetaCompare compares old and new metadata a second time on an update.
+	MetaCompare
+	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
 	MetaChange
-	// MetaWhole repeats all checks on an update, and lets no finalizers without a domain be but Kubernetes's own.
+	// MetaWhole is MetaChange, and repeats all checks on an update.
 	MetaWhole
 )
 
@@ -214,7 +216,8 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange does.
+	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does.
+	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string

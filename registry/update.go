@@ -137,17 +137,17 @@ func (w *write) beforeUpdate() error {
 	if m.UID == "" {
 		m.UID = om.UID
 	}
-	if om.DeletionTimestamp != nil { // an update neither ends nor moves a deletion
-		m.DeletionTimestamp = om.DeletionTimestamp
-	}
-	if m.DeletionGracePeriodSeconds == nil {
-		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
-	}
 	if s.takeBack != nil {
 		s.takeBack(w.obj, w.old)
 	}
 	if s.strategy.Prepare != nil {
 		s.strategy.Prepare(w.r, w.obj, w.old)
+	}
+	if om.DeletionTimestamp != nil { // an update neither ends nor moves a deletion
+		m.DeletionTimestamp = om.DeletionTimestamp
+	}
+	if m.DeletionGracePeriodSeconds == nil {
+		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
 	}
 	if s.differ != nil && s.differ(w.obj, w.old) {
 		m.Generation++
@@ -173,8 +173,11 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)
 	errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
-	if s.strategy.Metadata >= MetaChange {
+	if s.strategy.Metadata >= MetaCompare {
 		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
+	}
+	if s.strategy.Metadata >= MetaChange {
+		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	if s.strategy.Metadata == MetaWhole {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)

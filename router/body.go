@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
 )
@@ -110,9 +111,11 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	return decoded.Object, nil
 }
 
-// wrongKind is the answer to an object of a kind that is known, but not served here.
+// wrongKind is the answer to an object of a kind that is known, but not served here. A kind without a Go type is told apart by its
+// group.
 func (e *endpoint) wrongKind(got meta.GroupVersionKind, body []byte) error {
-	if got.GroupKind() == e.res.Kind.GroupKind() || got.Group != e.gv.Group {
+	typed := kind.In(e.res.Type, e.res.Kind.Version).Type != nil
+	if got.GroupKind() == e.res.Kind.GroupKind() || !typed && got.Group != e.gv.Group {
 		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			meta.Excerpt(got.GroupVersion().String()), e.gv))
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -15,7 +18,8 @@ import (
 
 // fullScheme has every kind of the tree and the test group.
 func fullScheme(t testing.TB) *scheme.Scheme {
-	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme)
+	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme,
+		appsv1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme)
 }
 
 // eachSample calls check with random objects of every kind.
@@ -30,12 +34,18 @@ func eachSample(t *testing.T, check func(t *testing.T, s *scheme.Scheme, obj met
 			for seed := range uint64(20) {
 				obj = reflect.New(reflect.TypeOf(obj).Elem()).Interface().(meta.Typed)
 				sample.New(seed).Fill(obj)
-				if spec, ok := obj.(*betaWidget); ok {
-					setSizes(&spec.Spec, seed)
-				}
-				if list, ok := obj.(*betaWidgetList); ok {
-					for i := range list.Items {
-						setSizes(&list.Items[i].Spec, seed)
+				switch obj := obj.(type) {
+				case *betaWidget:
+					setSizes(&obj.Spec, seed)
+				case *betaWidgetList:
+					for i := range obj.Items {
+						setSizes(&obj.Items[i].Spec, seed)
+					}
+				case *autoscalingv1.HorizontalPodAutoscaler:
+					setTarget(obj)
+				case *autoscalingv1.HorizontalPodAutoscalerList:
+					for i := range obj.Items {
+						setTarget(&obj.Items[i])
 					}
 				}
 				obj.GetTypeMeta().SetGroupVersionKind(gvk)
@@ -50,6 +60,11 @@ func setSizes(spec *betaSpec, n uint64) {
 	for ; spec != nil; spec = spec.Next {
 		spec.SizeText = fmt.Sprint(n)
 	}
+}
+
+// setTarget gives an autoscaler the target that it gets in autoscaling/v2, and no measurement, which would be kept in an annotation.
+func setTarget(a *autoscalingv1.HorizontalPodAutoscaler) {
+	a.Spec.TargetCPUUtilizationPercentage, a.Status.CurrentCPUUtilizationPercentage = new(int32(80)), nil
 }
 
 func TestCopyRoundTrip(t *testing.T) {

@@ -6,8 +6,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry/apps"
+	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -17,10 +24,19 @@ import (
 // coreGroups returns Kubernetes' own groups as far as they are served.
 func coreGroups(c APIConfig) []Group {
 	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
+	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	return []Group{
 		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
+		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
+		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
 	}
+}
+
+// addAutoscaling registers both versions of autoscaling; the second is the hub.
+func addAutoscaling(s *scheme.Scheme) {
+	autoscalingv2.Scheme.AddToScheme(s)
+	autoscalingv1.Scheme.AddToScheme(s)
 }
 
 // systemNamespaces exist in every cluster.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -199,6 +201,14 @@ func Immutable[T comparable](p *field.Path, value, old T) field.ErrorList {
 		return field.ErrorList{field.Invalid(p, value, "field is immutable")}
 	}
 	return nil
+}
+
+// Unchanged is Immutable for values that are compared by what they mean, such as structs.
+func Unchanged[T any](p *field.Path, value, old *T) field.ErrorList {
+	if scheme.Equal(value, old) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, govalue.JSON(value), "field is immutable")}
 }
 
 // Duplicates finds repeated values: it holds those seen.

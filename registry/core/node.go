@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -51,21 +49,8 @@ func checkNode(n, old *corev1.Node) field.ErrorList {
 	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
 		errs = append(errs, check.Positive(field.NewPath("metadata", "nodeSwapStatus", "capacity"), *swap.Capacity)...)
 	}
-	errs = append(errs, checkFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
-	p := field.NewPath("spec", "podCIDRs")
-	families := 0
-	for i, cidr := range field.Each(&errs, n.Spec.PodCIDRs) {
-		prefix, msgs := names.ParseCIDR(*cidr, true)
-		errs = append(errs, check.Invalid(p.Index(i), *cidr, msgs)...)
-		if prefix.IsValid() && prefix.Addr().Is4() {
-			families |= 1
-		} else {
-			families |= 2
-		}
-	}
-	if k := len(n.Spec.PodCIDRs); k > 2 || k == 2 && families != 3 {
-		errs = append(errs, field.Invalid(p, n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family"))
-	}
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkPodCIDRs(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs)...)
 	if old != nil {
 		errs = append(errs, checkNodeUpdate(n, old)...)
 	}
@@ -81,29 +66,6 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 	}
 	amounts(field.NewPath("status", "capacity"), n.Status.Capacity)
 	amounts(field.NewPath("status", "allocatable"), n.Status.Allocatable)
-	return errs
-}
-
-// featureName is what a feature of a node may be called: its first part in UpperCamelCase, others in any.
-var featureName = regexp.MustCompile(`^[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*$`)
-
-// checkFeatures checks the features that a node says it has: in order, and each once.
-func checkFeatures(p *field.Path, features []string) field.ErrorList {
-	var errs field.ErrorList
-	for i, name := range field.Each(&errs, features) {
-		if i > 0 && *name == features[i-1] {
-			errs = append(errs, field.Duplicate(p.Index(i), *name))
-		} else if i > 0 && *name < features[i-1] {
-			errs = append(errs, field.Invalid(p.Index(i), *name, "list must be sorted alphabetically"))
-		}
-		switch quoted := meta.Excerpt(*name); {
-		case len(*name) > 253:
-			errs = append(errs, field.Invalid(p.Index(i), *name, fmt.Sprintf("invalid feature name %q: must be no more than 253 characters", quoted)))
-		case !featureName.MatchString(*name):
-			errs = append(errs, field.Invalid(p.Index(i), *name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
-				"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", quoted)))
-		}
-	}
 	return errs
 }
 
@@ -129,7 +91,7 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 // checkNodeUpdate returns what is wrong with a change of a node or of its status.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
-	errs = append(errs, checkFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
 	seen := make(map[corev1.NodeAddress]bool)
 	for i, address := range field.Each(&errs, n.Status.Addresses) {
 		if seen[*address] {
@@ -146,6 +108,7 @@ func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 		errs = append(errs, field.Forbidden(spec.Child("providerID"),
 			"node updates may not change providerID except from \"\" to valid"))
 	}
+	errs = append(errs, checkNodeConfig(n)...)
 	errs = append(errs, checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)...)
 	if n.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))

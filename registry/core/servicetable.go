@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +67,7 @@ func serviceCells(svc *corev1.Service, now time.Time) []any {
 	}
 	return []any{
 		svc.Name, string(svc.Spec.Type), internal, externalIPs(svc), orNone(strings.Join(ports, ",")),
-		registry.Age(&svc.ObjectMeta, now), formatLabels(svc.Spec.Selector),
+		registry.Age(&svc.ObjectMeta, now), registry.Labels(svc.Spec.Selector),
 	}
 }
 
@@ -97,13 +96,4 @@ func externalIPs(svc *corev1.Service) string {
 		return strings.Join(all, ",")
 	}
 	return unknown
-}
-
-// formatLabels prints labels as key=value pairs in order.
-func formatLabels(labels map[string]string) string {
-	pairs := make([]string, 0, len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, key+"="+labels[key])
-	}
-	return orNone(strings.Join(pairs, ","))
 }

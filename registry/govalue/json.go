@@ -49,8 +49,12 @@ var (
 var (
 	podSpecType   = reflect.TypeFor[corev1.PodSpec]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
-	ownPackage    = podSpecType.PkgPath()
 )
+
+// apiPackages is where the types stand of which that server has a second set; others, such as selectors, it has once.
+var apiPackages = strings.TrimSuffix(podSpecType.PkgPath(), "corev1")
+
+func isAPI(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), apiPackages) }
 
 func write(b *bytes.Buffer, v reflect.Value) {
 	if b.Len() > maxText {
@@ -66,7 +70,7 @@ func write(b *bytes.Buffer, v reflect.Value) {
 		writePodSpec(b, v)
 	case t.Kind() == reflect.Pointer:
 		write(b, v.Elem())
-	case t.Implements(marshalerType), t.Kind() == reflect.Struct && t.PkgPath() != ownPackage:
+	case t.Implements(marshalerType), t.Kind() == reflect.Struct && !isAPI(t):
 		writeJSON(b, v)
 	case t.Kind() == reflect.Struct:
 		b.WriteByte('{')
@@ -94,7 +98,7 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 		f := v.Type().Field(i)
 		switch {
 		case !f.IsExported(): // a blank field that only carries tags
-		case f.Anonymous && f.Type.PkgPath() == ownPackage:
+		case f.Anonymous && isAPI(f.Type):
 			sep = writeFields(b, v.Field(i), sep)
 		default:
 			sep = writeField(b, f.Name, v.Field(i), sep)

@@ -24,7 +24,7 @@ func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.E
 	errs = append(errs, c.checkMounts(p.Child("volumeMounts"), ctr)...)
 	errs = append(errs, c.checkDevices(p.Child("volumeDevices"), ctr)...)
 	errs = append(errs, check.OneOf(p.Child("imagePullPolicy"), ctr.ImagePullPolicy, pullPolicies...)...)
-	rules := requirements{nameRule: containerResourceName, claims: c.claims}
+	rules := requirements{nameRule: ContainerResourceName, claims: c.claims}
 	errs = append(errs, rules.check(p.Child("resources"), &ctr.Resources)...)
 	errs = append(errs, checkResizePolicy(p.Child("resizePolicy"), ctr.ResizePolicy, c.spec.RestartPolicy)...)
 	return append(errs, c.checkSecurity(p.Child("securityContext"), ctr.SecurityContext)...)

@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/check/checktest"
@@ -200,23 +199,6 @@ spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than 
 			checktest.Want(t, Rules{}.Pod(decode(t, `{"spec":`+tt.spec+`}`)), tt.want)
 		})
 	}
-}
-
-// TestTemplate: of a template less is asked than of a pod, whose name is not known either; its metadata counts.
-func TestTemplate(t *testing.T) {
-	pod := decode(t, `{"metadata":{"name":"`+strings.Repeat("n", 250)+`","labels":{"a b":"c"},"annotations":{"-":"","kubernetes.io/config.mirror":"m",
-		"seccomp.security.alpha.kubernetes.io/pod":"unconfined"}},"spec":{"hostNetwork":true,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},"volumes":[{"name":"v","image":{}},{"name":"data","ephemeral":{"volumeClaimTemplate":{"spec":{
-			"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}},{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}],
-		"containers":[{"name":"c","image":" i","ports":[{"containerPort":80}]}],"ephemeralContainers":[{"name":"e","image":"i"}]}}`)
-	pod.Spec.Containers[0].Ports[0].HostPort = 0 // a default sets it
-	const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
-		"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-	checktest.Want(t, Rules{}.Template(field.NewPath("spec", "template"), &pod.ObjectMeta, &pod.Spec), `
-spec.template.labels: Invalid value: "a b": `+name+`
-spec.template.annotations: Invalid value: "-": `+name+`
-spec.template.annotations[kubernetes.io/config.mirror]: Invalid value: "m": must set spec.nodeName if mirror pod annotation is set
-spec.template.spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match
-spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`)
 }
 
 // TestProfiles: annotations that came before the fields for seccomp and AppArmor are valid, and say the same.

@@ -126,7 +126,7 @@ func TestOtherPods(t *testing.T) {
 
 	template := decode(t, `{"spec":{"hostNetwork":true,"containers":[{"name":"c","image":" i","ports":[{"containerPort":1,"hostPort":2},{"containerPort":1}]}]}}`)
 	template.Spec.Containers[0].Ports[1].HostPort = 0 // a default sets it
-	checktest.Want(t, Rules{}.Template(nil, &template.ObjectMeta, &template.Spec),
+	checktest.Want(t, Rules{}.Template(nil, &corev1.PodTemplateSpec{Spec: template.Spec}),
 		"spec.containers[0].ports[0].hostPort: Invalid value: 2: must match `containerPort` when `hostNetwork` is true")
 }
 

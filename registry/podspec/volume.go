@@ -9,7 +9,6 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
@@ -312,75 +311,4 @@ func checkFile(p *field.Path, f *corev1.DownwardAPIVolumeFile) field.ErrorList {
 		errs = append(errs, field.Required(p, "one of fieldRef and resourceFieldRef is required"))
 	}
 	return append(errs, check.FileMode(p.Child("mode"), f.Mode)...)
-}
-
-// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used.
-func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
-	m := &t.ObjectMeta
-	at := p.Child("metadata")
-	errs := meta.ValidateAnnotations(m.Annotations, at.Child("annotations"))
-	errs = append(errs, meta.ValidateLabels(m.Labels, at.Child("labels"))...)
-	errs = append(errs, check.Forbidden(at, "cannot be set for an ephemeral volume", []check.Setting{
-		{"name", m.Name != ""}, {"generateName", m.GenerateName != ""}, {"namespace", m.Namespace != ""},
-		{"selfLink", m.SelfLink != ""}, {"uid", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
-		{"generation", m.Generation != 0}, {"creationTimestamp", m.CreationTimestamp != nil},
-		{"deletionTimestamp", m.DeletionTimestamp != nil},
-		{"deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds != nil},
-		{"ownerReferences", m.OwnerReferences != nil}, {"finalizers", m.Finalizers != nil},
-		{"managedFields", m.ManagedFields != nil},
-	})...)
-	return append(errs, checkClaimSpec(p.Child("spec"), &t.Spec)...)
-}
-
-// checkClaimSpec checks a claim for storage.
-func checkClaimSpec(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
-	var errs field.ErrorList
-	modes := p.Child("accessModes")
-	if len(spec.AccessModes) == 0 {
-		errs = append(errs, field.Required(modes, "at least 1 access mode is required"))
-	}
-	if spec.Selector != nil {
-		errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
-	}
-	once := false
-	for _, mode := range field.Each(&errs, spec.AccessModes) {
-		errs = append(errs, check.Supported(modes, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
-			corev1.ReadWriteOncePod)...)
-		once = once || *mode == corev1.ReadWriteOncePod
-	}
-	if once && len(spec.AccessModes) > 1 {
-		errs = append(errs, field.Forbidden(modes, "may not use ReadWriteOncePod with other access modes"))
-	}
-	if q, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
-		errs = append(errs, field.Required(p.Child("resources").Key(string(corev1.ResourceStorage)), ""))
-	} else {
-		errs = append(errs, check.PositiveQuantity(p.Child("resources").Key(string(corev1.ResourceStorage)), q)...)
-	}
-	if spec.StorageClassName != nil {
-		errs = append(errs, check.Optional(p.Child("storageClassName"), *spec.StorageClassName, check.DNSSubdomain)...)
-	}
-	errs = append(errs, check.OptionalOneOf(p.Child("volumeMode"), spec.VolumeMode,
-		corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
-	if s := spec.DataSource; s != nil {
-		errs = append(errs, checkDataSource(p.Child("dataSource"), s.APIGroup, s.Kind, s.Name)...)
-	}
-	if s := spec.DataSourceRef; s != nil {
-		errs = append(errs, checkDataSource(p.Child("dataSourceRef"), s.APIGroup, s.Kind, s.Name)...)
-	}
-	if spec.VolumeAttributesClassName != nil {
-		errs = append(errs, check.Optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName, check.DNSSubdomain)...)
-	}
-	return errs
-}
-
-func checkDataSource(p *field.Path, group *string, kind, name string) field.ErrorList {
-	errs := check.Required(p.Child("name"), name)
-	errs = append(errs, check.Required(p.Child("kind"), kind)...)
-	if group == nil || *group == "" {
-		if kind != "PersistentVolumeClaim" {
-			errs = append(errs, field.Invalid(p, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
-		}
-		return errs
-	}
-	return append(errs, check.DNSSubdomain(p.Child("apiGroup"), *group)...)
 }

@@ -175,7 +175,7 @@ func TestClaimTemplates(t *testing.T) {
 	for _, tt := range []struct{ template, want string }{
 		{`"metadata":{"labels":{"a":"b"},"annotations":{"a":"b"}},"spec":{"accessModes":["ReadOnlyMany","ReadWriteMany","ReadWriteOnce"],` + size + `,
 			"selector":{"matchLabels":{"a":"b"}},"storageClassName":"","volumeMode":"Block","dataSource":{"kind":"PersistentVolumeClaim","name":"n"},
-			"dataSourceRef":{"apiGroup":"example.com","kind":"Any","name":"n"},"volumeAttributesClassName":""}`, ``},
+			"dataSourceRef":{"kind":"PersistentVolumeClaim","name":"n"},"volumeAttributesClassName":""}`, ``},
 		{`"spec":{"accessModes":["ReadWriteOncePod"],` + size + `}`, ``},
 		{`"spec":{"accessModes":["ReadWriteOncePod","ReadOnlyMany"],` + size + `}`,
 			`$.spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes`},
@@ -193,23 +193,24 @@ $.spec.dataSource.name: Required value
 $.spec.dataSource.kind: Required value
 $.spec.dataSource: Invalid value: "": must be 'PersistentVolumeClaim' when referencing the default apiGroup
 $.spec.dataSourceRef.apiGroup: Invalid value: "G_": ` + checktest.Subdomain + `
+$.spec: Invalid value: {}: must match dataSourceRef
 $.spec.volumeAttributesClassName: Invalid value: "V_": ` + checktest.Subdomain},
 		{`"metadata":{"name":"n","generateName":"g","namespace":"s","selfLink":"l","uid":"u","resourceVersion":"1","generation":1,
 			"creationTimestamp":"2026-01-01T00:00:00Z","deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":1,
 			"ownerReferences":[],"finalizers":[],"managedFields":[]},"spec":{"accessModes":["ReadWriteOnce"],` + size + `}`, `
-$.metadata.name: Forbidden: cannot be set for an ephemeral volume
-$.metadata.generateName: Forbidden: cannot be set for an ephemeral volume
-$.metadata.namespace: Forbidden: cannot be set for an ephemeral volume
-$.metadata.selfLink: Forbidden: cannot be set for an ephemeral volume
-$.metadata.uid: Forbidden: cannot be set for an ephemeral volume
-$.metadata.resourceVersion: Forbidden: cannot be set for an ephemeral volume
-$.metadata.generation: Forbidden: cannot be set for an ephemeral volume
-$.metadata.creationTimestamp: Forbidden: cannot be set for an ephemeral volume
-$.metadata.deletionTimestamp: Forbidden: cannot be set for an ephemeral volume
-$.metadata.deletionGracePeriodSeconds: Forbidden: cannot be set for an ephemeral volume
-$.metadata.ownerReferences: Forbidden: cannot be set for an ephemeral volume
-$.metadata.finalizers: Forbidden: cannot be set for an ephemeral volume
-$.metadata.managedFields: Forbidden: cannot be set for an ephemeral volume`},
+$.metadata.name: Forbidden: cannot be set
+$.metadata.generateName: Forbidden: cannot be set
+$.metadata.namespace: Forbidden: cannot be set
+$.metadata.selfLink: Forbidden: cannot be set
+$.metadata.uid: Forbidden: cannot be set
+$.metadata.resourceVersion: Forbidden: cannot be set
+$.metadata.generation: Forbidden: cannot be set
+$.metadata.creationTimestamp: Forbidden: cannot be set
+$.metadata.deletionTimestamp: Forbidden: cannot be set
+$.metadata.deletionGracePeriodSeconds: Forbidden: cannot be set
+$.metadata.ownerReferences: Forbidden: cannot be set
+$.metadata.finalizers: Forbidden: cannot be set
+$.metadata.managedFields: Forbidden: cannot be set`},
 	} {
 		checkVolume(t, `"ephemeral":{"volumeClaimTemplate":{`+tt.template+`}}`, strings.ReplaceAll(tt.want, "$", "$.volumeClaimTemplate"))
 	}

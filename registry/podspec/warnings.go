@@ -189,10 +189,8 @@ func (w *warner) volumes(p *field.Path) {
 			}
 		}
 		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-			r := &v.Ephemeral.VolumeClaimTemplate.Spec.Resources
-			at := p.Child("ephemeral", "volumeClaimTemplate", "spec", "resources")
-			w.amounts(at.Child("limits"), r.Limits)
-			w.amounts(at.Child("requests"), r.Requests)
+			at := p.Child("ephemeral", "volumeClaimTemplate", "spec")
+			w.list = append(w.list, ClaimWarnings(at, &v.Ephemeral.VolumeClaimTemplate.Spec)...)
 		}
 	}
 }

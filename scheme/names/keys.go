@@ -178,3 +178,12 @@ func dotDotErrors(value string) []string {
 	}
 	return nil
 }
+
+// IsValidPercent checks a percentage: digits, and the sign.
+func IsValidPercent(value string) []string {
+	digits, ok := strings.CutSuffix(value, "%")
+	if ok && digits != "" && all(digits, isDigit) {
+		return nil
+	}
+	return []string{PatternError("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", "1%", "93%")}
+}

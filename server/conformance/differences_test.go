@@ -25,13 +25,15 @@ type difference struct {
 // differences are the steps where kube-apiserver blames itself (500) for what the client did. Coracle blames the
 // client.
 var differences = map[stepOf]difference{
-	{"resource-version/get", 6}:          {400, meta.StatusReasonBadRequest}, // resourceVersion=nonsense
-	{"resource-version/get", 7}:          {400, meta.StatusReasonBadRequest}, // resourceVersion=-1
-	{"strategic-merge/maps", 4}:          {422, meta.StatusReasonInvalid},    // an unknown directive
-	{"strategic-merge/service-ports", 4}: {422, meta.StatusReasonInvalid},    // no merge key
-	{"validation/metadata", 7}:           {400, meta.StatusReasonBadRequest}, // a create with a resourceVersion
-	{"validation/metadata-updates", 6}:   {400, meta.StatusReasonBadRequest}, // an update with one that is no number
-	{"watch/errors", 0}:                  {400, meta.StatusReasonBadRequest}, // resourceVersion=nonsense
+	{"resource-version/get", 6}:              {400, meta.StatusReasonBadRequest}, // resourceVersion=nonsense
+	{"resource-version/get", 7}:              {400, meta.StatusReasonBadRequest}, // resourceVersion=-1
+	{"strategic-merge/containers", 5}:        {422, meta.StatusReasonInvalid},    // no merge key
+	{"strategic-merge/maps", 4}:              {422, meta.StatusReasonInvalid},    // an unknown directive
+	{"strategic-merge/service-ports", 4}:     {422, meta.StatusReasonInvalid},    // no merge key
+	{"strategic-merge/set-element-order", 4}: {422, meta.StatusReasonInvalid},    // not the order announced
+	{"validation/metadata", 7}:               {400, meta.StatusReasonBadRequest}, // a create with a resourceVersion
+	{"validation/metadata-updates", 6}:       {400, meta.StatusReasonBadRequest}, // an update with one that is no number
+	{"watch/errors", 0}:                      {400, meta.StatusReasonBadRequest}, // resourceVersion=nonsense
 }
 
 // apply changes a recorded answer to what is expected instead.

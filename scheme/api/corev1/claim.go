@@ -2,6 +2,26 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
+// PersistentVolumeClaim asks for storage, and is bound to the volume that provides it.
+type PersistentVolumeClaim struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
+	// Storage that is asked for.
+	Spec PersistentVolumeClaimSpec `json:"spec,omitempty" pb:"2"`
+	// What became of the claim. Read-only.
+	Status PersistentVolumeClaimStatus `json:"status,omitempty" pb:"3"`
+}
+
+// PersistentVolumeClaimList is a list of claims.
+type PersistentVolumeClaimList struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
+	// The claims.
+	Items []PersistentVolumeClaim `json:"items" pb:"2"`
+}
+
 // PersistentVolumeClaimSpec describes the storage that is asked for.
 type PersistentVolumeClaimSpec struct {
 	// How the volume must be mountable.
@@ -37,3 +57,76 @@ type VolumeResourceRequirements struct {
 
 // PersistentVolumeMode tells whether a volume holds a file system or is a raw device.
 type PersistentVolumeMode string
+
+// PersistentVolumeClaimStatus describes what became of a claim.
+type PersistentVolumeClaimStatus struct {
+	// Pending until the claim is bound to a volume, then Bound; Lost once the volume is gone.
+	Phase PersistentVolumeClaimPhase `json:"phase,omitempty" pb:"1" enum:"Bound,Lost,Pending"`
+	// How the volume is mountable.
+	AccessModes []PersistentVolumeAccessMode `json:"accessModes,omitempty" pb:"2" itemEnum:"ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod" list:"atomic"`
+	// Amounts that the volume has.
+	Capacity ResourceList `json:"capacity,omitempty" pb:"3"`
+	// What is going on with the claim, such as Resizing.
+	Conditions []PersistentVolumeClaimCondition `json:"conditions,omitempty" pb:"4" list:"map,key=type" patch:"merge,key=type"`
+	// Amounts that are set aside for the claim, maybe more than the capacity while the volume is being expanded: storage, and
+	// resources with a domain of their own.
+	AllocatedResources ResourceList `json:"allocatedResources,omitempty" pb:"5"`
+	// State of the expansion of each resource; unset if there is none. Names are those of allocatedResources.
+	AllocatedResourceStatuses map[ResourceName]ClaimResourceStatus `json:"allocatedResourceStatuses,omitempty" pb:"7" itemEnum:"ControllerResizeInProgress,ControllerResizeInfeasible,NodeResizeInProgress,NodeResizeInfeasible,NodeResizePending" map:"granular"`
+	// Volume attributes class that is in effect; unset if none is.
+	CurrentVolumeAttributesClassName *string `json:"currentVolumeAttributesClassName,omitempty" pb:"8"`
+	// State of the change to another volume attributes class; unset if there is none.
+	ModifyVolumeStatus *ModifyVolumeStatus `json:"modifyVolumeStatus,omitempty" pb:"9"`
+}
+
+// PersistentVolumeClaimPhase tells what became of a claim.
+type PersistentVolumeClaimPhase string
+
+// Values of PersistentVolumeClaimPhase.
+const (
+	ClaimBound   PersistentVolumeClaimPhase = "Bound"
+	ClaimLost    PersistentVolumeClaimPhase = "Lost"
+	ClaimPending PersistentVolumeClaimPhase = "Pending"
+)
+
+// PersistentVolumeClaimCondition is one thing that is going on with a claim.
+type PersistentVolumeClaimCondition struct {
+	// Name of the condition, such as Resizing or FileSystemResizePending.
+	Type PersistentVolumeClaimConditionType `json:"type" pb:"1"`
+	// True, False or Unknown.
+	Status ConditionStatus `json:"status" pb:"2"`
+	// When the condition was last looked at.
+	LastProbeTime meta.Time `json:"lastProbeTime,omitempty" pb:"3"`
+	// When the status last changed.
+	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"4"`
+	// Reason of the last change, one CamelCase word for programs.
+	Reason string `json:"reason,omitempty" pb:"5"`
+	// Details of the last change, for people.
+	Message string `json:"message,omitempty" pb:"6"`
+}
+
+// PersistentVolumeClaimConditionType names a condition of a claim.
+type PersistentVolumeClaimConditionType string
+
+// ClaimResourceStatus is the state of the expansion of one resource.
+type ClaimResourceStatus string
+
+// Values of ClaimResourceStatus: who has to act, or cannot.
+const (
+	ClaimControllerResizeInProgress ClaimResourceStatus = "ControllerResizeInProgress"
+	ClaimControllerResizeInfeasible ClaimResourceStatus = "ControllerResizeInfeasible"
+	ClaimNodeResizePending          ClaimResourceStatus = "NodeResizePending"
+	ClaimNodeResizeInProgress       ClaimResourceStatus = "NodeResizeInProgress"
+	ClaimNodeResizeInfeasible       ClaimResourceStatus = "NodeResizeInfeasible"
+)
+
+// ModifyVolumeStatus is the state of the change to another volume attributes class.
+type ModifyVolumeStatus struct {
+	// Class that the volume is being changed to.
+	TargetVolumeAttributesClassName string `json:"targetVolumeAttributesClassName,omitempty" pb:"1"`
+	// Pending while something is missing, InProgress, or Infeasible if the driver refused the class.
+	Status PersistentVolumeClaimModifyVolumeStatus `json:"status" pb:"2" enum:"InProgress,Infeasible,Pending"`
+}
+
+// PersistentVolumeClaimModifyVolumeStatus is a state of a change to another volume attributes class.
+type PersistentVolumeClaimModifyVolumeStatus string

@@ -199,9 +199,3 @@ func defaultToken(p *ServiceAccountTokenProjection) {
 func defaultPodCertificate(p *PodCertificateProjection) {
 	setPointer(&p.MaxExpirationSeconds, defaultPodCertSeconds)
 }
-
-func defaultClaimSpec(spec *PersistentVolumeClaimSpec) {
-	setPointer(&spec.VolumeMode, PersistentVolumeFilesystem)
-	roundResources(spec.Resources.Limits)
-	roundResources(spec.Resources.Requests)
-}

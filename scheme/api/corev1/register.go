@@ -24,6 +24,7 @@ func addKinds(s *scheme.Scheme) {
 		&Event{}, &EventList{},
 		&Service{}, &ServiceList{},
 		&Pod{}, &PodList{},
+		&PersistentVolumeClaim{}, &PersistentVolumeClaimList{},
 	)
 }
 
@@ -47,6 +48,7 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultVolume)
 	scheme.AddDefaulting(s, defaultToken)
 	scheme.AddDefaulting(s, defaultPodCertificate)
+	scheme.AddDefaulting(s, defaultClaim)
 	scheme.AddDefaulting(s, defaultClaimSpec)
 }
 

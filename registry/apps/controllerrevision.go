@@ -1,0 +1,79 @@
+package apps
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// controllerRevisions makes the resource controllerrevisions. What a revision holds never changes.
+func controllerRevisions() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*appsv1.ControllerRevision]{
+		GroupResource: resource("controllerrevisions"),
+		Kind:          "ControllerRevision",
+		Namespaced:    true,
+		Strategy: registry.StrategyOf[*appsv1.ControllerRevision]{
+			Metadata:                 registry.MetaWhole,
+			Validate:                 checkRevision,
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.TableOf[*appsv1.ControllerRevision]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Controller", "Whose state the revision holds.", 0),
+				registry.Column("Revision", "Number of the revision among those of its controller.", 0),
+				registry.AgeColumn,
+			},
+			Cells: func(r *appsv1.ControllerRevision, now time.Time) []any {
+				return []any{r.Name, controllerCell(r.OwnerReferences), r.Revision, registry.Age(&r.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+// controllerCell names the owner that is the controller, as kubectl takes names.
+func controllerCell(owners []meta.OwnerReference) string {
+	for _, o := range owners {
+		if o.Controller != nil && *o.Controller {
+			gv, _ := meta.ParseGroupVersion(o.APIVersion)
+			return strings.ToLower(gv.WithKind(o.Kind).GroupKind().String()) + "/" + o.Name
+		}
+	}
+	return registry.None
+}
+
+func checkRevision(r, old *appsv1.ControllerRevision) field.ErrorList {
+	errs := notNegative(nil, number{"revision", r.Revision})
+	p := field.NewPath("data")
+	switch {
+	case old == nil:
+		errs = append(errs, checkData(p, r.Data.Raw)...)
+	case !scheme.Equal(&r.Data, &old.Data):
+		errs = append(errs, field.Invalid(p, r.Data, "field is immutable"))
+	}
+	return errs
+}
+
+// checkData checks that the data is a JSON object.
+func checkData(p *field.Path, data []byte) field.ErrorList {
+	if data == nil {
+		return field.ErrorList{field.Required(p, "data is mandatory")}
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return field.ErrorList{field.Invalid(p, "<value omitted>", "error parsing data: "+err.Error())}
+	}
+	switch v.(type) {
+	case map[string]any:
+		return nil
+	case nil:
+		return field.ErrorList{field.Required(p, "data is mandatory")}
+	}
+	return field.ErrorList{field.Required(p, "data must be a valid JSON object")}
+}

@@ -1,0 +1,157 @@
+package apps
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// daemonSets makes the resource daemonsets. An annotation counts the changes of their templates.
+func daemonSets(rules podspec.Rules) registry.Resource {
+	return registry.Typed(registry.ResourceOf[*appsv1.DaemonSet]{
+		GroupResource: resource("daemonsets"),
+		Kind:          "DaemonSet", ShortNames: []string{"ds"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*appsv1.DaemonSet]{
+			Metadata:                 registry.MetaChange,
+			Prepare:                  prepareDaemonSet,
+			Validate:                 func(ds, old *appsv1.DaemonSet) field.ErrorList { return checkDaemonSet(rules, ds, old) },
+			Warnings:                 daemonSetWarnings,
+			AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"spec"},
+		Status: &registry.StatusOf[*appsv1.DaemonSet]{
+			Prepare:  func(_ *registry.Request, ds, old *appsv1.DaemonSet) { countTemplate(ds, templateGeneration(old)) },
+			Validate: checkDaemonSetStatus,
+		},
+		Table: &registry.TableOf[*appsv1.DaemonSet]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.IntegerColumn("Desired", "Number of nodes that should have a pod.", 0),
+				registry.IntegerColumn("Current", "Number of those that have one.", 0),
+				registry.IntegerColumn("Ready", "Number of those with a pod that is ready.", 0),
+				registry.IntegerColumn("Up-to-date", "Number of nodes with a pod that is made from the present template.", 0),
+				registry.IntegerColumn("Available", "Number of nodes with a pod that has been ready for long enough.", 0),
+				registry.Column("Node Selector", "Labels of the nodes that should have a pod.", 0),
+				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+			},
+			Cells: daemonSetCells,
+		},
+	})
+}
+
+func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
+	names, images := containerCells(&ds.Spec.Template)
+	s := &ds.Status
+	return []any{
+		ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled),
+		int64(s.NumberAvailable), registry.Labels(ds.Spec.Template.Spec.NodeSelector), registry.Age(&ds.ObjectMeta, now),
+		names, images, registry.Selector(ds.Spec.Selector),
+	}
+}
+
+func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
+	if r := ds.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
+		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
+	}
+	if old == nil {
+		podspec.DropDisabledTemplate(&ds.Spec.Template, nil)
+		countTemplate(ds, max(templateGeneration(ds), 1))
+		return
+	}
+	podspec.DropDisabledTemplate(&ds.Spec.Template, &old.Spec.Template)
+	generation := templateGeneration(old)
+	if templateChanged(ds, old) {
+		generation++
+	}
+	countTemplate(ds, generation)
+}
+
+func templateChanged(ds, old *appsv1.DaemonSet) bool {
+	return !scheme.Equal(&ds.Spec.Template, &old.Spec.Template)
+}
+
+// templateGeneration is the number in the annotation of a set, 0 if there is none.
+func templateGeneration(ds *appsv1.DaemonSet) int64 {
+	n, _ := strconv.ParseInt(ds.Annotations[appsv1.TemplateGenerationAnnotation], 10, 64)
+	return n
+}
+
+// countTemplate sets the annotation.
+func countTemplate(ds *appsv1.DaemonSet, generation int64) {
+	setAnnotation(&ds.ObjectMeta, appsv1.TemplateGenerationAnnotation, strconv.FormatInt(generation, 10))
+}
+
+func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorList {
+	spec, p := &ds.Spec, field.NewPath("spec")
+	var errs field.ErrorList
+	if old != nil {
+		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+	}
+	errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
+	template := p.Child("template")
+	if selector, err := meta.SelectorFrom(spec.Selector); err == nil {
+		errs = append(errs, podspec.Selected(template, &spec.Template, selector)...)
+	}
+	errs = append(errs, podspec.NotEmpty(p.Child("selector"), spec.Selector, "daemonset")...)
+	errs = append(errs, rules.Template(template, &spec.Template)...)
+	errs = append(errs, podspec.Lasting(template, &spec.Template, "DaemonSet")...)
+	errs = append(errs, notNegative(p, count("minReadySeconds", &spec.MinReadySeconds))...)
+	errs = append(errs, checkDaemonStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
+	return append(errs, notNegative(p, count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+}
+
+func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field.ErrorList {
+	switch s.Type {
+	case appsv1.OnDeleteDaemonSetStrategyType:
+		return nil
+	case appsv1.RollingUpdateDaemonSetStrategyType:
+		return checkRollingDaemonSet(p.Child("rollingUpdate"), s.RollingUpdate)
+	}
+	return field.ErrorList{field.NotSupported(p, govalue.JSON(s), []appsv1.DaemonSetUpdateStrategyType{
+		appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
+}
+
+// checkRollingDaemonSet checks limits that defaults have completed: a node gets its new pod before or after the old one goes.
+func checkRollingDaemonSet(p *field.Path, r *appsv1.RollingUpdateDaemonSet) field.ErrorList {
+	missing, surplus := orZero(r.MaxUnavailable), orZero(r.MaxSurge)
+	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)
+	errs = append(errs, check.IntOrPercent(p.Child("maxSurge"), surplus)...)
+	errs = append(errs, check.AtMost100Percent(p.Child("maxUnavailable"), missing)...)
+	errs = append(errs, check.AtMost100Percent(p.Child("maxSurge"), surplus)...)
+	before, after := check.Amount(surplus) != 0, check.Amount(missing) != 0
+	switch {
+	case before && after:
+		errs = append(errs, field.Invalid(p.Child("maxSurge"), surplus, "may not be set when maxUnavailable is non-zero"))
+	case !before && !after:
+		errs = append(errs, field.Required(p.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0"))
+	}
+	return errs
+}
+
+// daemonSetWarnings tell of the template when it is new.
+func daemonSetWarnings(ds, old *appsv1.DaemonSet) []string {
+	if old == nil || templateChanged(ds, old) {
+		return templateWarnings(&ds.Spec.Template)
+	}
+	return nil
+}
+
+func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
+	s, p := &ds.Status, field.NewPath("status")
+	errs := notNegative(p, count("currentNumberScheduled", &s.CurrentNumberScheduled), count("numberMisscheduled", &s.NumberMisscheduled),
+		count("desiredNumberScheduled", &s.DesiredNumberScheduled), count("numberReady", &s.NumberReady),
+		number{"observedGeneration", s.ObservedGeneration}, count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
+		count("numberAvailable", &s.NumberAvailable), count("numberUnavailable", &s.NumberUnavailable),
+		count("collisionCount", s.CollisionCount))
+	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+}

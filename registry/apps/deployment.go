@@ -1,0 +1,190 @@
+package apps
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/scale"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// deployments makes the resource deployments. Their annotations count as a part of what is wanted, because replica sets get
+// them, too.
+func deployments(rules podspec.Rules) registry.Resource {
+	return registry.Typed(registry.ResourceOf[*appsv1.Deployment]{
+		GroupResource: resource("deployments"),
+		Kind:          "Deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*appsv1.Deployment]{
+			Metadata:                 registry.MetaChange,
+			Prepare:                  prepareDeployment,
+			Validate:                 func(d, old *appsv1.Deployment) field.ErrorList { return checkDeployment(rules, d, old) },
+			Warnings:                 deploymentWarnings,
+			AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"spec", "metadata.annotations"},
+		Status: &registry.StatusOf[*appsv1.Deployment]{
+			Prepare: func(_ *registry.Request, d, old *appsv1.Deployment) {
+				d.Labels = scheme.DeepCopy(old.Labels)
+				setAnnotation(&d.ObjectMeta, rollbackAnnotation, old.Annotations[rollbackAnnotation])
+			},
+			Validate: checkDeploymentStatus,
+		},
+		Subresources: []registry.SubresourceOf[*appsv1.Deployment]{scale.Of(func(d *appsv1.Deployment) scale.Size {
+			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas, Selector: scale.Selector(d.Spec.Selector)}
+		})},
+		Table: &registry.TableOf[*appsv1.Deployment]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
+				registry.Column("Up-to-date", "Number of pods that are made from the present template.", 0),
+				registry.Column("Available", "Number of pods that have been ready for long enough.", 0),
+				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+			},
+			Cells: deploymentCells,
+		},
+	})
+}
+
+func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
+	names, images := containerCells(&d.Spec.Template)
+	selector := "<invalid>"
+	if s, err := meta.SelectorFrom(d.Spec.Selector); err == nil {
+		selector = s.String()
+	}
+	return []any{
+		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orZero(d.Spec.Replicas)), int64(d.Status.UpdatedReplicas),
+		int64(d.Status.AvailableReplicas), registry.Age(&d.ObjectMeta, now), names, images, selector,
+	}
+}
+
+func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
+	if old == nil {
+		podspec.DropDisabledTemplate(&d.Spec.Template, nil)
+	} else {
+		podspec.DropDisabledTemplate(&d.Spec.Template, &old.Spec.Template)
+	}
+	if r := d.Spec.Strategy.RollingUpdate; r != nil {
+		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
+		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
+	}
+	normalizeRollback(d)
+}
+
+// rollbackAnnotation names a revision that the deployment is to go back to. It was a field once.
+const rollbackAnnotation = "deprecated.deployment.rollback.to"
+
+// normalizeRollback writes the revision as the number that it is, and drops an empty one.
+func normalizeRollback(d *appsv1.Deployment) {
+	text := d.Annotations[rollbackAnnotation]
+	if revision, err := strconv.ParseInt(text, 10, 64); err == nil {
+		text = strconv.FormatInt(revision, 10)
+	}
+	setAnnotation(&d.ObjectMeta, rollbackAnnotation, text)
+}
+
+// setAnnotation sets an annotation that was a field once, or drops it if it is empty.
+func setAnnotation(m *meta.ObjectMeta, key, value string) {
+	if value == "" {
+		delete(m.Annotations, key)
+		return
+	}
+	if m.Annotations == nil {
+		m.Annotations = make(map[string]string, 1)
+	}
+	m.Annotations[key] = value
+}
+
+// checkRollback checks the revision to go back to, under the name of the field that it was.
+func checkRollback(d *appsv1.Deployment) field.ErrorList {
+	text := d.Annotations[rollbackAnnotation]
+	if text == "" {
+		return nil
+	}
+	revision, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return annotationError(rollbackAnnotation, text, err)
+	}
+	return check.NonNegative(field.NewPath("spec", "rollback", "version"), revision)
+}
+
+// annotationError reports an annotation that cannot be read.
+func annotationError(key, value string, err error) field.ErrorList {
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), value, err.Error())}
+}
+
+func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.ErrorList {
+	spec, p := &d.Spec, field.NewPath("spec")
+	errs := notNegative(p, count("replicas", spec.Replicas))
+	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
+	errs = append(errs, checkDeploymentStrategy(p.Child("strategy"), &spec.Strategy)...)
+	errs = append(errs, notNegative(p, count("minReadySeconds", &spec.MinReadySeconds), count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+	errs = append(errs, checkRollback(d)...)
+	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
+		errs = append(errs, notNegative(p, count("progressDeadlineSeconds", deadline))...)
+		if *deadline <= spec.MinReadySeconds {
+			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds"))
+		}
+	}
+	if old != nil {
+		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+	}
+	return errs
+}
+
+func checkDeploymentStrategy(p *field.Path, s *appsv1.DeploymentStrategy) field.ErrorList {
+	limits := p.Child("rollingUpdate")
+	switch s.Type {
+	case appsv1.RecreateDeploymentStrategyType:
+		if s.RollingUpdate != nil {
+			return field.ErrorList{field.Forbidden(limits, "may not be specified when strategy `type` is 'Recreate'")}
+		}
+		return nil
+	case appsv1.RollingUpdateDeploymentStrategyType:
+		return checkRollingDeployment(limits, s.RollingUpdate)
+	}
+	return field.ErrorList{field.NotSupported(p, govalue.JSON(s), []appsv1.DeploymentStrategyType{
+		appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
+}
+
+// checkRollingDeployment checks limits that defaults have completed.
+func checkRollingDeployment(p *field.Path, r *appsv1.RollingUpdateDeployment) field.ErrorList {
+	missing, surplus := orZero(r.MaxUnavailable), orZero(r.MaxSurge)
+	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)
+	errs = append(errs, check.IntOrPercent(p.Child("maxSurge"), surplus)...)
+	if check.Amount(missing) == 0 && check.Amount(surplus) == 0 {
+		errs = append(errs, field.Invalid(p.Child("maxUnavailable"), missing, "may not be 0 when `maxSurge` is 0"))
+	}
+	return append(errs, check.AtMost100Percent(p.Child("maxUnavailable"), missing)...)
+}
+
+// deploymentWarnings tell of the template when it is new, or anything else that counts has changed.
+func deploymentWarnings(d, old *appsv1.Deployment) []string {
+	switch {
+	case old == nil:
+		return append(nameWarnings(d.Name), templateWarnings(&d.Spec.Template)...)
+	case d.Generation != old.Generation:
+		return templateWarnings(&d.Spec.Template)
+	}
+	return nil
+}
+
+func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
+	s, p := &d.Status, field.NewPath("status")
+	updated, ready := count("updatedReplicas", &s.UpdatedReplicas), count("readyReplicas", &s.ReadyReplicas)
+	available := count("availableReplicas", &s.AvailableReplicas)
+	errs := notNegative(p, number{"observedGeneration", s.ObservedGeneration}, count("replicas", &s.Replicas), updated, ready, available,
+		count("unavailableReplicas", &s.UnavailableReplicas), count("terminatingReplicas", s.TerminatingReplicas),
+		count("collisionCount", s.CollisionCount))
+	errs = append(errs, atMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
+	errs = append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+}

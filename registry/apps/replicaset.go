@@ -1,0 +1,87 @@
+package apps
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/scale"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// replicaSets makes the resource replicasets.
+func replicaSets(rules podspec.Rules) registry.Resource {
+	return registry.Typed(registry.ResourceOf[*appsv1.ReplicaSet]{
+		GroupResource: resource("replicasets"),
+		Kind:          "ReplicaSet", ShortNames: []string{"rs"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*appsv1.ReplicaSet]{
+			Metadata: registry.MetaChange,
+			Prepare: func(_ *registry.Request, rs, old *appsv1.ReplicaSet) {
+				if old == nil {
+					podspec.DropDisabledTemplate(&rs.Spec.Template, nil)
+				} else {
+					podspec.DropDisabledTemplate(&rs.Spec.Template, &old.Spec.Template)
+				}
+			},
+			Validate:                 func(rs, old *appsv1.ReplicaSet) field.ErrorList { return checkReplicaSet(rules, rs, old) },
+			Warnings:                 replicaSetWarnings,
+			AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*appsv1.ReplicaSet]{Validate: checkReplicaSetStatus},
+		Subresources: []registry.SubresourceOf[*appsv1.ReplicaSet]{scale.Of(func(rs *appsv1.ReplicaSet) scale.Size {
+			return scale.Size{Wanted: &rs.Spec.Replicas, Counted: rs.Status.Replicas, Selector: scale.Selector(rs.Spec.Selector)}
+		})},
+		Table: &registry.TableOf[*appsv1.ReplicaSet]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
+				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
+				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
+				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+			},
+			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
+				names, images := containerCells(&rs.Spec.Template)
+				return []any{
+					rs.Name, int64(orZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
+					registry.Age(&rs.ObjectMeta, now), names, images, registry.Selector(rs.Spec.Selector),
+				}
+			},
+		},
+	})
+}
+
+func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.ErrorList {
+	spec, p := &rs.Spec, field.NewPath("spec")
+	errs := notNegative(p, count("replicas", spec.Replicas), count("minReadySeconds", &spec.MinReadySeconds))
+	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
+	if old != nil {
+		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+	}
+	return errs
+}
+
+// replicaSetWarnings tell of the template when it is new.
+func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
+	switch {
+	case old == nil:
+		return append(nameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
+	case rs.Generation != old.Generation:
+		return templateWarnings(&rs.Spec.Template)
+	}
+	return nil
+}
+
+func checkReplicaSetStatus(rs, _ *appsv1.ReplicaSet) field.ErrorList {
+	s, p := &rs.Status, field.NewPath("status")
+	labeled, ready := count("fullyLabeledReplicas", &s.FullyLabeledReplicas), count("readyReplicas", &s.ReadyReplicas)
+	available := count("availableReplicas", &s.AvailableReplicas)
+	errs := notNegative(p, count("replicas", &s.Replicas), labeled, ready, available,
+		number{"observedGeneration", s.ObservedGeneration}, count("terminatingReplicas", s.TerminatingReplicas))
+	errs = append(errs, atMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
+	return append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+}

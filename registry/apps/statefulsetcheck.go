@@ -1,0 +1,164 @@
+package apps
+
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// statefulSetCheck is the check of one spec.
+type statefulSetCheck struct {
+	podspec.Rules
+	// update leaves alone what can only be wrong since it was stored: the name of the service and the claims.
+	update bool
+	// keepTemplate leaves alone a template whose old form is wrong already.
+	keepTemplate bool
+}
+
+func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.ErrorList {
+	c, p := &statefulSetCheck{Rules: rules}, field.NewPath("spec")
+	if old == nil {
+		return c.spec(p, &s.Spec)
+	}
+	c.update = true
+	c.keepTemplate = len(c.spec(p, &old.Spec)) > 0
+	return append(c.spec(p, &s.Spec), statefulSetUpdate(p, s.Spec, &old.Spec)...)
+}
+
+// statefulSetUpdate refuses a change of spec, a copy, that is more than one of the fields that may change.
+func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.StatefulSetSpec) field.ErrorList {
+	spec.Replicas, spec.Ordinals, spec.MinReadySeconds = old.Replicas, old.Ordinals, old.MinReadySeconds
+	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit = old.Template, old.UpdateStrategy, old.RevisionHistoryLimit
+	spec.PersistentVolumeClaimRetentionPolicy = old.PersistentVolumeClaimRetentionPolicy
+	if scheme.Equal(&spec, old) {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(p, "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "+
+		"'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")}
+}
+
+// spec returns what is wrong with a spec at p.
+func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) field.ErrorList {
+	errs := checkManagement(p.Child("podManagementPolicy"), spec.PodManagementPolicy)
+	errs = append(errs, checkStatefulStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
+	errs = append(errs, checkRetention(p.Child("persistentVolumeClaimRetentionPolicy"), spec.PersistentVolumeClaimRetentionPolicy)...)
+	if !c.update {
+		for i, claim := range field.Each(&errs, spec.VolumeClaimTemplates) {
+			errs = append(errs, podspec.Claim(p.Child("volumeClaimTemplates").Index(i).Child("spec"), &claim.Spec, nil)...)
+		}
+	}
+	errs = append(errs, notNegative(p, count("replicas", spec.Replicas), count("minReadySeconds", &spec.MinReadySeconds))...)
+	if spec.Ordinals != nil {
+		errs = append(errs, notNegative(p, count("ordinals.start", &spec.Ordinals.Start))...)
+	}
+	if !c.update {
+		errs = append(errs, check.Optional(p.Child("serviceName"), spec.ServiceName, check.DNSLabel)...)
+	}
+	errs = append(errs, podspec.Selector(p.Child("selector"), spec.Selector, "statefulset")...)
+	template := p.Child("template")
+	if selector, err := meta.SelectorFrom(spec.Selector); err != nil {
+		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(spec.Selector), ""))
+	} else {
+		errs = append(errs, c.template(template, madePod(spec), selector)...)
+	}
+	return append(errs, podspec.Lasting(template, &spec.Template, "StatefulSet")...)
+}
+
+// template returns what is wrong with a template at p. Its metadata is looked at twice.
+func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, selector meta.LabelRequirements) field.ErrorList {
+	errs := podspec.Selected(p, t, selector)
+	if !c.keepTemplate {
+		errs = append(errs, c.Template(p, t)...)
+	}
+	return append(errs, podspec.TemplateMeta(p, t)...)
+}
+
+// madePod is the template as pods are made from it: each gets names of its own, and volumes for its claims.
+func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
+	t := spec.Template
+	t.Spec.Subdomain, t.Spec.Hostname = "", ""
+	if len(spec.VolumeClaimTemplates) == 0 {
+		return &t
+	}
+	own := check.Duplicates{}
+	var volumes []corev1.Volume
+	for i := range spec.VolumeClaimTemplates {
+		if name := spec.VolumeClaimTemplates[i].Name; own.Add(name) {
+			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(t.Spec.Volumes), func(v corev1.Volume) bool { return own[v.Name] })
+	t.Spec.Volumes = append(volumes, rest...)
+	return &t
+}
+
+func checkManagement(p *field.Path, policy appsv1.PodManagementPolicyType) field.ErrorList {
+	switch policy {
+	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
+		return nil
+	case "":
+		return field.ErrorList{field.Required(p, "")}
+	}
+	return field.ErrorList{field.Invalid(p, policy, "must be 'OrderedReady' or 'Parallel'")}
+}
+
+func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) field.ErrorList {
+	limits := p.Child("rollingUpdate")
+	switch s.Type {
+	case appsv1.OnDeleteStatefulSetStrategyType:
+		if s.RollingUpdate != nil {
+			return field.ErrorList{field.Invalid(limits, govalue.JSON(s.RollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")}
+		}
+		return nil
+	case appsv1.RollingUpdateStatefulSetStrategyType:
+		if s.RollingUpdate == nil {
+			return nil
+		}
+		return checkRollingStatefulSet(limits, s.RollingUpdate)
+	case "":
+		return field.ErrorList{field.Required(p, "")}
+	}
+	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "must be 'RollingUpdate' or 'OnDelete'")}
+}
+
+func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetStrategy) field.ErrorList {
+	errs := notNegative(p, count("partition", r.Partition))
+	if r.MaxUnavailable == nil {
+		return errs
+	}
+	missing, p := *r.MaxUnavailable, p.Child("maxUnavailable")
+	errs = append(errs, check.IntOrPercent(p, missing)...)
+	if check.Amount(missing) == 0 {
+		errs = append(errs, field.Invalid(p, missing, "cannot be 0"))
+	}
+	return append(errs, check.AtMost100Percent(p, missing)...)
+}
+
+func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) field.ErrorList {
+	if policy == nil {
+		return nil
+	}
+	errs := check.Supported(p.Child("whenDeleted"), policy.WhenDeleted,
+		appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
+	return append(errs, check.Supported(p.Child("whenScaled"), policy.WhenScaled,
+		appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)...)
+}
+
+func checkStatefulSetStatus(set, old *appsv1.StatefulSet) field.ErrorList {
+	s, p := &set.Status, field.NewPath("status")
+	ready, current := count("readyReplicas", &s.ReadyReplicas), count("currentReplicas", &s.CurrentReplicas)
+	updated, available := count("updatedReplicas", &s.UpdatedReplicas), count("availableReplicas", &s.AvailableReplicas)
+	errs := notNegative(p, count("replicas", &s.Replicas), ready, current, updated, available,
+		number{"observedGeneration", s.ObservedGeneration}, count("collisionCount", s.CollisionCount))
+	errs = append(errs, atMost(p, s.Replicas, "status.replicas", ready, current, updated, available)...)
+	errs = append(errs, atMost(p, s.ReadyReplicas, "status.readyReplicas", available)...)
+	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+}

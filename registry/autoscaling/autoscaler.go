@@ -1,0 +1,181 @@
+// Package autoscaling knows what is special about the resources of autoscaling: horizontal pod autoscalers, which are stored as
+// autoscaling/v2.
+//
+// Not here: the verbs (registry), types, defaults and the conversion of autoscaling/v1 (scheme/api/autoscalingv2 and
+// scheme/api/autoscalingv1), the scales of other groups (registry/scale).
+//
+// Read: autoscaler.go, then check.go.
+package autoscaling
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Resources returns the resources of the group.
+func Resources() []registry.Resource {
+	return []registry.Resource{autoscalers()}
+}
+
+// autoscalers makes the resource horizontalpodautoscalers.
+func autoscalers() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*autoscalingv2.HorizontalPodAutoscaler]{
+		GroupResource: meta.GroupResource{Group: autoscalingv2.GroupVersion.Group, Resource: "horizontalpodautoscalers"},
+		Kind:          "HorizontalPodAutoscaler", ShortNames: []string{"hpa"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*autoscalingv2.HorizontalPodAutoscaler]{
+			Metadata:                 registry.MetaChange,
+			Prepare:                  prepareAutoscaler,
+			Validate:                 checkAutoscaler,
+			Canonicalize:             completeBehavior,
+			AllowUnconditionalUpdate: true,
+		},
+		Status: &registry.StatusOf[*autoscalingv2.HorizontalPodAutoscaler]{Prepare: prepareAutoscaler, Validate: checkAutoscalerStatus},
+		Table: &registry.TableOf[*autoscalingv2.HorizontalPodAutoscaler]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Reference", "Object whose scale is changed.", 0),
+				registry.Column("Targets", "What was last measured, and what it should be.", 0),
+				registry.Column("MinPods", "Fewest replicas.", 0),
+				registry.Column("MaxPods", "Most replicas.", 0),
+				registry.Column("Replicas", "Number of replicas that were last seen.", 0),
+				registry.AgeColumn,
+			},
+			Cells: autoscalerCells,
+		},
+	})
+}
+
+// prepareAutoscaler drops what only autoscaling/v1 has annotations for.
+func prepareAutoscaler(_ *registry.Request, a, _ *autoscalingv2.HorizontalPodAutoscaler) {
+	autoscalingv1.DropConversionAnnotations(&a.ObjectMeta)
+}
+
+// completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of its own, those of the version
+// that is stored.
+func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
+	if a.Spec.Behavior != nil {
+		autoscalingv2.CompleteBehavior(a.Spec.Behavior)
+	}
+}
+
+func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {
+	least := "<unset>"
+	if n := a.Spec.MinReplicas; n != nil {
+		least = fmt.Sprint(*n)
+	}
+	ref := &a.Spec.ScaleTargetRef
+	return []any{
+		a.Name, ref.Kind + "/" + ref.Name, targetsCell(a.Spec.Metrics, a.Status.CurrentMetrics), least, int64(a.Spec.MaxReplicas),
+		int64(a.Status.CurrentReplicas), registry.Age(&a.ObjectMeta, now),
+	}
+}
+
+// maxTargets is how many measurements a cell shows.
+const maxTargets = 2
+
+func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) string {
+	if len(specs) == 0 {
+		return registry.None
+	}
+	var list []string
+	for i := range specs[:min(len(specs), maxTargets)] {
+		var status autoscalingv2.MetricStatus
+		if i < len(statuses) {
+			status = statuses[i]
+		}
+		list = append(list, targetText(&specs[i], &status))
+	}
+	text := strings.Join(list, ", ")
+	if more := len(specs) - maxTargets; more > 0 {
+		text += fmt.Sprintf(" + %d more...", more)
+	}
+	return text
+}
+
+const unknown = "<unknown>"
+
+// targetText shows a measurement as what it was, a slash, and what it should be.
+func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) string {
+	switch spec.Type {
+	case autoscalingv2.ExternalMetricSourceType:
+		var current *autoscalingv2.MetricValueStatus
+		if status.External != nil {
+			current = &status.External.Current
+		}
+		return valueText(&spec.External.Target, current)
+	case autoscalingv2.ObjectMetricSourceType:
+		var current *autoscalingv2.MetricValueStatus
+		if status.Object != nil {
+			current = &status.Object.Current
+		}
+		return valueText(&spec.Object.Target, current)
+	case autoscalingv2.PodsMetricSourceType:
+		current := unknown
+		if status.Pods != nil {
+			current = quantityText(status.Pods.Current.AverageValue)
+		}
+		return current + "/" + quantityText(spec.Pods.Target.AverageValue)
+	case autoscalingv2.ResourceMetricSourceType:
+		var current *autoscalingv2.MetricValueStatus
+		if status.Resource != nil {
+			current = &status.Resource.Current
+		}
+		return string(spec.Resource.Name) + ": " + useText(&spec.Resource.Target, current)
+	case autoscalingv2.ContainerResourceMetricSourceType:
+		var current *autoscalingv2.MetricValueStatus
+		if status.ContainerResource != nil {
+			current = &status.ContainerResource.Current
+		}
+		return string(spec.ContainerResource.Name) + ": " + useText(&spec.ContainerResource.Target, current)
+	}
+	return "<unknown type>"
+}
+
+// quantityText is what an amount reads like; one that is not there reads as Go prints it.
+func quantityText(q *meta.Quantity) string {
+	if q == nil {
+		return "<nil>"
+	}
+	return q.String()
+}
+
+// valueText compares the value, or else the average over the pods, of a measurement. current is nil for none.
+func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+	was := unknown
+	if target.AverageValue != nil {
+		if current != nil && current.AverageValue != nil {
+			was = current.AverageValue.String()
+		}
+		return was + "/" + target.AverageValue.String() + " (avg)"
+	}
+	if current != nil {
+		was = quantityText(current.Value)
+	}
+	return was + "/" + quantityText(target.Value)
+}
+
+// useText compares the use of a resource, as an amount or a percentage. current is nil for none.
+func useText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+	was := unknown
+	if target.AverageValue != nil {
+		if current != nil {
+			was = quantityText(current.AverageValue)
+		}
+		return was + "/" + target.AverageValue.String()
+	}
+	if current != nil && current.AverageUtilization != nil {
+		was = fmt.Sprintf("%d%%", *current.AverageUtilization)
+	}
+	should := "<auto>"
+	if target.AverageUtilization != nil {
+		should = fmt.Sprintf("%d%%", *target.AverageUtilization)
+	}
+	return was + "/" + should
+}

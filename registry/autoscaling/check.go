@@ -1,0 +1,158 @@
+package autoscaling
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// Longest times that rules may name, in seconds.
+const (
+	maxPeriod = 1800
+	maxWindow = 3600
+)
+
+func checkAutoscaler(a, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
+	spec, p := &a.Spec, field.NewPath("spec")
+	errs := checkBounds(p, spec, leastReplicas(old))
+	errs = append(errs, checkTarget(p.Child("scaleTargetRef"), spec, old)...)
+	errs = append(errs, checkMetrics(p.Child("metrics"), spec, old)...)
+	if b := spec.Behavior; b != nil {
+		errs = append(errs, checkRules(p.Child("behavior", "scaleUp"), b.ScaleUp)...)
+		errs = append(errs, checkRules(p.Child("behavior", "scaleDown"), b.ScaleDown)...)
+	}
+	return errs
+}
+
+// leastReplicas is the lowest bound that is allowed: 0 only where it is 0 already.
+func leastReplicas(old *autoscalingv2.HorizontalPodAutoscaler) int32 {
+	if old != nil && old.Spec.MinReplicas != nil && *old.Spec.MinReplicas == 0 {
+		return 0
+	}
+	return 1
+}
+
+func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, least int32) field.ErrorList {
+	var errs field.ErrorList
+	low, high := spec.MinReplicas, spec.MaxReplicas
+	if low != nil && *low < least {
+		errs = append(errs, field.Invalid(p.Child("minReplicas"), *low, fmt.Sprintf("must be greater than or equal to %d", least)))
+	}
+	switch at := p.Child("maxReplicas"); {
+	case high == 0:
+		errs = append(errs, field.Required(at, "must be set and greater than 0"))
+	case high < 0:
+		errs = append(errs, field.Invalid(at, high, "must be greater than or equal to 1"))
+	}
+	if low != nil && high < *low {
+		errs = append(errs, field.Invalid(p.Child("maxReplicas"), high, "must be greater than or equal to `minReplicas`"))
+	}
+	return errs
+}
+
+// checkTarget checks what is scaled. A group and version that were wrong before may stay so, as long as the kind does.
+func checkTarget(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
+	ref := &spec.ScaleTargetRef
+	errs := checkReference(p, ref)
+	if old != nil && old.Spec.ScaleTargetRef.APIVersion == ref.APIVersion && old.Spec.ScaleTargetRef.Kind == ref.Kind {
+		return errs
+	}
+	return append(errs, checkAPIVersion(p, ref, ref.Kind == "ReplicationController")...)
+}
+
+func checkReference(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference) field.ErrorList {
+	pathSegment := func(p *field.Path, value string) field.ErrorList {
+		return check.Invalid(p, value, names.IsPathSegmentName(value))
+	}
+	errs := check.Needed(p.Child("kind"), ref.Kind, pathSegment)
+	return append(errs, check.Needed(p.Child("name"), ref.Name, pathSegment)...)
+}
+
+// checkAPIVersion checks the group and version of a reference at p. core lets it be of the core group.
+func checkAPIVersion(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference, core bool) field.ErrorList {
+	gv, ok := meta.ParseGroupVersion(ref.APIVersion)
+	var msg string
+	switch {
+	case strings.Count(ref.APIVersion, "/") > 1:
+		msg = "unexpected GroupVersion string: " + ref.APIVersion
+	case !core && (!ok || gv.Group == ""):
+		msg = "apiVersion must specify API group"
+	default:
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p.Child("apiVersion"), ref.APIVersion, msg)}
+}
+
+func checkMetrics(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
+	var errs field.ErrorList
+	c := metricCheck{anyVersion: hasWrongVersion(old)}
+	outside := false // of the pods, so that it can be measured when there are none
+	for i, m := range field.Each(&errs, spec.Metrics) {
+		errs = append(errs, c.spec(p.Index(i), m)...)
+		outside = outside || m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
+	}
+	if n := spec.MinReplicas; n != nil && *n == 0 && !outside {
+		errs = append(errs, field.Forbidden(p, "must specify at least one Object or External metric to support scaling to zero replicas"))
+	}
+	return errs
+}
+
+// hasWrongVersion reports whether an autoscaler, which may be nil, measures an object whose group and version are wrong.
+func hasWrongVersion(a *autoscalingv2.HorizontalPodAutoscaler) bool {
+	if a == nil {
+		return false
+	}
+	for i := range a.Spec.Metrics {
+		m := &a.Spec.Metrics[i]
+		if m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil && len(checkAPIVersion(nil, &m.Object.DescribedObject, true)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func checkRules(p *field.Path, r *autoscalingv2.HPAScalingRules) field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if w, at := r.StabilizationWindowSeconds, p.Child("stabilizationWindowSeconds"); w != nil && *w < 0 {
+		errs = append(errs, field.Invalid(at, *w, "must be greater than or equal to zero"))
+	} else if w != nil && *w > maxWindow {
+		errs = append(errs, field.Invalid(at, *w, fmt.Sprintf("must be less than or equal to %d", maxWindow)))
+	}
+	errs = append(errs, check.OptionalOneOf(p.Child("selectPolicy"), r.SelectPolicy,
+		autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)...)
+	policies := p.Child("policies")
+	if len(r.Policies) == 0 {
+		errs = append(errs, field.Required(policies, "must specify at least one Policy"))
+	}
+	for i, policy := range field.Each(&errs, r.Policies) {
+		errs = append(errs, checkPolicy(policies.Index(i), policy)...)
+	}
+	if r.Tolerance != nil {
+		errs = append(errs, check.NonNegativeQuantity(p.Child("tolerance"), *r.Tolerance)...)
+	}
+	return errs
+}
+
+func checkPolicy(p *field.Path, policy *autoscalingv2.HPAScalingPolicy) field.ErrorList {
+	errs := check.Supported(p.Child("type"), policy.Type, autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)
+	errs = append(errs, check.Positive(p.Child("value"), policy.Value)...)
+	errs = append(errs, check.Positive(p.Child("periodSeconds"), policy.PeriodSeconds)...)
+	if policy.PeriodSeconds > maxPeriod {
+		errs = append(errs, field.Invalid(p.Child("periodSeconds"), policy.PeriodSeconds, fmt.Sprintf("must be less than or equal to %d", maxPeriod)))
+	}
+	return errs
+}
+
+func checkAutoscalerStatus(a, _ *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
+	p := field.NewPath("status")
+	errs := check.NonNegative(p.Child("currentReplicas"), a.Status.CurrentReplicas)
+	return append(errs, check.NonNegative(p.Child("desiredReplicas"), a.Status.DesiredReplicas)...)
+}

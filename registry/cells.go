@@ -1,0 +1,41 @@
+package registry
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// None is what cells show of nothing.
+const None = "<none>"
+
+// Labels prints labels as key=value pairs in order, or None.
+func Labels(labels map[string]string) string {
+	if len(labels) == 0 {
+		return None
+	}
+	pairs := make([]string, 0, len(labels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, key+"="+labels[key])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// Selector prints a selector as in the query of a list, or None if it selects everything or nothing.
+func Selector(s *meta.LabelSelector) string {
+	selector, err := meta.SelectorFrom(s)
+	if err != nil {
+		return "<error>"
+	}
+	if text := selector.String(); text != "" {
+		return text
+	}
+	return None
+}
+
+// IntegerColumn is Column for numbers.
+func IntegerColumn(name, description string, priority int32) meta.TableColumnDefinition {
+	return meta.TableColumnDefinition{Name: name, Type: "integer", Description: description, Priority: priority}
+}

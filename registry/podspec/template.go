@@ -1,0 +1,78 @@
+package podspec
+
+import (
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its metadata nothing else is
+// used.
+func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
+	errs := TemplateMeta(p, t)
+	c := &specCheck{Rules: r, spec: &t.Spec}
+	errs = append(errs, c.check(p.Child("spec"))...)
+	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
+	if len(t.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+	}
+	return errs
+}
+
+// TemplateMeta returns what is wrong with the labels and annotations of a pod template at p.
+func TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
+	errs := meta.ValidateLabels(t.Labels, p.Child("labels"))
+	errs = append(errs, meta.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
+	return append(errs, checkAnnotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
+}
+
+// Selected returns what is wrong with a template at p whose pods the selector of their owner must find. A selector that nothing
+// can be found by has been reported already.
+func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements) field.ErrorList {
+	if s.Empty() || s.Matches(meta.Set(t.Labels)) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p.Child("metadata", "labels"), t.Labels, "`selector` does not match template `labels`")}
+}
+
+// Lasting returns what is wrong with a template at p whose pods are to run until their owner, of a kind, deletes them: they
+// always restart, and have no deadline.
+func Lasting(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorList {
+	p = p.Child("spec")
+	errs := check.Supported(p.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyAlways)
+	if t.Spec.ActiveDeadlineSeconds != nil {
+		errs = append(errs, field.Forbidden(p.Child("activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
+	}
+	return errs
+}
+
+// Selector returns what is wrong with the selector at p of an owner of pods, of a kind in lower case, if it is to be there and
+// to select some.
+func Selector(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
+	if s == nil {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	return append(meta.ValidateLabelSelector(s, p), NotEmpty(p, s, kind)...)
+}
+
+// NotEmpty refuses a selector that selects everything.
+func NotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
+	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "empty selector is invalid for "+kind)}
+}
+
+// DropDisabledTemplate is DropDisabled for templates; both may be nil.
+func DropDisabledTemplate(t, old *corev1.PodTemplateSpec) {
+	if t == nil {
+		return
+	}
+	var was *corev1.PodSpec
+	if old != nil {
+		was = &old.Spec
+	}
+	DropDisabled(&t.Spec, was)
+}

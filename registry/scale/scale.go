@@ -1,0 +1,58 @@
+// Package scale makes the door through which the size of an object is seen and set without knowing its kind: scale, whose kind
+// is autoscaling/v1 Scale.
+//
+// Not here: the type (scheme/api/autoscalingv1), and how a door with a kind of its own works (registry).
+package scale
+
+import (
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// Size is what a scale shows of an object.
+type Size struct {
+	Wanted   **int32                // how many replicas there should be, where the object says it
+	Counted  int32                  // how many there are
+	Selector meta.LabelRequirements // which they are
+}
+
+// Of makes the door of a kind that has replicas, which of finds in an object.
+func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
+	return registry.SubresourceOf[T]{
+		Name: "scale", Kind: autoscalingv1.GroupVersion.WithKind("Scale"),
+		Project: &registry.ProjectionOf[T]{
+			Show:     func(obj T) meta.Object { return show(of(obj)) },
+			Apply:    func(obj T, shown meta.Object) { *of(obj).Wanted = new(shown.(*autoscalingv1.Scale).Spec.Replicas) },
+			Validate: checkScale,
+		},
+	}
+}
+
+func show(size Size) *autoscalingv1.Scale {
+	s := &autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Replicas: size.Counted, Selector: size.Selector.String()}}
+	if n := *size.Wanted; n != nil {
+		s.Spec.Replicas = *n
+	}
+	return s
+}
+
+// Selector is the selector of an object as a Size has it. One that cannot be compiled, which no check lets pass, selects nothing.
+func Selector(s *meta.LabelSelector) meta.LabelRequirements {
+	selector, err := meta.SelectorFrom(s)
+	if err != nil {
+		selector, _ = meta.SelectorFrom(nil)
+	}
+	return selector
+}
+
+func checkScale(shown meta.Object) field.ErrorList {
+	s := shown.(*autoscalingv1.Scale)
+	path := field.NewPath("metadata")
+	errs := meta.ValidateObjectMeta(&s.ObjectMeta, true, names.DNSSubdomainName, path)
+	errs = append(errs, meta.ValidateFinalizerNames(s.Finalizers, path.Child("finalizers"))...)
+	return append(errs, check.NonNegative(field.NewPath("spec", "replicas"), s.Spec.Replicas)...)
+}

@@ -1,0 +1,54 @@
+package scale
+
+import (
+	"testing"
+
+	"github.com/coracle-project/coracle/registry/check/checktest"
+	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// herd is an object that has a size.
+type herd struct {
+	meta.TypeMeta
+	meta.ObjectMeta
+	heads    *int32
+	counted  int32
+	selector *meta.LabelSelector
+}
+
+func TestScale(t *testing.T) {
+	door := Of(func(h *herd) Size { return Size{Wanted: &h.heads, Counted: h.counted, Selector: Selector(h.selector)} })
+	if door.Name != "scale" || door.Kind != (meta.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}) {
+		t.Errorf("the door: got %s of %s", door.Name, door.Kind)
+	}
+	h := &herd{counted: 2, selector: &meta.LabelSelector{MatchLabels: map[string]string{"b": "c", "a": "b"}}}
+	shown := door.Project.Show(h).(*autoscalingv1.Scale)
+	if shown.Spec.Replicas != 0 || shown.Status.Replicas != 2 || shown.Status.Selector != "a=b,b=c" {
+		t.Errorf("shown: got %+v", shown)
+	}
+	door.Project.Apply(h, &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}})
+	if h.heads == nil || *h.heads != 5 {
+		t.Errorf("applied: got %v", h.heads)
+	}
+	if shown := door.Project.Show(h).(*autoscalingv1.Scale); shown.Spec.Replicas != 5 {
+		t.Errorf("shown then: got %+v", shown)
+	}
+	h.selector = &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{{Key: "a", Operator: "X"}}}
+	if shown := door.Project.Show(h).(*autoscalingv1.Scale); shown.Status.Selector != "" {
+		t.Errorf("of a selector that is none: got %q", shown.Status.Selector)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	s := &autoscalingv1.Scale{}
+	s.Name, s.Namespace = "s", "ns"
+	checktest.Want(t, checkScale(s), "")
+	s.Name, s.Finalizers, s.Spec.Replicas = "S_", []string{"mine"}, -1
+	checktest.Want(t, checkScale(s), `
+metadata.name: Invalid value: "S_": `+checktest.Subdomain+`
+metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified
+spec.replicas: Invalid value: -1: must be greater than or equal to 0`)
+	s.Name, s.Namespace, s.Finalizers, s.Spec.Replicas = "s", "", nil, 0
+	checktest.Want(t, checkScale(s), "metadata.namespace: Required value")
+}

@@ -1,0 +1,64 @@
+package appsv1
+
+import (
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Defaults of sets of pods.
+const (
+	defaultReplicas         = 1
+	defaultHistory          = 10
+	defaultProgressDeadline = 600
+)
+
+// defaultStep is how many pods of a deployment are replaced at a time.
+var defaultStep = meta.FromString("25%")
+
+func defaultDeployment(d *Deployment) {
+	spec := &d.Spec
+	scheme.SetPointer(&spec.Replicas, defaultReplicas)
+	scheme.SetDefault(&spec.Strategy.Type, RollingUpdateDeploymentStrategyType)
+	if spec.Strategy.Type == RollingUpdateDeploymentStrategyType {
+		scheme.SetPointer(&spec.Strategy.RollingUpdate, RollingUpdateDeployment{})
+		scheme.SetPointer(&spec.Strategy.RollingUpdate.MaxUnavailable, defaultStep)
+		scheme.SetPointer(&spec.Strategy.RollingUpdate.MaxSurge, defaultStep)
+	}
+	scheme.SetPointer(&spec.RevisionHistoryLimit, defaultHistory)
+	scheme.SetPointer(&spec.ProgressDeadlineSeconds, defaultProgressDeadline)
+}
+
+func defaultReplicaSet(rs *ReplicaSet) { scheme.SetPointer(&rs.Spec.Replicas, defaultReplicas) }
+
+// defaultStatefulSet also names the kind of the claim templates, as all servers before this one have.
+func defaultStatefulSet(s *StatefulSet) {
+	spec := &s.Spec
+	scheme.SetDefault(&spec.PodManagementPolicy, OrderedReadyPodManagement)
+	if spec.UpdateStrategy.Type == "" {
+		spec.UpdateStrategy.Type = RollingUpdateStatefulSetStrategyType
+		scheme.SetPointer(&spec.UpdateStrategy.RollingUpdate, RollingUpdateStatefulSetStrategy{})
+	}
+	if r := spec.UpdateStrategy.RollingUpdate; r != nil && spec.UpdateStrategy.Type == RollingUpdateStatefulSetStrategyType {
+		scheme.SetPointer(&r.Partition, 0)
+	}
+	scheme.SetPointer(&spec.PersistentVolumeClaimRetentionPolicy, StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, RetainPersistentVolumeClaimRetentionPolicyType)
+	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, RetainPersistentVolumeClaimRetentionPolicyType)
+	scheme.SetPointer(&spec.Replicas, defaultReplicas)
+	scheme.SetPointer(&spec.RevisionHistoryLimit, defaultHistory)
+	for i := range spec.VolumeClaimTemplates {
+		spec.VolumeClaimTemplates[i].SetGroupVersionKind(corev1.GroupVersion.WithKind("PersistentVolumeClaim"))
+	}
+}
+
+func defaultDaemonSet(ds *DaemonSet) {
+	strategy := &ds.Spec.UpdateStrategy
+	scheme.SetDefault(&strategy.Type, RollingUpdateDaemonSetStrategyType)
+	if strategy.Type == RollingUpdateDaemonSetStrategyType {
+		scheme.SetPointer(&strategy.RollingUpdate, RollingUpdateDaemonSet{})
+		scheme.SetPointer(&strategy.RollingUpdate.MaxUnavailable, meta.FromInt32(1))
+		scheme.SetPointer(&strategy.RollingUpdate.MaxSurge, meta.FromInt32(0))
+	}
+	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
+}

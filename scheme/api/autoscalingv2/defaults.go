@@ -1,0 +1,44 @@
+package autoscalingv2
+
+import (
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+// DefaultCPUUtilization is how much of the CPU that they request pods should use if an autoscaler measures nothing else, in
+// percent.
+const DefaultCPUUtilization = 80
+
+// CPUUtilization is the measurement of the CPU that pods use, and what it should be in percent of their requests.
+func CPUUtilization(percent int32) MetricSpec {
+	return MetricSpec{Type: ResourceMetricSourceType, Resource: &ResourceMetricSource{
+		Name: corev1.ResourceCPU, Target: MetricTarget{Type: UtilizationMetricType, AverageUtilization: &percent},
+	}}
+}
+
+func defaultAutoscaler(a *HorizontalPodAutoscaler) {
+	scheme.SetPointer(&a.Spec.MinReplicas, 1)
+	if len(a.Spec.Metrics) == 0 {
+		a.Spec.Metrics = []MetricSpec{CPUUtilization(DefaultCPUUtilization)}
+	}
+}
+
+// defaultPeriod is the time that policies limit changes in, in seconds.
+const defaultPeriod = 15
+
+// CompleteBehavior sets what the rules of a behavior leave out. How long a fall must have been asked for is left to the controller.
+func CompleteBehavior(b *HorizontalPodAutoscalerBehavior) {
+	defaultRules(&b.ScaleUp, HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod}, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
+	scheme.SetPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
+	defaultRules(&b.ScaleDown, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
+}
+
+// defaultRules sets what rules leave out. A list of policies that is empty on purpose stays.
+func defaultRules(rules **HPAScalingRules, policies ...HPAScalingPolicy) {
+	scheme.SetPointer(rules, HPAScalingRules{})
+	r := *rules
+	scheme.SetPointer(&r.SelectPolicy, MaxChangePolicySelect)
+	if r.Policies == nil {
+		r.Policies = policies
+	}
+}
