@@ -90,6 +90,14 @@ func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) fi
 	return errs
 }
 
+// BasicAmount checks an amount that a status or a volume tells of.
+func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
+	if n := q.Value(); n < 0 {
+		return field.ErrorList{field.Invalid(p, n, "must be a valid resource quantity")}
+	}
+	return nil
+}
+
 // requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
 // resource claims.
 type requirements struct {

@@ -69,42 +69,35 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 	return w.list
 }
 
-// oldNodeLabels are labels of nodes that have a successor.
-var oldNodeLabels = map[string]string{
-	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
-	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
-	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
-	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
-	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
-}
-
 func (w *warner) labels(s *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(w.spec.NodeSelector)) {
-		if msg, ok := oldNodeLabels[key]; ok {
+		if msg := OldNodeLabel(key); msg != "" {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
-		}
-	}
-	term := func(p *field.Path, t *corev1.NodeSelectorTerm) {
-		for i, e := range each(w, t.MatchExpressions) {
-			if msg, ok := oldNodeLabels[e.Key]; ok {
-				w.add(p.Child("matchExpressions").Index(i).Child("key"), "%s is %s", e.Key, msg)
-			}
 		}
 	}
 	if n := NodeAffinity(w.spec); n != nil {
 		p := s.Child("affinity", "nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 			for i, t := range each(w, r.NodeSelectorTerms) {
-				term(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t)
+				w.nodeTerm(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t)
 			}
 		}
 		for i, t := range each(w, n.PreferredDuringSchedulingIgnoredDuringExecution) {
-			term(p.Child(softTerms).Index(i).Child("preference"), &t.Preference)
+			w.nodeTerm(p.Child(softTerms).Index(i).Child("preference"), &t.Preference)
 		}
 	}
 	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
-		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
+		if msg := OldNodeLabel(c.TopologyKey); msg != "" {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), "%s is %s", c.TopologyKey, msg)
+		}
+	}
+}
+
+// nodeTerm warns of labels in a term about nodes.
+func (w *warner) nodeTerm(p *field.Path, t *corev1.NodeSelectorTerm) {
+	for i, e := range each(w, t.MatchExpressions) {
+		if msg := OldNodeLabel(e.Key); msg != "" {
+			w.add(p.Child("matchExpressions").Index(i).Child("key"), "%s is %s", e.Key, msg)
 		}
 	}
 }

@@ -88,8 +88,11 @@ const (
 	VolumeReleased  PersistentVolumePhase = "Released"
 )
 
-// BetaStorageClassAnnotation names the storage class of a volume or claim that has no field for it. Deprecated.
-const BetaStorageClassAnnotation = "volume.beta.kubernetes.io/storage-class"
+// Annotations of volumes and claims from before there were fields for what they say. Deprecated.
+const (
+	BetaStorageClassAnnotation = "volume.beta.kubernetes.io/storage-class"
+	MountOptionsAnnotation     = "volume.beta.kubernetes.io/mount-options"
+)
 
 // TopologySelectorTerm describes places by their labels, all of which must fit.
 type TopologySelectorTerm struct {
