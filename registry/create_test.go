@@ -245,7 +245,10 @@ func TestWholeMetadata(t *testing.T) {
 	for _, tt := range []struct {
 		metadata registry.MetaChecks
 		refused  bool
-	}{{0, false}, {registry.MetaWhole, true}} {
+	}{
+		{registry.MetaCommon, false}, {registry.MetaChange, false},
+		{registry.MetaFinalizers, true}, {registry.MetaObject, true}, {registry.MetaWhole, true},
+	} {
 		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = tt.metadata }})
 		k.create(named("a", finalized(hold)))
 		_, err := k.Create(k.ctx, k.creation(named("b", finalized("plain")), &meta.CreateOptions{}))

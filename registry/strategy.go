@@ -86,9 +86,24 @@ const (
 	MetaCommon MetaChecks = iota
 	// MetaChange compares old and new metadata a second time on an update.
 	MetaChange
-	// MetaWhole repeats all checks on an update, and lets no finalizers without a domain be but Kubernetes's own.
+	// MetaFinalizers is MetaChange, and lets no finalizers without a domain be but Kubernetes's own.
+	MetaFinalizers
+	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update.
+	MetaObject
+	// MetaWhole is MetaFinalizers, and repeats all checks on an update.
 	MetaWhole
 )
+
+// compares reports whether old and new metadata are compared a second time.
+func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
+
+// ofDoor are the checks that a door makes: those of the resource, but it repeats none where it compares.
+func (c MetaChecks) ofDoor() MetaChecks {
+	if c == MetaObject {
+		return c
+	}
+	return min(max(MetaChange, c), MetaFinalizers)
+}
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
 // ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, obj is nil when
@@ -202,7 +217,8 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange does.
+	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange or
+	// MetaFinalizers does, or check it as MetaObject.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string

@@ -49,8 +49,19 @@ var (
 var (
 	podSpecType   = reflect.TypeFor[corev1.PodSpec]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
-	ownPackage    = podSpecType.PkgPath()
 )
+
+// orders are the orders of fields in internal structs, where they are not those of ours.
+var orders = map[reflect.Type][]string{
+	reflect.TypeFor[corev1.PersistentVolumeSource](): strings.Fields(`GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs
+		NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk
+		PortworxVolume ScaleIO Local StorageOS CSI`),
+}
+
+// apiPackages is where the types stand of which that server has a second set; others, such as selectors, it has once.
+var apiPackages = strings.TrimSuffix(podSpecType.PkgPath(), "corev1")
+
+func isAPI(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), apiPackages) }
 
 func write(b *bytes.Buffer, v reflect.Value) {
 	if b.Len() > maxText {
@@ -66,7 +77,7 @@ func write(b *bytes.Buffer, v reflect.Value) {
 		writePodSpec(b, v)
 	case t.Kind() == reflect.Pointer:
 		write(b, v.Elem())
-	case t.Implements(marshalerType), t.Kind() == reflect.Struct && t.PkgPath() != ownPackage:
+	case t.Implements(marshalerType), t.Kind() == reflect.Struct && !isAPI(t):
 		writeJSON(b, v)
 	case t.Kind() == reflect.Struct:
 		b.WriteByte('{')
@@ -90,11 +101,17 @@ func writeJSON(b *bytes.Buffer, v reflect.Value) {
 // writeFields writes the fields of a struct, those of embedded ones in their place, and returns the separator for what
 // follows.
 func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
+	if order := orders[v.Type()]; order != nil {
+		for _, name := range order {
+			sep = writeField(b, name, v.FieldByName(name), sep)
+		}
+		return sep
+	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		switch {
 		case !f.IsExported(): // a blank field that only carries tags
-		case f.Anonymous && f.Type.PkgPath() == ownPackage:
+		case f.Anonymous && isAPI(f.Type):
 			sep = writeFields(b, v.Field(i), sep)
 		default:
 			sep = writeField(b, f.Name, v.Field(i), sep)

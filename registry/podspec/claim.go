@@ -91,13 +91,11 @@ func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec
 	case source == nil:
 	case elsewhere:
 		errs = append(errs, field.Invalid(p, shown, "may not be specified when dataSourceRef.namespace is specified"))
-	case source.Kind != ref.Kind || source.Name != ref.Name || !sameGroup(source.APIGroup, ref.APIGroup):
+	case source.Kind != ref.Kind || source.Name != ref.Name || !check.SamePointer(source.APIGroup, ref.APIGroup):
 		errs = append(errs, field.Invalid(p, shown, "must match dataSourceRef"))
 	}
 	return errs
 }
-
-func sameGroup(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func checkDataSource(p *field.Path, group *string, kind, name string, anyGroup bool) field.ErrorList {
 	errs := check.Required(p.Child("name"), name)

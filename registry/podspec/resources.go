@@ -74,6 +74,15 @@ func containerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 	return errs
 }
 
+// ClaimResourceName checks the name of a resource in the status of a claim: of Kubernetes' own there is storage.
+func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	errs := check.QualifiedName(p, string(name))
+	if len(errs) == 0 && isNative(name) {
+		errs = check.Supported(p, name, corev1.ResourceStorage)
+	}
+	return errs
+}
+
 // ResourceAmount checks the amount of a resource.
 func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
 	errs := check.NonNegativeQuantity(p, q)

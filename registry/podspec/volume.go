@@ -234,16 +234,21 @@ const (
 // checkToken checks a token at p, in a projected volume.
 func checkToken(p, volume *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
 	var errs field.ErrorList
-	if seconds := s.ExpirationSeconds; seconds != nil {
-		at := p.Child("expirationSeconds")
-		if *seconds < minTokenSeconds {
-			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration less than 10 minutes"))
-		}
-		if *seconds > maxTokenSeconds {
-			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration larger than 2^32 seconds"))
-		}
+	if s.ExpirationSeconds != nil {
+		errs = TokenLifetime(p.Child("expirationSeconds"), *s.ExpirationSeconds)
 	}
 	return append(errs, check.Needed(volume.Child("path"), s.Path, check.NonReservedPath)...)
+}
+
+// TokenLifetime checks how long a token is to live.
+func TokenLifetime(p *field.Path, seconds int64) field.ErrorList {
+	switch {
+	case seconds < minTokenSeconds:
+		return field.ErrorList{field.Invalid(p, seconds, "may not specify a duration less than 10 minutes")}
+	case seconds > maxTokenSeconds:
+		return field.ErrorList{field.Invalid(p, seconds, "may not specify a duration larger than 2^32 seconds")}
+	}
+	return nil
 }
 
 func checkDownwardAPI(p *field.Path, s *corev1.DownwardAPIVolumeSource) field.ErrorList {
