@@ -41,6 +41,9 @@ const snapshotGroup = "snapshot.storage.k8s.io"
 // prepareClaim sees to it that a claim is filled from what the server has always let it be filled from, and that both forms of
 // that are there.
 func prepareClaim(_ *registry.Request, c, old *corev1.PersistentVolumeClaim) {
+	if old == nil {
+		c.Status.Phase = corev1.ClaimPending
+	}
 	spec := &c.Spec
 	if ref := spec.DataSourceRef; ref != nil && ref.Namespace != nil && *ref.Namespace != "" && (old == nil || old.Spec.DataSourceRef == nil) {
 		spec.DataSourceRef = nil // an object in another namespace: not served

@@ -25,13 +25,12 @@ const (
 	networking       = "the group networking.k8s.io"
 	policies         = "admission policies"
 	policy           = "the group policy"
-	quotas           = "resource quotas, limit ranges and claims"
+	quotas           = "resource quotas and limit ranges"
 	rbac             = "RBAC"
 	reviews          = "the reviews of users, rights and tokens"
 	scale            = "the scale subresource"
 	scheduling       = "the group scheduling.k8s.io"
 	tokens           = "tokens of service accounts"
-	volumes          = "persistent volumes and claims"
 	wording          = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -104,7 +103,6 @@ var waiting = map[string]wait{
 	"crud/role":                                 {rbac, nil},
 	"crud/service":                              {addresses, nil},
 	"crud/service-kinds":                        {addresses, []int{2, 3}},
-	"crud/volumes":                              {volumes, nil},
 	"defaulting/applied-on-read-and-update":     {apps, nil},
 	"defaulting/cronjob":                        {batch, nil},
 	"defaulting/daemonset":                      {apps, nil},
@@ -158,7 +156,7 @@ var waiting = map[string]wait{
 	"update/unconditional-not-allowed":          {policy, nil},
 	"validation/deployment":                     {apps, nil},
 	"validation/names":                          {addressesAndRBAC, []int{8, 10, 11}},
-	"validation/quantities":                     {quotas, []int{4, 5, 6}},
+	"validation/quantities":                     {quotas, []int{6}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/errors":                              {apps, []int{6}},
 	"watch/status-and-spec":                     {apps, nil},
