@@ -1,0 +1,80 @@
+package differential
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/sample"
+)
+
+// codecCount is how many objects of each kind go each way.
+const codecCount = 30
+
+// TestCodec hands objects over from Kubernetes to Coracle and back, and the other way round, as JSON and as protobuf.
+func TestCodec(t *testing.T) {
+	eachKind(t, func(t *testing.T, k bothKind) {
+		t.Run("theirs", func(t *testing.T) { judgeTheirObjects(t, k) })
+		t.Run("ours", func(t *testing.T) { judgeOurObjects(t, k) })
+	})
+}
+
+// judgeTheirObjects has Coracle read and write fuzzed objects: what it writes must be what it read.
+func judgeTheirObjects(t *testing.T, k bothKind) {
+	f := k.fuzzer("codec")
+	for i := range times(codecCount) {
+		text := k.write(t, theirJSON, k.fuzzed(t, f, i))
+		obj := k.read(t, theirJSON, text) // without what JSON does not tell apart
+		text = k.write(t, theirJSON, obj)
+		same(t, "JSON", text, k.ourWrite(t, codec.JSON, k.ourRead(t, codec.JSON, text)))
+		if !k.hasProto(t) {
+			continue
+		}
+		obj = k.read(t, theirProto, k.write(t, theirProto, obj)) // nor protobuf
+		message := k.write(t, theirProto, obj)
+		mine := k.ourRead(t, codec.Protobuf, message)
+		same(t, "protobuf", message, k.ourWrite(t, codec.Protobuf, mine))
+		same(t, "JSON of protobuf", k.write(t, theirJSON, obj), k.ourWrite(t, codec.JSON, mine))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// judgeOurObjects has Kubernetes read and write objects that Coracle made up.
+func judgeOurObjects(t *testing.T, k bothKind) {
+	f := sample.New(random("sample", k.String()).Uint64())
+	for range times(codecCount) {
+		obj, err := k.scheme.NewObject(k.our())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Fill(obj)
+		obj.GetTypeMeta().SetGroupVersionKind(k.our())
+		text := k.ourWrite(t, codec.JSON, obj)
+		same(t, "JSON", k.write(t, theirJSON, k.read(t, theirJSON, text)), text)
+		if !k.hasProto(t) {
+			continue
+		}
+		message := k.ourWrite(t, codec.Protobuf, obj)
+		same(t, "protobuf", k.write(t, theirProto, k.read(t, theirProto, message)), message)
+		same(t, "protobuf of JSON", k.write(t, theirProto, k.read(t, theirJSON, text)), message)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// same compares encoded objects byte for byte.
+func same(t *testing.T, what string, theirs, ours []byte) {
+	t.Helper()
+	if bytes.Equal(theirs, ours) {
+		return
+	}
+	at := 0
+	for at < min(len(theirs), len(ours)) && theirs[at] == ours[at] {
+		at++
+	}
+	around := func(b []byte) []byte { return b[min(len(b), max(0, at-150)):min(len(b), at+150)] }
+	t.Errorf("%s differs at byte %d of %d and %d:\nKubernetes: %q\nCoracle:    %q", what, at, len(theirs), len(ours), around(theirs), around(ours))
+}

@@ -1,0 +1,128 @@
+package differential
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+)
+
+// defaultsCount is how many sparse objects of each kind are completed.
+const defaultsCount = 300
+
+// TestDefaults completes sparse objects by Kubernetes' registered functions and by Coracle's.
+func TestDefaults(t *testing.T) {
+	all := donors{}
+	for _, row := range rows {
+		for _, example := range row.examples(t) {
+			all.learn(goType(t, row.Kind), example)
+		}
+	}
+	eachKind(t, func(t *testing.T, k bothKind) {
+		if strings.HasSuffix(k.Kind, "Options") || strings.HasSuffix(k.Kind, "List") {
+			return // nobody completes these
+		}
+		typ := reflect.TypeOf(k.empty(t)).Elem()
+		m := &mutator{rand: random("defaults", k.String()), donors: all, tame: true}
+		found := map[string]int{}
+		for i := range times(defaultsCount) {
+			for path, example := range judgeDefaults(t, k, m.sparse(t, k, typ, i)) {
+				if found[path]++; found[path] == 1 {
+					t.Errorf("%s: %s", pattern(path), example)
+				}
+			}
+			if len(found) > 30 {
+				t.Fatal("and more")
+			}
+		}
+	})
+}
+
+// sparse makes an object of which much is left out: a fuzzed one or a made one, thinned.
+func (m *mutator) sparse(t *testing.T, k bothKind, typ reflect.Type, i int) map[string]any {
+	var obj map[string]any
+	if examples := examplesOf(t, k); len(examples) > 0 && i%2 == 0 {
+		obj = tree(examples[i/2%len(examples)]).(map[string]any)
+	} else {
+		for obj == nil {
+			obj, _ = m.structure(typ, 0).(map[string]any)
+		}
+	}
+	keep := []int{100, 95, 80, 50}[m.rand.IntN(4)]
+	var thin []spot
+	spots("", "", typ, obj, func(s spot) {
+		if s.here != nil && s.remove != nil && m.rand.IntN(100) >= keep {
+			thin = append(thin, s)
+		}
+	})
+	for _, s := range slices.Backward(thin) {
+		s.remove()
+	}
+	obj["apiVersion"], obj["kind"] = k.GroupVersion().String(), k.Kind
+	return obj
+}
+
+func examplesOf(t *testing.T, k bothKind) []map[string]any {
+	for _, row := range rows {
+		if row.Kind == k.GroupVersionKind {
+			return row.examples(t)
+		}
+	}
+	return nil
+}
+
+// judgeDefaults returns the paths at which the completed objects differ.
+func judgeDefaults(t *testing.T, k bothKind, obj map[string]any) map[string]string {
+	data := encode(obj)
+	their, _, err := theirJSON.Decode(data, &k.GroupVersionKind, k.empty(t))
+	if err != nil {
+		return nil // not an object: the values are made up
+	}
+	their, err = k.completed(their)
+	if err != nil {
+		return nil
+	}
+	d, err := k.codecs.Decode(codec.DecodeRequest{Data: data, As: k.our()})
+	if err != nil {
+		return map[string]string{"decode": fmt.Sprintf("%v: %s", err, data)}
+	}
+	k.scheme.Default(d.Object)
+	var theirs, ours any
+	if decode(k.write(t, theirJSON, their), &theirs) != nil || decode(k.ourWrite(t, codec.JSON, d.Object), &ours) != nil {
+		t.Fatal("what was written is no JSON")
+	}
+	found := map[string]string{}
+	difference("", theirs, ours, func(path string, a, b any) {
+		found[pattern(path)] = fmt.Sprintf("Kubernetes %s, Coracle %s, of %s", encode(a), encode(b), data)
+	})
+	return found
+}
+
+// completed returns an object of theirs with defaults. Coracle's are also those that Kubernetes sets while it converts an
+// object to the internal version.
+func (k bothKind) completed(obj runtime.Object) (out runtime.Object, err error) {
+	defer func() {
+		if p := recover(); p != nil { // defaults are not ready for everything that a client can send
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	legacyscheme.Scheme.Default(obj)
+	hub := k.GroupKind().WithVersion(runtime.APIVersionInternal)
+	if !legacyscheme.Scheme.Recognizes(hub) {
+		return obj, nil
+	}
+	internal, err := legacyscheme.Scheme.ConvertToVersion(obj, hub.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	out, err = legacyscheme.Scheme.ConvertToVersion(internal, k.GroupVersion())
+	if err == nil {
+		out.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	}
+	return out, err
+}

@@ -1,0 +1,27 @@
+// Package differential judges Coracle by Kubernetes' own code: the same requests go to Coracle, in process, and to
+// kube-apiserver's handlers over its own registries, and the answers are compared.
+//
+// It is a module of its own, because k8s.io/kubernetes is much to build. `make differential` runs it:
+//
+//	make differential SEED=7 COUNT=0.5            # all kinds, half as many tries
+//	cd test/differential && SEED=7 go test -run TestWrites/Service
+//
+// What is compared:
+//   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
+//     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
+//     accepted, the object.
+//
+// To add a kind: a Row in <group>_test.go (see core_test.go), made of Kubernetes' registry of the kind, and examples in
+// testdata/<group>/<resource>.yaml: a few objects, each as rich in fields as it can be, which together use every field.
+// What no example has is made up by type, and is less often valid. metadata and status are what the stored object has
+// that updates start from. Nothing else: codec and defaults are judged for every kind of the Scheme without a row.
+//
+// To read a failure: each difference is one block, the most frequent first. Its first line says the verb ("create",
+// "update" or the door), then what differs with its values taken out: "missing" is what Kubernetes says and Coracle does
+// not, "extra" the other way round. Below are two of the requests with what was mutated and what both sides say.
+// BODIES=1 prints whole requests. The same SEED makes the same requests of a kind, whatever other kinds do.
+//
+// A difference that is meant is listed in differences_test.go, with the reason.
+//
+// Managed fields are not compared, nor what a server makes up (uid, times of creation, ends of generated names).
+package differential

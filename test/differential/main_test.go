@@ -1,0 +1,73 @@
+package differential
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/capabilities"
+)
+
+// What the environment may set: SEED, where everything random begins; COUNT, a factor for how much is tried; BODIES, to
+// have whole requests printed.
+var (
+	seed    = uint64(time.Now().UnixNano())
+	count   = 1.0
+	verbose = os.Getenv("BODIES") != ""
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if s := os.Getenv("SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			fatal("SEED: %v", err)
+		}
+		seed = n
+	}
+	if s := os.Getenv("COUNT"); s != "" {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || f <= 0 {
+			fatal("COUNT is a factor above 0, not %q", s)
+		}
+		count = f
+	}
+	fmt.Printf("SEED=%d COUNT=%g\n", seed, count)
+	klog.SetLogger(logr.Discard()) // Kubernetes logs what mutations bring about
+	capabilities.Setup(true, 0)
+	os.Exit(m.Run())
+}
+
+// internal reads an object of theirs: decoded, with defaults, in the internal version.
+func internal(t testing.TB, obj map[string]any) runtime.Object {
+	t.Helper()
+	out, err := runtime.Decode(legacyscheme.Codecs.UniversalDecoder(), encode(obj))
+	if err != nil {
+		t.Fatalf("Kubernetes cannot read %s: %v", encode(obj), err)
+	}
+	return out
+}
+
+func fatal(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	os.Exit(2)
+}
+
+// random returns the random numbers of one subject: other subjects do not move them.
+func random(subject ...any) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprint(h, subject...)
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// times is how often something is tried that is tried n times by default.
+func times(n int) int { return max(1, int(float64(n)*count)) }

@@ -1,0 +1,65 @@
+package differential
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// ours is a Coracle server, called in process, whose store the test can reach into.
+type ours struct {
+	handler http.Handler
+	store   storage.Store
+	scheme  *scheme.Scheme
+}
+
+func newOurs(t *testing.T) *ours {
+	store := memory.New(memory.Config{})
+	s := servertest.Start(t, server.Config{
+		Storage:     server.StorageConfig{Store: store},
+		API:         server.APIConfig{AllowPrivileged: true},
+		Controllers: []string{},
+	})
+	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme}
+}
+
+// ServeHTTP handles a request of the administrator's.
+func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Header.Set("Authorization", "Bearer "+servertest.Token)
+	o.handler.ServeHTTP(w, r)
+}
+
+// put creates an object where the server keeps those of its resource, and then replaces what is stored by stored. It
+// returns what the server reads there.
+func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[string]any {
+	t.Helper()
+	name := nameOf(example)
+	a := ask(o, http.MethodPost, row.collection(), encode(example))
+	if a.Code != http.StatusCreated {
+		t.Fatalf("Coracle does not accept the example %q:\n%s", name, indent(a.Body))
+	}
+	all, err := o.store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, last := "", storage.Revision(0)
+	for _, e := range all.Entries {
+		if e.Rev > last && strings.HasSuffix(e.Key, "/"+name) {
+			key, last = e.Key, e.Rev
+		}
+	}
+	if _, err := o.store.Put(t.Context(), key, encode(stored), storage.Pre{Rev: last}, 0); err != nil {
+		t.Fatal(err)
+	}
+	a = ask(o, http.MethodGet, row.url(name, ""), nil)
+	if a.Code != http.StatusOK {
+		t.Fatalf("reading the example %q: %s", name, indent(a.Body))
+	}
+	return a.Body
+}

@@ -1,0 +1,142 @@
+package differential
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// Row is a kind whose writes are judged.
+type Row struct {
+	Kind     schema.GroupVersionKind
+	Resource string
+	// Cluster is set for kinds that live outside of namespaces.
+	Cluster bool
+	// Big kinds are tried bigCount times for each of create and update, others smallCount times.
+	Big bool
+	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the resource itself,
+	// "status" and the like for subresources. Only doors that take a PUT of an object are judged.
+	REST func(generic.RESTOptionsGetter) (Doors, error)
+	// Settle, if set, evens out what is not comparable in two answers that accept the same request: what each server
+	// allocates, say. theirs and ours are the answers as JSON.
+	Settle func(theirs, ours map[string]any)
+}
+
+// Doors are the registries of one kind by the name of the subresource.
+type Doors map[string]rest.Storage
+
+const (
+	bigCount   = 2000
+	smallCount = 200
+)
+
+// rows are the kinds of all groups; each group's file adds its own.
+var rows []Row
+
+// add is called by the init functions of the groups' files.
+func add(more ...Row) { rows = append(rows, more...) }
+
+// v1 is a kind of the core group.
+func v1(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Version: "v1", Kind: kind}
+}
+
+func (r Row) path(door string) string {
+	if door == "" {
+		return r.Resource
+	}
+	return r.Resource + "/" + door
+}
+
+// root is where a group is served.
+func root(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "/api"
+	}
+	return "/apis"
+}
+
+// namespace is where objects are created.
+const namespace = "default"
+
+// collection is the URL path of the row's objects.
+func (r Row) collection() string {
+	p := root(r.Kind.GroupVersion()) + "/" + r.Kind.GroupVersion().String()
+	if !r.Cluster {
+		p += "/namespaces/" + namespace
+	}
+	return p + "/" + r.Resource
+}
+
+// url is the path of an object or of a door to it.
+func (r Row) url(name, door string) string {
+	p := r.collection() + "/" + name
+	if door != "" {
+		p += "/" + door
+	}
+	return p
+}
+
+func (r Row) count() int {
+	if r.Big {
+		return times(bigCount)
+	}
+	return times(smallCount)
+}
+
+// folder is where a group's examples are: the first word of its name, "core" for the group without one.
+func (r Row) folder() string {
+	word, _, _ := strings.Cut(r.Kind.Group, ".")
+	if word == "" {
+		return "core"
+	}
+	return word
+}
+
+// examples reads the valid objects that mutations start from: testdata/<group>/<resource>*.yaml, any number of
+// documents in each. They are whole objects with a name each; status and metadata are what stored objects have, which
+// updates start from.
+func (r Row) examples(t testing.TB) []map[string]any {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join("testdata", r.folder(), r.Resource+"*.yaml"))
+	var list []map[string]any
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, doc := range strings.Split("\n"+string(data), "\n---\n") {
+			var obj map[string]any
+			if err := yaml.Unmarshal([]byte(doc), &obj); err != nil {
+				t.Fatalf("%s, document %d: %v", file, i, err)
+			}
+			if obj == nil {
+				continue
+			}
+			obj["apiVersion"], obj["kind"] = r.Kind.GroupVersion().String(), r.Kind.Kind
+			if nameOf(obj) == "" {
+				t.Fatalf("%s, document %d has no name", file, i)
+			}
+			list = append(list, tree(obj).(map[string]any))
+		}
+	}
+	if len(list) == 0 {
+		t.Fatalf("no examples in testdata/%s/%s*.yaml", r.folder(), r.Resource)
+	}
+	return list
+}
+
+func nameOf(obj map[string]any) string {
+	m, _ := obj["metadata"].(map[string]any)
+	name, _ := m["name"].(string)
+	return name
+}
+
+func (r Row) String() string { return fmt.Sprintf("%s.%s", r.Kind.Kind, r.folder()) }

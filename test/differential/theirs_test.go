@@ -1,0 +1,113 @@
+package differential
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/endpoints"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	schedulinghelpers "k8s.io/kubernetes/pkg/apis/scheduling/v1"
+	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
+	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
+	"k8s.io/kubernetes/plugin/pkg/admission/priority"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// newTheirs returns Kubernetes' half: its request handlers over its registries over a shelf, without the server around
+// them.
+func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
+	t.Helper()
+	versions := map[schema.GroupVersion]map[string]rest.Storage{}
+	for _, row := range rows {
+		gv := row.Kind.GroupVersion()
+		if versions[gv] == nil {
+			versions[gv] = map[string]rest.Storage{}
+		}
+		doors, err := row.REST(objects)
+		if err != nil {
+			t.Fatalf("%s: %v", row.Resource, err)
+		}
+		for door, s := range doors {
+			versions[gv][row.path(door)] = s
+		}
+	}
+	container := restful.NewContainer()
+	container.Router(restful.CurlyRouter{})
+	equivalents := runtime.NewEquivalentResourceRegistry()
+	for gv, storages := range versions {
+		meta1 := metav1.SchemeGroupVersion
+		v1 := schema.GroupVersion{Version: "v1"}
+		group := endpoints.APIGroupVersion{
+			Storage: storages, Root: root(gv), GroupVersion: gv,
+			OptionsExternalVersion: &v1, MetaGroupVersion: &meta1,
+			Serializer: legacyscheme.Codecs, ParameterCodec: legacyscheme.ParameterCodec,
+			Typer: legacyscheme.Scheme, Creater: legacyscheme.Scheme, Convertor: legacyscheme.Scheme,
+			ConvertabilityChecker: legacyscheme.Scheme, UnsafeConvertor: runtime.UnsafeObjectConvertor(legacyscheme.Scheme),
+			Defaulter: legacyscheme.Scheme, Namer: runtime.Namer(meta.NewAccessor()), TypeConverter: untyped{},
+			EquivalentResourceRegistry: equivalents,
+			Authorizer:                 authorizerfactory.NewAlwaysAllowAuthorizer(),
+			Admit:                      theirAdmission(t),
+			MinRequestTimeout:          time.Minute, MaxRequestBodyBytes: 3 << 20,
+		}
+		if _, _, err := group.InstallREST(container); err != nil {
+			t.Fatalf("%s: %v", gv, err)
+		}
+	}
+	h := filters.WithWarningRecorder(http.Handler(container))
+	h = asAdmin(h)
+	return filters.WithRequestInfo(h, &request.RequestInfoFactory{
+		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+	})
+}
+
+func asAdmin(next http.Handler) http.Handler {
+	who := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), who)))
+	})
+}
+
+// theirAdmission is those of Kubernetes' plugins that Coracle has, too, as far as they look at one object.
+func theirAdmission(t *testing.T) admission.Interface {
+	classes := informers.NewSharedInformerFactory(nil, 0)
+	prio := priority.NewPlugin()
+	prio.SetExternalKubeInformerFactory(classes)
+	prio.SetReadyFunc(func() bool { return true })
+	for _, class := range schedulinghelpers.SystemPriorityClasses() {
+		if err := classes.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(class); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tolerations := defaulttolerationseconds.NewDefaultTolerationSeconds()
+	tolerations.InspectFeatureGates(utilfeature.DefaultFeatureGate)
+	return admission.NewChainHandler(nodetaint.NewPlugin(), prio, tolerations)
+}
+
+// untyped keeps managed fields from being tracked: they are not compared.
+type untyped struct{}
+
+var _ managedfields.TypeConverter = untyped{}
+
+var errUntyped = errors.New("managed fields are not judged here")
+
+func (untyped) ObjectToTyped(runtime.Object, ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	return nil, errUntyped
+}
+func (untyped) TypedToObject(*typed.TypedValue) (runtime.Object, error) { return nil, errUntyped }
