@@ -115,7 +115,7 @@ func checkDataSource(p *field.Path, group *string, kind, name string, anyGroup b
 func ClaimWarnings(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) []string {
 	var warnings []string
 	warn := func(list string, amounts corev1.ResourceList) {
-		if q := amounts[corev1.ResourceStorage]; q.MilliValue()%1000 != 0 {
+		if q := amounts[corev1.ResourceStorage]; !isWhole(q) {
 			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
 				p.Child("resources", list).Key(string(corev1.ResourceStorage)), q.String()))
 		}

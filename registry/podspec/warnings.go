@@ -171,7 +171,7 @@ func (w *warner) amounts(p *field.Path, list corev1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		switch name {
 		case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
-			if q := list[name]; q.MilliValue()%1000 != 0 {
+			if q := list[name]; !isWhole(q) {
 				w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
 			}
 		}
