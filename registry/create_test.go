@@ -240,22 +240,29 @@ func TestAdmissionOfCreate(t *testing.T) {
 	}
 }
 
-// TestWholeMetadata: of some kinds, finalizers are qualified names.
-func TestWholeMetadata(t *testing.T) {
+// TestMetadataChecks: of some kinds, finalizers are qualified names, from the start or from the first change on; a client is
+// told as often as it is checked.
+func TestMetadataChecks(t *testing.T) {
 	for _, tt := range []struct {
-		metadata registry.MetaChecks
-		refused  bool
-	}{
-		{registry.MetaCommon, false}, {registry.MetaChange, false},
-		{registry.MetaFinalizers, true}, {registry.MetaObject, true}, {registry.MetaWhole, true},
-	} {
+		metadata       registry.MetaChecks
+		create, update int
+	}{{registry.MetaCommon, 0, 0}, {registry.MetaCompare, 0, 0}, {registry.MetaChange, 0, 1},
+		{registry.MetaFinalizers, 1, 1}, {registry.MetaObject, 1, 1}, {registry.MetaWhole, 1, 2}} {
 		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = tt.metadata }})
 		k.create(named("a", finalized(hold)))
 		_, err := k.Create(k.ctx, k.creation(named("b", finalized("plain")), &meta.CreateOptions{}))
 		_, change := k.change("a", finalized(hold, "plain"))
-		for what, err := range map[string]error{"create": err, "update": change} {
-			if (meta.ReasonFor(err) == meta.StatusReasonInvalid) != tt.refused || (err == nil) == tt.refused {
-				t.Errorf("metadata %v: %s with a plain finalizer: got %v, want it refused: %v", tt.metadata, what, err, tt.refused)
+		for what, got := range map[string]struct {
+			err  error
+			want int
+		}{"create": {err, tt.create}, "update": {change, tt.update}} {
+			n := 0
+			var invalid *meta.StatusError
+			if errors.As(got.err, &invalid) {
+				n = len(invalid.Status.Details.Causes)
+			}
+			if n != got.want {
+				t.Errorf("metadata %v: %s with a plain finalizer: got %v, want it refused %d times", tt.metadata, what, got.err, got.want)
 			}
 		}
 	}

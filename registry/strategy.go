@@ -84,25 +84,27 @@ type MetaChecks uint8
 const (
 	// MetaCommon: no more than all kinds.
 	MetaCommon MetaChecks = iota
-	// MetaChange compares old and new metadata a second time on an update.
+	// MetaCompare compares old and new metadata a second time on an update.
+	MetaCompare
+	// MetaChange is MetaCompare, and an update may have no finalizers without a domain but Kubernetes's own.
 	MetaChange
-	// MetaFinalizers is MetaChange, and lets no finalizers without a domain be but Kubernetes's own.
+	// MetaFinalizers is MetaChange, and looks for such finalizers on a create, too.
 	MetaFinalizers
-	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update.
+	// MetaObject looks for such finalizers, and repeats the checks of the new metadata on an update, but compares no more often.
 	MetaObject
-	// MetaWhole is MetaFinalizers, and repeats all checks on an update.
+	// MetaWhole is MetaFinalizers and MetaObject.
 	MetaWhole
 )
 
 // compares reports whether old and new metadata are compared a second time.
 func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
 
-// ofDoor are the checks that a door makes: those of the resource, but it repeats none where it compares.
+// ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
 	if c == MetaObject {
 		return c
 	}
-	return min(max(MetaChange, c), MetaFinalizers)
+	return MetaChange
 }
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
@@ -217,8 +219,8 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which compare metadata as MetaChange or
-	// MetaFinalizers does, or check it as MetaObject.
+	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaObject if the resource
+	// does, else as MetaChange.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string

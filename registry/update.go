@@ -137,17 +137,17 @@ func (w *write) beforeUpdate() error {
 	if m.UID == "" {
 		m.UID = om.UID
 	}
-	if om.DeletionTimestamp != nil { // an update neither ends nor moves a deletion
-		m.DeletionTimestamp = om.DeletionTimestamp
-	}
-	if m.DeletionGracePeriodSeconds == nil {
-		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
-	}
 	if s.takeBack != nil {
 		s.takeBack(w.obj, w.old)
 	}
 	if s.strategy.Prepare != nil {
 		s.strategy.Prepare(w.r, w.obj, w.old)
+	}
+	if om.DeletionTimestamp != nil { // an update neither ends nor moves a deletion
+		m.DeletionTimestamp = om.DeletionTimestamp
+	}
+	if m.DeletionGracePeriodSeconds == nil {
+		m.DeletionGracePeriodSeconds = om.DeletionGracePeriodSeconds
 	}
 	if s.differ != nil && s.differ(w.obj, w.old) {
 		m.Generation++
@@ -176,7 +176,7 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	checks := s.strategy.Metadata
 	if checks.compares() {
 		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
-		if checks >= MetaFinalizers {
+		if checks >= MetaChange {
 			errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 		}
 	}

@@ -291,7 +291,9 @@ func TestUpdateOfTheLastFinalizerDry(t *testing.T) {
 }
 
 func TestUpdateOfWhatIsDeleted(t *testing.T) {
-	k := newKit(t, options{})
+	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+		r.Strategy.Prepare = func(_ *registry.Request, w, _ *widget) { w.DeletionTimestamp = nil } // as pods/status does
+	}})
 	k.create(named("a", finalized("test.example.com/a")))
 	if _, err := k.delete("a", meta.DeleteOptions{}); err != nil {
 		t.Fatal(err)

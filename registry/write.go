@@ -275,12 +275,17 @@ func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, er
 // maxLeaseTries is how often a write is tried whose lease the store has lost.
 const maxLeaseTries = 3
 
-// fixNamespace lets an object take the namespace of its path, and refuses another.
+// fixNamespace lets an object take the namespace of its path, and refuses another. An object of a kind outside of
+// namespaces has none, whatever it says.
 func fixNamespace(namespaced bool, namespace string, m *meta.ObjectMeta) error {
-	if namespaced && m.Namespace == "" {
+	if !namespaced {
+		m.Namespace = ""
+		return nil
+	}
+	if m.Namespace == "" {
 		m.Namespace = namespace
 	}
-	if namespaced && m.Namespace != namespace || !namespaced && m.Namespace != "" {
+	if m.Namespace != namespace {
 		return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	return nil

@@ -56,16 +56,17 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 	return e.writeEncoded(w, r, code, enc, media)
 }
 
-// checkNamespace lets an object take the namespace of its path, and refuses another.
+// checkNamespace lets an object take the namespace of its path, and refuses another. An object of a kind outside of
+// namespaces has none, whatever it says.
 func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error {
-	want := ""
-	if e.res.Namespaced {
-		want = info.Namespace
+	if !e.res.Namespaced {
+		m.Namespace = ""
+		return nil
 	}
 	if m.Namespace == "" {
-		m.Namespace = want
+		m.Namespace = info.Namespace
 	}
-	if m.Namespace != want {
+	if m.Namespace != info.Namespace {
 		return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	return nil

@@ -25,7 +25,7 @@ func leases() registry.Resource {
 		Kind:          "Lease",
 		Namespaced:    true,
 		Strategy: registry.StrategyOf[*coordinationv1.Lease]{
-			Metadata:            registry.MetaChange,
+			Metadata:            registry.MetaCompare,
 			Prepare:             prepareLease,
 			Validate:            checkLease,
 			AllowCreateOnUpdate: true,

@@ -26,6 +26,7 @@ func events(opts Options) registry.Resource {
 		Kind:          "Event", ShortNames: []string{"ev"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Event]{
+			ValidateName:             names.PathSegmentName, // any that can stand in a path
 			Validate:                 checkEvent,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,

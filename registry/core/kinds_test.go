@@ -145,10 +145,14 @@ func TestNodes(t *testing.T) {
 	r := resource(t, "nodes")
 	const once = "spec.podCIDRs: Invalid value: "
 	for _, tt := range []struct{ in, want string }{
-		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64"],"taints":[{"key":"a","value":"b","effect":"NoSchedule"},{"key":"a","effect":"NoExecute"}]},"status":{"capacity":{"pods":"1"}}}`, ``},
+		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64"],"taints":[{"key":"a","value":"b","effect":"NoSchedule"},{"key":"a","effect":"NoExecute"}]},"status":{"capacity":{"pods":"1","hugepages-2Mi":"1"}}}`, ``},
 		{`{"spec":{"podCIDRs":["10.1.0.0/24","10.2.0.0/24"]}}`, once + `["10.1.0.0/24","10.2.0.0/24"]: may specify no more than one CIDR for each IP family`},
 		{`{"spec":{"podCIDRs":["fd00::/64","fd01::/64"]}}`, once + `["fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family`},
 		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64","fd01::/64"]}}`, once + `["10.1.0.0/24","fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family`},
+		{`{"spec":{"podCIDRs":["10.1.0.0/24","x"]}}`, `
+spec.podCIDRs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
+spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[1]: <nil> (invalid CIDR address: x)
+` + once + `["10.1.0.0/24","x"]: may specify no more than one CIDR for each IP family`},
 		{`{"spec":{"podCIDRs":["x"]}}`, `spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
 		{`{"spec":{"taints":[{"key":"a b","value":"c d","effect":""}]},"status":{"capacity":{"pods":"1m"}}}`, `
 metadata.taints[0].key: Invalid value: "a b": ` + qualified + `
@@ -158,6 +162,54 @@ status.capacity.pods: Invalid value: "1m": must be an integer
 status.allocatable.pods: Invalid value: "1m": must be an integer`},
 	} {
 		checktest.Want(t, create(r, checktest.Decode[corev1.Node](t, tt.in)), tt.want)
+	}
+	const form = `must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`
+	long := "A" + strings.Repeat("a", 253)
+	for _, tt := range []struct{ features, want string }{
+		{`["A","A/b","B1/c2/D"]`, ``},
+		{`["A","A"]`, `status.declaredFeatures[1]: Duplicate value: "A"`},
+		{`["B","A"]`, `status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically`},
+		{`["` + long + `"]`, `status.declaredFeatures[0]: Invalid value: "` + long + `": invalid feature name "` + long + `": must be no more than 253 characters`},
+		{`["` + long[1:] + `"]`, `status.declaredFeatures[0]: Invalid value: "` + long[1:] + `": invalid feature name "` + long[1:] + `": ` + form},
+	} {
+		n := checktest.Decode[corev1.Node](t, `{"status":{"declaredFeatures":`+tt.features+`}}`)
+		checktest.Want(t, create(r, n), tt.want)
+		checktest.Want(t, update(r, "status", n, new(corev1.Node)), tt.want)
+	}
+	for capacity, want := range map[string]string{"1": ``, "0": `metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero`} {
+		checktest.Want(t, create(r, checktest.Decode[corev1.Node](t, `{"status":{"nodeInfo":{"swap":{"capacity":`+capacity+`}}}}`)), want)
+	}
+	for _, tt := range []struct{ source, inSpec, inStatus string }{
+		{`{}`, `: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil`, `: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil`},
+		{`{"configMap":{"namespace":"a","name":"b","kubeletConfigKey":"c"}}`, ``, `.configMap.uid: Required value
+status.config.AT.configMap.resourceVersion: Required value`},
+		{`{"configMap":{"namespace":"a","name":"b","kubeletConfigKey":"c","uid":"d","resourceVersion":"e"}}`, `.configMap.uid: Forbidden: uid must not be set in spec
+spec.configSource.configMap.resourceVersion: Forbidden: resourceVersion must not be set in spec`, ``},
+		{`{"configMap":{"namespace":"a","name":"b","kubeletConfigKey":".."}}`, `.configMap.kubeletConfigKey: Invalid value: "..": must not be '..'`, `.configMap.uid: Required value
+status.config.AT.configMap.resourceVersion: Required value
+status.config.AT.configMap.kubeletConfigKey: Invalid value: "..": must not be '..'`},
+		{`{"configMap":{}}`, `.configMap.namespace: Required value
+spec.configSource.configMap.name: Required value
+spec.configSource.configMap.kubeletConfigKey: Required value`, `.configMap.uid: Required value
+status.config.AT.configMap.resourceVersion: Required value
+status.config.AT.configMap.namespace: Required value
+status.config.AT.configMap.name: Required value
+status.config.AT.configMap.kubeletConfigKey: Required value`},
+	} {
+		n := checktest.Decode[corev1.Node](t, `{"spec":{"configSource":`+tt.source+`}}`)
+		want := tt.inSpec
+		if want != "" {
+			want = "spec.configSource" + want
+		}
+		checktest.Want(t, update(r, "", n, n), want)
+		for _, at := range []string{"assigned", "active", "lastKnownGood"} {
+			n = checktest.Decode[corev1.Node](t, `{"status":{"config":{"`+at+`":`+tt.source+`}}}`)
+			want = ""
+			if tt.inStatus != "" {
+				want = strings.ReplaceAll("status.config.AT"+tt.inStatus, "AT", at)
+			}
+			checktest.Want(t, update(r, "status", n, n), want)
+		}
 	}
 	const old = `{"spec":{"podCIDR":"10.1.0.0/24","providerID":"p","externalID":"e"}}`
 	for _, tt := range []struct{ old, now, want string }{

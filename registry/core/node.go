@@ -46,20 +46,11 @@ func prepareNode(_ *registry.Request, n, old *corev1.Node) {
 func checkNode(n, old *corev1.Node) field.ErrorList {
 	errs := checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)
 	errs = append(errs, checkNodeResources(n)...)
-	p := field.NewPath("spec", "podCIDRs")
-	families := 0
-	for i, cidr := range field.Each(&errs, n.Spec.PodCIDRs) {
-		prefix, msgs := names.ParseCIDR(*cidr, true)
-		errs = append(errs, check.Invalid(p.Index(i), *cidr, msgs)...)
-		if prefix.IsValid() && prefix.Addr().Is4() {
-			families |= 1
-		} else {
-			families |= 2
-		}
+	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
+		errs = append(errs, check.Positive(field.NewPath("metadata", "nodeSwapStatus", "capacity"), *swap.Capacity)...)
 	}
-	if k := len(n.Spec.PodCIDRs); k > 2 || k == 2 && families != 3 {
-		errs = append(errs, field.Invalid(p, n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family"))
-	}
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkPodCIDRs(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs)...)
 	if old != nil {
 		errs = append(errs, checkNodeUpdate(n, old)...)
 	}
@@ -100,6 +91,7 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 // checkNodeUpdate returns what is wrong with a change of a node or of its status.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
 	seen := make(map[corev1.NodeAddress]bool)
 	for i, address := range field.Each(&errs, n.Status.Addresses) {
 		if seen[*address] {
@@ -116,6 +108,7 @@ func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 		errs = append(errs, field.Forbidden(spec.Child("providerID"),
 			"node updates may not change providerID except from \"\" to valid"))
 	}
+	errs = append(errs, checkNodeConfig(n)...)
 	errs = append(errs, checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)...)
 	if n.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))

@@ -28,11 +28,8 @@ func persistentVolumes() registry.Resource {
 			Warnings:                 func(v, _ *corev1.PersistentVolume) []string { return podspec.PersistentVolumeWarnings(v) },
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.PersistentVolume]{
-			Prepare:  prepareVolumeStatus,
-			Validate: func(v, _ *corev1.PersistentVolume) field.ErrorList { return check.Finalizers(&v.ObjectMeta) },
-		},
-		Table: volumeTable,
+		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus},
+		Table:  volumeTable,
 	})
 }
 

@@ -92,13 +92,6 @@ func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) fi
 	if (slices.Contains(countedResources, name) || isExtended(name)) && !isWhole(q) {
 		errs = append(errs, field.Invalid(p, q, "must be an integer"))
 	}
-	if size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix); ok {
-		page, err := meta.ParseQuantity(size)
-		if err != nil || page.Sign() <= 0 || !isWhole(page) || q.Value()%page.Value() != 0 {
-			errs = append(errs, field.Invalid(p, q.String(),
-				fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))
-		}
-	}
 	return errs
 }
 
@@ -108,6 +101,19 @@ func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
 		return field.ErrorList{field.Invalid(p, n, "must be a valid resource quantity")}
 	}
 	return nil
+}
+
+// wholePages checks that an amount of huge pages is a number of pages.
+func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
+	size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	if !ok {
+		return nil
+	}
+	page, err := meta.ParseQuantity(size)
+	if err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
 }
 
 // requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
@@ -144,6 +150,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
 		errs = append(errs, c.nameRule(p, name)...)
 		errs = append(errs, ResourceAmount(p, name, q)...)
+		errs = append(errs, wholePages(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
