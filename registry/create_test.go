@@ -240,14 +240,13 @@ func TestAdmissionOfCreate(t *testing.T) {
 	}
 }
 
-// TestMetadataChecks: of some kinds, finalizers are qualified names, from the start or from the first change on; a client is
-// told as often as it is checked.
+// TestMetadataChecks: of some kinds, finalizers are qualified names; a client is told as often as it is checked.
 func TestMetadataChecks(t *testing.T) {
 	for _, tt := range []struct {
 		metadata       registry.MetaChecks
 		create, update int
-	}{{registry.MetaCommon, 0, 0}, {registry.MetaCompare, 0, 0}, {registry.MetaChange, 0, 1},
-		{registry.MetaFinalizers, 1, 1}, {registry.MetaObject, 1, 1}, {registry.MetaWhole, 1, 2}} {
+	}{{registry.MetaCommon, 0, 0}, {registry.MetaCompare, 0, 0}, {registry.MetaChange, 1, 1}, {registry.MetaObject, 1, 1},
+		{registry.MetaWhole, 1, 2}} {
 		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = tt.metadata }})
 		k.create(named("a", finalized(hold)))
 		_, err := k.Create(k.ctx, k.creation(named("b", finalized("plain")), &meta.CreateOptions{}))

@@ -86,13 +86,12 @@ const (
 	MetaCommon MetaChecks = iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaChange is MetaCompare, and an update may have no finalizers without a domain but Kubernetes's own.
+	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
 	MetaChange
-	// MetaFinalizers is MetaChange, and looks for such finalizers on a create, too.
-	MetaFinalizers
-	// MetaObject looks for such finalizers, and repeats the checks of the new metadata on an update, but compares no more often.
+	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update, but compares no
+	// more often.
 	MetaObject
-	// MetaWhole is MetaFinalizers and MetaObject.
+	// MetaWhole is MetaChange and MetaObject.
 	MetaWhole
 )
 

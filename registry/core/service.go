@@ -17,7 +17,7 @@ func services() registry.Resource {
 		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Service]{
-			Metadata:                 registry.MetaWhole,
+			Metadata:                 registry.MetaChange,
 			ValidateName:             names.DNSLabelName,
 			Prepare:                  prepareService,
 			Validate:                 checkService,

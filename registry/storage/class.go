@@ -180,7 +180,7 @@ func volumeAttributesClasses() registry.Resource {
 		GroupResource: resource("volumeattributesclasses"),
 		Kind:          "VolumeAttributesClass", ShortNames: []string{"vac"},
 		Strategy: registry.StrategyOf[*storagev1.VolumeAttributesClass]{
-			Metadata:                 registry.MetaFinalizers,
+			Metadata:                 registry.MetaChange,
 			Validate:                 checkAttributesClass,
 			AllowUnconditionalUpdate: true,
 		},

@@ -19,7 +19,7 @@ func csiDrivers() registry.Resource {
 		GroupResource: resource("csidrivers"),
 		Kind:          "CSIDriver",
 		Strategy: registry.StrategyOf[*storagev1.CSIDriver]{
-			Metadata: registry.MetaFinalizers,
+			Metadata: registry.MetaChange,
 			Prepare:  prepareDriver,
 			Validate: checkDriver,
 			Warnings: driverWarnings,
