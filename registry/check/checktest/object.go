@@ -7,20 +7,22 @@ import (
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Scheme has the kinds of the core group.
+// Scheme has the kinds of the groups that checks are tested of.
 var Scheme = sync.OnceValue(func() *scheme.Scheme {
 	s := scheme.New()
 	corev1.Scheme.AddToScheme(s)
+	storagev1.Scheme.AddToScheme(s)
 	if err := s.Complete(); err != nil {
 		panic(err)
 	}
 	return s
 })
 
-// Decode makes a defaulted object of the core group from JSON, whose name is x if it has none.
+// Decode makes a defaulted object from JSON, whose name is x if it has none.
 func Decode[T any, P interface {
 	*T
 	meta.Object
