@@ -49,6 +49,10 @@ var decisions = []*decision{
 		reason: "Thousandths of such an amount overflow in Kubernetes, which takes them for 0.",
 	},
 	{
+		kinds: ".*", what: `status differs at message: the name of the object \(.*`, when: func(tr trial) bool { return len(nameOf(tr.body)) > 512 },
+		reason: "Of a client's own text Coracle repeats the beginning.",
+	},
+	{
 		kinds: ".*", what: `(missing|extra): [\s\S]*\n@@ [\s\S]*`, when: func(tr trial) bool {
 			theirs, ours := withoutHunks(tr.theirs.causes()), withoutHunks(tr.ours.causes())
 			return len(without(theirs, ours))+len(without(ours, theirs)) == 0
