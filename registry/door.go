@@ -35,7 +35,9 @@ func (s *Store) openDoors() error {
 		}
 		door := *s
 		door.subresource, door.project = sub.Name, sub.Project
-		door.strategy = &Strategy{Metadata: s.strategy.Metadata.ofDoor(), Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings}
+		door.strategy = &Strategy{
+			Metadata: s.strategy.Metadata.ofDoor(), Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
+		}
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}

@@ -45,8 +45,8 @@ func prepareClaim(_ *registry.Request, c, old *corev1.PersistentVolumeClaim) {
 		c.Status.Phase = corev1.ClaimPending
 	}
 	spec := &c.Spec
-	if ref := spec.DataSourceRef; ref != nil && ref.Namespace != nil && *ref.Namespace != "" && (old == nil || old.Spec.DataSourceRef == nil) {
-		spec.DataSourceRef = nil // an object in another namespace: not served
+	if isElsewhere(spec.DataSourceRef) && (old == nil || old.Spec.DataSourceRef == nil) {
+		spec.DataSourceRef = nil // not served
 	}
 	filled := old != nil && (old.Spec.DataSource != nil || old.Spec.DataSourceRef != nil)
 	if s := spec.DataSource; s != nil && spec.DataSourceRef == nil && !filled {
@@ -61,13 +61,18 @@ func prepareClaim(_ *registry.Request, c, old *corev1.PersistentVolumeClaim) {
 	completeDataSources(spec)
 }
 
+// isElsewhere reports whether what a claim is filled from is in a namespace that is named.
+func isElsewhere(ref *corev1.TypedObjectReference) bool {
+	return ref != nil && ref.Namespace != nil && *ref.Namespace != ""
+}
+
 // completeDataSources takes one form of what a claim is filled from for the other.
 func completeDataSources(spec *corev1.PersistentVolumeClaimSpec) {
 	source, ref := spec.DataSource, spec.DataSourceRef
 	switch {
 	case source != nil && ref == nil:
 		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name}
-	case ref != nil && source == nil && (ref.Namespace == nil || *ref.Namespace == ""):
+	case ref != nil && source == nil && !isElsewhere(ref):
 		spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}
 	}
 }
@@ -93,7 +98,8 @@ func checkClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 		spec.StorageClassName = nil
 	}
 	if now != annotation && !(named && annotated && !kept) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), now, "field is immutable"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), now,
+			"field is immutable"))
 	}
 	if c.Status.Phase == corev1.ClaimBound {
 		if spec.Resources.Requests != nil {

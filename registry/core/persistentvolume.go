@@ -95,7 +95,8 @@ func checkVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 			"field is immutable, except for updating from beta label to GA"))
 	}
 	if was.VolumeAttributesClassName != nil && spec.VolumeAttributesClassName == nil {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "volumeAttributesClassName"),
+			"update from non-nil value to nil is forbidden"))
 	}
 	return errs
 }

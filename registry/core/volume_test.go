@@ -215,6 +215,7 @@ func TestClaimUpdate(t *testing.T) {
 		{"less", ``, bound, sized + `1025Mi"}}`, ``, ``},
 		{"less than there is", ``, bound, sized + `1Gi"}}`, ``, `spec.resources.requests.storage: Forbidden: field can not be less than status.capacity`},
 		{"less, of which there is nothing", ``, `,"status":{"phase":"Bound"}`, sized + `1Gi"}}`, ``, ``},
+		{"what there is", ``, strings.Replace(bound, `"1Gi"`, `"2Gi"`, 1), ``, ``, ``},
 		{"nothing", ``, bound, `,"resources":{"requests":null}`, ``, `
 spec.resources[storage]: Required value
 ` + fixed + `

@@ -92,17 +92,19 @@ func (c *specCheck) sources(s *corev1.VolumeSource) []checker {
 	}
 }
 
-// checker is the check of one member of a union, if that is set.
+// checker is the check of one member of a union.
 type checker struct {
 	name   string
-	set    bool
-	check  func(*field.Path) field.ErrorList
-	path   string // where the check reports
-	beside bool   // whether the member is checked, and not refused, beside another
+	check  func(*field.Path) field.ErrorList // nil for a member that is not set
+	path   string                            // where the check reports
+	beside bool                              // whether the member is checked, and not refused, beside another
 }
 
 func member[T any](name string, value *T, rule func(*field.Path, *T) field.ErrorList) checker {
-	return checker{name: name, path: name, set: value != nil, check: func(p *field.Path) field.ErrorList { return rule(p, value) }}
+	if value == nil {
+		return checker{}
+	}
+	return checker{name: name, path: name, check: func(p *field.Path) field.ErrorList { return rule(p, value) }}
 }
 
 // at returns the checker with another name to report under.
@@ -116,7 +118,7 @@ func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
 	n := 0
 	for _, m := range members {
-		if !m.set {
+		if m.check == nil {
 			continue
 		}
 		if n++; n > 1 && !m.beside {

@@ -45,9 +45,8 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 // a volume is served by a CSI driver, and has nothing that claims look at.
 func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
 	const inline = " in the context of inline volumes"
-	errs := check.Forbidden(p, "may not be specified"+inline, []check.Setting{
-		{"claimRef", spec.ClaimRef != nil}, {"capacity", len(spec.Capacity) > 0},
-	})
+	forbid := func(fields ...check.Setting) field.ErrorList { return check.Forbidden(p, "may not be specified"+inline, fields) }
+	errs := forbid(check.Setting{"claimRef", spec.ClaimRef != nil}, check.Setting{"capacity", len(spec.Capacity) > 0})
 	if spec.CSI == nil {
 		errs = append(errs, field.Required(p.Child("csi"), "has to be specified"+inline))
 	}
@@ -55,9 +54,9 @@ func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorL
 	if policy := spec.PersistentVolumeReclaimPolicy; policy != "" && policy != corev1.PersistentVolumeReclaimRetain {
 		errs = append(errs, field.Forbidden(p.Child("persistentVolumeReclaimPolicy"), "may only be Retain"+inline))
 	}
-	errs = append(errs, check.Forbidden(p, "may not be specified"+inline, []check.Setting{{"nodeAffinity", spec.NodeAffinity != nil}})...)
+	errs = append(errs, forbid(check.Setting{"nodeAffinity", spec.NodeAffinity != nil})...)
 	errs = append(errs, checkVolumeSource(p, spec, "", false)...)
-	errs = append(errs, check.Forbidden(p, "may not be specified"+inline, []check.Setting{{"storageClassName", spec.StorageClassName != ""}})...)
+	errs = append(errs, forbid(check.Setting{"storageClassName", spec.StorageClassName != ""})...)
 	if spec.VolumeMode != nil && *spec.VolumeMode != corev1.PersistentVolumeFilesystem {
 		errs = append(errs, field.Forbidden(p.Child("volumeMode"), "may not specify volumeMode other than Filesystem"+inline))
 	}
@@ -94,8 +93,10 @@ func checkVolumeSource(p *field.Path, spec *corev1.PersistentVolumeSpec, name st
 	if n == 0 {
 		errs = append(errs, field.Required(p, "must specify a volume type"))
 	}
-	if s := spec.HostPath; s != nil && path.Clean(s.Path) == "/" && spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
-		errs = append(errs, field.Forbidden(p.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+	recycled := spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle
+	if recycled && spec.HostPath != nil && path.Clean(spec.HostPath.Path) == "/" {
+		errs = append(errs, field.Forbidden(p.Child("persistentVolumeReclaimPolicy"),
+			"may not be 'recycle' for a hostPath mount of '/'"))
 	}
 	return errs
 }

@@ -44,7 +44,8 @@ var (
 // An initiator that is named gets an interface whose name is made of those of volume and portal.
 const (
 	maxInitiator  = 64 // characters
-	longInitiator = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
+	longInitiator = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is " +
+		"specified."
 )
 
 func iscsiName(p *field.Path, name string) field.ErrorList {

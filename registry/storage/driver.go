@@ -29,7 +29,7 @@ func csiDrivers() registry.Resource {
 				registry.NameColumn,
 				{Name: "AttachRequired", Type: "boolean", Description: "Whether volumes must be attached before they are mounted."},
 				{Name: "PodInfoOnMount", Type: "boolean", Description: "Whether the driver is told about the pod."},
-				{Name: "StorageCapacity", Type: "boolean", Description: "Whether the scheduler looks at the capacity that the driver reports."},
+				{Name: "StorageCapacity", Type: "boolean", Description: "Whether the scheduler looks at the capacity that is reported."},
 				registry.Column("TokenRequests", "Whom the tokens are for that the driver gets.", 0),
 				{Name: "RequiresRepublish", Type: "boolean", Description: "Whether the driver is asked again and again to mount a volume."},
 				registry.Column("Modes", "What volumes can be.", 0),
@@ -59,7 +59,8 @@ func checkDriver(d, old *storagev1.CSIDriver) field.ErrorList {
 			storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral)...)
 	}
 	if s := spec.NodeAllocatableUpdatePeriodSeconds; s != nil && *s < 10 {
-		errs = append(errs, field.Invalid(p.Child("nodeAllocatableUpdatePeriodSeconds"), *s, "must be greater than or equal to 10 seconds"))
+		errs = append(errs, field.Invalid(p.Child("nodeAllocatableUpdatePeriodSeconds"), *s,
+			"must be greater than or equal to 10 seconds"))
 	}
 	if spec.ServiceAccountTokenInSecrets != nil && len(spec.TokenRequests) == 0 {
 		errs = append(errs, field.Invalid(p.Child("serviceAccountTokenInSecrets"), spec.ServiceAccountTokenInSecrets,
@@ -93,7 +94,10 @@ func checkTokens(p *field.Path, tokens []storagev1.TokenRequest) field.ErrorList
 // driverWarnings recommends the safer way to hand tokens to a driver, to those who change what tokens there are.
 func driverWarnings(d, old *storagev1.CSIDriver) []string {
 	tokens := d.Spec.TokenRequests
-	if len(tokens) == 0 || d.Spec.ServiceAccountTokenInSecrets != nil || old != nil && scheme.Equal(&tokens, &old.Spec.TokenRequests) {
+	if len(tokens) == 0 || d.Spec.ServiceAccountTokenInSecrets != nil {
+		return nil
+	}
+	if old != nil && scheme.Equal(&tokens, &old.Spec.TokenRequests) {
 		return nil
 	}
 	return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent " +
