@@ -45,7 +45,9 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 // a volume is served by a CSI driver, and has nothing that claims look at.
 func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
 	const inline = " in the context of inline volumes"
-	forbid := func(fields ...check.Setting) field.ErrorList { return check.Forbidden(p, "may not be specified"+inline, fields) }
+	forbid := func(fields ...check.Setting) field.ErrorList {
+		return check.Forbidden(p, "may not be specified"+inline, fields)
+	}
 	errs := forbid(check.Setting{"claimRef", spec.ClaimRef != nil}, check.Setting{"capacity", len(spec.Capacity) > 0})
 	if spec.CSI == nil {
 		errs = append(errs, field.Required(p.Child("csi"), "has to be specified"+inline))
