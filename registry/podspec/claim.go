@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used.
+// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used; other fields are
+// reported under their Go names in lower camel case.
 func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
 	m := &t.ObjectMeta
 	at := p.Child("metadata")
@@ -17,7 +18,7 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 	errs = append(errs, meta.ValidateLabels(m.Labels, at.Child("labels"))...)
 	errs = append(errs, check.Forbidden(at, "cannot be set", []check.Setting{
 		{"name", m.Name != ""}, {"generateName", m.GenerateName != ""}, {"namespace", m.Namespace != ""},
-		{"selfLink", m.SelfLink != ""}, {"uid", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
+		{"selfLink", m.SelfLink != ""}, {"uID", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
 		{"generation", m.Generation != 0}, {"creationTimestamp", m.CreationTimestamp != nil},
 		{"deletionTimestamp", m.DeletionTimestamp != nil},
 		{"deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds != nil},

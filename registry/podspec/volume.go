@@ -40,24 +40,22 @@ func (c *specCheck) checkVolumes(p *field.Path) field.ErrorList {
 
 // checkSource checks the source of a volume, of which there must be one.
 func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
-	errs, n := union(p, c.sources(&v.VolumeSource))
+	errs, n := union(p, c.sources(p, v))
 	if n == 0 {
 		errs = append(errs, field.Required(p, "must specify a volume type"))
 	}
 	if s := v.ISCSI; s != nil && s.InitiatorName != nil && len(v.Name)+1+len(s.TargetPortal) > maxInitiator {
 		errs = append(errs, field.Invalid(p.Child("name"), v.Name, longInitiator))
 	}
-	if v.Ephemeral != nil && c.podName != "" {
-		claim := c.podName + "-" + v.Name
-		for _, msg := range names.IsDNS1123Subdomain(claim) {
-			errs = append(errs, field.Invalid(p.Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", claim, msg)))
-		}
-	}
 	return errs
 }
 
 // sources are the checks of the source of a volume. Some are reported under other names than the source has.
-func (c *specCheck) sources(s *corev1.VolumeSource) []checker {
+func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
+	s := &v.VolumeSource
+	ephemeral := func(at *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
+		return append(checkEphemeral(at, s), c.checkMadeClaim(p.Child("name"), v.Name)...)
+	}
 	return []checker{
 		member("emptyDir", s.EmptyDir, checkEmptyDir),
 		member("hostPath", s.HostPath, checkHostPath),
@@ -87,7 +85,7 @@ func (c *specCheck) sources(s *corev1.VolumeSource) []checker {
 		member("projected", s.Projected, checkProjected),
 		member("scaleIO", s.ScaleIO, checkScaleIO),
 		member("csi", s.CSI, checkCSI),
-		member("ephemeral", s.Ephemeral, checkEphemeral),
+		member("ephemeral", s.Ephemeral, ephemeral),
 		member("image", s.Image, c.checkImage),
 	}
 }
@@ -156,6 +154,19 @@ func checkEphemeral(p *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorL
 		return field.ErrorList{field.Required(p.Child("volumeClaimTemplate"), "")}
 	}
 	return checkClaimTemplate(p.Child("volumeClaimTemplate"), s.VolumeClaimTemplate)
+}
+
+// checkMadeClaim checks the name of the claim that is made for a volume.
+func (c *specCheck) checkMadeClaim(p *field.Path, volume string) field.ErrorList {
+	if c.podName == "" || volume == "" {
+		return nil // which is reported
+	}
+	var errs field.ErrorList
+	claim := c.podName + "-" + volume
+	for _, msg := range names.IsDNS1123Subdomain(claim) {
+		errs = append(errs, field.Invalid(p, volume, fmt.Sprintf("PVC name %q: %v", claim, msg)))
+	}
+	return errs
 }
 
 func (c *specCheck) checkImage(p *field.Path, s *corev1.ImageVolumeSource) field.ErrorList {

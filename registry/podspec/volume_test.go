@@ -210,7 +210,7 @@ $.metadata.name: Forbidden: cannot be set
 $.metadata.generateName: Forbidden: cannot be set
 $.metadata.namespace: Forbidden: cannot be set
 $.metadata.selfLink: Forbidden: cannot be set
-$.metadata.uid: Forbidden: cannot be set
+$.metadata.uID: Forbidden: cannot be set
 $.metadata.resourceVersion: Forbidden: cannot be set
 $.metadata.generation: Forbidden: cannot be set
 $.metadata.creationTimestamp: Forbidden: cannot be set
@@ -235,6 +235,11 @@ func TestClaimsOfPod(t *testing.T) {
 
 	pod = decode(t, `{"metadata":{"name":"`+strings.Repeat("p", 252)+`"},"spec":{"volumes":[{"name":"v",`+template+`}],"containers":[{"name":"c","image":"i"}]}}`)
 	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].name: Invalid value: "v": PVC name "`+pod.Name+`-v": must be no more than 253 characters`)
+
+	pod = decode(t, `{"metadata":{"name":"`+strings.Repeat("p", 252)+`"},"spec":{"volumes":[{"name":"v","emptyDir":{},`+template+`}],"containers":[{"name":"c","image":"i"}]}}`)
+	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].ephemeral: Forbidden: may not specify more than 1 volume type`)
+	pod = decode(t, `{"metadata":{"name":"`+strings.Repeat("p", 253)+`"},"spec":{"volumes":[{"name":"",`+template+`}],"containers":[{"name":"c","image":"i"}]}}`)
+	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].name: Required value`)
 }
 
 // checkVolume compares what is wrong with a pod that has one volume.
