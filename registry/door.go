@@ -36,7 +36,9 @@ func (s *Store) openDoors() error {
 		door := *s
 		door.subresource, door.project = sub.Name, sub.Project
 		if sub.Project == nil {
-			door.strategy = &Strategy{Metadata: MetaChange, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings}
+			door.strategy = &Strategy{
+				Metadata: s.strategy.Metadata.ofDoor(), Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
+			}
 		}
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)

@@ -88,9 +88,23 @@ const (
 	MetaCompare
 	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
 	MetaChange
-	// MetaWhole is MetaChange, and repeats all checks on an update.
+	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update, but compares no
+	// more often.
+	MetaObject
+	// MetaWhole is MetaChange and MetaObject.
 	MetaWhole
 )
+
+// compares reports whether old and new metadata are compared a second time.
+func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
+
+// ofDoor are the checks that a door to such a resource makes.
+func (c MetaChecks) ofDoor() MetaChecks {
+	if c == MetaObject {
+		return c
+	}
+	return MetaChange
+}
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
 // ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, obj is nil when

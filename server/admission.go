@@ -12,6 +12,7 @@ func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) 
 	chain := admission.Chain{
 		admission.NewNamespaceLifecycle(namespaces{resources}),
 		admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{},
+		admission.StorageObjectInUseProtection{},
 	}
 	if c.Plugins == nil {
 		return chain, nil

@@ -11,12 +11,14 @@ import (
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -29,6 +31,7 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
 		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
 		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
+		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
 	}
 }

@@ -211,6 +211,17 @@ func Unchanged[T any](p *field.Path, value, old *T) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, govalue.JSON(value), "field is immutable")}
 }
 
+// ImmutablePointer is Immutable for values that may be unset.
+func ImmutablePointer[T comparable](p *field.Path, value, old *T) field.ErrorList {
+	if !SamePointer(value, old) {
+		return field.ErrorList{field.Invalid(p, value, "field is immutable")}
+	}
+	return nil
+}
+
+// SamePointer reports whether two values are equal, or both unset.
+func SamePointer[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
 // Duplicates finds repeated values: it holds those seen.
 type Duplicates map[string]bool
 

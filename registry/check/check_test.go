@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 func TestChecks(t *testing.T) {
@@ -81,10 +82,25 @@ func TestChecks(t *testing.T) {
 		{"a reserved path back", check.NonReservedPath(p, "../a"), `f: Invalid value: "../a": must not contain '..'`},
 		{"unchanged", check.Immutable(p, 1, 1), ""},
 		{"changed", check.Immutable(p, 2, 1), "f: Invalid value: 2: field is immutable"},
+		{"unchanged, by pointer", check.ImmutablePointer(p, word("a"), word("a")), ""},
+		{"unset as before", check.ImmutablePointer[string](p, nil, nil), ""},
+		{"changed, by pointer", check.ImmutablePointer(p, word("b"), word("a")), `f: Invalid value: "b": field is immutable`},
+		{"no longer set", check.ImmutablePointer(p, nil, word("a")), `f: Invalid value: null: field is immutable`},
+		{"set later", check.ImmutablePointer(p, word("a"), nil), `f: Invalid value: "a": field is immutable`},
 		{"set fields", check.Forbidden(p, "no", []check.Setting{{"a", true}, {"b", false}, {"c.d", true}}), "f.a: Forbidden: no\nf.c.d: Forbidden: no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { checktest.Want(t, tt.errs, tt.want) })
 	}
+}
+
+// TestObjectMeta: what kinds check of metadata themselves is the rules of all, and that finalizers are qualified names.
+func TestObjectMeta(t *testing.T) {
+	bad := &meta.ObjectMeta{Name: "a", Namespace: "n", ResourceVersion: "1", Finalizers: []string{"plain"}, Labels: map[string]string{"a": "b c"}}
+	const labels = `metadata.labels: Invalid value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ` +
+		`and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
+	const plain = `metadata.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`
+	checktest.Want(t, check.ObjectMeta(bad, false, names.DNSSubdomainName), "metadata.namespace: Forbidden: not allowed on this type\n"+labels+"\n"+plain)
+	checktest.Want(t, check.ObjectMetaUpdate(bad, &meta.ObjectMeta{Name: "b", Namespace: "n"}), "metadata.name: Invalid value: \"a\": field is immutable\n"+labels+"\n"+plain)
 }
 
 func TestDuplicates(t *testing.T) {

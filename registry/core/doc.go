@@ -37,5 +37,6 @@ func (o Options) eventTTL() time.Duration {
 func Resources(opts Options) []registry.Resource {
 	return []registry.Resource{
 		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(opts), services(), pods(opts),
+		persistentVolumes(), claims(),
 	}
 }

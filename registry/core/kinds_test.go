@@ -480,6 +480,18 @@ func TestTables(t *testing.T) {
 			`60s Normal R pod/p  k, n m 4m 1 x`},
 		{"event series", "events", `{"involvedObject":{"kind":"Pod"},"eventTime":"2030-01-02T03:00:05.000000Z","series":{"count":5,"lastObservedTime":"2030-01-02T03:04:00.000000Z"},"reportingComponent":"c"}`,
 			`5s   pod  c  4m 5 x`},
+		{"volume", "persistentvolumes", `{"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOncePod","ReadWriteMany","ReadOnlyMany","ReadWriteOnce","ReadOnlyMany"],
+			"storageClassName":"fast","volumeAttributesClassName":"gold","claimRef":{"namespace":"n","name":"c"}},"status":{"phase":"Failed","reason":"R"}}`,
+			`x 1Gi RWO,ROX,RWX,RWOP Retain Failed n/c fast gold R <unknown> Filesystem`},
+		{"bare volume", "persistentvolumes", `{"metadata":{"deletionTimestamp":"2030-01-02T02:59:00Z","annotations":{"volume.beta.kubernetes.io/storage-class":"slow"}},
+			"spec":{"storageClassName":"fast"}}`, `x 0  Retain Terminating  slow <unset>  <unknown> Filesystem`},
+		{"claim", "persistentvolumeclaims", `{"spec":{"volumeName":"v","storageClassName":"fast","volumeAttributesClassName":"gold","accessModes":["ReadOnlyMany"],
+			"resources":{"requests":{"storage":"2Gi"}}},"status":{"phase":"Bound","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"]}}`,
+			`x Bound v 1Gi RWO fast gold <unknown> Filesystem`},
+		{"pending claim", "persistentvolumeclaims", `{"spec":{"accessModes":["ReadOnlyMany"],"resources":{"requests":{"storage":"2Gi"}},"volumeMode":"Block"}}`,
+			`x Pending     <unset> <unknown> Block`},
+		{"claim going", "persistentvolumeclaims", `{"metadata":{"deletionTimestamp":"2030-01-02T02:59:00Z","annotations":{"volume.beta.kubernetes.io/storage-class":"slow"}},
+			"spec":{"storageClassName":"fast"}}`, `x Terminating    slow <unset> <unknown> Filesystem`},
 		{"pod", "pods", `{"spec":{"containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Pending"}}`,
 			`x 0/2 Pending 0 <unknown> <none> <none> <none> <none>`},
 		{"running", "pods", `{"spec":{"nodeName":"n","containers":[{"name":"c"}],"readinessGates":[{"conditionType":"g"},{"conditionType":"h"}]},
@@ -589,6 +601,10 @@ func object(t *testing.T, resource, text string) meta.Object {
 		return checktest.Decode[corev1.Service](t, text)
 	case "events":
 		return checktest.Decode[corev1.Event](t, text)
+	case "persistentvolumes":
+		return checktest.Decode[corev1.PersistentVolume](t, text)
+	case "persistentvolumeclaims":
+		return checktest.Decode[corev1.PersistentVolumeClaim](t, text)
 	}
 	return checktest.Decode[corev1.Pod](t, text)
 }

@@ -68,7 +68,7 @@ func span(line, n int) string {
 // hunkEnd returns where the hunk around the change at i ends: after a run of unchanged lines too long to bridge.
 func hunkEnd(edits []edit, i int) int {
 	last := i
-	for j := i; j < len(edits) && j-last <= 2*contextLines; j++ {
+	for j := i; j < len(edits) && j-last <= 2*contextLines+1; j++ {
 		if edits[j].op != ' ' {
 			last = j
 		}

@@ -15,6 +15,7 @@ func TestUnifiedDiff(t *testing.T) {
 		{"last line", "a b c d e", "a b c d x", "@@ -2,4 +2,4 @@\n b\n c\n d\n-e\n+x\n"},
 		{"added", "a b", "a x b", "@@ -1,2 +1,3 @@\n a\n+x\n b\n"},
 		{"close changes", "1 2 3 4 5 6 7 8 9", "1 x 3 4 5 6 7 y 9", "@@ -1,9 +1,9 @@\n 1\n-2\n+x\n 3\n 4\n 5\n 6\n 7\n-8\n+y\n 9\n"},
+		{"changes as far apart as their contexts reach", "1 2 3 4 5 6 7 8", "x 2 3 4 5 6 7 y", "@@ -1,8 +1,8 @@\n-1\n+x\n 2\n 3\n 4\n 5\n 6\n 7\n-8\n+y\n"},
 		{"far changes", "1 2 3 4 5 6 7 8 9 0", "x 2 3 4 5 6 7 8 9 y",
 			"@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -7,4 +7,4 @@\n 7\n 8\n 9\n-0\n+y\n"},
 	} {

@@ -51,6 +51,13 @@ var (
 	marshalerType = reflect.TypeFor[json.Marshaler]()
 )
 
+// orders are the orders of fields in internal structs, where they are not those of ours.
+var orders = map[reflect.Type][]string{
+	reflect.TypeFor[corev1.PersistentVolumeSource](): strings.Fields(`GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs
+		NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk
+		PortworxVolume ScaleIO Local StorageOS CSI`),
+}
+
 // apiPackages is where the types stand of which that server has a second set; others, such as selectors, it has once.
 var apiPackages = strings.TrimSuffix(podSpecType.PkgPath(), "corev1")
 
@@ -94,6 +101,12 @@ func writeJSON(b *bytes.Buffer, v reflect.Value) {
 // writeFields writes the fields of a struct, those of embedded ones in their place, and returns the separator for what
 // follows.
 func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
+	if order := orders[v.Type()]; order != nil {
+		for _, name := range order {
+			sep = writeField(b, name, v.FieldByName(name), sep)
+		}
+		return sep
+	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		switch {

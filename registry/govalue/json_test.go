@@ -36,6 +36,12 @@ func TestJSON(t *testing.T) {
 			`{"Weight":0,"PodAffinityTerm":{"LabelSelector":{"matchLabels":{"a":"b"}},"Namespaces":null,"TopologyKey":"","NamespaceSelector":null,"MatchLabelKeys":null,"MismatchLabelKeys":null}}`},
 		{"embedded", corev1.Probe{PeriodSeconds: 1}, `{"Exec":null,"HTTPGet":null,"TCPSocket":null,"GRPC":null,"InitialDelaySeconds":0,"TimeoutSeconds":0,"PeriodSeconds":1,` +
 			`"SuccessThreshold":0,"FailureThreshold":0,"TerminationGracePeriodSeconds":null}`},
+		{"source of a volume", corev1.PersistentVolumeSource{Quobyte: &corev1.QuobyteVolumeSource{}, CSI: &corev1.CSIPersistentVolumeSource{}},
+			`{"GCEPersistentDisk":null,"AWSElasticBlockStore":null,"HostPath":null,"Glusterfs":null,"NFS":null,"RBD":null,` +
+				`"Quobyte":{"Registry":"","Volume":"","ReadOnly":false,"User":"","Group":"","Tenant":""},"ISCSI":null,"FlexVolume":null,"Cinder":null,"CephFS":null,` +
+				`"FC":null,"Flocker":null,"AzureFile":null,"VsphereVolume":null,"AzureDisk":null,"PhotonPersistentDisk":null,"PortworxVolume":null,"ScaleIO":null,` +
+				`"Local":null,"StorageOS":null,"CSI":{"Driver":"","VolumeHandle":"","ReadOnly":false,"FSType":"","VolumeAttributes":null,` +
+				`"ControllerPublishSecretRef":null,"NodeStageSecretRef":null,"NodePublishSecretRef":null,"ControllerExpandSecretRef":null,"NodeExpandSecretRef":null}}`},
 		{"handler", corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}}, `{"Exec":null,"HTTPGet":null,"TCPSocket":null,"Sleep":{"Seconds":1}}`},
 		{"what JSON does not know", func() {}, ""},
 	} {

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used.
+// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used; other fields are
+// reported under their Go names in lower camel case.
 func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
 	m := &t.ObjectMeta
 	at := p.Child("metadata")
@@ -17,7 +18,7 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 	errs = append(errs, meta.ValidateLabels(m.Labels, at.Child("labels"))...)
 	errs = append(errs, check.Forbidden(at, "cannot be set", []check.Setting{
 		{"name", m.Name != ""}, {"generateName", m.GenerateName != ""}, {"namespace", m.Namespace != ""},
-		{"selfLink", m.SelfLink != ""}, {"uid", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
+		{"selfLink", m.SelfLink != ""}, {"uID", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
 		{"generation", m.Generation != 0}, {"creationTimestamp", m.CreationTimestamp != nil},
 		{"deletionTimestamp", m.DeletionTimestamp != nil},
 		{"deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds != nil},
@@ -91,13 +92,11 @@ func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec
 	case source == nil:
 	case elsewhere:
 		errs = append(errs, field.Invalid(p, shown, "may not be specified when dataSourceRef.namespace is specified"))
-	case source.Kind != ref.Kind || source.Name != ref.Name || !sameGroup(source.APIGroup, ref.APIGroup):
+	case source.Kind != ref.Kind || source.Name != ref.Name || !check.SamePointer(source.APIGroup, ref.APIGroup):
 		errs = append(errs, field.Invalid(p, shown, "must match dataSourceRef"))
 	}
 	return errs
 }
-
-func sameGroup(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func checkDataSource(p *field.Path, group *string, kind, name string, anyGroup bool) field.ErrorList {
 	errs := check.Required(p.Child("name"), name)
@@ -117,7 +116,7 @@ func checkDataSource(p *field.Path, group *string, kind, name string, anyGroup b
 func ClaimWarnings(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) []string {
 	var warnings []string
 	warn := func(list string, amounts corev1.ResourceList) {
-		if q := amounts[corev1.ResourceStorage]; q.MilliValue()%1000 != 0 {
+		if q := amounts[corev1.ResourceStorage]; !isWhole(q) {
 			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
 				p.Child("resources", list).Key(string(corev1.ResourceStorage)), q.String()))
 		}

@@ -77,7 +77,7 @@ func TestClaimWarnings(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("ClaimWarnings: got %q, want %q", got, want)
 	}
-	if got := ClaimWarnings(nil, claim(t, "")); got != nil {
+	if got := ClaimWarnings(nil, claim(t, `,"resources":{"requests":{"storage":"4294967296Gi"}}`)); got != nil {
 		t.Errorf("ClaimWarnings: got %q, want none", got)
 	}
 }

@@ -5,6 +5,9 @@
 // the owners of pods ask of it besides; and Profiles where old annotations of a new pod contradict its fields; Warnings tells of what is legal but not what its author wants; DropDisabled
 // takes out the fields of features that are not served. What a pod may change of itself is the business of its kind.
 //
+// Claim and PersistentVolume do so for the storage that outlives pods, which claims in pods and templates ask for, and whose
+// sources are mostly those of a pod's volumes.
+//
 // Messages are those of kube-apiserver, in its order. Whatever loops over a list or map of a spec and may find something wrong
 // with each element goes by field.Each or field.Entries; what it compares with, it finds by hash.
 //

@@ -65,7 +65,7 @@ spec.volumes[1].secret.secretName: Required value
 spec.volumes[1].secret.items[0].path: Invalid value: "../p": must not contain '..'
 spec.volumes[2].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source
 spec.volumes[2].projected: Invalid value: "m": conflicting duplicate paths
-spec.volumes[3].iscsi.iqn: Invalid value: "bad": must be valid format
+spec.volumes[3].iscsi.iqn: Invalid value: "bad": must be valid format starting with iqn, eui, or naa
 spec.volumes[3].iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive
 spec.volumes[4].csi.driver: Required value
 spec.volumes[5].ephemeral.volumeClaimTemplate: Required value

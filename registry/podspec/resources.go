@@ -49,6 +49,9 @@ func isExtended(name corev1.ResourceName) bool {
 // canOvercommit reports whether more of a resource may be limited than requested.
 func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
 
+// isWhole reports whether an amount is a whole number.
+func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
+
 // resourceName checks a name wherever resources are named.
 func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	if errs := check.Invalid(p, string(name), names.IsQualifiedName(string(name))); len(errs) > 0 {
@@ -74,13 +77,30 @@ func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 	return errs
 }
 
+// ClaimResourceName checks the name of a resource in the status of a claim: of Kubernetes' own there is storage.
+func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	errs := check.QualifiedName(p, string(name))
+	if len(errs) == 0 && isNative(name) {
+		errs = check.Supported(p, name, corev1.ResourceStorage)
+	}
+	return errs
+}
+
 // ResourceAmount checks the amount of a resource.
 func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
 	errs := check.NonNegativeQuantity(p, q)
-	if (slices.Contains(countedResources, name) || isExtended(name)) && q.MilliValue()%1000 != 0 {
+	if (slices.Contains(countedResources, name) || isExtended(name)) && !isWhole(q) {
 		errs = append(errs, field.Invalid(p, q, "must be an integer"))
 	}
 	return errs
+}
+
+// BasicAmount checks an amount that a status or a volume tells of.
+func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
+	if n := q.Value(); n < 0 {
+		return field.ErrorList{field.Invalid(p, n, "must be a valid resource quantity")}
+	}
+	return nil
 }
 
 // wholePages checks that an amount of huge pages is a number of pages.
@@ -90,7 +110,7 @@ func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.
 		return nil
 	}
 	page, err := meta.ParseQuantity(size)
-	if err == nil && page.Sign() > 0 && page.MilliValue()%1000 == 0 && q.Value()%page.Value() == 0 {
+	if err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0 {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}

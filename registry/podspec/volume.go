@@ -2,9 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"path"
-	"regexp"
-	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -41,11 +38,77 @@ func (c *specCheck) checkVolumes(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// checker is the check of one member of a union, present if set.
+// checkSource checks the source of a volume, of which there must be one.
+func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
+	errs, n := union(p, c.sources(p, v))
+	if n == 0 {
+		errs = append(errs, field.Required(p, "must specify a volume type"))
+	}
+	if s := v.ISCSI; s != nil && s.InitiatorName != nil && len(v.Name)+1+len(s.TargetPortal) > maxInitiator {
+		errs = append(errs, field.Invalid(p.Child("name"), v.Name, longInitiator))
+	}
+	return errs
+}
+
+// sources are the checks of the source of a volume. Some are reported under other names than the source has.
+func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
+	s := &v.VolumeSource
+	ephemeral := func(at *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
+		return append(checkEphemeral(at, s), c.checkMadeClaim(p.Child("name"), v.Name)...)
+	}
+	return []checker{
+		member("emptyDir", s.EmptyDir, checkEmptyDir),
+		member("hostPath", s.HostPath, checkHostPath),
+		member("gitRepo", s.GitRepo, checkGitRepo),
+		member("gcePersistentDisk", s.GCEPersistentDisk, checkGCEDisk).at("persistentDisk"),
+		member("awsElasticBlockStore", s.AWSElasticBlockStore, checkAWSDisk),
+		member("secret", s.Secret, checkSecret),
+		member("nfs", s.NFS, checkNFS),
+		member("iscsi", s.ISCSI, checkISCSI),
+		member("glusterfs", s.Glusterfs, checkGlusterfs),
+		member("flocker", s.Flocker, checkFlocker),
+		member("persistentVolumeClaim", s.PersistentVolumeClaim, checkClaimName),
+		member("rbd", s.RBD, checkRBD),
+		member("cinder", s.Cinder, checkCinder),
+		member("cephFS", s.CephFS, checkCephFS).at("cephfs"),
+		member("quobyte", s.Quobyte, checkQuobyte),
+		member("downwarAPI", s.DownwardAPI, checkDownwardAPI).at("downwardAPI"),
+		member("fc", s.FC, checkFC),
+		member("flexVolume", s.FlexVolume, checkFlex),
+		member("configMap", s.ConfigMap, checkConfigMap),
+		member("azureFile", s.AzureFile, checkAzureFile),
+		member("vsphereVolume", s.VsphereVolume, checkVsphere),
+		member("photonPersistentDisk", s.PhotonPersistentDisk, checkPhoton),
+		member("portworxVolume", s.PortworxVolume, checkPortworx),
+		member("azureDisk", s.AzureDisk, checkAzureDisk),
+		member("storageos", s.StorageOS, checkStorageOS),
+		member("projected", s.Projected, checkProjected),
+		member("scaleIO", s.ScaleIO, checkScaleIO),
+		member("csi", s.CSI, checkCSI),
+		member("ephemeral", s.Ephemeral, ephemeral),
+		member("image", s.Image, c.checkImage),
+	}
+}
+
+// checker is the check of one member of a union.
 type checker struct {
-	name  string
-	set   bool
-	check func(p *field.Path) field.ErrorList
+	name   string
+	check  func(*field.Path) field.ErrorList // nil for a member that is not set
+	path   string                            // where the check reports
+	beside bool                              // whether the member is checked, and not refused, beside another
+}
+
+func member[T any](name string, value *T, rule func(*field.Path, *T) field.ErrorList) checker {
+	if value == nil {
+		return checker{}
+	}
+	return checker{name: name, path: name, check: func(p *field.Path) field.ErrorList { return rule(p, value) }}
+}
+
+// at returns the checker with another name to report under.
+func (c checker) at(path string) checker {
+	c.path = path
+	return c
 }
 
 // union applies the check of the first member that is set, and refuses the others. It reports how many are set.
@@ -53,92 +116,65 @@ func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
 	n := 0
 	for _, m := range members {
-		if !m.set {
+		if m.check == nil {
 			continue
 		}
-		if n++; n > 1 {
+		if n++; n > 1 && !m.beside {
 			errs = append(errs, field.Forbidden(p.Child(m.name), "may not specify more than 1 volume type"))
 		} else {
-			errs = append(errs, m.check(p.Child(m.name))...)
+			errs = append(errs, m.check(p.Child(m.path))...)
 		}
 	}
 	return errs, n
 }
 
-// checkSource checks the source of a volume, of which there must be one.
-func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
-	s := &v.VolumeSource
-	errs, n := union(p, append(c.currentSources(v), oldSources(s)...))
-	if n == 0 {
-		errs = append(errs, field.Required(p, "must specify a volume type"))
+func checkEmptyDir(p *field.Path, s *corev1.EmptyDirVolumeSource) field.ErrorList {
+	if s.SizeLimit != nil && s.SizeLimit.Sign() < 0 {
+		return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
 	}
-	if v.Ephemeral != nil && c.podName != "" {
-		claim := c.podName + "-" + v.Name
-		for _, msg := range names.IsDNS1123Subdomain(claim) {
-			errs = append(errs, field.Invalid(p.Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", claim, msg)))
-		}
+	return nil
+}
+
+func checkSecret(p *field.Path, s *corev1.SecretVolumeSource) field.ErrorList {
+	errs := check.Required(p.Child("secretName"), s.SecretName)
+	return append(errs, checkKeys(p, s.Items, s.DefaultMode)...)
+}
+
+func checkConfigMap(p *field.Path, s *corev1.ConfigMapVolumeSource) field.ErrorList {
+	errs := check.Required(p.Child("name"), s.Name)
+	return append(errs, checkKeys(p, s.Items, s.DefaultMode)...)
+}
+
+func checkClaimName(p *field.Path, s *corev1.PersistentVolumeClaimVolumeSource) field.ErrorList {
+	return check.Required(p.Child("claimName"), s.ClaimName)
+}
+
+func checkEphemeral(p *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
+	if s.VolumeClaimTemplate == nil {
+		return field.ErrorList{field.Required(p.Child("volumeClaimTemplate"), "")}
+	}
+	return checkClaimTemplate(p.Child("volumeClaimTemplate"), s.VolumeClaimTemplate)
+}
+
+// checkMadeClaim checks the name of the claim that is made for a volume.
+func (c *specCheck) checkMadeClaim(p *field.Path, volume string) field.ErrorList {
+	if c.podName == "" || volume == "" {
+		return nil // which is reported
+	}
+	var errs field.ErrorList
+	claim := c.podName + "-" + volume
+	for _, msg := range names.IsDNS1123Subdomain(claim) {
+		errs = append(errs, field.Invalid(p, volume, fmt.Sprintf("PVC name %q: %v", claim, msg)))
 	}
 	return errs
 }
 
-// currentSources are the sources that are not deprecated.
-func (c *specCheck) currentSources(v *corev1.Volume) []checker {
-	s := &v.VolumeSource
-	return []checker{
-		{"emptyDir", s.EmptyDir != nil, func(p *field.Path) field.ErrorList {
-			if q := s.EmptyDir.SizeLimit; q != nil && q.Sign() < 0 {
-				return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
-			}
-			return nil
-		}},
-		{"hostPath", s.HostPath != nil, func(p *field.Path) field.ErrorList { return checkHostPath(p, s.HostPath) }},
-		{"secret", s.Secret != nil, func(p *field.Path) field.ErrorList {
-			errs := check.Required(p.Child("secretName"), s.Secret.SecretName)
-			return append(errs, checkKeys(p, s.Secret.Items, s.Secret.DefaultMode)...)
-		}},
-		{"configMap", s.ConfigMap != nil, func(p *field.Path) field.ErrorList {
-			errs := check.Required(p.Child("name"), s.ConfigMap.Name)
-			return append(errs, checkKeys(p, s.ConfigMap.Items, s.ConfigMap.DefaultMode)...)
-		}},
-		{"nfs", s.NFS != nil, func(p *field.Path) field.ErrorList { return checkNFS(p, s.NFS) }},
-		{"iscsi", s.ISCSI != nil, func(p *field.Path) field.ErrorList { return checkISCSI(p, s.ISCSI) }},
-		{"persistentVolumeClaim", s.PersistentVolumeClaim != nil, func(p *field.Path) field.ErrorList {
-			return check.Required(p.Child("claimName"), s.PersistentVolumeClaim.ClaimName)
-		}},
-		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) field.ErrorList {
-			errs := check.FileMode(p.Child("defaultMode"), s.DownwardAPI.DefaultMode)
-			for _, file := range field.Each(&errs, s.DownwardAPI.Items) {
-				errs = append(errs, checkFile(p, file)...)
-			}
-			return errs
-		}},
-		{"fc", s.FC != nil, func(p *field.Path) field.ErrorList { return checkFC(p, s.FC) }},
-		{"projected", s.Projected != nil, func(p *field.Path) field.ErrorList { return checkProjected(p, s.Projected) }},
-		{"csi", s.CSI != nil, func(p *field.Path) field.ErrorList { return checkCSI(p, s.CSI) }},
-		{"ephemeral", s.Ephemeral != nil, func(p *field.Path) field.ErrorList {
-			if s.Ephemeral.VolumeClaimTemplate == nil {
-				return field.ErrorList{field.Required(p.Child("volumeClaimTemplate"), "")}
-			}
-			return checkClaimTemplate(p.Child("volumeClaimTemplate"), s.Ephemeral.VolumeClaimTemplate)
-		}},
-		{"image", s.Image != nil, func(p *field.Path) field.ErrorList {
-			var errs field.ErrorList
-			if c.pod {
-				errs = check.Required(p.Child("reference"), s.Image.Reference)
-			}
-			return append(errs, check.OneOf(p.Child("pullPolicy"), s.Image.PullPolicy, pullPolicies...)...)
-		}},
+func (c *specCheck) checkImage(p *field.Path, s *corev1.ImageVolumeSource) field.ErrorList {
+	var errs field.ErrorList
+	if c.pod {
+		errs = check.Required(p.Child("reference"), s.Reference)
 	}
-}
-
-func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {
-	if s.Path == "" {
-		return field.ErrorList{field.Required(p.Child("path"), "")}
-	}
-	errs := check.NoBacksteps(p.Child("path"), s.Path)
-	return append(errs, check.OptionalOneOf(p.Child("type"), s.Type, corev1.HostPathUnset, corev1.HostPathBlockDev,
-		corev1.HostPathCharDev, corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile,
-		corev1.HostPathFileOrCreate, corev1.HostPathSocket)...)
+	return append(errs, check.OneOf(p.Child("pullPolicy"), s.PullPolicy, pullPolicies...)...)
 }
 
 // checkKeys checks how the keys of a secret or config map become files.
@@ -155,78 +191,6 @@ func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
 	errs = append(errs, check.Required(p.Child("path"), item.Path)...)
 	errs = append(errs, check.NonReservedPath(p.Child("path"), item.Path)...)
 	return append(errs, check.FileMode(p.Child("mode"), item.Mode)...)
-}
-
-func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
-	errs := check.Required(p.Child("server"), s.Server)
-	errs = append(errs, check.Required(p.Child("path"), s.Path)...)
-	if !path.IsAbs(s.Path) {
-		errs = append(errs, field.Invalid(p.Child("path"), s.Path, "must be an absolute path"))
-	}
-	return errs
-}
-
-// The three forms of iSCSI names.
-var (
-	iqnName = regexp.MustCompile(`^iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
-	euiName = regexp.MustCompile(`^eui.[[:alnum:]]{16}$`)
-	naaName = regexp.MustCompile(`^naa.[[:alnum:]]{32}$`)
-)
-
-func iscsiName(p *field.Path, name string) field.ErrorList {
-	if iqnName.MatchString(name) || euiName.MatchString(name) || naaName.MatchString(name) {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(p, name, "must be valid format")}
-}
-
-func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
-	errs := check.Required(p.Child("targetPortal"), s.TargetPortal)
-	errs = append(errs, check.Needed(p.Child("iqn"), s.IQN, iscsiName)...)
-	errs = append(errs, check.InRange(p.Child("lun"), s.Lun, 0, 255)...)
-	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
-		errs = append(errs, field.Required(p.Child("secretRef"), ""))
-	}
-	if s.InitiatorName != nil {
-		errs = append(errs, iscsiName(p.Child("initiatorname"), *s.InitiatorName)...)
-	}
-	return errs
-}
-
-func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
-	var errs field.ErrorList
-	targets := p.Child("targetWWNs")
-	switch {
-	case len(s.TargetWWNs) == 0 && len(s.WWIDs) == 0:
-		errs = append(errs, field.Required(targets, "must specify either targetWWNs or wwids, but not both"))
-	case len(s.TargetWWNs) > 0 && len(s.WWIDs) > 0:
-		errs = append(errs, field.Invalid(targets, s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
-	}
-	if len(s.TargetWWNs) > 0 {
-		if s.Lun == nil {
-			errs = append(errs, field.Required(p.Child("lun"), "lun is required if targetWWNs is specified"))
-		} else {
-			errs = append(errs, check.InRange(p.Child("lun"), *s.Lun, 0, 255)...)
-		}
-	}
-	return errs
-}
-
-const maxCSIDriver = 63
-
-func checkCSI(p *field.Path, s *corev1.CSIVolumeSource) field.ErrorList {
-	errs := check.Needed(p.Child("driver"), s.Driver, driverName)
-	if ref := s.NodePublishSecretRef; ref != nil {
-		errs = append(errs, check.Needed(p.Child("nodePublishSecretRef", "name"), ref.Name, check.DNSSubdomain)...)
-	}
-	return errs
-}
-
-func driverName(p *field.Path, name string) field.ErrorList {
-	if len(name) > maxCSIDriver {
-		return field.ErrorList{field.TooLong(p, name, maxCSIDriver)}
-	}
-	return check.DNSSubdomain(p, strings.ToLower(name))
 }
 
 // checkProjected checks the sources of a projected volume, whose files must not get into each other's way. Tokens are not
@@ -283,16 +247,29 @@ const (
 // checkToken checks a token at p, in a projected volume.
 func checkToken(p, volume *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
 	var errs field.ErrorList
-	if seconds := s.ExpirationSeconds; seconds != nil {
-		at := p.Child("expirationSeconds")
-		if *seconds < minTokenSeconds {
-			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration less than 10 minutes"))
-		}
-		if *seconds > maxTokenSeconds {
-			errs = append(errs, field.Invalid(at, *seconds, "may not specify a duration larger than 2^32 seconds"))
-		}
+	if s.ExpirationSeconds != nil {
+		errs = TokenLifetime(p.Child("expirationSeconds"), *s.ExpirationSeconds)
 	}
 	return append(errs, check.Needed(volume.Child("path"), s.Path, check.NonReservedPath)...)
+}
+
+// TokenLifetime checks how long a token is to live.
+func TokenLifetime(p *field.Path, seconds int64) field.ErrorList {
+	switch {
+	case seconds < minTokenSeconds:
+		return field.ErrorList{field.Invalid(p, seconds, "may not specify a duration less than 10 minutes")}
+	case seconds > maxTokenSeconds:
+		return field.ErrorList{field.Invalid(p, seconds, "may not specify a duration larger than 2^32 seconds")}
+	}
+	return nil
+}
+
+func checkDownwardAPI(p *field.Path, s *corev1.DownwardAPIVolumeSource) field.ErrorList {
+	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
+	for _, file := range field.Each(&errs, s.Items) {
+		errs = append(errs, checkFile(p, file)...)
+	}
+	return errs
 }
 
 // checkFile checks a file with facts about the pod. Its index is not told.

@@ -48,7 +48,11 @@ $.targetPortal: Required value
 $.iqn: Required value
 $.lun: Invalid value: -1: must be between 0 and 255, inclusive
 $.secretRef: Required value
-$.initiatorname: Invalid value: "x": must be valid format`},
+$.initiatorname: Invalid value: "x": must be valid format starting with iqn, eui, or naa`},
+		{`"iscsi":{"targetPortal":"p","iqn":"iqn.x","lun":0,"initiatorName":"iqn:iqn.2001-04.com.example:a"}`, `$.iqn: Invalid value: "iqn.x": must be valid format`},
+		{`"iscsi":{"targetPortal":"` + strings.Repeat("p", 62) + `","iqn":"eui.0123456789abcdef","lun":0,"initiatorName":"eui.0123456789abcdef"}`, ``},
+		{`"iscsi":{"targetPortal":"` + strings.Repeat("p", 63) + `","iqn":"eui.0123456789abcdef","lun":0,"initiatorName":"eui.0123456789abcdef"}`,
+			`spec.volumes[0].name: Invalid value: "v": Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.`},
 		{`"iscsi":{"targetPortal":"p","iqn":"eui.0123456789abcdef","lun":256,"chapAuthSession":true}`, `
 $.lun: Invalid value: 256: must be between 0 and 255, inclusive
 $.secretRef: Required value`},
@@ -76,11 +80,14 @@ $.lun: Required value: lun is required if targetWWNs is specified`},
 		{`"fc":{"targetWWNs":["a"],"lun":256}`, `$.lun: Invalid value: 256: must be between 0 and 255, inclusive`},
 
 		{`"csi":{"driver":"d.example.com","nodePublishSecretRef":{"name":"s"}}`, ``},
-		{`"csi":{"driver":"` + strings.Repeat("d", 63) + `"}`, ``},
+		{`"csi":{"driver":"` + strings.Repeat("d", 63) + `","nodePublishSecretRef":{"name":"S"}}`, `$.name: Invalid value: "S": ` + checktest.Subdomain},
 		{`"csi":{"driver":"` + strings.Repeat("d", 64) + `","nodePublishSecretRef":{}}`, `
 $.driver: Too long: may not be more than 63 bytes
 $.nodePublishSecretRef.name: Required value`},
-		{`"csi":{"driver":"D_"}`, `$.driver: Invalid value: "d_": ` + checktest.Subdomain},
+		{`"csi":{"driver":"D_"}`, `$.driver: Invalid value: "D_": ` + checktest.Subdomain},
+		{`"csi":{"driver":"` + strings.Repeat("d", 63) + `_"}`, `
+$.driver: Too long: may not be more than 63 bytes
+$.driver: Invalid value: "` + strings.Repeat("d", 63) + `_": ` + checktest.Subdomain},
 
 		{`"image":{"reference":"r","pullPolicy":"Never"}`, ``},
 		{`"image":{"pullPolicy":"Odd"}`, `
@@ -89,8 +96,8 @@ $.pullPolicy: Unsupported value: "Odd": supported values: "Always", "IfNotPresen
 
 		{`"gcePersistentDisk":{"pdName":"d","partition":255}`, ``},
 		{`"gcePersistentDisk":{"pdName":"","partition":-1}`, `
-$.pdName: Required value
-$.partition: Invalid value: -1: must be between 1 and 255, inclusive`},
+spec.volumes[0].persistentDisk.pdName: Required value
+spec.volumes[0].persistentDisk.partition: Invalid value: -1: must be between 1 and 255, inclusive`},
 		{`"awsElasticBlockStore":{"volumeID":"v"}`, ``},
 		{`"awsElasticBlockStore":{"volumeID":"","partition":256}`, `
 $.volumeID: Required value
@@ -144,11 +151,12 @@ $.image: Required value`},
 		{`"quobyte":{"registry":"a:1,b:2","volume":"v","tenant":"` + strings.Repeat("t", 64) + `"}`, ``},
 		{`"quobyte":{"tenant":"` + strings.Repeat("t", 65) + `"}`, `
 $.registry: Required value: must be a host:port pair or multiple pairs separated by commas
-$.tenant: Required value: must be a UUID and may not exceed a length of 64 characters
 $.volume: Required value`},
-		{`"quobyte":{"registry":"a:1,b","volume":"v"}`, `$.registry: Invalid value: "a:1,b": must be a host:port pair or multiple pairs separated by commas`},
-		{`"quobyte":{"registry":":1","volume":"v"}`, `$.registry: Invalid value: ":1": must be a host:port pair or multiple pairs separated by commas`},
-		{`"quobyte":{"registry":"a:","volume":"v"}`, `$.registry: Invalid value: "a:": must be a host:port pair or multiple pairs separated by commas`},
+		{`"quobyte":{"registry":"a","tenant":"` + strings.Repeat("t", 65) + `","volume":"v"}`,
+			`$.tenant: Required value: must be a UUID and may not exceed a length of 64 characters`},
+		{`"quobyte":{"registry":"a,b:1,c","volume":"v"}`, `
+$.registry: Invalid value: "a,b:1,c": must be a host:port pair or multiple pairs separated by commas
+$.registry: Invalid value: "a,b:1,c": must be a host:port pair or multiple pairs separated by commas`},
 		{`"flexVolume":{"driver":"d","options":{"example.com/a":"b","notk8s.io/a":"b"}}`, ``},
 		{`"flexVolume":{"driver":"","options":{"K8s.io/a":"b","x.kubernetes.io/a":"b"}}`, `
 $.driver: Required value
@@ -202,7 +210,7 @@ $.metadata.name: Forbidden: cannot be set
 $.metadata.generateName: Forbidden: cannot be set
 $.metadata.namespace: Forbidden: cannot be set
 $.metadata.selfLink: Forbidden: cannot be set
-$.metadata.uid: Forbidden: cannot be set
+$.metadata.uID: Forbidden: cannot be set
 $.metadata.resourceVersion: Forbidden: cannot be set
 $.metadata.generation: Forbidden: cannot be set
 $.metadata.creationTimestamp: Forbidden: cannot be set
@@ -227,6 +235,11 @@ func TestClaimsOfPod(t *testing.T) {
 
 	pod = decode(t, `{"metadata":{"name":"`+strings.Repeat("p", 252)+`"},"spec":{"volumes":[{"name":"v",`+template+`}],"containers":[{"name":"c","image":"i"}]}}`)
 	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].name: Invalid value: "v": PVC name "`+pod.Name+`-v": must be no more than 253 characters`)
+
+	pod = decode(t, `{"metadata":{"name":"`+strings.Repeat("p", 252)+`"},"spec":{"volumes":[{"name":"v","emptyDir":{},`+template+`}],"containers":[{"name":"c","image":"i"}]}}`)
+	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].ephemeral: Forbidden: may not specify more than 1 volume type`)
+	pod = decode(t, `{"metadata":{"name":"`+strings.Repeat("p", 253)+`"},"spec":{"volumes":[{"name":"",`+template+`}],"containers":[{"name":"c","image":"i"}]}}`)
+	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].name: Required value`)
 }
 
 // checkVolume compares what is wrong with a pod that has one volume.

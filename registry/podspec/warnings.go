@@ -75,50 +75,39 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 	return w.list
 }
 
-// oldNodeLabels are labels of nodes that have a successor.
-var oldNodeLabels = map[string]string{
-	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
-	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
-	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
-	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
-	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
-	"app.kubernetes.io/created-by":             `deprecated since v1.9`,
-	"node-role.kubernetes.io/master":           `use "node-role.kubernetes.io/control-plane" instead`,
-
-	"scheduler.alpha.kubernetes.io/preferAvoidPods": `deprecated since v1.22; use Taints and Tolerations instead`,
-}
-
 func (w *warner) labels(s *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(w.spec.NodeSelector)) {
-		if msg, ok := oldNodeLabels[key]; ok {
+		if msg := OldNodeLabel(key); msg != "" {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
-		}
-	}
-	term := func(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) {
-		for i, e := range each(w, t.MatchExpressions) {
-			p := p.Child("matchExpressions").Index(i)
-			if msg, ok := oldNodeLabels[e.Key]; ok {
-				w.add(p.Child("key"), "%s is %s", e.Key, msg)
-			}
-			if soft { // of a hard one they are refused
-				w.labelValues(p.Child("values"), e.Values)
-			}
 		}
 	}
 	if n := NodeAffinity(w.spec); n != nil {
 		p := s.Child("affinity", "nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 			for i, t := range each(w, r.NodeSelectorTerms) {
-				term(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t, false)
+				w.nodeTerm(p.Child(hardTerms, "nodeSelectorTerms").Index(i), t, false)
 			}
 		}
 		for i, t := range each(w, n.PreferredDuringSchedulingIgnoredDuringExecution) {
-			term(p.Child(softTerms).Index(i).Child("preference"), &t.Preference, true)
+			w.nodeTerm(p.Child(softTerms).Index(i).Child("preference"), &t.Preference, true)
 		}
 	}
 	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
-		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
+		if msg := OldNodeLabel(c.TopologyKey); msg != "" {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), "%s is %s", c.TopologyKey, msg)
+		}
+	}
+}
+
+// nodeTerm warns of labels in a term about nodes, and of values in a soft one: those of a hard one are refused.
+func (w *warner) nodeTerm(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) {
+	for i, e := range each(w, t.MatchExpressions) {
+		p := p.Child("matchExpressions").Index(i)
+		if msg := OldNodeLabel(e.Key); msg != "" {
+			w.add(p.Child("key"), "%s is %s", e.Key, msg)
+		}
+		if soft {
+			w.labelValues(p.Child("values"), e.Values)
 		}
 	}
 }
@@ -222,7 +211,7 @@ func (w *warner) amounts(p *field.Path, list corev1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		switch name {
 		case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
-			if q := list[name]; q.MilliValue()%1000 != 0 {
+			if q := list[name]; !isWhole(q) {
 				w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
 			}
 		}

@@ -178,12 +178,12 @@ func ValidateOwnerReferences(refs []OwnerReference, path *field.Path) field.Erro
 			continue
 		}
 		name := ref.Kind + "/" + ref.Name
-		if controller != "" {
-			errs = append(errs, field.Invalid(path, refs,
-				`Only one reference can have Controller set to true. Found "true" in references for `+controller+" and "+name))
-		} else {
+		if controller == "" {
 			controller = name
+			continue
 		}
+		errs = append(errs, field.Invalid(path, refs,
+			`Only one reference can have Controller set to true. Found "true" in references for `+controller+" and "+name))
 	}
 	return errs
 }

@@ -97,7 +97,6 @@ var waiting = map[string]wait{
 	"crud/role":                                 {rbac, nil},
 	"crud/service":                              {addresses, nil},
 	"crud/service-kinds":                        {addresses, []int{2, 3}},
-	"crud/volumes":                              {volumes, nil},
 	"defaulting/cronjob":                        {batch, nil},
 	"defaulting/job":                            {batch, nil},
 	"defaulting/service":                        {addresses, []int{1, 3, 4}},
@@ -133,7 +132,7 @@ var waiting = map[string]wait{
 	"update/replaces-everything":                {addresses, []int{1, 3}},
 	"update/unconditional-not-allowed":          {policy, nil},
 	"validation/names":                          {addressesAndRBAC, []int{8, 10, 11}},
-	"validation/quantities":                     {quotas, []int{4, 5, 6}},
+	"validation/quantities":                     {quotas, []int{6}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/too-old":                             {customResources, nil},
 }

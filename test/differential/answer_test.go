@@ -57,6 +57,9 @@ func (a answer) settle() {
 	}
 }
 
+// plainEnd is the end of a text that looks the same in every quoted form.
+var plainEnd = regexp.MustCompile(`[ !#-;=?-\[\]-~]*$`)
+
 // generatedName finds the random end of a name that a server made.
 func generatedName(request map[string]any) *regexp.Regexp {
 	m, _ := request["metadata"].(map[string]any)
@@ -64,7 +67,7 @@ func generatedName(request map[string]any) *regexp.Regexp {
 	if name, _ := m["name"].(string); base == "" || name != "" {
 		return nil
 	}
-	return regexp.MustCompile(regexp.QuoteMeta(base[:min(len(base), 58)]) + "[bcdfghjklmnpqrstvwxz2456789]{5}")
+	return regexp.MustCompile(regexp.QuoteMeta(plainEnd.FindString(base[:min(len(base), 58)])) + "[bcdfghjklmnpqrstvwxz2456789]{5}")
 }
 
 // withoutGenerated returns a with generated names made equal.

@@ -27,6 +27,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/priority"
+	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
@@ -95,9 +96,15 @@ func theirAdmission(t *testing.T) admission.Interface {
 			t.Fatal(err)
 		}
 	}
+	plugins := admission.NewPlugins()
+	storageobjectinuseprotection.Register(plugins)
+	protection, err := plugins.InitPlugin(storageobjectinuseprotection.PluginName, nil, admission.PluginInitializers{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tolerations := defaulttolerationseconds.NewDefaultTolerationSeconds()
 	tolerations.InspectFeatureGates(utilfeature.DefaultFeatureGate)
-	return admission.NewChainHandler(nodetaint.NewPlugin(), prio, tolerations)
+	return admission.NewChainHandler(nodetaint.NewPlugin(), prio, tolerations, protection)
 }
 
 // untyped keeps managed fields from being tracked: they are not compared.

@@ -172,9 +172,6 @@ func defaultVolume(v *Volume) {
 	if v.VolumeSource == (VolumeSource{}) {
 		v.EmptyDir = &EmptyDirVolumeSource{}
 	}
-	if v.HostPath != nil {
-		setPointer(&v.HostPath.Type, HostPathUnset)
-	}
 	if v.Secret != nil {
 		setPointer(&v.Secret.DefaultMode, defaultFileMode)
 	}
@@ -191,6 +188,8 @@ func defaultVolume(v *Volume) {
 		v.Image.PullPolicy = pullPolicyOf(v.Image.Reference)
 	}
 }
+
+func defaultHostPath(s *HostPathVolumeSource) { setPointer(&s.Type, HostPathUnset) }
 
 func defaultToken(p *ServiceAccountTokenProjection) {
 	setPointer(&p.ExpirationSeconds, defaultTokenSeconds)

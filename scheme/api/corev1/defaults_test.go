@@ -85,6 +85,21 @@ func TestDefaults(t *testing.T) {
 				`{"emptyDir":{},"name":"h"},{"iscsi":{"iqn":"q","iscsiInterface":"default","lun":0,"targetPortal":"p"},"name":"i"},` +
 				`{"ephemeral":{"volumeClaimTemplate":{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"}}},"name":"j"},` +
 				`{"image":{"pullPolicy":"IfNotPresent","reference":"r:1"},"name":"k"}]`}},
+		{"volume", &PersistentVolume{}, `{"spec":{"capacity":{"storage":"0.0001"},"hostPath":{"path":"/x"},"rbd":{"monitors":[],"image":"i"},
+			"iscsi":{"targetPortal":"p","iqn":"q","lun":0},"scaleIO":{"gateway":"g","system":"s","secretRef":null},"azureDisk":{"diskName":"d","diskURI":"u"}}}`, map[string]string{
+			"spec.capacity": `{"storage":"1m"}`, "spec.persistentVolumeReclaimPolicy": `"Retain"`, "spec.volumeMode": `"Filesystem"`, "status": `{"phase":"Pending"}`,
+			"spec.hostPath": `{"path":"/x","type":""}`, "spec.iscsi.iscsiInterface": `"default"`,
+			"spec.rbd":       `{"image":"i","keyring":"/etc/ceph/keyring","monitors":[],"pool":"rbd","user":"admin"}`,
+			"spec.scaleIO":   `{"fsType":"xfs","gateway":"g","secretRef":null,"storageMode":"ThinProvisioned","system":"s"}`,
+			"spec.azureDisk": `{"cachingMode":"ReadWrite","diskName":"d","diskURI":"u","fsType":"ext4","kind":"Shared","readOnly":false}`}},
+		{"volume that says all", &PersistentVolume{}, `{"spec":{"persistentVolumeReclaimPolicy":"Delete","volumeMode":"Block"},"status":{"phase":"Bound"}}`, map[string]string{
+			"spec": `{"persistentVolumeReclaimPolicy":"Delete","volumeMode":"Block"}`, "status": `{"phase":"Bound"}`}},
+		{"claim", &PersistentVolumeClaim{}, `{"spec":{"resources":{"requests":{"storage":"0.0001"},"limits":{"storage":"0.0002"}}},
+			"status":{"capacity":{"storage":"0.0001"},"allocatedResources":{"storage":"0.0001"}}}`, map[string]string{
+			"spec":   `{"resources":{"limits":{"storage":"1m"},"requests":{"storage":"1m"}},"volumeMode":"Filesystem"}`,
+			"status": `{"allocatedResources":{"storage":"1m"},"capacity":{"storage":"1m"},"phase":"Pending"}`}},
+		{"claim that says all", &PersistentVolumeClaim{}, `{"spec":{"volumeMode":"Block"},"status":{"phase":"Lost"}}`, map[string]string{
+			"spec": `{"resources":{},"volumeMode":"Block"}`, "status": `{"phase":"Lost"}`}},
 		{"ephemeral containers", &Pod{}, `{"spec":{"containers":[],"ephemeralContainers":[{"name":"d","image":"x:1"}]}}`, map[string]string{
 			"spec.ephemeralContainers": `[{"image":"x:1","imagePullPolicy":"IfNotPresent","name":"d","resources":{},` +
 				`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}]`}},

@@ -24,6 +24,7 @@ func addKinds(s *scheme.Scheme) {
 		&Event{}, &EventList{},
 		&Service{}, &ServiceList{},
 		&Pod{}, &PodList{},
+		&PersistentVolume{}, &PersistentVolumeList{},
 		&PersistentVolumeClaim{}, &PersistentVolumeClaimList{},
 	)
 }
@@ -46,8 +47,11 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultProbe)
 	scheme.AddDefaulting(s, defaultHTTPGet)
 	scheme.AddDefaulting(s, defaultVolume)
+	scheme.AddDefaulting(s, defaultHostPath)
 	scheme.AddDefaulting(s, defaultToken)
 	scheme.AddDefaulting(s, defaultPodCertificate)
+	scheme.AddDefaulting(s, defaultPersistentVolume)
+	scheme.AddDefaulting(s, defaultPersistentVolumeSpec)
 	scheme.AddDefaulting(s, defaultClaim)
 	scheme.AddDefaulting(s, defaultClaimSpec)
 }

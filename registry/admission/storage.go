@@ -1,0 +1,36 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// StorageObjectInUseProtection keeps volumes, claims and classes of volume attributes that are deleted while they are in use.
+// Whoever knows of the users of an object takes its finalizer off once there are none.
+type StorageObjectInUseProtection struct{}
+
+var protections = map[meta.GroupResource]string{
+	{Resource: "persistentvolumes"}:                                "kubernetes.io/pv-protection",
+	{Resource: "persistentvolumeclaims"}:                           "kubernetes.io/pvc-protection",
+	{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}: "kubernetes.io/vac-protection",
+}
+
+// Name is the plugin's name.
+func (StorageObjectInUseProtection) Name() string { return "StorageObjectInUseProtection" }
+
+// Handles is true for creates.
+func (StorageObjectInUseProtection) Handles(op Operation) bool { return op == Create }
+
+// Mutate adds the finalizer to a new object.
+func (StorageObjectInUseProtection) Mutate(_ context.Context, a *Attributes) error {
+	finalizer, ok := protections[a.Resource.GroupResource()]
+	if !ok || a.Subresource != "" {
+		return nil
+	}
+	if m := a.Object.GetObjectMeta(); !slices.Contains(m.Finalizers, finalizer) {
+		m.Finalizers = append(m.Finalizers, finalizer)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package storage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// storageClasses makes the resource storageclasses.
+func storageClasses() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*storagev1.StorageClass]{
+		GroupResource: resource("storageclasses"),
+		Kind:          "StorageClass", ShortNames: []string{"sc"},
+		Strategy: registry.StrategyOf[*storagev1.StorageClass]{
+			Metadata:                 registry.MetaObject,
+			Validate:                 checkStorageClass,
+			Warnings:                 storageClassWarnings,
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.TableOf[*storagev1.StorageClass]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Provisioner", "Name of what makes the volumes.", 0),
+				registry.Column("ReclaimPolicy", "What happens to a volume once its claim is gone.", 0),
+				registry.Column("VolumeBindingMode", "When a claim gets its volume.", 0),
+				registry.Column("AllowVolumeExpansion", "Whether volumes can be expanded.", 0),
+				registry.AgeColumn,
+			},
+			Cells: storageClassCells,
+		},
+	})
+}
+
+func checkStorageClass(c, old *storagev1.StorageClass) field.ErrorList {
+	errs := checkProvisioner(field.NewPath("provisioner"), c.Provisioner)
+	errs = append(errs, checkParameters(field.NewPath("parameters"), c.Parameters)...)
+	if policy := c.ReclaimPolicy; policy != nil && *policy != "" {
+		errs = append(errs, check.Supported(field.NewPath("reclaimPolicy"), *policy,
+			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)...)
+	}
+	errs = append(errs, check.OptionalOneOf(field.NewPath("volumeBindingMode"), c.VolumeBindingMode,
+		storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)...)
+	errs = append(errs, checkTopologies(field.NewPath("allowedTopologies"), c.AllowedTopologies)...)
+	if old == nil {
+		return errs
+	}
+	errs = append(errs, check.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
+	if !scheme.Equal(&c.Parameters, &old.Parameters) {
+		errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, "field is immutable"))
+	}
+	errs = append(errs, check.Immutable(field.NewPath("provisioner"), c.Provisioner, old.Provisioner)...)
+	errs = append(errs, check.ImmutablePointer(field.NewPath("reclaimPolicy"), c.ReclaimPolicy, old.ReclaimPolicy)...)
+	return append(errs, check.ImmutablePointer(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode)...)
+}
+
+// checkProvisioner checks the name of what makes or changes volumes.
+func checkProvisioner(p *field.Path, name string) field.ErrorList {
+	return check.Needed(p, strings.ToLower(name), check.QualifiedName)
+}
+
+// Bounds of the parameters of a class.
+const (
+	maxParameters    = 512
+	maxParameterSize = 256 << 10 // bytes, of all names and values together
+)
+
+func checkParameters(p *field.Path, parameters map[string]string) field.ErrorList {
+	if len(parameters) > maxParameters {
+		return field.ErrorList{field.TooLong(p, "", maxParameters)}
+	}
+	var errs field.ErrorList
+	if _, ok := parameters[""]; ok {
+		errs = append(errs, field.Invalid(p, "", "field can not be empty."))
+	}
+	return append(errs, checkSize(p, parameters)...)
+}
+
+// checkSize checks how large names and values are together.
+func checkSize(p *field.Path, m map[string]string) field.ErrorList {
+	size := 0
+	for key, value := range m {
+		size += len(key) + len(value)
+	}
+	if size > maxParameterSize {
+		return field.ErrorList{field.TooLong(p, "", maxParameterSize)}
+	}
+	return nil
+}
+
+// checkTopologies checks the places in which volumes may be made. None may occur twice; one that says nothing is told of as often
+// as if it had occurred beside each of them before.
+func checkTopologies(p *field.Path, terms []corev1.TopologySelectorTerm) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]int{"": len(terms)}
+	for i, term := range field.Each(&errs, terms) {
+		at := p.Index(i).Child("matchLabelExpressions")
+		place, bad := checkTopology(at, term)
+		errs = append(errs, bad...)
+		for n := seen[place]; n > 0 && !errs.Full(); n-- {
+			errs = append(errs, field.Duplicate(at, ""))
+		}
+		seen[place]++
+	}
+	return errs
+}
+
+// checkTopology checks a place. It returns what the place is, in a form that is equal for equal places only.
+func checkTopology(p *field.Path, term *corev1.TopologySelectorTerm) (string, field.ErrorList) {
+	var errs field.ErrorList
+	values := map[string][]string{} // by key
+	for i, r := range field.Each(&errs, term.MatchLabelExpressions) {
+		at := p.Index(i)
+		if len(r.Values) == 0 {
+			errs = append(errs, field.Required(at.Child("values"), ""))
+		}
+		distinct := check.Duplicates{}
+		for j, value := range field.Each(&errs, r.Values) {
+			if !distinct.Add(*value) {
+				errs = append(errs, field.Duplicate(at.Child("values").Index(j), *value))
+			}
+		}
+		errs = append(errs, check.QualifiedName(at.Child("key"), r.Key)...)
+		if _, ok := values[r.Key]; ok {
+			errs = append(errs, field.Duplicate(at.Child("key"), r.Key))
+		}
+		values[r.Key] = slices.Sorted(maps.Keys(distinct))
+	}
+	if len(values) == 0 {
+		return "", errs
+	}
+	return fmt.Sprintf("%q", values), errs
+}
+
+func storageClassWarnings(c, _ *storagev1.StorageClass) []string {
+	var warnings []string
+	for i, term := range c.AllowedTopologies {
+		for j, r := range term.MatchLabelExpressions {
+			if msg := podspec.OldNodeLabel(r.Key); msg != "" {
+				at := field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key")
+				warnings = append(warnings, fmt.Sprintf("%s: %s", at, msg))
+			}
+		}
+	}
+	return warnings
+}
+
+// defaultMarks are the annotations of the class that claims get which name none.
+var defaultMarks = []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"}
+
+func storageClassCells(c *storagev1.StorageClass, now time.Time) []any {
+	name := c.Name
+	if slices.ContainsFunc(defaultMarks, func(mark string) bool { return c.Annotations[mark] == "true" }) {
+		name += " (default)"
+	}
+	policy, mode := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
+	if c.ReclaimPolicy != nil {
+		policy = *c.ReclaimPolicy
+	}
+	if c.VolumeBindingMode != nil {
+		mode = *c.VolumeBindingMode
+	}
+	return []any{name, c.Provisioner, string(policy), string(mode), isTrue(c.AllowVolumeExpansion), registry.Age(&c.ObjectMeta, now)}
+}
+
+// volumeAttributesClasses makes the resource volumeattributesclasses.
+func volumeAttributesClasses() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*storagev1.VolumeAttributesClass]{
+		GroupResource: resource("volumeattributesclasses"),
+		Kind:          "VolumeAttributesClass", ShortNames: []string{"vac"},
+		Strategy: registry.StrategyOf[*storagev1.VolumeAttributesClass]{
+			Metadata:                 registry.MetaChange,
+			Validate:                 checkAttributesClass,
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.TableOf[*storagev1.VolumeAttributesClass]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn, registry.Column("DriverName", "Name of the CSI driver that knows the attributes.", 0), registry.AgeColumn,
+			},
+			Cells: func(c *storagev1.VolumeAttributesClass, now time.Time) []any {
+				return []any{c.Name, c.DriverName, registry.Age(&c.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+// checkAttributesClass tells of a change before the rest.
+func checkAttributesClass(c, old *storagev1.VolumeAttributesClass) field.ErrorList {
+	var errs field.ErrorList
+	driver, parameters := field.NewPath("driverName"), field.NewPath("parameters")
+	if old != nil {
+		if c.DriverName != old.DriverName {
+			errs = append(errs, field.Forbidden(driver, "updates to driverName are forbidden."))
+		}
+		if !maps.Equal(c.Parameters, old.Parameters) {
+			errs = append(errs, field.Forbidden(parameters, "updates to parameters are forbidden."))
+		}
+		errs = append(errs, check.ObjectMeta(&c.ObjectMeta, false, names.DNSSubdomainName)...)
+	}
+	errs = append(errs, checkProvisioner(driver, c.DriverName)...)
+	errs = append(errs, checkParameters(parameters, c.Parameters)...)
+	if len(c.Parameters) == 0 {
+		errs = append(errs, field.Required(parameters, "must contain at least one key/value pair"))
+	}
+	return errs
+}
