@@ -65,11 +65,9 @@ func (m *member) saveSnapshot(index uint64) error {
 	if err := syncDir(snapDir(m.dir)); err != nil {
 		return err
 	}
-	if err := m.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: &m.term, ConfState: m.voters()}); err != nil {
-		m.fail(err)
-		return err
-	}
-	return nil
+	return m.writeLog(func() error {
+		return m.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: &m.term, ConfState: m.voters()})
+	})
 }
 
 // voters are the members of the cluster.
