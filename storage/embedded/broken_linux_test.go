@@ -25,7 +25,10 @@ func TestSnapshotOfBrokenLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	fd := segment(t, dir)
+	syscall.ForkLock.RLock() // a child of another test would keep the log locked
 	writable, err := syscall.Dup(fd)
+	syscall.CloseOnExec(writable)
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
