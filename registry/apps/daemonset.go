@@ -86,28 +86,14 @@ func templateGeneration(ds *appsv1.DaemonSet) int64 {
 	return n
 }
 
-// countTemplate sets the annotation, unless the client's cannot be read, which is reported.
+// countTemplate sets the annotation.
 func countTemplate(ds *appsv1.DaemonSet, generation int64) {
-	if len(checkTemplateGeneration(ds)) > 0 {
-		return
-	}
-	if ds.Annotations == nil {
-		ds.Annotations = make(map[string]string, 1)
-	}
-	ds.Annotations[appsv1.TemplateGenerationAnnotation] = strconv.FormatInt(generation, 10)
-}
-
-func checkTemplateGeneration(ds *appsv1.DaemonSet) field.ErrorList {
-	text, ok := ds.Annotations[appsv1.TemplateGenerationAnnotation]
-	if _, err := strconv.ParseInt(text, 10, 64); ok && err != nil {
-		return annotationError(appsv1.TemplateGenerationAnnotation, text, err)
-	}
-	return nil
+	setAnnotation(&ds.ObjectMeta, appsv1.TemplateGenerationAnnotation, strconv.FormatInt(generation, 10))
 }
 
 func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorList {
 	spec, p := &ds.Spec, field.NewPath("spec")
-	errs := checkTemplateGeneration(ds)
+	var errs field.ErrorList
 	if old != nil {
 		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}

@@ -34,7 +34,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 		Status: &registry.StatusOf[*appsv1.Deployment]{
 			Prepare: func(_ *registry.Request, d, old *appsv1.Deployment) {
 				d.Labels = scheme.DeepCopy(old.Labels)
-				normalizeRollback(d)
+				setAnnotation(&d.ObjectMeta, rollbackAnnotation, old.Annotations[rollbackAnnotation])
 			},
 			Validate: checkDeploymentStatus,
 		},
@@ -72,6 +72,10 @@ func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
 	} else {
 		podspec.DropDisabledTemplate(&d.Spec.Template, &old.Spec.Template)
 	}
+	if r := d.Spec.Strategy.RollingUpdate; r != nil {
+		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
+		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
+	}
 	normalizeRollback(d)
 }
 
@@ -80,15 +84,23 @@ const rollbackAnnotation = "deprecated.deployment.rollback.to"
 
 // normalizeRollback writes the revision as the number that it is, and drops an empty one.
 func normalizeRollback(d *appsv1.Deployment) {
-	text, ok := d.Annotations[rollbackAnnotation]
-	if !ok {
+	text := d.Annotations[rollbackAnnotation]
+	if revision, err := strconv.ParseInt(text, 10, 64); err == nil {
+		text = strconv.FormatInt(revision, 10)
+	}
+	setAnnotation(&d.ObjectMeta, rollbackAnnotation, text)
+}
+
+// setAnnotation sets an annotation that was a field once, or drops it if it is empty.
+func setAnnotation(m *meta.ObjectMeta, key, value string) {
+	if value == "" {
+		delete(m.Annotations, key)
 		return
 	}
-	if revision, err := strconv.ParseInt(text, 10, 64); err == nil {
-		d.Annotations[rollbackAnnotation] = strconv.FormatInt(revision, 10)
-	} else if text == "" {
-		delete(d.Annotations, rollbackAnnotation)
+	if m.Annotations == nil {
+		m.Annotations = make(map[string]string, 1)
 	}
+	m.Annotations[key] = value
 }
 
 // checkRollback checks the revision to go back to, under the name of the field that it was.

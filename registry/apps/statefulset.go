@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/scale"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -50,8 +51,11 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 
 // prepareStatefulSet drops how many pods may be missing, which is not served, unless the old set has it.
 func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
-	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil && !limitsMissing(old) {
-		r.MaxUnavailable = nil
+	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		scheme.SetPointer(&r.Partition, 0)
+		if !limitsMissing(old) {
+			r.MaxUnavailable = nil
+		}
 	}
 	if old == nil {
 		podspec.DropDisabledTemplate(&s.Spec.Template, nil)

@@ -33,6 +33,7 @@ func autoscalers() registry.Resource {
 			Metadata:                 registry.MetaChange,
 			Prepare:                  prepareAutoscaler,
 			Validate:                 checkAutoscaler,
+			Canonicalize:             completeBehavior,
 			AllowUnconditionalUpdate: true,
 		},
 		Status: &registry.StatusOf[*autoscalingv2.HorizontalPodAutoscaler]{Prepare: prepareAutoscaler, Validate: checkAutoscalerStatus},
@@ -54,6 +55,14 @@ func autoscalers() registry.Resource {
 // prepareAutoscaler drops what only autoscaling/v1 has annotations for.
 func prepareAutoscaler(_ *registry.Request, a, _ *autoscalingv2.HorizontalPodAutoscaler) {
 	autoscalingv1.DropConversionAnnotations(&a.ObjectMeta)
+}
+
+// completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of its own, those of the version
+// that is stored.
+func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
+	if a.Spec.Behavior != nil {
+		autoscalingv2.CompleteBehavior(a.Spec.Behavior)
+	}
 }
 
 func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {

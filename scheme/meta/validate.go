@@ -181,8 +181,9 @@ func ValidateOwnerReferences(refs []OwnerReference, path *field.Path) field.Erro
 		if controller != "" {
 			errs = append(errs, field.Invalid(path, refs,
 				`Only one reference can have Controller set to true. Found "true" in references for `+controller+" and "+name))
+		} else {
+			controller = name
 		}
-		controller = name
 	}
 	return errs
 }

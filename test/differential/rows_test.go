@@ -17,6 +17,8 @@ import (
 type Row struct {
 	Kind     schema.GroupVersionKind
 	Resource string
+	// Examples is the name of the file with the examples, for one of several versions of a kind; "" is that of the resource.
+	Examples string
 	// Cluster is set for kinds that live outside of namespaces.
 	Cluster bool
 	// Big kinds are tried bigCount times for each of create and update, others smallCount times.
@@ -105,7 +107,11 @@ func (r Row) folder() string {
 // updates start from.
 func (r Row) examples(t testing.TB) []map[string]any {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join("testdata", r.folder(), r.Resource+"*.yaml"))
+	name := r.Examples
+	if name == "" {
+		name = r.Resource
+	}
+	files, _ := filepath.Glob(filepath.Join("testdata", r.folder(), name+"*.yaml"))
 	var list []map[string]any
 	for _, file := range files {
 		data, err := os.ReadFile(file)

@@ -26,8 +26,8 @@ func defaultAutoscaler(a *HorizontalPodAutoscaler) {
 // defaultPeriod is the time that policies limit changes in, in seconds.
 const defaultPeriod = 15
 
-// defaultBehavior completes the rules. How long a fall must have been asked for is left to the controller.
-func defaultBehavior(b *HorizontalPodAutoscalerBehavior) {
+// CompleteBehavior sets what the rules of a behavior leave out. How long a fall must have been asked for is left to the controller.
+func CompleteBehavior(b *HorizontalPodAutoscalerBehavior) {
 	defaultRules(&b.ScaleUp, HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod}, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
 	scheme.SetPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
 	defaultRules(&b.ScaleDown, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})

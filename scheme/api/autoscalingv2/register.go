@@ -12,5 +12,5 @@ var GroupVersion = meta.GroupVersion{Group: "autoscaling", Version: "v2"}
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &HorizontalPodAutoscaler{}, &HorizontalPodAutoscalerList{})
 	scheme.AddDefaulting(s, defaultAutoscaler)
-	scheme.AddDefaulting(s, defaultBehavior)
+	scheme.AddDefaulting(s, CompleteBehavior)
 })
