@@ -177,3 +177,8 @@ func (m *made) Head() int                { return 1 }
 func (m *made) Revision() uint64         { return m.rev }
 
 func (m *made) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }
+
+// KeepMeta is the Prepare of a door that is for nothing but its own fields: the metadata stay as they are.
+func KeepMeta[T meta.Object](_ *Request, obj, old T) {
+	*obj.GetObjectMeta() = scheme.DeepCopy(*old.GetObjectMeta())
+}

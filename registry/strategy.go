@@ -90,6 +90,8 @@ const (
 	MetaChange
 	// MetaWhole is MetaChange, and repeats all checks on an update.
 	MetaWhole
+	// MetaAnew repeats all checks on an update but the comparison, as if the object were new.
+	MetaAnew
 )
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,

@@ -173,13 +173,14 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)
 	errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
-	if s.strategy.Metadata >= MetaCompare {
+	more := s.strategy.Metadata
+	if more >= MetaCompare && more != MetaAnew {
 		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
 	}
-	if s.strategy.Metadata >= MetaChange {
+	if more >= MetaChange && more != MetaAnew {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
-	if s.strategy.Metadata == MetaWhole {
+	if more >= MetaWhole {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
