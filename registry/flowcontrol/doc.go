@@ -10,6 +10,7 @@ package flowcontrol
 import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -22,6 +23,12 @@ func Resources() []registry.Resource {
 
 func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: flowcontrolv1.GroupVersion.Group, Resource: name}
+}
+
+// keepMeta keeps all metadata, as the doors to status are for the status alone. What is wrong in those that a client sends is
+// not told either, unlike with registry.KeepMeta.
+func keepMeta[T meta.Object](_ *registry.Request, obj, old T) {
+	*obj.GetObjectMeta() = scheme.DeepCopy(*old.GetObjectMeta())
 }
 
 // checkConditions checks that conditions have a type each, and different ones.

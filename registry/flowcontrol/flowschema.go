@@ -21,7 +21,7 @@ func flowSchemas() registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*flowcontrolv1.FlowSchema]{
-			Prepare:  registry.KeepMeta[*flowcontrolv1.FlowSchema],
+			Prepare:  keepMeta[*flowcontrolv1.FlowSchema],
 			Validate: checkFlowSchemaStatus,
 		},
 		Table: &registry.TableOf[*flowcontrolv1.FlowSchema]{

@@ -24,7 +24,7 @@ func priorityLevels() registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*flowcontrolv1.PriorityLevelConfiguration]{
-			Prepare:  registry.KeepMeta[*flowcontrolv1.PriorityLevelConfiguration],
+			Prepare:  keepMeta[*flowcontrolv1.PriorityLevelConfiguration],
 			Validate: checkPriorityLevelStatus,
 		},
 		Table: &registry.TableOf[*flowcontrolv1.PriorityLevelConfiguration]{

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
-	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -123,7 +123,7 @@ func (c *policyCheck) rule(p *field.Path, ports []networkingv1.NetworkPolicyPort
 }
 
 func checkPolicyPort(p *field.Path, port *networkingv1.NetworkPolicyPort) field.ErrorList {
-	errs := check.OptionalOneOf(p.Child("protocol"), port.Protocol, podspec.Protocols...)
+	errs := check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 	end := p.Child("endPort")
 	switch {
 	case port.Port == nil:

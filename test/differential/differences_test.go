@@ -60,7 +60,32 @@ var decisions = []*decision{
 		kinds: "Service", what: `object differs at spec\.(ipFamilies|ipFamilyPolicy|clusterIPs?)`,
 		reason: "Follows from the allocation of addresses, which Coracle does not have yet.",
 	},
+	{
+		kinds: ".*", what: `status differs at message: the name of the object \(.*`,
+		reason: "Coracle cuts names that no object can have.",
+	},
+	{
+		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
+			return emptyValue.Match(encode(tr.body))
+		},
+		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one.",
+	},
+	{
+		kinds: "(Cluster)?Role", what: `object differs at rules`, when: func(tr trial) bool {
+			return strings.Contains(string(encode(tr.body)), `"rules":[]`)
+		},
+		reason: "An empty list of rules is null when it is read back from the store, and so it is in the answers of a whole kube-apiserver.",
+	},
+	{
+		kinds: "IPAddress", what: `(extra|missing): metadata\.name: .*must be a valid IP address.*`, when: func(tr trial) bool {
+			return strings.Contains(string(encode(tr.body)), `"generateName"`)
+		},
+		reason: "Kubernetes takes generateName for the name of an address; Coracle adds letters to it as for all kinds, and refuses that.",
+	},
 }
+
+// emptyValue is an empty list or map in a network policy.
+var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":(\[\]|\{\})`)
 
 // refusedByAllocators reports whether a service got as far as the allocation of its addresses, and no further.
 func refusedByAllocators(a answer) bool {

@@ -8,13 +8,13 @@ type IPAddress struct {
 	// Standard object metadata.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Who has the address.
-	Spec IPAddressSpec `json:"spec,omitempty" pb:"2" check:"required"`
+	Spec IPAddressSpec `json:"spec,omitempty" pb:"2" check:"listed"`
 }
 
 // IPAddressSpec says who has an address.
 type IPAddressSpec struct {
 	// The object that has the address. It cannot be changed.
-	ParentRef *ParentReference `json:"parentRef,omitempty" pb:"1" check:"required"`
+	ParentRef *ParentReference `json:"parentRef,omitempty" pb:"1" check:"listed"`
 }
 
 // ParentReference names an object.
@@ -22,11 +22,11 @@ type ParentReference struct {
 	// API group of the object; empty is the core group.
 	Group string `json:"group,omitempty" pb:"1"`
 	// Resource of the object, such as "services".
-	Resource string `json:"resource,omitempty" pb:"2" check:"required"`
+	Resource string `json:"resource,omitempty" pb:"2" check:"listed"`
 	// Namespace of the object, if it has one.
 	Namespace string `json:"namespace,omitempty" pb:"3"`
 	// Name of the object.
-	Name string `json:"name,omitempty" pb:"4" check:"required"`
+	Name string `json:"name,omitempty" pb:"4" check:"listed"`
 }
 
 // IPAddressList is a list of addresses.
