@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -49,7 +50,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 }
 
 func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
-	names, images := containerCells(&ds.Spec.Template)
+	names, images := podspec.ContainerCells(ds.Spec.Template.Spec.Containers)
 	s := &ds.Status
 	return []any{
 		ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled),
@@ -63,17 +64,15 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
 	}
-	if old == nil {
-		podspec.DropDisabledTemplate(&ds.Spec.Template, nil)
+	prepareTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
+	switch {
+	case old == nil:
 		countTemplate(ds, max(templateGeneration(ds), 1))
-		return
+	case templateChanged(ds, old):
+		countTemplate(ds, templateGeneration(old)+1)
+	default:
+		countTemplate(ds, templateGeneration(old))
 	}
-	podspec.DropDisabledTemplate(&ds.Spec.Template, &old.Spec.Template)
-	generation := templateGeneration(old)
-	if templateChanged(ds, old) {
-		generation++
-	}
-	countTemplate(ds, generation)
 }
 
 func templateChanged(ds, old *appsv1.DaemonSet) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/registry/scale"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -55,7 +56,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 }
 
 func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
-	names, images := containerCells(&d.Spec.Template)
+	names, images := podspec.ContainerCells(d.Spec.Template.Spec.Containers)
 	selector := "<invalid>"
 	if s, err := meta.SelectorFrom(d.Spec.Selector); err == nil {
 		selector = s.String()
@@ -67,11 +68,7 @@ func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 }
 
 func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
-	if old == nil {
-		podspec.DropDisabledTemplate(&d.Spec.Template, nil)
-	} else {
-		podspec.DropDisabledTemplate(&d.Spec.Template, &old.Spec.Template)
-	}
+	prepareTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))

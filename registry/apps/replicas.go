@@ -2,7 +2,6 @@ package apps
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
@@ -74,6 +73,15 @@ func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelec
 	return append(errs, podspec.Lasting(p, t, "ReplicaSet")...)
 }
 
+// prepareTemplate drops what is not served from the template in an object, unless the old one, if there is one, has it.
+func prepareTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
+	var was *corev1.PodTemplateSpec
+	if old != nil {
+		was = in(old)
+	}
+	podspec.DropDisabledTemplate(in(obj), was)
+}
+
 // nameWarnings tell of a name that is too much for the names of pods made from it.
 func nameWarnings(name string) []string {
 	msgs := names.IsDNS1123Label(name)
@@ -95,11 +103,3 @@ var (
 	imagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
 	selectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
 )
-
-func containerCells(t *corev1.PodTemplateSpec) (names, images string) {
-	var n, i []string
-	for _, ctr := range t.Spec.Containers {
-		n, i = append(n, ctr.Name), append(i, ctr.Image)
-	}
-	return strings.Join(n, ","), strings.Join(i, ",")
-}

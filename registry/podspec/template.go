@@ -1,6 +1,8 @@
 package podspec
 
 import (
+	"strings"
+
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -75,4 +77,13 @@ func DropDisabledTemplate(t, old *corev1.PodTemplateSpec) {
 		was = &old.Spec
 	}
 	DropDisabled(&t.Spec, was)
+}
+
+// ContainerCells are the names and the images of containers, as tables show them.
+func ContainerCells(list []corev1.Container) (names, images string) {
+	n, i := make([]string, len(list)), make([]string, len(list))
+	for at := range list {
+		n[at], i[at] = list[at].Name, list[at].Image
+	}
+	return strings.Join(n, ","), strings.Join(i, ",")
 }

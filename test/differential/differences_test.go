@@ -49,6 +49,13 @@ var decisions = []*decision{
 		reason: "Thousandths of such an amount overflow in Kubernetes, which takes them for 0.",
 	},
 	{
+		kinds: "Deployment|DaemonSet", what: ".*", when: func(tr trial) bool {
+			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(string(encode(tr.theirs.Body)), "strconv.ParseInt: parsing")
+		},
+		reason: "Kubernetes reads an annotation that was a field once while it decodes. Coracle names what is wrong with a rollback together " +
+			"with all else, and counts the templates of a daemon set by itself, whatever a client writes there.",
+	},
+	{
 		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
 		reason: "Addresses and node ports are allocated before validation, and a refusal there is the only one. Coracle does not allocate yet.",
 	},
