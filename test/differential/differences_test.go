@@ -57,6 +57,10 @@ var decisions = []*decision{
 		reason: "One of the two node ports is what Kubernetes has allocated.",
 	},
 	{
+		kinds: "Service", what: `object differs at cell Cluster-IP`,
+		reason: "Kubernetes completes clusterIPs when it reads a service that was stored before there were several.",
+	},
+	{
 		kinds: "Service", what: `object differs at spec\.(ipFamilies|ipFamilyPolicy|clusterIPs?)`,
 		reason: "Follows from the allocation of addresses, which Coracle does not have yet.",
 	},
