@@ -64,6 +64,10 @@ var decisions = []*decision{
 		reason: "One of the two node ports is what Kubernetes has allocated.",
 	},
 	{
+		kinds: "Service", what: `object differs at cell Cluster-IP`,
+		reason: "Kubernetes completes clusterIPs when it reads a service that was stored before there were several.",
+	},
+	{
 		kinds: "Service", what: `object differs at spec\.(ipFamilies|ipFamilyPolicy|clusterIPs?)`,
 		reason: "Follows from the allocation of addresses, which Coracle does not have yet.",
 	},
@@ -100,14 +104,14 @@ func refusedByAllocators(a answer) bool {
 		return true
 	}
 	for _, c := range a.causes() {
-		if !strings.HasPrefix(c, "spec.ipFamil") && !strings.HasPrefix(c, "spec.clusterIP") {
+		if !strings.HasPrefix(c, "spec.ipFamil") && !strings.HasPrefix(c, "spec.clusterIP") && !strings.HasSuffix(c, "provided port is already allocated") {
 			return false
 		}
 	}
 	return len(a.causes()) > 0
 }
 
-// decided reports whether a difference is listed. verb is what was tried.
+// decided reports whether a difference is listed.
 func decided(kind, what string, tr trial) bool {
 	for _, d := range decisions {
 		if matches(d.kinds, kind) && matches(d.what, what) && (d.when == nil || d.when(tr)) {
