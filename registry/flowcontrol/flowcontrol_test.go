@@ -50,6 +50,12 @@ $.rules[0]: Required value: at least one of resourceRules and nonResourceRules h
 	}
 }
 
+// TestPrecedenceIsSet: what defaults have not completed is told, too.
+func TestPrecedenceIsSet(t *testing.T) {
+	checktest.Want(t, checkPrecedence(nil, "exempt", 0), "<nil>: Invalid value: 0: must be a positive value")
+	checktest.Want(t, checkPrecedence(nil, "exempt", 1), "")
+}
+
 // TestSubjects has subjects right and wrong. In want, $ is the path of the subject.
 func TestSubjects(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "FlowSchema").Strategy
