@@ -31,7 +31,8 @@ func serviceWarnings(svc, _ *corev1.Service) []string {
 	if spec.LoadBalancerIP != "" {
 		warnings = append(warnings, check.IPWarnings(p.Child("loadBalancerIP"), spec.LoadBalancerIP)...)
 	}
-	warnings = append(warnings, check.AddressWarnings(p.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges, check.CIDRWarnings)...)
+	warnings = append(warnings, check.AddressWarnings(p.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges,
+		check.CIDRWarnings)...)
 	add(named && external, "spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName)
 	add(!named && spec.ExternalName != "", "spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName)
 	if d := spec.TrafficDistribution; d != nil {

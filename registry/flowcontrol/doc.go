@@ -36,11 +36,11 @@ func checkConditions[C any](conditions []C, typeOf func(*C) string) field.ErrorL
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, c := range field.Each(&errs, conditions) {
-		p := field.NewPath("status", "conditions").Index(i).Child("type")
-		if t := typeOf(c); !seen.Add(t) {
+		p, t := field.NewPath("status", "conditions").Index(i).Child("type"), typeOf(c)
+		if !seen.Add(t) {
 			errs = append(errs, field.Duplicate(p, t))
 		}
-		errs = append(errs, check.Required(p, typeOf(c))...)
+		errs = append(errs, check.Required(p, t)...)
 	}
 	return errs
 }

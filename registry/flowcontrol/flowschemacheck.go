@@ -140,8 +140,10 @@ func checkList(p *field.Path, list []string, missing, what string) field.ErrorLi
 
 func checkResourceRule(p *field.Path, r *flowcontrolv1.ResourcePolicyRule) field.ErrorList {
 	errs := checkVerbs(p.Child("verbs"), r.Verbs)
-	errs = append(errs, checkList(p.Child("apiGroups"), r.APIGroups, "resource rules must supply at least one api group", "api groups")...)
-	errs = append(errs, checkList(p.Child("resources"), r.Resources, "resource rules must supply at least one resource", "resources")...)
+	errs = append(errs, checkList(p.Child("apiGroups"), r.APIGroups,
+		"resource rules must supply at least one api group", "api groups")...)
+	errs = append(errs, checkList(p.Child("resources"), r.Resources,
+		"resource rules must supply at least one resource", "resources")...)
 	if len(r.Namespaces) == 0 && r.ClusterScope {
 		return errs
 	}

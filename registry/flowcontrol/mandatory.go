@@ -27,7 +27,9 @@ var mandatorySchemas = map[string]*flowcontrolv1.FlowSchemaSpec{
 func everythingOf(groups ...string) []flowcontrolv1.PolicyRulesWithSubjects {
 	all := []string{flowcontrolv1.All}
 	rules := flowcontrolv1.PolicyRulesWithSubjects{
-		ResourceRules:    []flowcontrolv1.ResourcePolicyRule{{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all}},
+		ResourceRules: []flowcontrolv1.ResourcePolicyRule{
+			{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all},
+		},
 		NonResourceRules: []flowcontrolv1.NonResourcePolicyRule{{Verbs: all, NonResourceURLs: all}},
 	}
 	for _, name := range groups {
@@ -43,7 +45,8 @@ func checkMandatorySchema(fs *flowcontrolv1.FlowSchema) field.ErrorList {
 	if fixed == nil || scheme.Equal(&fs.Spec, fixed) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec"), govalue.JSON(&fs.Spec), "spec of '"+fs.Name+"' must equal the fixed value")}
+	return field.ErrorList{field.Invalid(field.NewPath("spec"), govalue.JSON(&fs.Spec),
+		"spec of '"+fs.Name+"' must equal the fixed value")}
 }
 
 // mandatoryLevels are, by name, the levels that cannot be otherwise.
@@ -67,5 +70,6 @@ func checkMandatoryLevel(pl *flowcontrolv1.PriorityLevelConfiguration) field.Err
 	if fixed == nil || scheme.Equal(&spec, fixed) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec"), govalue.JSON(&pl.Spec), "spec of '"+pl.Name+"'"+but+" must equal the fixed value")}
+	return field.ErrorList{field.Invalid(field.NewPath("spec"), govalue.JSON(&pl.Spec),
+		"spec of '"+pl.Name+"'"+but+" must equal the fixed value")}
 }

@@ -62,14 +62,16 @@ const zeroSharesAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurren
 func checkPriorityLevel(pl, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	var errs field.ErrorList
 	if _, ok := pl.Annotations[zeroSharesAnnotation]; ok {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations"), "annotation '"+zeroSharesAnnotation+"' is forbidden"))
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations"),
+			"annotation '"+zeroSharesAnnotation+"' is forbidden"))
 	}
 	errs = append(errs, checkPriorityLevelSpec(pl.Name, &pl.Spec)...)
 	return append(errs, checkMandatoryLevel(pl)...)
 }
 
 func checkPriorityLevelStatus(pl, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
-	return checkConditions(pl.Status.Conditions, func(c *flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) })
+	typeOf := func(c *flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) }
+	return checkConditions(pl.Status.Conditions, typeOf)
 }
 
 func checkPriorityLevelSpec(name string, spec *flowcontrolv1.PriorityLevelConfigurationSpec) field.ErrorList {

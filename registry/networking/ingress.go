@@ -90,7 +90,8 @@ func ingressWarnings(ing, old *networkingv1.Ingress) []string {
 	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil || ing.Spec.IngressClassName != nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", networkingv1.IngressClassAnnotation)}
+	return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead",
+		networkingv1.IngressClassAnnotation)}
 }
 
 var pointsPath = field.NewPath("status", "loadBalancer", "ingress")

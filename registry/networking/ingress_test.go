@@ -121,6 +121,7 @@ func TestOldIngresses(t *testing.T) {
 		{wild, good, `spec.rules[1].http.paths: Required value`},
 		{wild, wild, ``},
 		{wild, plain, `spec.rules[1].http.paths: Required value`},
+		{wild, `{"spec":{"rules":[{"host":"*.a"}]}}`, `spec.rules[1].http.paths: Required value`},
 		{plain, wild, `spec.rules[0].http.paths: Required value`},
 		{plain, plain, `spec.rules[0].http.paths: Required value`},
 		{class, class, ``},

@@ -95,10 +95,14 @@ func checkNetworkPolicy(np, old *networkingv1.NetworkPolicy) field.ErrorList {
 func (c *policyCheck) spec(p *field.Path, spec *networkingv1.NetworkPolicySpec) field.ErrorList {
 	errs := meta.ValidateLabelSelector(&spec.PodSelector, p.Child("podSelector"))
 	for i, rule := range field.Each(&errs, spec.Ingress) {
-		errs = append(errs, c.rule(p.Child("ingress").Index(i), rule.Ports, "from", rule.From)...)
+		p := p.Child("ingress").Index(i)
+		errs = append(errs, checkPolicyPorts(p.Child("ports"), rule.Ports)...)
+		errs = append(errs, c.peers(p.Child("from"), rule.From)...)
 	}
 	for i, rule := range field.Each(&errs, spec.Egress) {
-		errs = append(errs, c.rule(p.Child("egress").Index(i), rule.Ports, "to", rule.To)...)
+		p := p.Child("egress").Index(i)
+		errs = append(errs, checkPolicyPorts(p.Child("ports"), rule.Ports)...)
+		errs = append(errs, c.peers(p.Child("to"), rule.To)...)
 	}
 	types := p.Child("policyTypes")
 	if len(spec.PolicyTypes) > 2 {
@@ -110,14 +114,10 @@ func (c *policyCheck) spec(p *field.Path, spec *networkingv1.NetworkPolicySpec) 
 	return errs
 }
 
-// rule returns what is wrong with a rule at p, whose peers are in the field of that name.
-func (c *policyCheck) rule(p *field.Path, ports []networkingv1.NetworkPolicyPort, name string, peers []networkingv1.NetworkPolicyPeer) field.ErrorList {
+func checkPolicyPorts(p *field.Path, ports []networkingv1.NetworkPolicyPort) field.ErrorList {
 	var errs field.ErrorList
 	for i, port := range field.Each(&errs, ports) {
-		errs = append(errs, checkPolicyPort(p.Child("ports").Index(i), port)...)
-	}
-	for i, peer := range field.Each(&errs, peers) {
-		errs = append(errs, c.peer(p.Child(name).Index(i), peer)...)
+		errs = append(errs, checkPolicyPort(p.Index(i), port)...)
 	}
 	return errs
 }
@@ -145,6 +145,14 @@ func checkPolicyPort(p *field.Path, port *networkingv1.NetworkPolicyPort) field.
 		errs = append(errs, field.Invalid(end, first, "must be greater than or equal to `port`"))
 	}
 	return append(errs, check.PortNumber(end, *port.EndPort)...)
+}
+
+func (c *policyCheck) peers(p *field.Path, peers []networkingv1.NetworkPolicyPeer) field.ErrorList {
+	var errs field.ErrorList
+	for i, peer := range field.Each(&errs, peers) {
+		errs = append(errs, c.peer(p.Index(i), peer)...)
+	}
+	return errs
 }
 
 // peer returns what is wrong with a peer at p, which is pods or a block of addresses.

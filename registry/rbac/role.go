@@ -84,7 +84,8 @@ func checkRule(p *field.Path, rule *rbacv1.PolicyRule, namespaced bool) field.Er
 			errs = append(errs, field.Invalid(p.Child("nonResourceURLs"), urls, "namespaced rules cannot apply to non-resource URLs"))
 		}
 		if len(rule.APIGroups) > 0 || len(rule.Resources) > 0 || len(rule.ResourceNames) > 0 {
-			errs = append(errs, field.Invalid(p.Child("nonResourceURLs"), urls, "rules cannot apply to both regular resources and non-resource URLs"))
+			errs = append(errs, field.Invalid(p.Child("nonResourceURLs"), urls,
+				"rules cannot apply to both regular resources and non-resource URLs"))
 		}
 		return errs
 	}

@@ -19,11 +19,3 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultRoleRef)
 	scheme.AddDefaulting(s, defaultSubject)
 })
-
-func defaultRoleRef(r *RoleRef) { scheme.SetDefault(&r.APIGroup, GroupVersion.Group) }
-
-func defaultSubject(s *Subject) {
-	if s.Kind == UserKind || s.Kind == GroupKind {
-		scheme.SetDefault(&s.APIGroup, GroupVersion.Group)
-	}
-}
