@@ -145,7 +145,7 @@ func TestNodes(t *testing.T) {
 	r := resource(t, "nodes")
 	const once = "spec.podCIDRs: Invalid value: "
 	for _, tt := range []struct{ in, want string }{
-		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64"],"taints":[{"key":"a","value":"b","effect":"NoSchedule"},{"key":"a","effect":"NoExecute"}]},"status":{"capacity":{"pods":"1"}}}`, ``},
+		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64"],"taints":[{"key":"a","value":"b","effect":"NoSchedule"},{"key":"a","effect":"NoExecute"}]},"status":{"capacity":{"pods":"1","hugepages-2Mi":"1"}}}`, ``},
 		{`{"spec":{"podCIDRs":["10.1.0.0/24","10.2.0.0/24"]}}`, once + `["10.1.0.0/24","10.2.0.0/24"]: may specify no more than one CIDR for each IP family`},
 		{`{"spec":{"podCIDRs":["fd00::/64","fd01::/64"]}}`, once + `["fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family`},
 		{`{"spec":{"podCIDRs":["10.1.0.0/24","fd00::/64","fd01::/64"]}}`, once + `["10.1.0.0/24","fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family`},

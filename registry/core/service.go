@@ -17,11 +17,12 @@ func services() registry.Resource {
 		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Service]{
-			Metadata:                 registry.MetaWhole,
+			Metadata:                 registry.MetaChange,
 			ValidateName:             names.DNSLabelName,
 			Prepare:                  prepareService,
 			Validate:                 checkService,
 			Warnings:                 serviceWarnings,
+			Canonicalize:             dropInternalPolicy,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
@@ -43,6 +44,13 @@ func prepareService(_ *registry.Request, svc, old *corev1.Service) {
 		dropUseless(svc, old)
 	}
 	completeFamilies(svc)
+}
+
+// dropInternalPolicy takes from services outside of the cluster what was once a default of theirs, too.
+func dropInternalPolicy(svc *corev1.Service) {
+	if svc.Spec.Type == corev1.ServiceTypeExternalName {
+		svc.Spec.InternalTrafficPolicy = nil
+	}
 }
 
 // What the types of services make use of.

@@ -126,6 +126,17 @@ func TestServiceAnnotations(t *testing.T) {
 	checktest.Want(t, update(resource(t, "services"), "", now, old), `spec.LoadBalancerSourceRanges[1]: Invalid value: "x"`+bad)
 }
 
+// TestInternalPolicy: services outside of the cluster have no internal traffic policy, whatever a client says.
+func TestInternalPolicy(t *testing.T) {
+	r := resource(t, "services")
+	for kind, kept := range map[string]bool{"ClusterIP": true, "ExternalName": false} {
+		svc := checktest.Decode[corev1.Service](t, `{"spec":{"type":"`+kind+`","internalTrafficPolicy":"Local"}}`)
+		if r.Strategy.Canonicalize(svc); (svc.Spec.InternalTrafficPolicy != nil) != kept {
+			t.Errorf("%s: got %v, want it kept: %v", kind, svc.Spec.InternalTrafficPolicy, kept)
+		}
+	}
+}
+
 // TestServiceChanges has changes of services, and what becomes of values that a client leaves out or a new type has no use for.
 func TestServiceChanges(t *testing.T) {
 	const one, two = `"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"]`,
@@ -154,7 +165,7 @@ spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be set to 'SingleSta
 		{"balancer no more", balancer + `,"loadBalancerClass":"a","allocateLoadBalancerNodePorts":true,"externalTrafficPolicy":"Local"`,
 			`"type":"ClusterIP","loadBalancerClass":"a","allocateLoadBalancerNodePorts":true,"externalTrafficPolicy":"Local"` + ports, ``},
 		{"balancer no more, but another class", balancer + `,"loadBalancerClass":"a"`, `"type":"ClusterIP","loadBalancerClass":"b"` + ports,
-			"spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"},
+			strings.Repeat("\nspec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'", 2)},
 		{"another policy not dropped", balancer + `,"externalTrafficPolicy":"Local"`, `"type":"ClusterIP","externalTrafficPolicy":"Cluster"` + ports,
 			`spec.externalTrafficPolicy: Invalid value: "Cluster": may only be set for externally-accessible services`},
 		{"other node ports not dropped", `"type":"NodePort","ports":[{"port":80,"nodePort":30001}]`, `"type":"ClusterIP","ports":[{"port":80,"nodePort":30002}]`,

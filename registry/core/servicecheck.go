@@ -71,13 +71,7 @@ func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	if spec.AllocateLoadBalancerNodePorts != nil && spec.Type != corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"), "may only be used when `type` is 'LoadBalancer'"))
 	}
-	if spec.LoadBalancerClass != nil {
-		if spec.Type != corev1.ServiceTypeLoadBalancer {
-			errs = append(errs, field.Forbidden(p.Child("loadBalancerClass"), "may only be used when `type` is 'LoadBalancer'"))
-		} else {
-			errs = append(errs, check.QualifiedName(p.Child("loadBalancerClass"), *spec.LoadBalancerClass)...)
-		}
-	}
+	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), spec)...)
 	return append(errs, checkTraffic(p, svc)...)
 }
 
@@ -347,10 +341,21 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 		}
 	}
 	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
+	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), &svc.Spec)...) // a client is told twice
 	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) && svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(p.Child("healthCheckNodePort"), "field is immutable"))
 	}
 	return errs
+}
+
+func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+	switch {
+	case spec.LoadBalancerClass == nil:
+		return nil
+	case spec.Type != corev1.ServiceTypeLoadBalancer:
+		return field.ErrorList{field.Forbidden(p, "may only be used when `type` is 'LoadBalancer'")}
+	}
+	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
 // changedList compares clusterIPs or ipFamilies with what they were.

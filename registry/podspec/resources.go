@@ -80,14 +80,20 @@ func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) fi
 	if (slices.Contains(countedResources, name) || isExtended(name)) && q.MilliValue()%1000 != 0 {
 		errs = append(errs, field.Invalid(p, q, "must be an integer"))
 	}
-	if size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix); ok {
-		page, err := meta.ParseQuantity(size)
-		if err != nil || page.Sign() <= 0 || page.MilliValue()%1000 != 0 || q.Value()%page.Value() != 0 {
-			errs = append(errs, field.Invalid(p, q.String(),
-				fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))
-		}
-	}
 	return errs
+}
+
+// wholePages checks that an amount of huge pages is a number of pages.
+func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
+	size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	if !ok {
+		return nil
+	}
+	page, err := meta.ParseQuantity(size)
+	if err == nil && page.Sign() > 0 && page.MilliValue()%1000 == 0 && q.Value()%page.Value() == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
 }
 
 // requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
@@ -124,6 +130,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
 		errs = append(errs, c.nameRule(p, name)...)
 		errs = append(errs, ResourceAmount(p, name, q)...)
+		errs = append(errs, wholePages(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}

@@ -86,11 +86,8 @@ func (anyPort) Has(int) bool               { return false }
 func (anyPort) Destroy()                   {}
 func (anyPort) EnableMetrics()             {}
 
-// What Kubernetes allocates here; no example has it.
-const (
-	allocatedIP   = "10.96.99.99"
-	allocatedPort = "30999"
-)
+// allocatedIP is what Kubernetes allocates here; no example has it.
+const allocatedIP = "10.96.99.99"
 
 // settleService takes out what Kubernetes has allocated.
 func settleService(theirs, ours map[string]any) {
@@ -102,10 +99,14 @@ func settleService(theirs, ours map[string]any) {
 			delete(s, "clusterIPs")
 		}
 	}
+	mine, _ := ours["spec"].(map[string]any)
 	ports, _ := spec["ports"].([]any)
-	for _, p := range ports {
-		if p, _ := p.(map[string]any); p["nodePort"] != nil && string(encode(p["nodePort"])) == allocatedPort {
-			delete(p, "nodePort")
+	for i, p := range ports {
+		if q, _ := mine["ports"].([]any); i < len(q) && q[i].(map[string]any)["nodePort"] == nil {
+			delete(p.(map[string]any), "nodePort")
 		}
+	}
+	if mine["healthCheckNodePort"] == nil {
+		delete(spec, "healthCheckNodePort")
 	}
 }
