@@ -80,14 +80,14 @@ func (w *write) beforeCreate() error {
 	if s.differ != nil {
 		m.Generation = 1
 	}
-	if s.strategy.Prepare != nil {
-		s.strategy.Prepare(w.r, w.obj, nil)
-	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
 	m.UID = newUID()
 	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
 	if m.GenerateName != "" && m.Name == "" {
 		m.Name = generateName(m.GenerateName)
+	}
+	if s.strategy.Prepare != nil {
+		s.strategy.Prepare(w.r, w.obj, nil)
 	}
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)

@@ -146,20 +146,18 @@ func TestGenerationOfWhatIsPrepared(t *testing.T) {
 	}
 }
 
-// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through a door twice, and says so twice.
+// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through a door twice, and says so twice, unless the
+// kind leaves metadata alone.
 func TestDoorsCompareMetadata(t *testing.T) {
-	k := newKit(t, options{})
-	w := k.create(named("a"))
-	five := int64(5)
-	w.DeletionGracePeriodSeconds = &five
-	for what, tt := range map[string]struct {
-		door *registry.Store
-		want int
-	}{"the resource": {k.Store, 1}, "status": {k.Subresource("status"), 2}} {
-		_, _, err := k.put(tt.door, w)
+	for checks, want := range map[registry.MetaChecks]int{registry.MetaCommon: 1, registry.MetaCompare: 2, registry.MetaWhole: 2} {
+		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = checks }})
+		w := k.create(named("a"))
+		five := int64(5)
+		w.DeletionGracePeriodSeconds = &five
+		_, _, err := k.put(k.Subresource("status"), w)
 		var invalid *meta.StatusError
-		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != tt.want {
-			t.Errorf("through %s: got %s, want the grace period %d times", what, text(invalid), tt.want)
+		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != want {
+			t.Errorf("checks %d: got %s, want the grace period %d times", checks, text(invalid), want)
 		}
 	}
 }

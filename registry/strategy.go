@@ -45,7 +45,8 @@ type StrategyOf[T meta.Object] struct {
 	Metadata MetaChecks
 
 	// Prepare drops what a client may not set, sets what the server owns, and keeps from old what may not change and no
-	// door owns. What doors own is as in old already, and a status that is not the client's to bring is empty on create.
+	// door owns. What doors own is as in old already, and a status that is not the client's to bring is empty on create. A new
+	// object has its name and UID.
 	Prepare func(r *Request, obj, old T)
 
 	// Validate says what is wrong with a new object, or with a change.
@@ -100,7 +101,7 @@ func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject 
 
 // ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
-	if c == MetaObject {
+	if c == MetaCommon || c == MetaObject {
 		return c
 	}
 	return MetaChange
@@ -230,7 +231,8 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does.
+	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does unless the
+	// resource checks less.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList

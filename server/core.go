@@ -12,8 +12,11 @@ import (
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/registry/networking"
+	"github.com/coracle-project/coracle/registry/node"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/policy"
 	"github.com/coracle-project/coracle/registry/rbac"
+	"github.com/coracle-project/coracle/registry/scheduling"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
@@ -23,7 +26,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/nodev1"
+	"github.com/coracle-project/coracle/scheme/api/policyv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -39,8 +45,11 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
 		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
 		{Name: "networking.k8s.io", Priority: 17200, AddToScheme: networkingv1.Scheme.AddToScheme, Resources: networking.Resources()},
+		{Name: "policy", Priority: 17100, AddToScheme: policyv1.Scheme.AddToScheme, Resources: policy.Resources()},
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, AddToScheme: rbacv1.Scheme.AddToScheme, Resources: rbac.Resources()},
+		{Name: "scheduling.k8s.io", Priority: 16600, AddToScheme: schedulingv1.Scheme.AddToScheme, Resources: scheduling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
+		{Name: "node.k8s.io", Priority: 16300, AddToScheme: nodev1.Scheme.AddToScheme, Resources: node.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, AddToScheme: flowcontrolv1.Scheme.AddToScheme, Resources: flowcontrol.Resources()},
 	}
 }

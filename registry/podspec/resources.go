@@ -274,7 +274,7 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 		[]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceHugePagesPrefix, corev1.ResourceMemory})}
 }
 
-// overhead checks what running a pod takes beside its containers.
-func overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
+// Overhead checks what running a pod takes beside its containers.
+func Overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
 	return requirements{nameRule: ContainerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
 }

@@ -88,8 +88,6 @@ var waiting = map[string]wait{
 	"crd/subresources":                          {customResources, nil},
 	"crud/event":                                {events, []int{2}},
 	"crud/job":                                  {batch, nil},
-	"crud/pdb":                                  {policy, nil},
-	"crud/priorityclass":                        {scheduling, nil},
 	"crud/service":                              {addresses, nil},
 	"crud/service-kinds":                        {addresses, []int{2, 3}},
 	"defaulting/cronjob":                        {batch, nil},
