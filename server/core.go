@@ -8,6 +8,8 @@ import (
 
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/autoscaling"
+	"github.com/coracle-project/coracle/registry/batch"
+	"github.com/coracle-project/coracle/registry/certificates"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/flowcontrol"
@@ -22,6 +24,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
+	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
@@ -43,6 +47,8 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
 		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
 		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
+		{Name: "batch", Priority: 17400, AddToScheme: batchv1.Scheme.AddToScheme, Resources: batch.Resources(rules)},
+		{Name: "certificates.k8s.io", Priority: 17300, AddToScheme: certificatesv1.Scheme.AddToScheme, Resources: certificates.Resources()},
 		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
 		{Name: "networking.k8s.io", Priority: 17200, AddToScheme: networkingv1.Scheme.AddToScheme, Resources: networking.Resources()},
 		{Name: "policy", Priority: 17100, AddToScheme: policyv1.Scheme.AddToScheme, Resources: policy.Resources()},
