@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
@@ -137,6 +138,9 @@ func generateSelector(j *batchv1.Job) {
 	}
 	if _, ok := s.MatchLabels[batchv1.ControllerUIDLabel]; !ok {
 		s.MatchLabels[batchv1.ControllerUIDLabel] = string(j.UID)
+	}
+	if len(j.Labels) == 0 { // the default, which there was nothing for before
+		j.Labels = maps.Clone(t.Labels)
 	}
 }
 

@@ -113,11 +113,26 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 		case !f.IsExported(): // a blank field that only carries tags
 		case f.Anonymous && isAPI(f.Type):
 			sep = writeFields(b, v.Field(i), sep)
+		case f.Anonymous: // metadata, in the template of a pod
+			sep = writeInline(b, v.Field(i), sep)
 		default:
 			sep = writeField(b, f.Name, v.Field(i), sep)
 		}
 	}
 	return sep
+}
+
+// writeInline writes the JSON of a struct without its braces.
+func writeInline(b *bytes.Buffer, v reflect.Value, sep string) string {
+	var object bytes.Buffer
+	writeJSON(&object, v)
+	text := object.Bytes()
+	if len(text) <= len("{}") {
+		return sep
+	}
+	b.WriteString(sep)
+	b.Write(text[1 : len(text)-1])
+	return ","
 }
 
 func writeField(b *bytes.Buffer, name string, v reflect.Value, sep string) string {
