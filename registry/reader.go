@@ -31,7 +31,7 @@ type reader struct {
 }
 
 func newReader(k kind.Kind, stored *kind.Version, cfg *Config, fields []FieldValue, f *forms) *reader {
-	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.HasProtobuf(), forms: f, failed: cfg.Unreadable}
+	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf, forms: f, failed: cfg.Unreadable}
 	r.lookers = append(r.lookers, newLooker(stored, fields, f))
 	for _, v := range k.Versions() {
 		if v != stored {
@@ -77,7 +77,7 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
 		l.places = append(l.places, [2]int{place(fv.Path), place(cmp.Or(fv.Else, fv.Path))})
 	}
 	l.json = codec.NewPeeker(paths...)
-	if v.HasProtobuf() {
+	if v.Protobuf {
 		l.proto = codec.NewProtoPeeker(v.Type, paths...)
 	}
 	return l

@@ -171,8 +171,20 @@ type ResourceOf[T meta.Object] struct {
 	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
 	KeepItemKind bool
 
+	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource in one of them is warned.
+	Deprecated []Deprecation
+
 	// fits reports whether the functions can take an object; nil: any.
 	fits func(obj meta.Object) bool
+}
+
+// Deprecation says that a resource in a version is on its way out.
+type Deprecation struct {
+	Version string // "": all versions
+	Since   string // the release that began to warn: "1.33"
+	Removed string // the release that no longer serves it; "": none is known
+	// Instead is what to use; zero: there is nothing.
+	Instead meta.GroupVersionKind
 }
 
 // StatusOf is the status of a kind: the field of that name, what is observed of the object, and the door of that name to it,

@@ -102,6 +102,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
 	given.Type, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
+	given.Deprecated = []Deprecation{{Since: "1.36"}}
 	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
 		return nil, nil
 	}

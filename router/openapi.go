@@ -167,7 +167,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	list := r.Kind.GroupVersion().WithKind(r.Kind.Kind + "List")
 	object := openapi.Model{Kind: r.Kind}
 	if v := kind.In(r.Type, r.Kind.Version); v.Type != nil {
-		object.Type = v.Type
+		object.Type = v.Type()
 	} else {
 		object.Schema = v.Schema
 	}

@@ -34,7 +34,7 @@ type patcher struct {
 	form       string // media type
 	body       []byte
 	validation string
-	typ        *typeinfo.Type
+	typ        *typeinfo.Type // nil: there is no Go type
 	meter      *meter.Meter
 	slips      []string // what field validation has to say about the patch itself
 }
@@ -42,10 +42,11 @@ type patcher struct {
 // patch changes an object by a patch in its served version.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
 	form := codec.MediaType(r.Header.Get("Content-Type"))
-	typ := kind.In(e.res.Type, e.res.Kind.Version).Type
+	version := kind.In(e.res.Type, e.res.Kind.Version)
+	typed := version.Type != nil
 	switch {
-	case form == jsonPatch || form == mergePatch || form == strategicPatch && typ != nil:
-	case typ == nil:
+	case form == jsonPatch || form == mergePatch || form == strategicPatch && typed:
+	case !typed:
 		return codec.UnsupportedBody(jsonPatch, mergePatch)
 	case form == applyYAML || form == applyCBOR:
 		return codec.UnsupportedBody(jsonPatch, mergePatch, strategicPatch)
@@ -69,8 +70,11 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 		return err
 	}
 	pt := &patcher{
-		e: e, info: info, form: form, body: body, validation: opts.FieldValidation, typ: typ,
+		e: e, info: info, form: form, body: body, validation: opts.FieldValidation,
 		meter: meter.WithBudget(r.Context(), patch.MaxWork),
+	}
+	if typed {
+		pt.typ = version.Type()
 	}
 	req := e.write(r, info, &meta.UpdateOptions{ // to everybody behind, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,

@@ -43,6 +43,8 @@ type Resource struct {
 	ConnectVerbs []string
 	Encoder      Encoder // always
 	Tabler       Tabler
+	// Deprecated is nil for what is there to stay.
+	Deprecated *Deprecated
 }
 
 // Tabler prints objects for clients that ask for a Table.
@@ -116,6 +118,8 @@ type Config struct {
 	// WatchStarted, if set, is called when a watch begins and returns what is called with the number of events for
 	// each flush, and with -1 at the end. It feeds metrics.
 	WatchStarted func(gvr meta.GroupVersionResource) func(events int)
+	// DeprecatedUse, if set, is called when something deprecated is asked for. It feeds metrics.
+	DeprecatedUse func(gvr meta.GroupVersionResource, subresource, removed string)
 
 	pace pace
 }

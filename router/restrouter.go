@@ -145,7 +145,7 @@ func (rr *RESTRouter) endpoint(gv meta.GroupVersion, res Resource, u *uses) *end
 	e := newEndpoint(rr.cfg, gv, &res)
 	for _, verbs := range []map[string]http.Handler{e.itemVerbs, e.collectionVerbs} {
 		for verb, h := range verbs {
-			verbs[verb] = &counted{uses: u, next: h, late: rr}
+			verbs[verb] = &counted{uses: u, next: newWarned(e, h), late: rr}
 		}
 	}
 	return e

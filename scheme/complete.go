@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Complete ends registration: it settles versions and hubs and compiles descriptors, defaults and conversions. The
-// error joins all mistakes made so far, including those in the tags of all registered types. The Scheme is usable,
-// and safe for concurrent use, only if there is none.
+// Complete ends registration: it settles versions and hubs and compiles descriptors, defaults and conversions, but for those of
+// lazy kinds. The error joins all mistakes made so far, including those in the tags of all types that are compiled. The Scheme
+// is usable, and safe for concurrent use, only if there is none.
 func (s *Scheme) Complete() error {
 	if s.done {
 		return errors.Join(s.errs...)
@@ -20,20 +20,26 @@ func (s *Scheme) Complete() error {
 	s.describe()
 	s.settleVersions()
 	s.settleHubs()
-	s.compileConversions()
-	s.compileDefaults()
+	s.joinDefaults()
+	s.compile(s.planConversions())
 	s.done = true
 	return errors.Join(s.errs...)
 }
 
-// describe compiles the descriptor of every type.
+// describe compiles the descriptors of all types but those of lazy kinds.
 func (s *Scheme) describe() {
 	for _, gvk := range s.sortedKinds() {
+		if s.IsLazy(gvk.GroupKind()) {
+			continue
+		}
 		if err := typeinfo.Register(s.types[gvk]); err != nil {
 			s.fail("%s: %w", gvk, err)
 		}
 	}
 	for _, gk := range sortedHubs(s.hubs) {
+		if s.IsLazy(gk) {
+			continue
+		}
 		if err := typeinfo.Register(s.hubs[gk]); err != nil {
 			s.fail("hub of %s: %w", gk, err)
 		}
@@ -107,38 +113,46 @@ func (s *Scheme) isUnversioned(gvk meta.GroupVersionKind) bool {
 	return ok && known == gvk
 }
 
-// compileConversions derives the conversions of every spoke to its hub and back, and what ConvertFields needs.
-func (s *Scheme) compileConversions() {
-	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]*typeinfo.Type{}, known: map[typePair]*converter{}}
-	for gvk, t := range s.types {
-		if hub := s.hubs[gvk.GroupKind()]; hub != nil {
-			d.hubs[t] = typeinfo.Of(hub)
-		}
-	}
-	s.converters = d.known
-	for _, gvk := range s.sortedKinds() {
-		if gvk.Version == InternalVersion || s.isUnversioned(gvk) {
+// planConversions prepares the conversions of every spoke to its hub and back, and what ConvertFields needs.
+func (s *Scheme) planConversions() *deriver {
+	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]reflect.Type{}, known: map[typePair]*converter{}}
+	s.converters, s.derived = map[typePair]func() convertFunc{}, map[typePair]func() convertFunc{}
+	for gvk, spoke := range s.types {
+		hub := s.hubs[gvk.GroupKind()]
+		if hub == nil {
 			continue
 		}
-		spoke, hub := typeinfo.Of(s.types[gvk]), typeinfo.Of(s.hubs[gvk.GroupKind()])
-		if spoke == nil || hub == nil || spoke == hub {
+		d.hubs[spoke] = hub
+		if spoke != hub {
+			s.converters[typePair{spoke, hub}] = d.later(spoke, hub, strict)
+			s.converters[typePair{hub, spoke}] = d.later(hub, spoke, strict)
+		}
+	}
+	for pair := range s.conversions {
+		s.derived[pair] = d.later(pair.in, pair.out, lenient)
+	}
+	return d
+}
+
+// compile compiles the conversions and defaults of all kinds but lazy ones now, not in the first request, and reports what
+// cannot be derived.
+func (s *Scheme) compile(d *deriver) {
+	for _, gvk := range s.sortedKinds() {
+		spoke, hub := s.types[gvk], s.hubs[gvk.GroupKind()]
+		if s.IsLazy(gvk.GroupKind()) || typeinfo.Of(spoke) == nil || hub != nil && typeinfo.Of(hub) == nil {
 			continue // undescribed types have been reported
 		}
-		d.pair(spoke, hub)
-		d.pair(hub, spoke)
-	}
-	s.derived = map[typePair]*converter{}
-	for key := range s.conversions {
-		in, out := typeinfo.Of(key.in), typeinfo.Of(key.out)
-		if in != nil && out != nil && in.Kind == typeinfo.Struct && out.Kind == typeinfo.Struct {
-			s.derived[key] = &converter{run: d.structs(in, out, true)}
+		s.defaulter.Needs(typeinfo.Of(spoke))
+		if hub != nil && hub != spoke {
+			s.converters[typePair{spoke, hub}]()
+			s.converters[typePair{hub, spoke}]()
 		}
 	}
 	s.errs = append(s.errs, d.errs...)
 }
 
-// compileDefaults joins declared defaults and registered functions into one walk.
-func (s *Scheme) compileDefaults() {
+// joinDefaults joins declared defaults and registered functions into one walk.
+func (s *Scheme) joinDefaults() {
 	s.defaulter = typeinfo.NewVisitor(func(t *typeinfo.Type) func(typeinfo.Pointer) {
 		declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
 		switch {
@@ -156,9 +170,4 @@ func (s *Scheme) compileDefaults() {
 			}
 		}
 	})
-	for _, t := range s.types {
-		if described := typeinfo.Of(t); described != nil {
-			s.defaulter.Needs(described) // compiles the walk now, not in the first request
-		}
-	}
 }

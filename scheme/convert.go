@@ -95,21 +95,18 @@ func (s *Scheme) FromHub(obj meta.Object, gv meta.GroupVersion) (meta.Typed, err
 // functions registered with AddConversion for the same pair of structs, which then do the rest.
 func ConvertFields[In, Out any](s *Scheme, in *In, out *Out) error {
 	pair := typePair{reflect.TypeFor[In](), reflect.TypeFor[Out]()}
-	c := s.derived[pair]
-	if c == nil {
+	derived := s.derived[pair]
+	if derived == nil {
 		return errors.New("no conversion is registered from " + pair.in.String() + " to " + pair.out.String())
 	}
-	return c.run(typeinfo.PointerTo(out), typeinfo.PointerTo(in))
+	return derived()(typeinfo.PointerTo(out), typeinfo.PointerTo(in))
 }
 
-// convert runs one compiled conversion.
+// convert converts between a spoke and its hub.
 func (s *Scheme) convert(obj meta.Typed, in, out reflect.Type) (meta.Typed, error) {
-	c := s.converters[typePair{in, out}]
-	if c == nil {
-		return nil, errors.New("no conversion from " + in.String() + " to " + out.String()) // Complete has said so
-	}
+	run := s.converters[typePair{in, out}]()
 	made := reflect.New(out)
-	if err := c.run(typeinfo.PointerIn(made), typeinfo.PointerIn(reflect.ValueOf(obj))); err != nil {
+	if err := run(typeinfo.PointerIn(made), typeinfo.PointerIn(reflect.ValueOf(obj))); err != nil {
 		return nil, err
 	}
 	return made.Interface().(meta.Typed), nil

@@ -1,8 +1,10 @@
 package scheme
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -31,9 +33,47 @@ type converter struct{ run convertFunc }
 // deriver compiles conversions and collects what cannot be derived.
 type deriver struct {
 	registered map[typePair]convertFunc
-	hubs       map[reflect.Type]*typeinfo.Type // of the types of kinds
-	known      map[typePair]*converter
-	errs       []error
+	hubs       map[reflect.Type]reflect.Type // of the types of kinds
+
+	mu    sync.Mutex // held while a conversion is compiled, with those of its parts
+	known map[typePair]*converter
+	errs  []error
+}
+
+// A lenient conversion of structs leaves out the fields that do not line up; they are those that the caller of ConvertFields
+// sees to.
+const (
+	strict  = false
+	lenient = true
+)
+
+// later returns the conversion of two structs, which is compiled by the first call. One that cannot be derived is an error
+// whenever it is used.
+func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
+	return sync.OnceValue(func() convertFunc {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err := errors.Join(typeinfo.Register(in), typeinfo.Register(out)); err != nil {
+			return failure(err)
+		}
+		from, to, before := typeinfo.Of(in), typeinfo.Of(out), len(d.errs)
+		if lenient {
+			return d.structs(from, to, lenient)
+		}
+		c := d.pair(from, to)
+		if c == nil {
+			d.fail("conversion of %s to %s: they have nothing in common", in, out)
+		}
+		if err := errors.Join(d.errs[before:]...); err != nil {
+			return failure(err)
+		}
+		return c.run
+	})
+}
+
+// failure is what a conversion that there is not does.
+func failure(err error) convertFunc {
+	return func(typeinfo.Pointer, typeinfo.Pointer) error { return err }
 }
 
 // slot is a value as a field, list or map holds it.
@@ -57,14 +97,14 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	}
 	c := &converter{}
 	d.known[key] = c // before its parts: recursive types
-	switch fn, hub := d.registered[key], d.hubs[in.Go]; {
+	switch fn, hub := d.registered[key], typeinfo.Of(d.hubs[in.Go]); {
 	case fn != nil:
 		c.run = fn
 	case in == out:
 		copyTo := typeinfo.Copier(in.Go)
 		c.run = func(to, from typeinfo.Pointer) error { copyTo(to, from); return nil }
 	case in.Kind != out.Kind:
-	case hub != nil && hub == d.hubs[out.Go] && in != hub && out != hub:
+	case hub != nil && hub.Go == d.hubs[out.Go] && in != hub && out != hub:
 		c.run = through(hub, d.pair(in, hub), d.pair(hub, out))
 	case in.Kind == typeinfo.Struct:
 		c.run = d.structs(in, out, false)
@@ -133,8 +173,7 @@ type fieldStep struct {
 	run      convertFunc
 }
 
-// structs converts field by field. A lenient conversion leaves out the fields that do not line up; they are those
-// that the caller of ConvertFields sees to.
+// structs converts field by field.
 func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
 	targets := map[string]*typeinfo.Field{}
 	for _, f := range out.Members {

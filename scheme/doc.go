@@ -9,6 +9,9 @@
 // not returned. Then Complete compiles descriptors, defaults and conversions and reports all mistakes at once. After
 // that the Scheme does not change and may be used by all goroutines; before, it belongs to one.
 //
+// Kinds that a program brings along itself, and whose mistakes its tests find, can be registered with AddLazy. They are compiled
+// when they are first used: a server of many kinds starts at once, and a kind that nobody asks for takes no memory.
+//
 // Laws:
 //   - Every kind converts to its hub and back; what cannot be derived and has no function fails Complete.
 //   - A converted object owns its memory, unless no conversion was needed: then it is the object itself.

@@ -16,23 +16,25 @@ const InternalVersion = "__internal"
 type Scheme struct {
 	name string
 	errs []error // mistakes made while registering
+	lazy bool    // within AddLazy
 	done bool    // Complete has run
 
 	types       map[meta.GroupVersionKind]reflect.Type
 	kinds       map[reflect.Type][]meta.GroupVersionKind // preferred versions first; internal ones of pure hubs only
 	unversioned map[reflect.Type]meta.GroupVersionKind
 	hubs        map[meta.GroupKind]reflect.Type
-	versions    map[string][]string // by group, in order of registration; sorted by Complete
-	priority    map[string][]string // by group, as stated by SetVersionPriority
-	groups      []string            // in order of registration
+	versions    map[string][]string     // by group, in order of registration; sorted by Complete
+	priority    map[string][]string     // by group, as stated by SetVersionPriority
+	groups      []string                // in order of registration
+	eager       map[meta.GroupKind]bool // compiled by Complete, because a version or the hub was not registered by AddLazy
 
 	defaulting  map[reflect.Type][]func(typeinfo.Pointer)
 	conversions map[typePair]convertFunc
 	labels      map[meta.GroupVersionKind]FieldLabelFunc
 
-	// Compiled by Complete.
-	converters map[typePair]*converter // between spokes and hubs, and between what they hold
-	derived    map[typePair]*converter // the derivable part of registered conversions
+	// Made by Complete; compiled by it, or by the first who calls.
+	converters map[typePair]func() convertFunc // between spokes and hubs
+	derived    map[typePair]func() convertFunc // the derivable part of registered conversions
 	defaulter  *typeinfo.Visitor
 }
 
@@ -51,6 +53,7 @@ func New() *Scheme {
 		hubs:        map[meta.GroupKind]reflect.Type{},
 		versions:    map[string][]string{},
 		priority:    map[string][]string{},
+		eager:       map[meta.GroupKind]bool{},
 		defaulting:  map[reflect.Type][]func(typeinfo.Pointer){},
 		conversions: map[typePair]convertFunc{},
 		labels:      map[meta.GroupVersionKind]FieldLabelFunc{},
@@ -73,6 +76,19 @@ func (s *Scheme) open(what string) bool {
 	}
 	return !s.done
 }
+
+// AddLazy calls add with s. The kinds that it registers are compiled when they are first used, and Complete says nothing
+// of mistakes in their tags or conversions: whoever uses such a kind gets an error, or a panic. A test that registers the
+// same kinds without AddLazy finds them.
+func (s *Scheme) AddLazy(add func(*Scheme)) {
+	before := s.lazy
+	s.lazy = true
+	add(s)
+	s.lazy = before
+}
+
+// IsLazy reports whether all that is registered of a kind was registered by AddLazy.
+func (s *Scheme) IsLazy(gk meta.GroupKind) bool { return !s.eager[gk] }
 
 // AddKnownTypes registers the types of objs in a group version, each under the name of its Go type. With the first
 // types of a group version come the kinds that every group version has (ListOptions, WatchEvent and the like).
@@ -105,6 +121,7 @@ func (s *Scheme) AddUnversionedTypes(gv meta.GroupVersion, objs ...meta.Typed) {
 		}
 		s.types[gvk] = t
 		s.unversioned[t] = gvk
+		s.note(gvk.GroupKind())
 	}
 }
 
@@ -119,6 +136,7 @@ func (s *Scheme) AddHub(gk meta.GroupKind, obj meta.Typed) {
 		return
 	}
 	s.hubs[gk] = t
+	s.note(gk)
 }
 
 // structOf returns the struct type that obj points to.
@@ -144,12 +162,20 @@ func (s *Scheme) add(gvk meta.GroupVersionKind, t reflect.Type) {
 }
 
 func (s *Scheme) addOne(gvk meta.GroupVersionKind, t reflect.Type) {
+	s.note(gvk.GroupKind())
 	switch old, taken := s.types[gvk]; {
 	case !taken:
 		s.types[gvk] = t
 		s.kinds[t] = append(s.kinds[t], gvk)
 	case old != t:
 		s.fail("two types for %s: %s and %s", gvk, old, t)
+	}
+}
+
+// note has Complete compile a kind, unless it is registered by AddLazy.
+func (s *Scheme) note(gk meta.GroupKind) {
+	if !s.lazy {
+		s.eager[gk] = true
 	}
 }
 

@@ -47,7 +47,11 @@ func (c Config) complete() (completed, error) {
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
 	if c.Core || c.Groups == nil {
-		c.Groups = append(coreGroups(c), c.Groups...)
+		groups := coreGroups(c)
+		for i := range groups {
+			groups[i].builtIn = true
+		}
+		c.Groups = append(groups, c.Groups...)
 	}
 	return c
 }
@@ -127,6 +131,9 @@ func (c *APIConfig) validate() error {
 		if c.Groups[i].AddToScheme == nil {
 			errs = append(errs, fmt.Errorf("group %q registers no types: AddToScheme is nil", c.Groups[i].Name))
 		}
+	}
+	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
+		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
 	}
 	return errors.Join(errs...)
 }

@@ -43,11 +43,21 @@ type APIConfig struct {
 	Groups []Group
 	// Core serves Kubernetes' own groups beside Groups.
 	Core bool
+	// Profile chooses among Kubernetes' own groups; "" keeps all of them.
+	Profile string
+	// Runtime turns versions (apps/v1, or /v1 for the legacy group) and single resources in them (apps/v1/deployments) on and off,
+	// "true" or "false", with "api/all", "api/ga", "api/beta" and "api/alpha" for many versions. It counts after Profile, and
+	// for what New installs. What is off does not exist: it is in no document, and costs nothing. (--runtime-config)
+	Runtime map[string]string
 	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 }
+
+// ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
+// service accounts, events and leases.
+const ProfileCRDOnly = "crd-only"
 
 // The storage engines that StorageConfig.Engine names.
 const (

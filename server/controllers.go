@@ -75,14 +75,21 @@ func startNamespaceController(_ context.Context, s *Server) error {
 	return nil
 }
 
-// contents returns the resources whose objects live in namespaces and can be deleted, each in its preferred version, pods
-// first: what they leave behind is deleted after them.
+// contents returns the resources whose objects live in namespaces and can be deleted, each in the most preferred version that is
+// served, pods first: what they leave behind is deleted after them.
 func (s *Server) contents() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
-	for e := range s.table.now.Load().stored {
+	now := s.table.now.Load()
+	for e := range now.stored {
 		res := e.store.Resource()
-		if res.Namespaced && (res.Verbs == nil || slices.Contains(res.Verbs, "deletecollection")) {
-			list = append(list, e.store.Kind().Versions()[0].GVK.GroupVersion().WithResource(res.GroupResource.Resource))
+		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {
+			continue
+		}
+		for _, o := range now.of(e) {
+			if len(o.versions) > 0 { // under some name there is one
+				list = append(list, o.versions[0].WithResource(o.name.Resource))
+				break
+			}
 		}
 	}
 	pods := meta.GroupResource{Resource: "pods"}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
@@ -24,6 +25,35 @@ type Group struct {
 	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
 	// and kind: the same objects in one store.
 	Shared []meta.GroupResource
+
+	// builtIn groups come with this package, whose tests find what is wrong with their kinds: these are compiled when they are
+	// first used.
+	builtIn bool
+	// chosen says what of the group is served; nil: everything.
+	chosen func(meta.GroupVersionResource) bool
+}
+
+// names are the names of all resources of the group.
+func (g *Group) names() (names []meta.GroupResource) {
+	for _, res := range g.Resources {
+		names = append(names, res.GroupResource)
+	}
+	for _, a := range g.Actions {
+		names = append(names, a.GroupResource)
+	}
+	for _, other := range g.Shared {
+		names = append(names, meta.GroupResource{Group: g.Name, Resource: other.Resource})
+	}
+	return names
+}
+
+// register adds the kinds of the group to a scheme.
+func (g *Group) register(s *scheme.Scheme) {
+	if g.builtIn {
+		s.AddLazy(g.AddToScheme)
+		return
+	}
+	g.AddToScheme(s)
 }
 
 // versionPriority is the place of the i-th of a kind's versions in discovery. The order of a kind needs one only where
@@ -51,6 +81,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
 		Encoder:        store,
 		Tabler:         store,
+		Deprecated:     deprecated(res, gvk),
 	}
 	serves := func(verb string) bool { return res.Verbs == nil || slices.Contains(res.Verbs, verb) }
 	if serves("get") {
@@ -85,6 +116,23 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	return out, nil
 }
 
+// deprecated is what clients of a resource in a version are told if it is deprecated there, in the words of Kubernetes.
+func deprecated(res *registry.Resource, gvk meta.GroupVersionKind) *router.Deprecated {
+	i := slices.IndexFunc(res.Deprecated, func(d registry.Deprecation) bool { return d.Version == "" || d.Version == gvk.Version })
+	if i < 0 {
+		return nil
+	}
+	d := &res.Deprecated[i]
+	warning := fmt.Sprintf("%s %s is deprecated in v%s+", gvk.GroupVersion(), gvk.Kind, d.Since)
+	if d.Removed != "" {
+		warning += fmt.Sprintf(", unavailable in v%s+", d.Removed)
+	}
+	if d.Instead.Kind != "" {
+		warning += fmt.Sprintf("; use %s %s", d.Instead.GroupVersion(), d.Instead.Kind)
+	}
+	return &router.Deprecated{Warning: warning, Removed: d.Removed}
+}
+
 // route offers a resource without a store.
 func (a *acting) route(gvk meta.GroupVersionKind) router.Resource {
 	return router.Resource{
@@ -98,6 +146,8 @@ func subresource(main *router.Resource, store *registry.Store, sub *registry.Sub
 	r := router.Resource{Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Encoder: store}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
+	} else {
+		r.Deprecated = main.Deprecated
 	}
 	switch {
 	case sub.Create != nil:

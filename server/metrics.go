@@ -20,11 +20,13 @@ type metrics struct {
 	watches    *watchMetrics
 	store      *storeMetrics
 	unreadable *unreadables
+	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 }
 
 // forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
 func (m *metrics) forget(o *offer) {
 	m.requests.Forget(o.name)
+	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.name.Group, "resource": o.name.Resource})
 	for i := range o.versions {
 		m.watches.forget(o.versions[i].WithResource(o.name.Resource))
 	}
@@ -48,9 +50,11 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events sent to watchers."}, labels),
 	}
+	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
+		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
 	errs := []error{storeErr, unreadableErr, requestsErr}
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
 		errs = append(errs, reg.Register(c))
 	}
@@ -58,7 +62,12 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 		o := t.find(gvr.GroupResource())
 		return o != nil && o.serves(gvr.GroupVersion(), subresource)
 	}
-	return &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable}, errors.Join(errs...)
+	return &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated}, errors.Join(errs...)
+}
+
+// deprecatedUse counts that something deprecated was asked for.
+func (m *metrics) deprecatedUse(gvr meta.GroupVersionResource, subresource, removed string) {
+	m.deprecated.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, subresource, removed).Set(1)
 }
 
 func (m *watchMetrics) started(gvr meta.GroupVersionResource) func(int) {

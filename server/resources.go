@@ -103,7 +103,7 @@ func (s *resources) Replace(res registry.Resource) error {
 	before := now.of(old.entry)
 	after := make([]*offer, len(before))
 	for i, o := range before {
-		if after[i], err = s.newOffer(&e, o.name, o.on, o.priority); err != nil {
+		if after[i], err = newOffer(&e, o.name, o.placing); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 			return fmt.Errorf("server: there is a resource %s already", name)
 		}
 		names[name] = true
-		o, err := s.newOffer(e, name, on, g.Priority)
+		o, err := newOffer(e, name, placing{on, g.Priority, g.chosen})
 		offers = append(offers, o)
 		return err
 	}
@@ -254,9 +254,9 @@ func (s *resources) newEntry(b *backend, res registry.Resource) (*entry, error) 
 	}, nil
 }
 
-// newOffer offers a resource under one of its names, in each version that its kind has there.
-func (s *resources) newOffer(e *entry, name meta.GroupResource, on *GenericServer, priority int) (*offer, error) {
-	o := &offer{entry: e, name: name, view: e.store, on: on, priority: priority}
+// newOffer offers a resource under one of its names, in each version that its kind has there and that is served.
+func newOffer(e *entry, name meta.GroupResource, at placing) (*offer, error) {
+	o := &offer{entry: e, name: name, view: e.store, placing: at}
 	if name.Group != e.name.Group {
 		var err error
 		if o.view, err = e.store.Under(name.Group); err != nil {
@@ -266,13 +266,16 @@ func (s *resources) newOffer(e *entry, name meta.GroupResource, on *GenericServe
 	k := o.served()
 	o.kind = k.GroupKind()
 	for i, v := range k.Versions() {
+		if at.chosen != nil && !at.chosen(v.GVK.GroupVersion().WithResource(name.Resource)) {
+			continue
+		}
 		resources, err := o.routes(v.GVK)
 		if err != nil {
 			return nil, err
 		}
 		o.versions = append(o.versions, router.GroupVersion{
 			GroupVersion: v.GVK.GroupVersion(), Resources: resources,
-			GroupPriority: priority, VersionPriority: versionPriority(k.Versions(), i),
+			GroupPriority: at.priority, VersionPriority: versionPriority(k.Versions(), i),
 		})
 	}
 	return o, nil

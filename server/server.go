@@ -119,18 +119,19 @@ type declaration struct {
 	resources *resources
 }
 
-// declare compiles the types and installs the configured groups. It reads nothing from the store, which is not open.
+// declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
+// built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New()}
 	for i := range c.API.Groups {
-		c.API.Groups[i].AddToScheme(d.scheme)
+		c.API.Groups[i].register(d.scheme)
 	}
 	if err := d.scheme.Complete(); err != nil {
 		return nil, err
 	}
 	d.codecs = codec.NewFactory(d.scheme)
 	d.core = NewGenericServer("core", &router.Config{
-		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started,
+		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 	}, router.NewDiscovery(d.codecs), nil)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, Stores{t})
@@ -145,8 +146,12 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
-	for i := range c.API.Groups {
-		if err := d.resources.Install(d.core, c.API.Groups[i]); err != nil {
+	groups, err := choose(&c.API, d.scheme)
+	if err != nil {
+		return d, err
+	}
+	for i := range groups {
+		if err := d.resources.Install(d.core, groups[i]); err != nil {
 			return d, err
 		}
 	}

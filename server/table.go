@@ -61,12 +61,18 @@ type offer struct {
 	*entry
 	name     meta.GroupResource
 	kind     meta.GroupKind
-	view     *registry.Store // the store as this name shows it
-	on       *GenericServer
-	priority int                   // of the group in discovery
-	versions []router.GroupVersion // with nothing but this resource and its subresources
+	view     *registry.Store       // the store as this name shows it
+	versions []router.GroupVersion // with nothing but this resource and its subresources; none if another name alone is served
+	placing
 	// earlier are the routes of earlier declarations, in which requests may be still. Guarded by table.change.
 	earlier router.Retired
+}
+
+// placing is where the resources of a group are served.
+type placing struct {
+	on       *GenericServer
+	priority int                                  // of the group in discovery
+	chosen   func(meta.GroupVersionResource) bool // what is served; nil: everything
 }
 
 // serves reports whether o has a version, and in it a subresource, or with "" the resource itself.

@@ -13,7 +13,8 @@ import (
 type options struct {
 	config    server.Config
 	anonymous bool
-	minWatch  int // seconds
+	runtime   []string // key=value, or just a key
+	minWatch  int      // seconds
 	media     string
 	logLevel  string
 	logFormat string
@@ -48,6 +49,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
 
 	f.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "controllers to run: names, * for all, -name to leave one out; empty for none")
+	f.StringSliceVar(&o.runtime, "runtime-config", nil, "API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
+	f.StringVar(&c.API.Profile, "profile", "", "crd-only serves of the built-in resources those alone that a server for resources of one's own needs")
 	f.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
 	f.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept")
 	f.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
@@ -83,5 +86,11 @@ func (o *options) finish() error {
 		c.Controllers = []string{}
 	}
 	c.Limits.MinWatch = time.Duration(o.minWatch) * time.Second
+	c.API.Runtime = map[string]string{}
+	for _, entry := range o.runtime {
+		if key, value, _ := strings.Cut(entry, "="); entry != "" {
+			c.API.Runtime[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
 	return o.finishNames()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -76,17 +77,24 @@ func TestDefaults(t *testing.T) {
 // TestMeanings checks the flags that do not go into the Config as they are.
 func TestMeanings(t *testing.T) {
 	o := parse(t, "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
+		"--runtime-config=v1,apps/v1/deployments=false", "--runtime-config=api/all=true", "--profile=crd-only",
 		"--etcd-compaction-interval=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
 	c := o.config
 	if c.Serving.SecurePort != server.NoPort || c.Limits.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
 		!c.Authentication.NoAnonymous || c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
+	if want := map[string]string{"v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
+		c.API.Profile != server.ProfileCRDOnly {
+		t.Errorf("got %q and %q, want %q", c.API.Runtime, c.API.Profile, want)
+	}
 }
 
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--storage=floppy"},
+		{"--runtime-config=no.io/v1=true"},
+		{"--profile=none"},
 		{"--storage-media-type=text/plain"},
 		{"--log-level=loud"},
 		{"--log-format=xml"},

@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/cmd/wardle/hub"
 	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
 	"github.com/coracle-project/coracle/cmd/wardle/v1beta1"
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schemetest"
@@ -337,4 +338,50 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	schemetest.RoundTrip(t, s, nil)
+}
+
+// TestDeprecated declares the older version deprecated: whoever uses it is warned, and counted.
+func TestDeprecated(t *testing.T) {
+	cfg := config()
+	group := &cfg.API.Groups[0]
+	group.Resources[0].Deprecated = []registry.Deprecation{{
+		Version: "v1alpha1", Since: "1.30", Removed: "1.40", Instead: v1beta1.GroupVersion.WithKind("Flunder"),
+	}}
+	group.Resources[1].Deprecated = []registry.Deprecation{{Since: "1.36"}}
+	s := &wardleServer{servertest.Start(t, cfg), t}
+	s.must("POST", beta+"/namespaces/ns/flunders", flunderJSON("a", ``))
+	const flunders = `299 - "wardle.example.com/v1alpha1 Flunder is deprecated in v1.30+, unavailable in v1.40+; use wardle.example.com/v1beta1 Flunder"`
+	for path, want := range map[string]string{
+		beta + "/namespaces/ns/flunders/a":         "",
+		beta + "/flunders":                         "",
+		alpha + "/namespaces/ns/flunders/a":        flunders,
+		alpha + "/namespaces/ns/flunders/none":     flunders,
+		alpha + "/flunders":                        flunders,
+		alpha + "/namespaces/ns/flunders/a/status": flunders,
+		alpha + "/fischers":                        `299 - "wardle.example.com/v1alpha1 Fischer is deprecated in v1.36+"`,
+		alpha:                                      "",
+	} {
+		resp := s.send("GET", path, "")
+		resp.Body.Close()
+		if got := strings.Join(resp.Header["Warning"], "\n"); got != want {
+			t.Errorf("%s: got the warning %s, want %s", path, got, want)
+		}
+	}
+	resp := s.send("GET", "/metrics", "")
+	defer resp.Body.Close()
+	var got []string
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if line := lines.Text(); strings.HasPrefix(line, "apiserver_requested_deprecated_apis{") {
+			got = append(got, line)
+		}
+	}
+	const of = `apiserver_requested_deprecated_apis{group="wardle.example.com",`
+	want := []string{
+		of + `removed_release="",resource="fischers",subresource="",version="v1alpha1"} 1`,
+		of + `removed_release="1.40",resource="flunders",subresource="",version="v1alpha1"} 1`,
+		of + `removed_release="1.40",resource="flunders",subresource="status",version="v1alpha1"} 1`,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("metrics: got %q, want %q", got, want)
+	}
 }

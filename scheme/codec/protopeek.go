@@ -20,15 +20,16 @@ import (
 // the paths, and skips all others by their length. What it finds is what a Peeker finds in the JSON of the same object.
 // It is safe for concurrent use; its paths are compiled when it is first used.
 type ProtoPeeker struct {
-	typ  *typeinfo.Type
+	typ  func() *typeinfo.Type
 	root func() *peekMessage // nil if the type has no protobuf form
 	// kind and apiVersion, which stand in the envelope, are where Peek.Fields has them, -1 if no path asks for them.
 	kind, apiVersion int
 	count            int // of Peek.Fields
 }
 
-// NewProtoPeeker returns a ProtoPeeker for objects of type t that also reads the members at paths; see NewPeeker.
-func NewProtoPeeker(t *typeinfo.Type, paths ...string) *ProtoPeeker {
+// NewProtoPeeker returns a ProtoPeeker for objects of a type, which is not asked for before it is needed, that also reads the
+// members at paths; see NewPeeker.
+func NewProtoPeeker(typ func() *typeinfo.Type, paths ...string) *ProtoPeeker {
 	var tree pathNode
 	for _, name := range slotNames[1:] {
 		tree.add("metadata."+name, -1)
@@ -36,7 +37,7 @@ func NewProtoPeeker(t *typeinfo.Type, paths ...string) *ProtoPeeker {
 	for i, path := range paths {
 		tree.add(path, i)
 	}
-	p := &ProtoPeeker{typ: t, kind: -1, apiVersion: -1, count: len(paths)}
+	p := &ProtoPeeker{typ: typ, kind: -1, apiVersion: -1, count: len(paths)}
 	if c := tree.find("kind"); c != nil {
 		p.kind = c.field
 	}
@@ -44,6 +45,7 @@ func NewProtoPeeker(t *typeinfo.Type, paths ...string) *ProtoPeeker {
 		p.apiVersion = c.field
 	}
 	p.root = sync.OnceValue(func() *peekMessage {
+		t := typ()
 		if messageFor(t).orNil() == nil {
 			return nil
 		}
@@ -68,7 +70,7 @@ func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	}
 	root := p.root()
 	if root == nil {
-		return fmt.Errorf("codec: %v has no protobuf form", p.typ.Go)
+		return fmt.Errorf("codec: %v has no protobuf form", p.typ().Go)
 	}
 	out.Kind, out.APIVersion = sharedText(e.kind), sharedText(e.apiVersion)
 	if p.kind >= 0 {

@@ -127,7 +127,7 @@ func TestProtoPeek(t *testing.T) {
 			"Pod", "v1", "web-0", "1234", gone.UTC().Format("2006-01-02T15:04:05Z"), "front", "node-1", "true", "", "30", "Running", "",
 		},
 	}
-	p := NewProtoPeeker(typeinfo.For[corev1.Pod](), paths...)
+	p := NewProtoPeeker(typeinfo.For[corev1.Pod], paths...)
 	var got Peek
 	for range 2 { // the second time into a used Peek
 		if err := p.Peek(data, &got); err != nil {
@@ -167,7 +167,7 @@ func TestProtoPeekKinds(t *testing.T) {
 					t.Errorf("%s is not among the paths", path)
 				}
 			}
-			p := NewProtoPeeker(s.Type(gvk), paths...)
+			p := NewProtoPeeker(func() *typeinfo.Type { return s.Type(gvk) }, paths...)
 			for seed := range uint64(20) {
 				obj, _ := s.NewObject(gvk)
 				if seed > 0 { // else empty
@@ -200,7 +200,7 @@ func checkProtoPeek(t *testing.T, f *Factory, p *ProtoPeeker, obj meta.Typed, pa
 func TestProtoPeekShapes(t *testing.T) {
 	f := newTestFactory(t)
 	paths := allPaths(typeinfo.For[Odd]())
-	p := NewProtoPeeker(typeinfo.For[Odd](), paths...)
+	p := NewProtoPeeker(typeinfo.For[Odd], paths...)
 	for seed := range uint64(500) {
 		checkProtoPeek(t, f, p, protoOdd(seed), paths)
 	}
@@ -275,7 +275,7 @@ func TestProtoPeekUnusual(t *testing.T) {
 				want.Fields = append(want.Fields, tt.want[path])
 			}
 			var got Peek
-			if err := NewProtoPeeker(typeinfo.For[Odd](), paths...).Peek(data, &got); err != nil {
+			if err := NewProtoPeeker(typeinfo.For[Odd], paths...).Peek(data, &got); err != nil {
 				t.Fatal(err)
 			}
 			comparePeeks(t, got, want, paths)
@@ -293,13 +293,13 @@ func TestProtoPeekEnvelope(t *testing.T) {
 	body := wire{}.bytes(1, wire{}.text(1, "second")...)
 	data := wire(enveloped(wire{}.bytes(1, wire{}.text(3, "first")...))).bytes(2, body...)
 	var got Peek
-	if err := NewProtoPeeker(typeinfo.For[Odd]()).Peek(data, &got); err != nil || got.Name != "second" || got.Namespace != "" {
+	if err := NewProtoPeeker(typeinfo.For[Odd]).Peek(data, &got); err != nil || got.Name != "second" || got.Namespace != "" {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }
 
 func TestProtoPeekErrors(t *testing.T) {
-	p := NewProtoPeeker(typeinfo.For[Odd](), "int32", "nested.text", "map.a.text")
+	p := NewProtoPeeker(typeinfo.For[Odd], "int32", "nested.text", "map.a.text")
 	for _, tt := range []struct{ name, data string }{
 		{"nothing", ""},
 		{"JSON", `{"kind":"Odd"}`},
@@ -325,7 +325,7 @@ func TestProtoPeekErrors(t *testing.T) {
 		}
 	}
 	var out Peek
-	if err := NewProtoPeeker(typeinfo.For[Loose]()).Peek(enveloped(nil), &out); err == nil {
+	if err := NewProtoPeeker(typeinfo.For[Loose]).Peek(enveloped(nil), &out); err == nil {
 		t.Error("type without protobuf form: got no error")
 	}
 }
@@ -354,7 +354,7 @@ func FuzzProtoPeek(f *testing.F) {
 	paths, peekers := map[meta.GroupVersionKind][]string{}, map[meta.GroupVersionKind]*ProtoPeeker{}
 	for _, gvk := range kinds {
 		paths[gvk] = allPaths(factory.TypeOf(gvk))
-		peekers[gvk] = NewProtoPeeker(factory.TypeOf(gvk), paths[gvk]...)
+		peekers[gvk] = NewProtoPeeker(func() *typeinfo.Type { return factory.TypeOf(gvk) }, paths[gvk]...)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := parseEnvelope(data)
@@ -400,7 +400,7 @@ func benchProtoPeek(t testing.TB) (*ProtoPeeker, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewProtoPeeker(typeinfo.For[corev1.Pod](), selectable["Pod"]...), data
+	return NewProtoPeeker(typeinfo.For[corev1.Pod], selectable["Pod"]...), data
 }
 
 // BenchmarkPeekPod looks for the selectable fields of the same pod in both encodings.

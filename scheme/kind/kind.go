@@ -59,10 +59,11 @@ type Kind interface {
 	Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error)
 	// Keeper returns a function that takes changes back: it sets the fields of obj at the given paths, such as "status"
 	// or "spec.finalizers", to what old has there; or, if others is set, all fields but these and the metadata. Both
-	// objects are of the hub. The error names a path that does not exist.
+	// objects are of the hub. The error names a path that does not exist; a lazy kind (scheme.AddLazy) finds it when the function
+	// is called, and panics.
 	Keeper(paths []string, others bool) (func(obj, old meta.Object), error)
 	// Differ returns a function that reports whether two objects of the hub differ in one of the fields at the given paths.
-	// Values that mean the same, as scheme.Equal has it, do not. The error names a path that does not exist.
+	// Values that mean the same, as scheme.Equal has it, do not. The error is as that of Keeper.
 	Differ(paths []string) (func(a, b meta.Object) bool, error)
 }
 
@@ -71,23 +72,13 @@ type Version struct {
 	GVK meta.GroupVersionKind
 	// Schema returns the schema of objects in the version; it is compiled by the first who asks.
 	Schema func() *schema.Schema
-	// Type describes the Go type; nil if there is none. Without it there is no protobuf and no strategic merge.
-	Type *typeinfo.Type
+	// Type describes the Go type; nil if there is none. Without it there is no protobuf and no strategic merge. Of a lazy kind
+	// it is compiled by the first who asks.
+	Type func() *typeinfo.Type
+	// Protobuf says that objects of the version have a protobuf form: the fields of the Go type are numbered.
+	Protobuf bool
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
-}
-
-// HasProtobuf reports whether objects of the version have a protobuf form: whether its fields are numbered.
-func (v *Version) HasProtobuf() bool {
-	if v.Type == nil {
-		return false
-	}
-	for _, f := range v.Type.Members {
-		if f.Number > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // In returns what k knows of a version, nil if it has no such version.

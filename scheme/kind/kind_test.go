@@ -380,11 +380,11 @@ func TestProtobuf(t *testing.T) {
 	if _, err := dynamic.Append(nil, decode(t, dynamic, red), codec.Media{Type: codec.Protobuf}); !errors.As(err, &status) || status.Status.Code != 406 {
 		t.Errorf("a kind without protobuf: got %v, want a 406", err)
 	}
-	if !kind.In(typed, "v1").HasProtobuf() || kind.In(dynamic, "v1").HasProtobuf() {
-		t.Error("HasProtobuf: want it of the typed kind alone")
+	if !kind.In(typed, "v1").Protobuf || kind.In(dynamic, "v1").Protobuf {
+		t.Error("Protobuf: want it of the typed kind alone")
 	}
-	if unnumbered := newTypes(t).Kind(meta.GroupKind{Group: gadgets.Group, Kind: "Other"}); kind.In(unnumbered, "v1").HasProtobuf() {
-		t.Error("HasProtobuf of a type without numbers: got true")
+	if unnumbered := newTypes(t).Kind(meta.GroupKind{Group: gadgets.Group, Kind: "Other"}); kind.In(unnumbered, "v1").Protobuf {
+		t.Error("Protobuf of a type without numbers: got true")
 	}
 }
 

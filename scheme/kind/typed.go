@@ -3,6 +3,7 @@ package kind
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/coracle-project/coracle/scheme"
@@ -51,15 +52,31 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 }
 
 func (t *Types) version(gvk meta.GroupVersionKind) *Version {
-	typ := t.scheme.Type(gvk)
+	typ := sync.OnceValue(func() *typeinfo.Type { return t.scheme.Type(gvk) })
 	return &Version{
-		GVK:    gvk,
-		Type:   typ,
-		Schema: func() *schema.Schema { return t.schema(typ) },
+		GVK:      gvk,
+		Type:     typ,
+		Protobuf: t.numbered(gvk),
+		Schema:   func() *schema.Schema { return t.schema(typ()) },
 		FieldLabel: func(label, value string) (string, string, error) {
 			return t.scheme.FieldLabel(gvk, label, value)
 		},
 	}
+}
+
+// numbered reports whether fields of a kind have protobuf numbers. It does not take a descriptor to see that.
+func (t *Types) numbered(gvk meta.GroupVersionKind) bool {
+	obj, err := t.scheme.NewObject(gvk)
+	if err != nil {
+		return false
+	}
+	typ := reflect.TypeOf(obj).Elem()
+	for i := range typ.NumField() {
+		if typ.Field(i).Tag.Get("pb") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // schema compiles a type on first use.
@@ -118,21 +135,46 @@ func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error
 }
 
 func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
-	t := k.scheme.Type(k.hub)
-	keep, err := typeinfo.Keeper(t, paths)
-	if err == nil && others {
-		keep, err = typeinfo.Keeper(t, typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
-	}
+	made, err := compiled(k, func(t *typeinfo.Type) (func(to, from any), error) {
+		keep, err := typeinfo.Keeper(t, paths)
+		if err == nil && others {
+			keep, err = typeinfo.Keeper(t, typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
+		}
+		return keep, err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.gk, err)
+		return nil, err
 	}
-	return func(obj, old meta.Object) { keep(obj, old) }, nil
+	return func(obj, old meta.Object) { made()(obj, old) }, nil
 }
 
 func (k *typed) Differ(paths []string) (func(a, b meta.Object) bool, error) {
-	differ, err := typeinfo.Differ(k.scheme.Type(k.hub), paths)
+	made, err := compiled(k, func(t *typeinfo.Type) (func(a, b any) bool, error) { return typeinfo.Differ(t, paths) })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.gk, err)
+		return nil, err
 	}
-	return func(a, b meta.Object) bool { return differ(a, b) }, nil
+	return func(a, b meta.Object) bool { return made()(a, b) }, nil
+}
+
+// compiled returns what make makes of the hub's type: now, or if the kind is lazy by the first call.
+func compiled[F any](k *typed, make func(hub *typeinfo.Type) (F, error)) (func() F, error) {
+	made := sync.OnceValues(func() (F, error) {
+		f, err := make(k.scheme.Type(k.hub))
+		if err != nil {
+			err = fmt.Errorf("%s: %w", k.gk, err)
+		}
+		return f, err
+	})
+	if !k.scheme.IsLazy(k.gk) {
+		if _, err := made(); err != nil {
+			return nil, err
+		}
+	}
+	return func() F {
+		f, err := made()
+		if err != nil {
+			panic(err)
+		}
+		return f
+	}, nil
 }

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// newQuiet makes a server of some groups, with a memory store.
+func newQuiet(t *testing.T, api APIConfig) (*Server, error) {
+	t.Helper()
+	s, err := New(t.Context(), Config{
+		DataDir: t.TempDir(), API: api, Controllers: []string{},
+		Storage: StorageConfig{Engine: StorageMemory},
+		Serving: ServingConfig{SecurePort: NoPort, HTTPPort: AnyPort},
+	})
+	if err == nil {
+		t.Cleanup(func() { s.Close() })
+	}
+	return s, err
+}
+
+// TestBuiltInKinds declares the built-in groups as a user would declare them: everything that a server compiles when it is
+// first used is compiled now, and what is wrong with it is reported.
+func TestBuiltInKinds(t *testing.T) {
+	if _, err := newQuiet(t, APIConfig{Groups: coreGroups(APIConfig{})}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBuiltInKindsAreLazy starts a server and looks which kinds are left for later: its own, not those of its user.
+func TestBuiltInKindsAreLazy(t *testing.T) {
+	group := manyKinds(1)
+	s, err := newQuiet(t, APIConfig{Core: true, Groups: []Group{group}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gk, want := range map[meta.GroupKind]bool{{Kind: "Pod"}: true, {Kind: "PodList"}: true, {Group: group.Name, Kind: "Kind0"}: false} {
+		if got := s.Scheme.IsLazy(gk); got != want {
+			t.Errorf("IsLazy(%s): got %v, want %v", gk, got, want)
+		}
+	}
+}
+
+// manyKinds is a group of n resources, each with a kind of its own.
+func manyKinds(n int) Group {
+	gv := meta.GroupVersion{Group: "many.example.com", Version: "v1"}
+	g := Group{Name: gv.Group, AddToScheme: func(s *scheme.Scheme) {
+		for i := range n {
+			s.AddKnownType(gv.WithKind(fmt.Sprintf("Kind%d", i)), &corev1.ConfigMap{})
+			s.AddKnownType(gv.WithKind(fmt.Sprintf("Kind%dList", i)), &corev1.ConfigMapList{})
+		}
+	}}
+	for i := range n {
+		g.Resources = append(g.Resources, registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{
+			GroupResource: gv.WithResource(fmt.Sprintf("kind%ds", i)).GroupResource(), Kind: fmt.Sprintf("Kind%d", i), Namespaced: true,
+		}))
+	}
+	return g
+}
+
+// maxUnused is how much memory a resource may take that nobody asks for, in bytes.
+const maxUnused = 24 << 10
+
+// TestUnusedResources wants resources that nobody asks for to have no goroutine, no metrics and hardly any memory.
+func TestUnusedResources(t *testing.T) {
+	const many = 60
+	measure := func(n int) (heap, goroutines, series int) {
+		s, err := newQuiet(t, APIConfig{Groups: []Group{manyKinds(n)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		families, err := s.Metrics.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			series += len(f.Metric)
+		}
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		heap, goroutines = int(m.HeapAlloc), runtime.NumGoroutine()
+		runtime.KeepAlive(s)
+		return heap, goroutines, series
+	}
+	measure(1) // what all servers share
+	heap0, goroutines0, series0 := measure(1)
+	heap1, goroutines1, series1 := measure(1) // what the second one adds
+	heap2, goroutines2, series2 := measure(1 + many)
+	per := ((heap2 - heap1) - (heap1 - heap0)) / many
+	t.Logf("a resource that nobody uses takes %d bytes", per)
+	if per > maxUnused {
+		t.Errorf("a resource that nobody uses takes %d bytes, want at most %d", per, maxUnused)
+	}
+	if more := (goroutines2 - goroutines1) - (goroutines1 - goroutines0); more > 0 {
+		t.Errorf("%d resources that nobody uses have %d goroutines", many, more)
+	}
+	if series2 > series1 || series1 != series0 {
+		t.Errorf("%d resources that nobody uses have %d metrics, those of a server with one have %d", many, series2, series1)
+	}
+}

@@ -1,0 +1,234 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
+	"github.com/coracle-project/coracle/cmd/wardle/v1beta1"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+)
+
+// twoVersions is a group whose things are in two versions, and whose odds are in the older one alone. In the group shared.io
+// the things are shared.
+func twoVersions() []server.Group {
+	older, newer := meta.GroupVersion{Group: "two.io", Version: "v1alpha1"}, meta.GroupVersion{Group: "two.io", Version: "v1beta1"}
+	shared := meta.GroupVersion{Group: "shared.io", Version: "v1"}
+	add := func(s *scheme.Scheme) {
+		for _, gv := range []meta.GroupVersion{older, newer, shared} {
+			s.AddKnownType(gv.WithKind("Thing"), &v1alpha1.Fischer{})
+			s.AddKnownType(gv.WithKind("ThingList"), &v1alpha1.FischerList{})
+		}
+		s.AddKnownType(older.WithKind("Odd"), &v1beta1.Flunder{})
+		s.AddKnownType(older.WithKind("OddList"), &v1beta1.FlunderList{})
+	}
+	things, odds := older.WithResource("things").GroupResource(), older.WithResource("odds").GroupResource()
+	return []server.Group{
+		{Name: "two.io", AddToScheme: add, Resources: []registry.Resource{
+			{GroupResource: things, Kind: "Thing", Namespaced: true}, {GroupResource: odds, Kind: "Odd", Namespaced: true},
+		}},
+		{Name: "shared.io", AddToScheme: func(*scheme.Scheme) {}, Shared: []meta.GroupResource{things}},
+	}
+}
+
+// resourcesOf lists what discovery shows: "group/version plural", without subresources, sorted.
+func resourcesOf(t *testing.T, p *inProcess) (list []string) {
+	t.Helper()
+	for _, path := range []string{"/api", "/apis"} {
+		code, body := p.do("GET", path, "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		if code == http.StatusNotFound { // there is no legacy group
+			continue
+		}
+		var groups struct {
+			Items []struct {
+				Metadata struct{ Name string }
+				Versions []struct {
+					Version   string
+					Resources []struct{ Resource string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &groups); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups.Items {
+			for _, v := range g.Versions {
+				for _, r := range v.Resources {
+					list = append(list, g.Metadata.Name+"/"+v.Version+" "+r.Resource)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestChoice turns versions and resources on and off, and looks at what discovery shows, and at what is served.
+func TestChoice(t *testing.T) {
+	const (
+		alphaThings, alphaOdds = "two.io/v1alpha1 things", "two.io/v1alpha1 odds"
+		betaThings, shared     = "two.io/v1beta1 things", "shared.io/v1 things"
+	)
+	for _, tt := range []struct {
+		name    string
+		runtime string
+		want    []string
+	}{
+		{"all", "", []string{shared, alphaOdds, alphaThings, betaThings}},
+		{"a version", "two.io/v1alpha1=false", []string{shared, betaThings}},
+		{"a resource", "two.io/v1alpha1/things=false", []string{shared, alphaOdds, betaThings}},
+		{"a resource of a version that is off", "two.io/v1alpha1=false,two.io/v1alpha1/odds", []string{shared, alphaOdds, betaThings}},
+		{"a name alone", "two.io/v1alpha1/things=false,two.io/v1beta1=0", []string{shared, alphaOdds}},
+		{"a shared name", "shared.io/v1=F", []string{alphaOdds, alphaThings, betaThings}},
+		{"stable versions", "api/ga=false", []string{alphaOdds, alphaThings, betaThings}},
+		{"beta versions", "api/beta=false", []string{shared, alphaOdds, alphaThings}},
+		{"alpha versions", "api/alpha=false,api/all=true", []string{shared, betaThings}},
+		{"all but one", "api/all=false,two.io/v1beta1=true", []string{betaThings}},
+		{"words, whatever the order", "two.io/v1beta1=true,api/alpha=true,api/all=false", []string{alphaOdds, alphaThings, betaThings}},
+		{"a resource that there is not", "two.io/v1beta1/nothing=true,api/all=true", []string{shared, alphaOdds, alphaThings, betaThings}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newBare(t, server.APIConfig{Groups: twoVersions(), Runtime: runtimeConfig(tt.runtime)})
+			if got := resourcesOf(t, p); !slices.Equal(got, tt.want) {
+				t.Fatalf("got %q, want %q", got, tt.want)
+			}
+			for _, name := range []string{alphaThings, alphaOdds, betaThings, shared} {
+				path := "/apis/" + strings.ReplaceAll(name, " ", "/")
+				code, _ := p.do("GET", path, "")
+				_, doc := p.do("GET", "/openapi/v3", "")
+				gv, _, _ := strings.Cut(name, " ")
+				if on := slices.Contains(tt.want, name); on != (code == 200) {
+					t.Errorf("GET %s: got %d", path, code)
+				} else if on && !strings.Contains(doc, `"apis/`+gv+`"`) {
+					t.Errorf("OpenAPI has no %s", gv)
+				}
+			}
+		})
+	}
+}
+
+// newBare is newInProcess without a namespace.
+func newBare(t *testing.T, api server.APIConfig) *inProcess {
+	t.Helper()
+	s, err := server.New(t.Context(), server.Config{
+		DataDir: t.TempDir(), API: api,
+		Storage:       server.StorageConfig{Engine: server.StorageMemory},
+		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &inProcess{s, t}
+}
+
+// runtimeConfig reads what stands behind --runtime-config.
+func runtimeConfig(text string) map[string]string {
+	config := map[string]string{}
+	for entry := range strings.SplitSeq(text, ",") {
+		if key, value, _ := strings.Cut(entry, "="); key != "" {
+			config[key] = value
+		}
+	}
+	return config
+}
+
+// TestBadChoice wants kube-apiserver's words for what cannot be chosen.
+func TestBadChoice(t *testing.T) {
+	for config, want := range map[string]string{
+		"api/all=false":                       "invalid runtime-config with only api/all=false",
+		"api/all":                             "invalid value api/all=",
+		"api/ga=1":                            "invalid value api/ga=1",
+		"api/legacy=true":                     "unknown api groups api/legacy",
+		"no.io/v1=true,two.io/v9,a/v2=false":  "unknown api groups a/v2,no.io/v1",
+		"two.io=true":                         "runtime-config invalid key two.io",
+		"two.io/v1/things/status=true":        "runtime-config invalid key two.io/v1/things/status",
+		"two.io/v9=false":                     "group version two.io/v9 that has not been registered",
+		"two.io/v1beta1=maybe":                `invalid value of two.io/v1beta1: maybe, err: strconv.ParseBool: parsing "maybe": invalid syntax`,
+		"two.io/v1beta1/Things=true":          `invalid key two.io/v1beta1/Things: group/version/resource and resource is always lowercase plural, not "Things"`,
+		"storage.k8s.io/v1beta1":              "group version storage.k8s.io/v1beta1 of Kubernetes is not part of this server and cannot be enabled",
+		"resource.k8s.io/v1alpha3/devices=1":  "group version resource.k8s.io/v1alpha3 of Kubernetes is not part of this server and cannot be enabled",
+		"storage.k8s.io/v2=true":              "group version storage.k8s.io/v2 that has not been registered",
+		"api/alpha=true":                      "api/alpha=true: these versions of Kubernetes are not part of this server and cannot be enabled",
+		"api/beta=true":                       "api/beta=true: these versions of Kubernetes are not part of this server and cannot be enabled",
+		"two.io/v9=true,two.io/v1beta1=maybe": "group version two.io/v9 that has not been registered",
+	} {
+		_, err := server.New(t.Context(), server.Config{
+			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
+			API: server.APIConfig{Core: true, Groups: twoVersions(), Runtime: runtimeConfig(config)},
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", config, err, want)
+		}
+	}
+	if _, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), API: server.APIConfig{Profile: "none"}}); err == nil ||
+		!strings.Contains(err.Error(), `unknown profile "none"`) {
+		t.Errorf("an unknown profile: got %v", err)
+	}
+	fine := newBare(t, server.APIConfig{Core: true, Runtime: runtimeConfig("storage.k8s.io/v1beta1=false,api/beta=false,api/alpha=false")})
+	if got := resourcesOf(t, fine); !slices.Contains(got, "/v1 pods") {
+		t.Errorf("versions that are off anyway, turned off: got %q", got)
+	}
+}
+
+// TestProfile wants a server for resources of one's own to have no pods, unless they are asked for, and the groups of its user.
+func TestProfile(t *testing.T) {
+	kept := []string{"/v1 configmaps", "/v1 events", "/v1 namespaces", "/v1 secrets", "/v1 serviceaccounts",
+		"coordination.k8s.io/v1 leases", "events.k8s.io/v1 events", "shared.io/v1 things", "two.io/v1beta1 things"}
+	whole := resourcesOf(t, newBare(t, server.APIConfig{Core: true, Groups: twoVersions()}))
+	p := newBare(t, server.APIConfig{Core: true, Groups: twoVersions(), Profile: server.ProfileCRDOnly, Runtime: runtimeConfig("two.io/v1alpha1=false")})
+	want := slices.DeleteFunc(kept, func(r string) bool { return !slices.Contains(whole, r) })
+	if got := resourcesOf(t, p); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if code, _ := p.do("GET", "/api/v1/pods", ""); code != http.StatusNotFound {
+		t.Errorf("pods: got %d", code)
+	}
+	p = newBare(t, server.APIConfig{Profile: server.ProfileCRDOnly, Runtime: runtimeConfig("/v1/pods")})
+	if got := resourcesOf(t, p); !slices.Contains(got, "/v1 pods") || slices.Contains(got, "/v1 nodes") {
+		t.Errorf("with pods: got %q", got)
+	}
+	p = newBare(t, server.APIConfig{Profile: server.ProfileCRDOnly, Runtime: runtimeConfig("api/all=true")})
+	if got, all := resourcesOf(t, p), resourcesOf(t, newBare(t, server.APIConfig{})); !slices.Equal(got, all) {
+		t.Errorf("with all: got %q, want %q", got, all)
+	}
+}
+
+// TestNamespaceOfWhatIsOff deletes a namespace on a server whose pods are off, and whose things have another name alone.
+func TestNamespaceOfWhatIsOff(t *testing.T) {
+	p := newBare(t, server.APIConfig{Core: true, Groups: twoVersions(),
+		Runtime: runtimeConfig("/v1/pods=false,/v1/services=false,two.io/v1alpha1=false,two.io/v1beta1=false")})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Run(ctx) }()
+	<-p.Ready()
+	const namespace, thing = "/api/v1/namespaces/ns", "/apis/shared.io/v1/namespaces/ns/things"
+	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
+	p.mustDo("POST", maps, configMap("a", "v"))
+	p.mustDo("POST", thing, `{"metadata":{"name":"a"}}`)
+	p.mustDo("DELETE", namespace, "")
+	for range 500 {
+		if code, _ := p.do("GET", namespace, ""); code == http.StatusNotFound {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, path := range []string{namespace, maps + "/a", thing + "/a"} {
+		if code, body := p.do("GET", path, ""); code != http.StatusNotFound {
+			t.Errorf("%s: got %d %s", path, code, body)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,304 @@
+package server_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/codec"
+)
+
+// player plays one example.
+type player struct {
+	*inProcess
+	r      *playedResource
+	item   string   // path of the object
+	seen   string   // its resourceVersion
+	events []string // what a watch has to see: "MODIFIED 7", or "MODIFIED" if nobody is told the revision
+}
+
+func (r *playedResource) play(p *inProcess, text []byte) {
+	data, _, err := codec.YAMLToJSON(text, true, nil)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	example := treeOf(p.tb, data)
+	name := at(example, "metadata.name")
+	if name == nil || at(example, "metadata.labels") == nil {
+		p.tb.Fatal("the example has no name, or no labels")
+	}
+	k := &player{inProcess: p, r: r, item: fmt.Sprint(r.paths[0], "/", name)}
+	_, empty := p.do("GET", r.paths[0], "")
+	before := at(treeOf(p.tb, []byte(empty)), "metadata.resourceVersion")
+
+	made := k.write("ADDED", "POST", r.paths[0]+"?fieldValidation=Strict", string(text), "Content-Type", "application/yaml")
+	status := example["status"]
+	if delete(example, "status"); slices.Contains(r.doors, "status") && status == nil {
+		p.tb.Error("there is a door to the status, but the example has none")
+	}
+	k.holds(made, example)
+	k.changeStatus(made, status)
+	k.readAndWriteBack()
+	k.patch()
+	k.update()
+	k.table()
+	k.list()
+	k.remove()
+	k.watch(fmt.Sprint(before))
+}
+
+// request sends a request that must succeed, and returns the tree of the answer if it is JSON.
+func (k *player) request(method, path, body string, header ...string) map[string]any {
+	k.tb.Helper()
+	code, answer := k.do(method, path, body, header...)
+	if code >= 300 {
+		k.tb.Fatalf("%s %s: got %d %s\nof %s", method, path, code, answer, body)
+	}
+	return treeOf(k.tb, []byte(answer))
+}
+
+// write is request for what changes the object. A watch has to see it.
+func (k *player) write(event, method, path, body string, header ...string) map[string]any {
+	k.tb.Helper()
+	obj := k.request(method, path, body, header...)
+	now := fmt.Sprint(at(obj, "metadata.resourceVersion"))
+	if now == k.seen {
+		k.tb.Errorf("%s %s changes nothing", method, path)
+	}
+	k.seen = now
+	k.events = append(k.events, event+" "+now)
+	return obj
+}
+
+// changeStatus sets the status through its door.
+func (k *player) changeStatus(obj map[string]any, status any) {
+	if !slices.Contains(k.r.doors, "status") || status == nil {
+		return
+	}
+	obj["status"] = status
+	at(obj, "metadata").(map[string]any)["annotations"] = map[string]any{"changed-by": "status"}
+	changed := k.write("MODIFIED", "PUT", k.item+"/status", text(k.tb, obj))
+	k.holds(changed, map[string]any{"status": status})
+}
+
+// readAndWriteBack reads the object in every form, in every version, and sends it back: that changes nothing.
+func (k *player) readAndWriteBack() {
+	_, first := k.do("GET", k.item, "")
+	name := k.item[len(k.r.paths[0]):]
+	for _, path := range k.r.paths {
+		_, plain := k.do("GET", path+name, "")
+		for _, form := range []struct {
+			mediaType string
+			typ       codec.Type
+		}{{"application/json", codec.JSON}, {"application/yaml", codec.YAML}, {"application/vnd.kubernetes.protobuf", codec.Protobuf}} {
+			what := path + name + " as " + form.mediaType
+			code, body := k.do("GET", path+name, "", "Accept", form.mediaType)
+			decoded, err := k.Codecs.Decode(codec.DecodeRequest{Data: []byte(body), Type: form.typ})
+			if code != 200 || err != nil {
+				k.tb.Errorf("%s: got %d, %v", what, code, err)
+				continue
+			}
+			again, err := codec.AppendJSON(nil, decoded.Object)
+			if err != nil || !reflect.DeepEqual(treeOf(k.tb, again), treeOf(k.tb, []byte(plain))) {
+				k.tb.Errorf("%s: got %s, %v\nwant %s", what, again, err, plain)
+			}
+			if code, answer := k.do("PUT", path+name, body, "Content-Type", form.mediaType); code != 200 {
+				k.tb.Errorf("PUT %s: got %d %s", what, code, answer)
+			}
+			if _, last := k.do("GET", k.item, ""); last != first {
+				k.tb.Fatalf("%s, written back as it was read, changes the object: got %s\nwant %s", what, last, first)
+			}
+		}
+	}
+}
+
+// patch changes an annotation in each of three ways.
+func (k *player) patch() {
+	for media, body := range map[string]string{
+		"application/json-patch+json":            `[{"op":"add","path":"/metadata/annotations","value":{"changed-by":%q}}]`,
+		"application/merge-patch+json":           `{"metadata":{"annotations":{"changed-by":%q}}}`,
+		"application/strategic-merge-patch+json": `{"metadata":{"annotations":{"changed-by":%q}}}`,
+	} {
+		obj := k.write("MODIFIED", "PATCH", k.item, fmt.Sprintf(body, media), "Content-Type", media)
+		if got := at(obj, "metadata.annotations.changed-by"); got != media {
+			k.tb.Errorf("%s: got the annotation %v", media, got)
+		}
+	}
+}
+
+// update changes a label by a PUT.
+func (k *player) update() {
+	obj := k.request("GET", k.item, "")
+	at(obj, "metadata.labels").(map[string]any)["changed-by"] = "update"
+	updated := k.write("MODIFIED", "PUT", k.item, text(k.tb, obj))
+	if got := at(updated, "metadata.labels.changed-by"); got != "update" {
+		k.tb.Errorf("PUT: got the label %v", got)
+	}
+}
+
+// table wants a cell for each column, and one that fits.
+func (k *player) table() {
+	table := k.request("GET", k.item, "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	columns, _ := table["columnDefinitions"].([]any)
+	rows, _ := table["rows"].([]any)
+	if len(rows) != 1 || len(columns) == 0 {
+		k.tb.Fatalf("got %d rows of %d columns", len(rows), len(columns))
+	}
+	cells := at(rows[0], "cells").([]any)
+	if len(cells) != len(columns) {
+		k.tb.Fatalf("got %d cells in %d columns: %v", len(cells), len(columns), cells)
+	}
+	for i, cell := range cells {
+		typ, fits := at(columns[i], "type"), false
+		switch cell.(type) {
+		case string:
+			fits = typ == "string" || typ == "date"
+		case float64, bool:
+			fits = typ != "date" // columns of strings have numbers in Kubernetes, too
+		}
+		if !fits {
+			k.tb.Errorf("column %v, of type %v, has the cell %#v", at(columns[i], "name"), typ, cell)
+		}
+	}
+}
+
+// list looks for the object among others by label and by each field.
+func (k *player) list() {
+	obj := k.request("GET", k.item, "")
+	k.selects("labelSelector", "changed-by", "update")
+	version := k.r.store.Kind().Versions()[0].GVK.Version
+	fields := []registry.FieldValue{{Label: "metadata.name", Path: "metadata.name"}}
+	if strings.Contains(k.item, "/namespaces/ns/") {
+		fields = append(fields, registry.FieldValue{Label: "metadata.namespace", Path: "metadata.namespace"})
+	}
+	for _, f := range append(fields, k.r.store.Resource().Fields...) {
+		if f.Version != "" && f.Version != version {
+			continue
+		}
+		value := at(obj, f.Path)
+		if value == nil && f.Else != "" {
+			value = at(obj, f.Else)
+		}
+		if value == nil {
+			value = f.Default
+		}
+		k.selects("fieldSelector", f.Label, fmt.Sprint(value))
+	}
+}
+
+// selects wants a list with key=value to have the object, and one with key!=value not to have it.
+func (k *player) selects(by, key, value string) {
+	for op, want := range map[string]bool{"=": true, "!=": false} {
+		list := k.request("GET", k.r.paths[0]+"?"+by+"="+url.QueryEscape(key+op+value), "")
+		items, _ := list["items"].([]any)
+		if got := slices.ContainsFunc(items, func(obj any) bool {
+			return strings.HasSuffix(k.item, "/"+fmt.Sprint(at(obj, "metadata.name")))
+		}); got != want {
+			k.tb.Errorf("list by %s %s%s%s: got the object: %v", by, key, op, value, got)
+		}
+	}
+}
+
+// remove deletes the object, and lets it go if something holds it.
+func (k *player) remove() {
+	if code, answer := k.do("DELETE", k.item+"?gracePeriodSeconds=0", ""); code >= 300 {
+		k.tb.Fatalf("DELETE: got %d %s", code, answer)
+	}
+	if k.r.store.Resource().Strategy.Graceful != nil { // the end of the grace is shown before the object goes
+		k.events = append(k.events, "MODIFIED")
+	}
+	if code, held := k.do("GET", k.item, ""); code == http.StatusOK {
+		obj := treeOf(k.tb, []byte(held))
+		k.events = append(k.events, fmt.Sprint("MODIFIED ", at(obj, "metadata.resourceVersion")))
+		delete(at(obj, "metadata").(map[string]any), "finalizers")
+		door := ""
+		if at(obj, "spec.finalizers") != nil {
+			delete(at(obj, "spec").(map[string]any), "finalizers")
+			door = "/finalize"
+		}
+		k.request("PUT", k.item+door, text(k.tb, obj))
+	}
+	k.events = append(k.events, "DELETED")
+	if code, _ := k.do("GET", k.item, ""); code != http.StatusNotFound {
+		k.tb.Errorf("after DELETE: got %d", code)
+	}
+}
+
+// watch looks back at all that has happened.
+func (k *player) watch(from string) {
+	_, body := k.do("GET", k.r.paths[0]+"?watch=1&timeoutSeconds=1&resourceVersion="+from, "")
+	var got []string
+	for lines := bufio.NewScanner(strings.NewReader(body)); lines.Scan(); {
+		event := treeOf(k.tb, lines.Bytes())
+		if strings.HasSuffix(k.item, "/"+fmt.Sprint(at(event, "object.metadata.name"))) {
+			got = append(got, fmt.Sprint(event["type"], " ", at(event, "object.metadata.resourceVersion")))
+		}
+	}
+	if !slices.EqualFunc(got, k.events, func(got, want string) bool { return strings.HasPrefix(got+" ", want+" ") }) {
+		k.tb.Errorf("a watch sees %q, want %q", got, k.events)
+	}
+}
+
+// holds wants obj to have everything that some fields have.
+func (k *player) holds(obj, fields any) {
+	k.tb.Helper()
+	for _, d := range missing(obj, fields, "") {
+		k.tb.Error(d)
+	}
+}
+
+// missing returns where got lacks something of want, or has something else.
+func missing(got, want any, path string) (list []string) {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, _ := got.(map[string]any)
+		for name := range want {
+			list = append(list, missing(fields[name], want[name], path+"."+name)...)
+		}
+		return list
+	case []any:
+		if items, _ := got.([]any); len(items) == len(want) {
+			for i := range want {
+				list = append(list, missing(items[i], want[i], fmt.Sprintf("%s[%d]", path, i))...)
+			}
+			return list
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		return []string{fmt.Sprintf("%s: got %v, want %v, as in the example", path, got, want)}
+	}
+	return nil
+}
+
+// at returns what a tree has at a path of names, nil for nothing.
+func at(tree any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		fields, _ := tree.(map[string]any)
+		tree = fields[name]
+	}
+	return tree
+}
+
+func treeOf(tb testing.TB, data []byte) (tree map[string]any) {
+	tb.Helper()
+	if err := json.Unmarshal(data, &tree); err != nil {
+		tb.Fatalf("%v in %.300s", err, data)
+	}
+	return tree
+}
+
+func text(tb testing.TB, tree any) string {
+	tb.Helper()
+	data, err := json.Marshal(tree)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,104 @@
+package server_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// examples holds an object of each resource that is served, in plural.group.yaml.
+const examples = "testdata/kinds"
+
+// noExample says what is missing.
+const noExample = `%s: %v
+Every resource that is served needs an example there: one object with as many fields as the rules let stand side by side, in the
+most preferred version, spelled as the server spells it (cpu: "1", not 1000m), with labels, in the namespace "ns" if it is in one,
+and with a status if there is a door to that.`
+
+// TestKinds takes an example of every resource that is served through all that one can do with it: it is created, read in each
+// form and version and written back as it was read, patched in three ways, updated, shown as a table, listed by label and
+// by each selectable field, and deleted; and a watch sees all of that.
+func TestKinds(t *testing.T) {
+	p := newInProcess(t)
+	resources := resourcesToPlay(t, p)
+	for _, r := range resources {
+		file := filepath.Join(examples, strings.TrimSuffix(r.Resource+"."+r.Group, ".")+".yaml")
+		t.Run(r.String(), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf(noExample, file, err)
+			}
+			r.play(&inProcess{p.Server, t}, text)
+		})
+	}
+	files, err := os.ReadDir(examples)
+	if err != nil || len(files) > len(resources) {
+		t.Errorf("%d examples of %d resources: %v", len(files), len(resources), err)
+	}
+}
+
+// playedResource is a resource whose objects are stored, with the other versions and groups in which they are served.
+type playedResource struct {
+	meta.GroupResource
+	paths []string // of its collections, in the namespace "ns" if it has any; the most preferred first
+	doors []string // "status"
+	store *registry.Store
+}
+
+// resourcesToPlay returns what discovery shows and clients can create.
+func resourcesToPlay(t *testing.T, p *inProcess) (list []*playedResource) {
+	t.Helper()
+	played := map[*cache.Resource]*playedResource{}
+	for _, path := range []string{"/api", "/apis"} {
+		var groups struct {
+			Items []struct {
+				Metadata struct{ Name string }
+				Versions []struct {
+					Version   string
+					Resources []struct {
+						Resource, Scope string
+						Verbs           []string
+						Subresources    []struct{ Subresource string }
+					}
+				}
+			}
+		}
+		_, body := p.do("GET", path, "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		if err := json.Unmarshal([]byte(body), &groups); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups.Items {
+			for _, v := range g.Versions {
+				for _, r := range v.Resources {
+					gr := meta.GroupResource{Group: g.Metadata.Name, Resource: r.Resource}
+					store := p.Store(gr)
+					if store == nil || !slices.Contains(r.Verbs, "create") {
+						continue
+					}
+					one := played[store.Objects()]
+					if one == nil {
+						one = &playedResource{GroupResource: gr, store: store}
+						for _, sub := range r.Subresources {
+							one.doors = append(one.doors, sub.Subresource)
+						}
+						played[store.Objects()], list = one, append(list, one)
+					}
+					base := strings.TrimSuffix(path+"/"+g.Metadata.Name, "/") + "/" + v.Version
+					if r.Scope == "Namespaced" {
+						base += "/namespaces/ns"
+					}
+					one.paths = append(one.paths, base+"/"+r.Resource)
+				}
+			}
+		}
+	}
+	return list
+}
