@@ -12,6 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/api/eventsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
 )
@@ -19,7 +21,8 @@ import (
 // fullScheme has every kind of the tree and the test group.
 func fullScheme(t testing.TB) *scheme.Scheme {
 	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme,
-		appsv1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme)
+		appsv1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme,
+		eventsv1.Scheme.AddToScheme, discoveryv1.Scheme.AddToScheme)
 }
 
 // eachSample calls check with random objects of every kind.
