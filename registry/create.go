@@ -95,9 +95,7 @@ func (w *write) beforeCreate() error {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	errs = append(errs, s.kind.Check(w.obj, nil)...)
-	if s.strategy.Validate != nil {
-		errs = append(errs, s.strategy.Validate(w.obj, nil)...)
-	}
+	errs = append(errs, w.validate()...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}

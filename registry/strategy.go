@@ -51,6 +51,9 @@ type StrategyOf[T meta.Object] struct {
 	// Validate says what is wrong with a new object, or with a change.
 	Validate func(obj, old T) field.ErrorList
 
+	// ValidateIn stands in the place of Validate where the rules depend on the group version that the client writes in (Events).
+	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
+
 	// Warnings are texts for the client, also when the write succeeds.
 	Warnings func(obj, old T) []string
 
@@ -88,9 +91,15 @@ const (
 	MetaCompare
 	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
 	MetaChange
-	// MetaWhole is MetaChange, and repeats all checks on an update.
+	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update, but compares no
+	// more often.
+	MetaObject
+	// MetaWhole is MetaChange and MetaObject.
 	MetaWhole
 )
+
+// compares reports whether old and new metadata are compared a second time.
+func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
 // ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, obj is nil when

@@ -155,9 +155,7 @@ func (w *write) beforeUpdate() error {
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
-	if s.strategy.Validate != nil {
-		errs = append(errs, s.strategy.Validate(w.obj, w.old)...)
-	}
+	errs = append(errs, w.validate()...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}
@@ -173,13 +171,14 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)
 	errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
-	if s.strategy.Metadata >= MetaCompare {
+	checks := s.strategy.Metadata
+	if checks.compares() {
 		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
+		if checks >= MetaChange {
+			errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
+		}
 	}
-	if s.strategy.Metadata >= MetaChange {
-		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
-	}
-	if s.strategy.Metadata == MetaWhole {
+	if checks >= MetaObject {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
