@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/registry/discovery"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
@@ -17,6 +18,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/api/eventsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -26,10 +29,12 @@ func coreGroups(c APIConfig) []Group {
 	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
+		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts), Observed: core.Observed()},
 		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
+		{Name: "events.k8s.io", Priority: 17750, AddToScheme: eventsv1.Scheme.AddToScheme, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
+		{Name: "discovery.k8s.io", Priority: 16200, AddToScheme: discoveryv1.Scheme.AddToScheme, Resources: discovery.Resources()},
 	}
 }
 

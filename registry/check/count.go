@@ -3,7 +3,7 @@ package check
 import "github.com/coracle-project/coracle/scheme/field"
 
 // Number is a field that counts something.
-type Number struct {
+type Number = struct {
 	Name  string
 	Value int64
 }
