@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // limitRanges makes the resource limitranges.
@@ -29,9 +30,9 @@ func limitRanges() registry.Resource {
 	})
 }
 
-// nameLimitRange gives one without a name some.
+// nameLimitRange gives one a name that brings neither a name nor the beginning of one.
 func nameLimitRange(_ *registry.Request, l, _ *corev1.LimitRange) {
-	if l.Name == "" {
+	if l.Name == "" && l.GenerateName == "" {
 		l.Name = string(registry.NewUID())
 	}
 }
@@ -55,7 +56,7 @@ func checkLimitRange(l, _ *corev1.LimitRange) field.ErrorList {
 }
 
 func limitType(p *field.Path, t corev1.LimitType) field.ErrorList {
-	if errs := check.QualifiedName(p, string(t)); len(errs) > 0 || strings.Contains(string(t), "/") {
+	if errs := check.Invalid(p, t, names.IsQualifiedName(string(t))); len(errs) > 0 || strings.Contains(string(t), "/") {
 		return errs
 	}
 	switch t {

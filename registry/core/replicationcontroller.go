@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // replicationControllers makes the resource replicationcontrollers.
@@ -21,7 +22,8 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 		Kind:          "ReplicationController", ShortNames: []string{"rc"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.ReplicationController]{
-			Metadata: registry.MetaChange,
+			Metadata:     registry.MetaChange,
+			ValidateName: controllerName,
 			Prepare: func(_ *registry.Request, rc, old *corev1.ReplicationController) {
 				var was *corev1.PodTemplateSpec
 				if old != nil {
@@ -54,6 +56,14 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			Cells: controllerCells,
 		},
 	})
+}
+
+// controllerName asks little of the beginning of a name that is to be generated.
+func controllerName(name string, prefix bool) []string {
+	if prefix {
+		return names.PathSegmentName(name, prefix)
+	}
+	return names.DNSSubdomainName(name, prefix)
 }
 
 func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController) field.ErrorList {
@@ -122,12 +132,12 @@ func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList 
 }
 
 func controllerCells(rc *corev1.ReplicationController, now time.Time) []any {
-	var names, images string
+	var named, images string
 	if t := rc.Spec.Template; t != nil {
-		names, images = podspec.ContainerCells(t.Spec.Containers)
+		named, images = podspec.ContainerCells(t.Spec.Containers)
 	}
 	return []any{
 		rc.Name, check.Count("", rc.Spec.Replicas).Value, int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
-		registry.Age(&rc.ObjectMeta, now), names, images, registry.Labels(rc.Spec.Selector),
+		registry.Age(&rc.ObjectMeta, now), named, images, registry.Labels(rc.Spec.Selector),
 	}
 }
