@@ -12,6 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/api/eventsv1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
@@ -24,7 +26,8 @@ import (
 func fullScheme(t testing.TB) *scheme.Scheme {
 	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme,
 		appsv1.Scheme.AddToScheme, storagev1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme,
-		networkingv1.Scheme.AddToScheme, rbacv1.Scheme.AddToScheme, flowcontrolv1.Scheme.AddToScheme)
+		networkingv1.Scheme.AddToScheme, rbacv1.Scheme.AddToScheme, flowcontrolv1.Scheme.AddToScheme,
+		eventsv1.Scheme.AddToScheme, discoveryv1.Scheme.AddToScheme)
 }
 
 // eachSample calls check with random objects of every kind.

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/registry/networking"
+	"github.com/coracle-project/coracle/registry/discovery"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/registry/rbac"
@@ -25,6 +26,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/api/eventsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -34,14 +37,16 @@ func coreGroups(c APIConfig) []Group {
 	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
+		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts), Observed: core.Observed()},
 		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
+		{Name: "events.k8s.io", Priority: 17750, AddToScheme: eventsv1.Scheme.AddToScheme, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
 		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
 		{Name: "networking.k8s.io", Priority: 17200, AddToScheme: networkingv1.Scheme.AddToScheme, Resources: networking.Resources()},
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, AddToScheme: rbacv1.Scheme.AddToScheme, Resources: rbac.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, AddToScheme: flowcontrolv1.Scheme.AddToScheme, Resources: flowcontrol.Resources()},
+		{Name: "discovery.k8s.io", Priority: 16200, AddToScheme: discoveryv1.Scheme.AddToScheme, Resources: discovery.Resources()},
 	}
 }
 

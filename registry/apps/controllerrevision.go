@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -49,7 +50,7 @@ func controllerCell(owners []meta.OwnerReference) string {
 }
 
 func checkRevision(r, old *appsv1.ControllerRevision) field.ErrorList {
-	errs := notNegative(nil, number{"revision", r.Revision})
+	errs := check.NotNegative(nil, check.Number{"revision", r.Revision})
 	p := field.NewPath("data")
 	switch {
 	case old == nil:

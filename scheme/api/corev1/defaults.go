@@ -114,6 +114,54 @@ func hasClusterIP(t ServiceType) bool {
 	return slices.Contains([]ServiceType{ServiceTypeClusterIP, ServiceTypeNodePort, ServiceTypeLoadBalancer}, t)
 }
 
+func defaultEndpointPort(p *EndpointPort) { setDefault(&p.Protocol, ProtocolTCP) }
+
+// defaultReplicationController takes the labels of the template for those of the pods to look for, and for its own.
+func defaultReplicationController(rc *ReplicationController) {
+	if rc.Spec.Template == nil {
+		return
+	}
+	labels := rc.Spec.Template.Labels
+	if len(rc.Spec.Selector) == 0 && labels != nil {
+		rc.Spec.Selector = maps.Clone(labels)
+	}
+	if len(rc.Labels) == 0 && labels != nil {
+		rc.Labels = maps.Clone(labels)
+	}
+}
+
+// defaultLimitRangeItem completes what containers get if they do not say: max is their limit, and their limit, or else min, is
+// their request.
+func defaultLimitRangeItem(item *LimitRangeItem) {
+	if item.Type == LimitTypeContainer {
+		addMissing(&item.Default, item.Max)
+		addMissing(&item.DefaultRequest, item.Default)
+		addMissing(&item.DefaultRequest, item.Min)
+	}
+	for _, list := range []ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+		roundResources(list)
+	}
+}
+
+// addMissing adds the amounts of resources that a list does not have.
+func addMissing(list *ResourceList, more ResourceList) {
+	for name, q := range more {
+		if _, ok := (*list)[name]; ok {
+			continue
+		}
+		if *list == nil {
+			*list = make(ResourceList, len(more))
+		}
+		(*list)[name] = q
+	}
+}
+
+func defaultQuota(q *ResourceQuota) {
+	for _, list := range []ResourceList{q.Spec.Hard, q.Status.Hard, q.Status.Used} {
+		roundResources(list)
+	}
+}
+
 // roundResources rounds amounts up to whole thousandths, the finest that the API keeps.
 func roundResources(list ResourceList) {
 	for name, q := range list {
