@@ -94,7 +94,7 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	spec, p := &ds.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
 	template := p.Child("template")

@@ -132,7 +132,7 @@ func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.Error
 		}
 	}
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }

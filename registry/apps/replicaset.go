@@ -57,7 +57,7 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }

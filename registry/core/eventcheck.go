@@ -112,21 +112,21 @@ func checkEventChange(e, old *corev1.Event) field.ErrorList {
 		errs = append(errs, checkSeries(e.Series)...)
 	}
 	p := func(name string) *field.Path { return field.NewPath(name) }
-	errs = append(errs, check.Unchanged(p("involvedObject"), &e.InvolvedObject, &old.InvolvedObject)...)
-	errs = append(errs, check.Immutable(p("reason"), e.Reason, old.Reason)...)
-	errs = append(errs, check.Immutable(p("message"), e.Message, old.Message)...)
-	errs = append(errs, check.Unchanged(p("source"), &e.Source, &old.Source)...)
-	errs = append(errs, check.Unchanged(p("firstTimestamp"), &e.FirstTimestamp, &old.FirstTimestamp)...)
-	errs = append(errs, check.Unchanged(p("lastTimestamp"), &e.LastTimestamp, &old.LastTimestamp)...)
-	errs = append(errs, check.Immutable(p("count"), e.Count, old.Count)...)
-	errs = append(errs, check.Immutable(p("reason"), e.Reason, old.Reason)...)
-	errs = append(errs, check.Immutable(p("type"), e.Type, old.Type)...)
+	errs = append(errs, check.Immutable(p("involvedObject"), &e.InvolvedObject, &old.InvolvedObject)...)
+	errs = append(errs, check.Immutable(p("reason"), &e.Reason, &old.Reason)...)
+	errs = append(errs, check.Immutable(p("message"), &e.Message, &old.Message)...)
+	errs = append(errs, check.Immutable(p("source"), &e.Source, &old.Source)...)
+	errs = append(errs, check.Immutable(p("firstTimestamp"), &e.FirstTimestamp, &old.FirstTimestamp)...)
+	errs = append(errs, check.Immutable(p("lastTimestamp"), &e.LastTimestamp, &old.LastTimestamp)...)
+	errs = append(errs, check.Immutable(p("count"), &e.Count, &old.Count)...)
+	errs = append(errs, check.Immutable(p("reason"), &e.Reason, &old.Reason)...)
+	errs = append(errs, check.Immutable(p("type"), &e.Type, &old.Type)...)
 	// Protobuf has finer times than JSON, in which clients may have read this one.
 	if !e.EventTime.Truncate(time.Microsecond).Equal(old.EventTime.Truncate(time.Microsecond)) {
 		errs = append(errs, field.Invalid(p("eventTime"), e.EventTime, "field is immutable"))
 	}
-	errs = append(errs, check.Immutable(p("action"), e.Action, old.Action)...)
-	errs = append(errs, check.Unchanged(p("related"), &e.Related, &old.Related)...)
-	errs = append(errs, check.Immutable(p("reportingController"), e.ReportingController, old.ReportingController)...)
-	return append(errs, check.Immutable(p("reportingInstance"), e.ReportingInstance, old.ReportingInstance)...)
+	errs = append(errs, check.Immutable(p("action"), &e.Action, &old.Action)...)
+	errs = append(errs, check.Immutable(p("related"), &e.Related, &old.Related)...)
+	errs = append(errs, check.Immutable(p("reportingController"), &e.ReportingController, &old.ReportingController)...)
+	return append(errs, check.Immutable(p("reportingInstance"), &e.ReportingInstance, &old.ReportingInstance)...)
 }

@@ -28,7 +28,7 @@ func checkSlice(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 		errs = append(errs, endpoints...)
 	}
 	if old != nil {
-		errs = append(errs, check.Immutable(p, s.AddressType, old.AddressType)...)
+		errs = append(errs, check.Immutable(p, &s.AddressType, &old.AddressType)...)
 	}
 	return errs
 }

@@ -69,11 +69,8 @@ func checkDriver(d, old *storagev1.CSIDriver) field.ErrorList {
 	if old == nil {
 		return errs
 	}
-	errs = append(errs, check.ImmutablePointer(p.Child("attachedRequired"), spec.AttachRequired, old.Spec.AttachRequired)...)
-	if !scheme.Equal(&spec.VolumeLifecycleModes, &old.Spec.VolumeLifecycleModes) {
-		errs = append(errs, field.Invalid(p.Child("volumeLifecycleModes"), spec.VolumeLifecycleModes, "field is immutable"))
-	}
-	return errs
+	errs = append(errs, check.Immutable(p.Child("attachedRequired"), spec.AttachRequired, old.Spec.AttachRequired)...)
+	return append(errs, check.Immutable(p.Child("volumeLifecycleModes"), &spec.VolumeLifecycleModes, &old.Spec.VolumeLifecycleModes)...)
 }
 
 func checkTokens(p *field.Path, tokens []storagev1.TokenRequest) field.ErrorList {
