@@ -128,7 +128,7 @@ const maxEndpointCells = 3
 
 func endpointsCell(subsets []corev1.EndpointSubset) string {
 	if len(subsets) == 0 {
-		return none
+		return registry.None
 	}
 	var list []string
 	count := 0

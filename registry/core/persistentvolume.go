@@ -205,7 +205,7 @@ func classOf(m *meta.ObjectMeta, class *string) string {
 
 func orUnset[T ~string](s *T) string {
 	if s == nil {
-		return "<unset>"
+		return registry.Unset
 	}
 	return string(*s)
 }

@@ -113,7 +113,7 @@ func someOf(list []string) string {
 	case len(list) > most:
 		return fmt.Sprintf("%s + %d more...", text, len(list)-most)
 	case text == "":
-		return "<unset>"
+		return registry.Unset
 	default:
 		return text
 	}

@@ -103,7 +103,7 @@ func driverWarnings(d, old *storagev1.CSIDriver) []string {
 
 func driverCells(d *storagev1.CSIDriver, now time.Time) []any {
 	spec := &d.Spec
-	tokens, modes := "<unset>", "<none>"
+	tokens, modes := registry.Unset, registry.None
 	if spec.TokenRequests != nil {
 		tokens = joined(spec.TokenRequests, func(t storagev1.TokenRequest) string { return t.Audience })
 	}
