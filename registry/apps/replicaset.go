@@ -54,10 +54,10 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 
 func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.ErrorList {
 	spec, p := &rs.Spec, field.NewPath("spec")
-	errs := notNegative(p, count("replicas", spec.Replicas), count("minReadySeconds", &spec.MinReadySeconds))
+	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }
@@ -66,7 +66,7 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	switch {
 	case old == nil:
-		return append(nameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
+		return append(podspec.NameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
 	case rs.Generation != old.Generation:
 		return templateWarnings(&rs.Spec.Template)
 	}
@@ -75,10 +75,10 @@ func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 
 func checkReplicaSetStatus(rs, _ *appsv1.ReplicaSet) field.ErrorList {
 	s, p := &rs.Status, field.NewPath("status")
-	labeled, ready := count("fullyLabeledReplicas", &s.FullyLabeledReplicas), count("readyReplicas", &s.ReadyReplicas)
-	available := count("availableReplicas", &s.AvailableReplicas)
-	errs := notNegative(p, count("replicas", &s.Replicas), labeled, ready, available,
-		number{"observedGeneration", s.ObservedGeneration}, count("terminatingReplicas", s.TerminatingReplicas))
-	errs = append(errs, atMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
-	return append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	available := check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
+		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("terminatingReplicas", s.TerminatingReplicas))
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
+	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 }

@@ -82,7 +82,7 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	if s.ObservedGeneration < 0 {
 		errs = append(errs, field.Invalid(p.Child("observedGeneration"), s.ObservedGeneration, notNegative))
 	}
-	errs = append(errs, check.Immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
+	errs = append(errs, check.Immutable(p.Child("qosClass"), &s.QOSClass, &was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
 		restartRules(&old.Spec, old.Spec.Containers))...)
 	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,

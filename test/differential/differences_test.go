@@ -27,7 +27,7 @@ var decisions = []*decision{
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
 	{
-		kinds: "Event", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
+		kinds: "Event|ReplicationController", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
 		reason: "Kubernetes looks at the metadata of some kinds only if it finds nothing else; Coracle names all at once.",
 	},
 	{
@@ -65,6 +65,16 @@ var decisions = []*decision{
 		},
 		reason: "Kubernetes reads an annotation that was a field once while it decodes. Coracle names what is wrong with a rollback together " +
 			"with all else, and counts the templates of a daemon set by itself, whatever a client writes there.",
+	},
+	{
+		kinds: "LimitRange", what: `(object|status) differs at (metadata\.name|details\.name|message).*`,
+		when:   func(tr trial) bool { return nameOf(tr.body) == "" },
+		reason: "Each server makes up the name of a limit range that has none.",
+	},
+	{
+		kinds: "EndpointSlice", what: `object differs at metadata\.generation`,
+		when:   func(tr trial) bool { return strings.Contains(string(encode(tr.body)), `"deprecatedTopology":`) },
+		reason: "Kubernetes counts a change before it drops what clients write about topology, which may be all of it.",
 	},
 	{
 		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
