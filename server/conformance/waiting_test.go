@@ -17,13 +17,12 @@ const (
 	batch               = "the group batch"
 	binding             = "the binding of pods"
 	customResources     = "custom resources"
-	events              = "the group events.k8s.io"
 	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
 	networking          = "the group networking.k8s.io"
 	policies            = "admission policies"
 	policy              = "the group policy"
-	quotas              = "resource quotas, limit ranges and claims"
+	quotas              = "what quotas and limit ranges do to other objects"
 	rbac                = "RBAC"
 	reviews             = "the reviews of users, rights and tokens"
 	scheduling          = "the group scheduling.k8s.io"
@@ -88,7 +87,6 @@ var waiting = map[string]wait{
 	"crd/lifecycle":                             {customResources, nil},
 	"crd/names-conflict":                        {customResources, nil},
 	"crd/subresources":                          {customResources, nil},
-	"crud/event":                                {events, []int{2}},
 	"crud/ingress":                              {networking, nil},
 	"crud/job":                                  {batch, nil},
 	"crud/networkpolicy":                        {networking, nil},
@@ -121,7 +119,6 @@ var waiting = map[string]wait{
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
-	"quota/objects":                             {quotas, nil},
 	"scale/deployment":                          {apply, []int{8, 9}},
 	"scale/errors":                              {batch, []int{8}},
 	"status/job-and-others":                     {batch, nil},
@@ -133,7 +130,7 @@ var waiting = map[string]wait{
 	"update/replaces-everything":                {addresses, []int{1, 3}},
 	"update/unconditional-not-allowed":          {policy, nil},
 	"validation/names":                          {addressesAndRBAC, []int{8, 10, 11}},
-	"validation/quantities":                     {quotas, []int{4, 5, 6}},
+	"validation/quantities":                     {volumes, []int{4, 5}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/too-old":                             {customResources, nil},
 }

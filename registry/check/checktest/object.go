@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -20,6 +21,7 @@ var Scheme = sync.OnceValue(func() *scheme.Scheme {
 	appsv1.Scheme.AddToScheme(s)
 	autoscalingv2.Scheme.AddToScheme(s)
 	autoscalingv1.Scheme.AddToScheme(s)
+	discoveryv1.Scheme.AddToScheme(s)
 	if err := s.Complete(); err != nil {
 		panic(err)
 	}
