@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -50,10 +51,14 @@ $.rules[0]: Required value: at least one of resourceRules and nonResourceRules h
 	}
 }
 
-// TestPrecedenceIsSet: what defaults have not completed is told, too.
-func TestPrecedenceIsSet(t *testing.T) {
+// TestWithoutDefaults: what defaults have not completed is told, too.
+func TestWithoutDefaults(t *testing.T) {
 	checktest.Want(t, checkPrecedence(nil, "exempt", 0), "<nil>: Invalid value: 0: must be a positive value")
 	checktest.Want(t, checkPrecedence(nil, "exempt", 1), "")
+	checktest.Want(t, checkQueuing(field.NewPath("q"), &flowcontrolv1.QueuingConfiguration{}), `
+q.queueLengthLimit: Invalid value: 0: must be positive
+q.queues: Invalid value: 0: must be positive
+q.handSize: Invalid value: 0: must be positive`)
 }
 
 // TestSubjects has subjects right and wrong. In want, $ is the path of the subject.

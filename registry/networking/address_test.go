@@ -60,6 +60,9 @@ func TestServiceCIDRs(t *testing.T) {
 		{`[]`, ``, `$: Required value: at least one CIDR required`},
 		{`["10.0.0.0/8","fe80::/64","fe80::/65"]`, ``, `$: Invalid value: {"CIDRs":["10.0.0.0/8","fe80::/64","fe80::/65"]}: may only hold up to 2 values`},
 		{`["10.0.0.1/8","x"]`, ``, `$[0]: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length` + "\n" + `$[1]: Invalid value: "x": ` + cidr},
+		{`["010.0.0.0/8","11.0.0.1/8"]`, ``, `$[0]: Invalid value: "010.0.0.0/8": must not have leading 0s in IP or prefix length
+$[1]: Invalid value: "11.0.0.1/8": must not have bits set beyond the prefix length
+$: Invalid value: ["010.0.0.0/8","11.0.0.1/8"]: ` + families},
 		{`["10.0.0.0/8","11.0.0.0/8"]`, ``, `$: Invalid value: ["10.0.0.0/8","11.0.0.0/8"]: ` + families},
 		{`["fe80::/64","fe80:0::/65"]`, ``, `$[1]: Invalid value: "fe80:0::/65": must be in canonical form ("fe80::/65")` + "\n" + `$: Invalid value: ["fe80::/64","fe80:0::/65"]: ` + families},
 		{both, both, ``}, {both, four, ``},

@@ -192,7 +192,7 @@ func TestIngressClasses(t *testing.T) {
 		return `"controller":"a.b/c","parameters":{"kind":"K","name":"n"` + text + `}`
 	}
 	for text, want := range map[string]string{
-		`"controller":"a.b/c/D~%!$&'()*+,;=:-._9"`: ``,
+		`"controller":"a.b/az/AZ~%!$&'()*+,;=:-._09"`: ``,
 		``:                     `$.controller: Required value`,
 		`"controller":"a"`:     `$.controller: Invalid value: "a": must be a domain-prefixed path (such as "acme.io/foo")`,
 		`"controller":"/a"`:    `$.controller: Invalid value: "/a": must be a domain-prefixed path (such as "acme.io/foo")`,

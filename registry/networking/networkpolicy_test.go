@@ -45,13 +45,15 @@ $.ingress[0].from[2]: Forbidden: may not specify both ipBlock and another peer`,
 $.egress[0].to[0].podSelector.matchExpressions[0].operator: Invalid value: "Odd": not a valid selector operator
 $.egress[0].to[0].namespaceSelector.matchExpressions[0].operator: Invalid value: "Odd": not a valid selector operator`,
 		`"egress":[{"to":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16","10.0.0.0/9"]}},{"ipBlock":{"cidr":"2001:db8::/32","except":["2001:db8::/33"]}}]}]`: ``,
-		`"egress":[{"to":[{"ipBlock":{"cidr":"x","except":["y"]}},{"ipBlock":{"cidr":"10.0.0.0/8","except":["x","10.0.0.0/8","11.0.0.0/16","fe80::/64","10.0.0.1/9"]}}]}]`: `
+		`"egress":[{"to":[{"ipBlock":{"cidr":"x","except":["y"]}},{"ipBlock":{"cidr":"10.0.0.0/8","except":["x","10.0.0.0/8","11.0.0.0/16","fe80::/64","10.0.0.1/9","11.0.0.1/9"]}}]}]`: `
 $.egress[0].to[0].ipBlock.cidr: Invalid value: "x": ` + cidr + `
 $.egress[0].to[1].ipBlock.except[0]: Invalid value: "x": ` + cidr + `
 $.egress[0].to[1].ipBlock.except[1]: Invalid value: "10.0.0.0/8": must be a strict subset of ` + "`cidr`" + `
 $.egress[0].to[1].ipBlock.except[2]: Invalid value: "11.0.0.0/16": must be a strict subset of ` + "`cidr`" + `
 $.egress[0].to[1].ipBlock.except[3]: Invalid value: "fe80::/64": must be a strict subset of ` + "`cidr`" + `
-$.egress[0].to[1].ipBlock.except[4]: Invalid value: "10.0.0.1/9": must not have bits set beyond the prefix length`,
+$.egress[0].to[1].ipBlock.except[4]: Invalid value: "10.0.0.1/9": must not have bits set beyond the prefix length
+$.egress[0].to[1].ipBlock.except[5]: Invalid value: "11.0.0.1/9": must not have bits set beyond the prefix length
+$.egress[0].to[1].ipBlock.except[5]: Invalid value: "11.0.0.1/9": must be a strict subset of ` + "`cidr`",
 		`"policyTypes":["Egress","Ingress"]`: ``,
 		`"policyTypes":["Egress","Odd"]`:     `$.policyTypes[1]: Unsupported value: "Odd": supported values: "Ingress", "Egress"`,
 		`"policyTypes":["Egress","Odd","a"]`: `$.policyTypes: Invalid value: ["Egress","Odd","a"]: may not specify more than two policyTypes`,
