@@ -249,12 +249,13 @@ func (w *write) warn() {
 	}
 }
 
-// invalid is the 422 for what is wrong with the object, nil for nothing.
+// invalid is the 422 for what is wrong with the object, nil for nothing. Whichever group was asked, it names the kind that is
+// stored, whose rules they are.
 func (w *write) invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return meta.NewInvalid(w.s.groupKind(), w.obj.GetObjectMeta().Name, errs)
+	return meta.NewInvalid(w.s.reader.kind.GroupKind(), w.obj.GetObjectMeta().Name, errs)
 }
 
 // encode makes the stored bytes of obj, and its lease if the kind has a TTL.

@@ -102,25 +102,28 @@ var (
 	}
 )
 
-// misapplied is the number of the resources of a quota that a scope is not for.
-func misapplied(scope corev1.ResourceQuotaScope, hard corev1.ResourceList) (n int) {
-	fit, known := scopeResources[scope]
-	for name := range hard {
-		if known && isQuotaResource(name) && !slices.Contains(fit, name) {
-			n++
+// misapplied is, for each scope, the number of the resources of a quota that it is not for, as far as it counts.
+func misapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
+	numbers := make(map[corev1.ResourceQuotaScope]int, len(scopeResources))
+	for scope, fit := range scopeResources {
+		for name := range hard {
+			if isQuotaResource(name) && !slices.Contains(fit, name) && numbers[scope] <= field.MaxErrors {
+				numbers[scope]++
+			}
 		}
 	}
-	return n
+	return numbers
 }
 
 func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	bad := func(msg string) { errs = append(errs, field.Invalid(p, spec.Scopes, msg)) }
+	wrong := misapplied(spec.Hard)
 	for _, scope := range field.Each(&errs, spec.Scopes) {
 		if scopeResources[*scope] == nil {
 			bad("unsupported scope")
 		}
-		for range misapplied(*scope, spec.Hard) {
+		for range wrong[*scope] {
 			bad("unsupported scope applied to resource")
 		}
 	}
@@ -143,13 +146,13 @@ func conflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 
 func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
-	set := map[corev1.ResourceQuotaScope]bool{}
+	set, wrong := map[corev1.ResourceQuotaScope]bool{}, misapplied(spec.Hard)
 	for _, r := range field.Each(&errs, spec.ScopeSelector.MatchExpressions) {
 		set[r.ScopeName] = true
 		if scopeResources[r.ScopeName] == nil {
 			errs = append(errs, field.Invalid(p.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
-		for range misapplied(r.ScopeName, spec.Hard) {
+		for range wrong[r.ScopeName] {
 			errs = append(errs, field.Invalid(p, govalue.JSON(spec.ScopeSelector), "unsupported scope applied to resource"))
 		}
 		errs = append(errs, checkScopeOperator(p, r)...)

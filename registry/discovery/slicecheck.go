@@ -40,12 +40,15 @@ func checkPorts(p *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, port := range field.Each(&errs, ports) {
-		p := p.Index(i)
-		errs = append(errs, check.Optional(p.Child("name"), *port.Name, check.DNSLabel)...)
-		if !seen.Add(*port.Name) {
-			errs = append(errs, field.Duplicate(p.Child("name"), *port.Name))
+		p, name := p.Index(i), ""
+		if port.Name != nil {
+			name = *port.Name
 		}
-		errs = append(errs, check.Supported(p.Child("protocol"), *port.Protocol, corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.Optional(p.Child("name"), name, check.DNSLabel)...)
+		if !seen.Add(name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), name))
+		}
+		errs = append(errs, check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if port.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
 		}

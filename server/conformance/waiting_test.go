@@ -16,17 +16,15 @@ const (
 	batch               = "the group batch"
 	binding             = "the binding of pods"
 	customResources     = "custom resources"
-	events              = "the group events.k8s.io"
 	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
 	policies            = "admission policies"
 	policy              = "the group policy"
-	quotas              = "resource quotas, limit ranges and claims"
+	quotas              = "what quotas and limit ranges do to other objects"
 	rbac                = "RBAC"
 	reviews             = "the reviews of users, rights and tokens"
 	scheduling          = "the group scheduling.k8s.io"
 	tokens              = "tokens of service accounts"
-	volumes             = "persistent volumes and claims"
 	wording             = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -86,7 +84,6 @@ var waiting = map[string]wait{
 	"crd/lifecycle":                             {customResources, nil},
 	"crd/names-conflict":                        {customResources, nil},
 	"crd/subresources":                          {customResources, nil},
-	"crud/event":                                {events, []int{2}},
 	"crud/job":                                  {batch, nil},
 	"crud/pdb":                                  {policy, nil},
 	"crud/priorityclass":                        {scheduling, nil},
@@ -115,7 +112,6 @@ var waiting = map[string]wait{
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
-	"quota/objects":                             {quotas, nil},
 	"scale/deployment":                          {apply, []int{8, 9}},
 	"scale/errors":                              {batch, []int{8}},
 	"status/job-and-others":                     {batch, nil},
@@ -127,7 +123,6 @@ var waiting = map[string]wait{
 	"update/replaces-everything":                {addresses, []int{1, 3}},
 	"update/unconditional-not-allowed":          {policy, nil},
 	"validation/names":                          {addresses, []int{8}},
-	"validation/quantities":                     {quotas, []int{6}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/too-old":                             {customResources, nil},
 }

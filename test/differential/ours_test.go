@@ -39,10 +39,6 @@ func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // atHome is an object, as JSON, in the group in which its kind is stored.
 func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	t.Helper()
-	home, _ := o.scheme.HubKind(meta.GroupKind{Group: row.Kind.Group, Kind: row.Kind.Kind})
-	if home.Group == row.Kind.Group {
-		return object
-	}
 	decoded, err := codec.NewFactory(o.scheme).Decode(codec.DecodeRequest{Data: object})
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +47,16 @@ func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object, err = codec.AppendJSON(nil, hub)
+	*hub.GetTypeMeta() = meta.TypeMeta{} // else it is what the object calls itself
+	home, err := o.scheme.Kind(hub)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if home.Group == row.Kind.Group {
+		return object
+	}
+	hub.GetTypeMeta().SetGroupVersionKind(home)
+	if object, err = codec.AppendJSON(nil, hub); err != nil {
 		t.Fatal(err)
 	}
 	return object
