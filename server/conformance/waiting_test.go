@@ -25,7 +25,6 @@ const (
 	reviews             = "the reviews of users, rights and tokens"
 	scheduling          = "the group scheduling.k8s.io"
 	tokens              = "tokens of service accounts"
-	volumes             = "persistent volumes and claims"
 	wording             = "descriptions in Kubernetes's own words; ours are our own"
 )
 
