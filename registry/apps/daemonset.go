@@ -147,7 +147,8 @@ func daemonSetWarnings(ds, old *appsv1.DaemonSet) []string {
 
 func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
 	s, p := &ds.Status, field.NewPath("status")
-	errs := check.NotNegative(p, check.Count("currentNumberScheduled", &s.CurrentNumberScheduled), check.Count("numberMisscheduled", &s.NumberMisscheduled),
+	errs := check.NotNegative(p, check.Count("currentNumberScheduled", &s.CurrentNumberScheduled),
+		check.Count("numberMisscheduled", &s.NumberMisscheduled),
 		check.Count("desiredNumberScheduled", &s.DesiredNumberScheduled), check.Count("numberReady", &s.NumberReady),
 		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
 		check.Count("numberAvailable", &s.NumberAvailable), check.Count("numberUnavailable", &s.NumberUnavailable),

@@ -123,7 +123,8 @@ func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.Error
 	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	errs = append(errs, checkDeploymentStrategy(p.Child("strategy"), &spec.Strategy)...)
-	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds), check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds),
+		check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
 	errs = append(errs, checkRollback(d)...)
 	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
 		errs = append(errs, check.NotNegative(p, check.Count("progressDeadlineSeconds", deadline))...)
@@ -178,7 +179,8 @@ func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
 	s, p := &d.Status, field.NewPath("status")
 	updated, ready := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
 	available := check.Count("availableReplicas", &s.AvailableReplicas)
-	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("replicas", &s.Replicas), updated, ready, available,
+	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("replicas", &s.Replicas),
+		updated, ready, available,
 		check.Count("unavailableReplicas", &s.UnavailableReplicas), check.Count("terminatingReplicas", s.TerminatingReplicas),
 		check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", updated, ready, available)...)

@@ -31,7 +31,9 @@ func endpoints() registry.Resource {
 		},
 		Table: &registry.TableOf[*corev1.Endpoints]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("Endpoints", "The first addresses that are ready, each with its ports.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("Endpoints", "The first addresses that are ready, each with its ports.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(e *corev1.Endpoints, now time.Time) []any {
 				return []any{e.Name, endpointsCell(e.Subsets), registry.Age(&e.ObjectMeta, now)}
@@ -88,7 +90,8 @@ func checkSubsetPort(p *field.Path, port *corev1.EndpointPort, named bool) field
 	}
 	errs = append(errs, check.Optional(p.Child("name"), port.Name, check.DNSLabel)...)
 	errs = append(errs, check.PortNumber(p.Child("port"), port.Port)...)
-	errs = append(errs, check.OneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+	errs = append(errs, check.OneOf(p.Child("protocol"), port.Protocol,
+		corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 	if port.AppProtocol != nil {
 		errs = append(errs, check.QualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
 	}

@@ -17,6 +17,7 @@ func TestEndpoints(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{`{}`, ``},
 		{`{"subsets":[{"addresses":[{"ip":"10.0.0.1","hostname":"a","nodeName":"n"}],"ports":[{"port":80}]},{"notReadyAddresses":[{"ip":"::1:2"}]}]}`, ``},
+		{`{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"notReadyAddresses":[{"ip":"10.0.0.2"}]}]}`, ``},
 		{`{"subsets":[{}]}`, "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"},
 		{`{"subsets":[{"addresses":[{"ip":"x","hostname":"A","nodeName":""}]}]}`, `
 subsets[0].addresses[0].ip: Invalid value: "x": ` + bad + `, (e.g. 10.9.8.7 or 2001:db8::ffff)

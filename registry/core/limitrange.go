@@ -92,7 +92,8 @@ func checkLimitNames(p *field.Path, item *corev1.LimitRangeItem) field.ErrorList
 		_, least := item.Min[corev1.ResourceStorage]
 		_, most := item.Max[corev1.ResourceStorage]
 		if !least && !most {
-			errs = append(errs, field.Required(p.Child("limits"), "either minimum or maximum storage value is required, but neither was provided"))
+			errs = append(errs, field.Required(p.Child("limits"),
+				"either minimum or maximum storage value is required, but neither was provided"))
 		}
 	}
 	each(p.Child("maxLimitRequestRatio"), item.MaxLimitRequestRatio)
@@ -140,8 +141,8 @@ func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.Resourc
 	errs = append(errs, atMost(limit, most, amount{most.Quantity, true, limit.path, ""})...)
 	errs = append(errs, checkRatio(of(item.MaxLimitRequestRatio, "maxLimitRequestRatio", ""), least, most)...)
 	if limit.set && request.set && !podspec.CanOvercommit(name) && limit.Cmp(request.Quantity) != 0 {
-		errs = append(errs, field.Invalid(request.path, request.Quantity, fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s",
-			limit, request, meta.Excerpt(string(name)))))
+		errs = append(errs, field.Invalid(request.path, request.Quantity,
+			fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", limit, request, meta.Excerpt(string(name)))))
 	}
 	return errs
 }
@@ -151,7 +152,8 @@ func atMost(a, b, shown amount) field.ErrorList {
 	if !a.set || !b.set || a.Cmp(b.Quantity) <= 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(shown.path, shown.Quantity, fmt.Sprintf("%s value %s is greater than %s value %s", a.name, a, b.name, b))}
+	return field.ErrorList{field.Invalid(shown.path, shown.Quantity,
+		fmt.Sprintf("%s value %s is greater than %s value %s", a.name, a, b.name, b))}
 }
 
 // checkRatio checks how much more than the request a limit may be: not less, and no more than max is of min.

@@ -189,13 +189,18 @@ func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequireme
 	return errs
 }
 
+// comparedResources are those of which a quota may bound both requests and limits.
+var comparedResources = []corev1.ResourceName{
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage,
+}
+
 // quotaWarnings tell of a new quota with requests above limits. The older names of requests count if the newer ones are not there.
 func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 	if old != nil {
 		return nil
 	}
 	var warnings []string
-	for _, of := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage} {
+	for _, of := range comparedResources {
 		name := "requests." + of
 		request, ok := q.Spec.Hard[name]
 		if !ok && (of == corev1.ResourceCPU || of == corev1.ResourceMemory) {

@@ -48,7 +48,8 @@ func checkPorts(p *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList
 		if !seen.Add(name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), name))
 		}
-		errs = append(errs, check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("protocol"), port.Protocol,
+			corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if port.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
 		}

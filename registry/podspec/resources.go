@@ -48,7 +48,8 @@ func isExtended(name corev1.ResourceName) bool {
 
 // IsStandardResource reports whether a name without a domain means something, in containers or in quotas.
 func IsStandardResource(name corev1.ResourceName) bool {
-	return slices.Contains(standardResources, name) || corev1.IsHugePages(corev1.ResourceName(strings.TrimPrefix(string(name), "requests.")))
+	of := corev1.ResourceName(strings.TrimPrefix(string(name), "requests."))
+	return slices.Contains(standardResources, name) || corev1.IsHugePages(of)
 }
 
 // isWhole reports whether an amount is a whole number.

@@ -37,8 +37,8 @@ func addConversions(s *scheme.Scheme) {
 // selectable are the fields that a field selector may name, with what the core group calls them.
 var selectable = map[string]string{
 	"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace", "reason": "reason", "type": "type",
-	"regarding.kind": "involvedObject.kind", "regarding.namespace": "involvedObject.namespace", "regarding.name": "involvedObject.name",
-	"regarding.uid": "involvedObject.uid", "regarding.apiVersion": "involvedObject.apiVersion",
+	"regarding.kind": "involvedObject.kind", "regarding.namespace": "involvedObject.namespace",
+	"regarding.name": "involvedObject.name", "regarding.uid": "involvedObject.uid", "regarding.apiVersion": "involvedObject.apiVersion",
 	"regarding.resourceVersion": "involvedObject.resourceVersion", "regarding.fieldPath": "involvedObject.fieldPath",
 	"reportingController": "reportingComponent",
 }
