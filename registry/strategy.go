@@ -17,6 +17,16 @@ type Request struct {
 	User      *request.User
 	Namespace string
 	DryRun    bool
+
+	warn func(text string) // nil: nobody listens
+}
+
+// Warn tells the client something about what Prepare makes of its object. It is told even if the write fails; what can be
+// seen in the finished object is for Warnings.
+func (r *Request) Warn(text string) {
+	if r.warn != nil {
+		r.warn(text)
+	}
 }
 
 // Resource, Subresource, Strategy, Status and the like are the declarations that a Store works with, of any kind of object.

@@ -50,7 +50,7 @@ func init() {
 		}},
 		Row{Kind: v1("Pod"), Resource: "pods", Big: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := podstore.NewStorage(o, nil, nil, nil, nil)
-			return Doors{"": s.Pod, "status": s.Status}, err
+			return Doors{"": s.Pod, "status": s.Status, "ephemeralcontainers": s.EphemeralContainers, "resize": s.Resize}, err
 		}},
 	)
 }

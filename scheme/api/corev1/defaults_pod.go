@@ -63,11 +63,12 @@ func hostPorts(ports []ContainerPort) {
 // may use; requests are those of the containers, or else the limits.
 func defaultPodResources(spec *PodSpec) {
 	r := spec.Resources
-	if r == nil {
+	if r == nil || len(r.Limits)+len(r.Requests) == 0 {
 		return
 	}
 	for name, q := range ContainerLimits(spec) {
-		if _, ok := r.Limits[name]; !ok && IsHugePages(name) {
+		_, limited := r.Limits[name]
+		if _, ok := r.Requests[name]; !ok && !limited && IsHugePages(name) {
 			if r.Limits == nil {
 				r.Limits = make(ResourceList)
 			}
