@@ -154,10 +154,14 @@ func orUnknown(s string) string {
 
 func nodeCells(n *corev1.Node, now time.Time) []any {
 	info := &n.Status.NodeInfo
+	kernel := orUnknown(info.KernelVersion)
+	if info.Architecture != "" {
+		kernel += " (" + info.Architecture + ")"
+	}
 	return []any{
 		n.Name, nodeStatus(n), orNone(strings.Join(nodeRoles(n), ",")), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
-		orUnknown(info.OSImage), orUnknown(info.KernelVersion), orUnknown(info.ContainerRuntimeVersion),
+		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion),
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 // ephemeralContainers makes the door through which containers are added to a pod that runs, to look into it.
 func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
-		Name: "ephemeralcontainers",
-		Prepare: func(r *registry.Request, pod, old *corev1.Pod) {
+		Name:     "ephemeralcontainers",
+		Metadata: registry.MetaWhole,
+		Prepare: func(_ *registry.Request, pod, old *corev1.Pod) {
 			list := pod.Spec.EphemeralContainers
 			keepPod(pod, old)
 			pod.Spec.EphemeralContainers = list

@@ -13,8 +13,9 @@ import (
 // podResize makes the door through which a pod that runs gets more or less of CPU and memory.
 func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
-		Name: "resize",
-		Prepare: func(r *registry.Request, pod, old *corev1.Pod) {
+		Name:     "resize",
+		Metadata: registry.MetaWhole,
+		Prepare: func(_ *registry.Request, pod, old *corev1.Pod) {
 			prepareResize(pod, old)
 			podspec.DropDisabled(&pod.Spec, &old.Spec)
 		},
@@ -109,7 +110,9 @@ func nodeResizes(s *corev1.PodStatus) bool {
 	return true
 }
 
-func hasAmounts(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Requests)+len(r.Limits) > 0 }
+func hasAmounts(r *corev1.ResourceRequirements) bool {
+	return r != nil && len(r.Requests)+len(r.Limits) > 0
+}
 
 // podResourcesUpdate checks a change of the resources of the pod as a whole, and takes back in rest what may change.
 func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.ErrorList {

@@ -86,8 +86,10 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		} else {
 			errs = append(errs, rules...)
 		}
-		if ctr.Name != "" && !seen.Add(ctr.Name) {
+		if seen[ctr.Name] {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
+		} else if ctr.Name != "" {
+			seen.Add(ctr.Name)
 		}
 		errs = append(errs, hostPortConflicts(all, c.spec.InitContainers[i:i+1])...)
 		if corev1.IsSidecar(ctr) {

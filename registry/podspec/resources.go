@@ -54,11 +54,11 @@ func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 
 // resourceName checks a name wherever resources are named.
 func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	if errs := check.Invalid(p, string(name), names.IsQualifiedName(string(name))); len(errs) > 0 {
+	if errs := check.Invalid(p, name, names.IsQualifiedName(string(name))); len(errs) > 0 {
 		return errs
 	}
 	if !strings.Contains(string(name), "/") && !slices.Contains(standardResources, name) && !corev1.IsHugePages(name) {
-		return field.ErrorList{field.Invalid(p, string(name), "must be a standard resource type or fully qualified")}
+		return field.ErrorList{field.Invalid(p, name, "must be a standard resource type or fully qualified")}
 	}
 	return nil
 }
@@ -69,10 +69,10 @@ func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 	switch {
 	case !strings.Contains(string(name), "/"):
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
-			errs = append(errs, field.Invalid(p, string(name), "must be a standard resource for containers"))
+			errs = append(errs, field.Invalid(p, name, "must be a standard resource for containers"))
 		}
 	case !isNative(name) && !isExtended(name):
-		errs = append(errs, field.Invalid(p, string(name), "doesn't follow extended resource name standard"))
+		errs = append(errs, field.Invalid(p, name, "doesn't follow extended resource name standard"))
 	}
 	return errs
 }

@@ -118,6 +118,7 @@ func knownFormat(s string) error {
 
 var knownChecks = map[string]argument{
 	"required":  {noArgument, nil},
+	"expected":  {noArgument, nil},
 	"optional":  {noArgument, nil},
 	"immutable": {noArgument, nil},
 	"enum":      {noArgument, []Kind{String, List, Map}},
@@ -160,7 +161,7 @@ func (c *compiler) readChecks(f *Field, tag, at string) {
 			continue
 		}
 		switch name {
-		case "required":
+		case "required", "expected":
 			f.Required = true
 		case "optional":
 			f.Required = false

@@ -12,7 +12,8 @@
 //	enum:"TCP,UDP"          allowed values, for OpenAPI and for check:"enum"
 //	itemEnum:"A,B"          the same for list elements
 //	check:"required,min=1"  declarative checks, comma separated: required, optional, enum, min=, max=, minLength=,
-//	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas)
+//	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas);
+//	                        expected is required in OpenAPI only: the kind says in other words that a value is missing
 //	list:"map,key=a,key=b"  list type: atomic, set or map with its keys; elements of a set and keys in a list of type map
 //	                        must not repeat (Kubernetes judges its own types, io.k8s.*, by hand)
 //	map:"atomic"            map type (atomic, granular)

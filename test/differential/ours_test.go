@@ -17,6 +17,7 @@ type ours struct {
 	handler http.Handler
 	store   storage.Store
 	scheme  *scheme.Scheme
+	keys    map[string]string // of stored examples, by URL
 }
 
 func newOurs(t *testing.T) *ours {
@@ -26,7 +27,7 @@ func newOurs(t *testing.T) *ours {
 		API:         server.APIConfig{AllowPrivileged: true},
 		Controllers: []string{},
 	})
-	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme}
+	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, keys: map[string]string{}}
 }
 
 // ServeHTTP handles a request of the administrator's.
@@ -48,18 +49,30 @@ func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[st
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, last := "", storage.Revision(0)
+	key, last := "", storage.Revision(0) // the latest
 	for _, e := range all.Entries {
 		if e.Rev > last && strings.HasSuffix(e.Key, "/"+name) {
 			key, last = e.Key, e.Rev
 		}
 	}
-	if _, err := o.store.Put(t.Context(), key, encode(stored), storage.Pre{Rev: last}, 0); err != nil {
-		t.Fatal(err)
-	}
+	o.keys[row.url(name, "")] = key
+	o.replace(t, row, name, stored)
 	a = ask(o, http.MethodGet, row.url(name, ""), nil)
 	if a.Code != http.StatusOK {
 		t.Fatalf("reading the example %q: %s", name, indent(a.Body))
 	}
 	return a.Body
+}
+
+// replace changes what is stored of an object that was put, whatever the rules are.
+func (o *ours) replace(t *testing.T, row Row, name string, obj map[string]any) {
+	t.Helper()
+	key := o.keys[row.url(name, "")]
+	e, err := o.store.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.store.Put(t.Context(), key, encode(obj), storage.Pre{Rev: e.Rev}, 0); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -22,7 +22,7 @@ var droppedAnnotations = []string{
 }
 
 // defaultPod sets what only pods, and not pod templates, have by default: requests that follow from limits, host ports,
-// and service links. What stands below is defaulted by the functions for its types.
+// service links, and a second for a negative time to end in. What stands below is defaulted by the functions for its types.
 func defaultPod(p *Pod) {
 	for _, key := range droppedAnnotations {
 		delete(p.Annotations, key)
@@ -38,6 +38,9 @@ func defaultPod(p *Pod) {
 	}
 	defaultPodResources(spec)
 	setPointer(&spec.EnableServiceLinks, true)
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		*grace = 1
+	}
 }
 
 // requestLimits requests as much of a resource as it is limited to, where nothing is said.
