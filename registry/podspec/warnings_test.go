@@ -10,10 +10,11 @@ import (
 
 func TestWarnings(t *testing.T) {
 	pod := decode(t, `{"metadata":{"annotations":{"seccomp.security.alpha.kubernetes.io/pod":"x"}},
-		"spec":{"nodeSelector":{"beta.kubernetes.io/os":"linux"},"terminationGracePeriodSeconds":-1,"imagePullSecrets":[{"name":"s"},{"name":"s"}],
+		"spec":{"nodeSelector":{"beta.kubernetes.io/os":"linux"},"imagePullSecrets":[{"name":"s"},{"name":"s"}],
 		"volumes":[{"name":"g","gitRepo":{"repository":"r"}}],"topologySpreadConstraints":[{"topologyKey":"k"}],
 		"containers":[{"name":"c","image":"i","env":[{"name":"A"},{"name":"A"}],"ports":[{"containerPort":80},{"containerPort":80}],
 		"resources":{"limits":{"memory":"0.5"}}}]}}`)
+	*pod.Spec.TerminationGracePeriodSeconds = -1 // that of a pod becomes 1, that of a template does not
 	want := []string{
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
 		`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`,
