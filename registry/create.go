@@ -84,7 +84,7 @@ func (w *write) beforeCreate() error {
 		s.strategy.Prepare(w.r, w.obj, nil)
 	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
-	m.UID = newUID()
+	m.UID = NewUID()
 	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
 	if m.GenerateName != "" && m.Name == "" {
 		m.Name = generateName(m.GenerateName)
@@ -95,9 +95,7 @@ func (w *write) beforeCreate() error {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	errs = append(errs, s.kind.Check(w.obj, nil)...)
-	if s.strategy.Validate != nil {
-		errs = append(errs, s.strategy.Validate(w.obj, nil)...)
-	}
+	errs = append(errs, w.validate()...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}
@@ -145,8 +143,8 @@ func (s *Store) existsError(ctx context.Context, namespace, name string, generat
 	return err
 }
 
-// newUID returns an identity that nobody can guess.
-func newUID() meta.UID {
+// NewUID returns an identity that nobody can guess.
+func NewUID() meta.UID {
 	var random [16]byte
 	rand.Read(random[:]) // never fails
 	return meta.UID(meta.UUID(random))

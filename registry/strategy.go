@@ -61,6 +61,9 @@ type StrategyOf[T meta.Object] struct {
 	// Validate says what is wrong with a new object, or with a change.
 	Validate func(obj, old T) field.ErrorList
 
+	// ValidateIn stands in the place of Validate where the rules depend on the group version that the client writes in (Events).
+	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
+
 	// Warnings are texts for the client, also when the write succeeds.
 	Warnings func(obj, old T) []string
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -62,6 +63,9 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		Held:                     result(s.Held),
 		OrphanByDefault:          s.OrphanByDefault,
 		NoGarbageCollection:      s.NoGarbageCollection,
+	}
+	if f := s.ValidateIn; f != nil {
+		u.ValidateIn = func(gv meta.GroupVersion, obj, old meta.Object) field.ErrorList { return f(gv, as[T](obj), as[T](old)) }
 	}
 	if f := s.Canonicalize; f != nil {
 		u.Canonicalize = func(obj meta.Object) { f(as[T](obj)) }

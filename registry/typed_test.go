@@ -38,9 +38,12 @@ func gadgets() ResourceOf[*Gadget] {
 		Kind:          "Gadget", Singular: "gadget", ShortNames: []string{"gg"}, Categories: []string{"all"},
 		Namespaced: true, StorageVersion: "v1",
 		Strategy: StrategyOf[*Gadget]{
-			ValidateName:             func(string, bool) []string { return nil },
-			Prepare:                  func(_ *Request, g, old *Gadget) { g.Size = sum(g, old) + 1 },
-			Validate:                 func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			ValidateName: func(string, bool) []string { return nil },
+			Prepare:      func(_ *Request, g, old *Gadget) { g.Size = sum(g, old) + 1 },
+			Validate:     func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			ValidateIn: func(_ meta.GroupVersion, g, old *Gadget) field.ErrorList {
+				return make(field.ErrorList, sum(g, old))
+			},
 			Warnings:                 func(g, old *Gadget) []string { return make([]string, sum(g, old)) },
 			Canonicalize:             func(g *Gadget) { g.Size++ },
 			AllowCreateOnUpdate:      true,

@@ -155,9 +155,7 @@ func (w *write) beforeUpdate() error {
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
-	if s.strategy.Validate != nil {
-		errs = append(errs, s.strategy.Validate(w.obj, w.old)...)
-	}
+	errs = append(errs, w.validate()...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}

@@ -228,6 +228,17 @@ func (w *write) settleWith(ctx context.Context, err error) {
 	w.settle(ctx, err == nil)
 }
 
+// validate is what the strategy finds wrong with the object.
+func (w *write) validate() field.ErrorList {
+	switch st := w.s.strategy; {
+	case st.ValidateIn != nil:
+		return st.ValidateIn(w.attrs.Resource.GroupVersion(), w.obj, w.old)
+	case st.Validate != nil:
+		return st.Validate(w.obj, w.old)
+	}
+	return nil
+}
+
 // warn hands the strategy's warnings to the client.
 func (w *write) warn() {
 	if w.s.strategy.Warnings == nil || w.req.Warn == nil {

@@ -10,15 +10,14 @@ import (
 	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/registry/discovery"
+	"github.com/coracle-project/coracle/registry/flowcontrol"
+	"github.com/coracle-project/coracle/registry/networking"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/rbac"
 	"github.com/coracle-project/coracle/registry/storage"
-	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/appsv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
-	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -27,19 +26,22 @@ import (
 func coreGroups(c APIConfig) []Group {
 	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
-	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
-		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
-		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
-		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
-		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
+	groups := []Group{
+		{Name: "", Priority: 18000, Resources: core.Resources(opts), Observed: core.Observed()},
+		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
+		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
+		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},
+		{Name: "networking.k8s.io", Priority: 17200, Resources: networking.Resources()},
+		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources()},
+		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
+		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
+		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
+		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},
 	}
-}
-
-// addAutoscaling registers both versions of autoscaling; the second is the hub.
-func addAutoscaling(s *scheme.Scheme) {
-	autoscalingv2.Scheme.AddToScheme(s)
-	autoscalingv1.Scheme.AddToScheme(s)
+	for i := range groups {
+		groups[i].AddToScheme = api.Groups[groups[i].Name].AddToScheme
+	}
+	return groups
 }
 
 // systemNamespaces exist in every cluster.

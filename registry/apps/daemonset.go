@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -49,7 +50,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 }
 
 func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
-	names, images := containerCells(&ds.Spec.Template)
+	names, images := podspec.ContainerCells(ds.Spec.Template.Spec.Containers)
 	s := &ds.Status
 	return []any{
 		ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled),
@@ -63,17 +64,15 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
 	}
-	if old == nil {
-		podspec.DropDisabledTemplate(&ds.Spec.Template, nil)
+	prepareTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
+	switch {
+	case old == nil:
 		countTemplate(ds, max(templateGeneration(ds), 1))
-		return
+	case templateChanged(ds, old):
+		countTemplate(ds, templateGeneration(old)+1)
+	default:
+		countTemplate(ds, templateGeneration(old))
 	}
-	podspec.DropDisabledTemplate(&ds.Spec.Template, &old.Spec.Template)
-	generation := templateGeneration(old)
-	if templateChanged(ds, old) {
-		generation++
-	}
-	countTemplate(ds, generation)
 }
 
 func templateChanged(ds, old *appsv1.DaemonSet) bool {
@@ -96,7 +95,7 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	var errs field.ErrorList
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
 	template := p.Child("template")
@@ -106,9 +105,9 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	errs = append(errs, podspec.NotEmpty(p.Child("selector"), spec.Selector, "daemonset")...)
 	errs = append(errs, rules.Template(template, &spec.Template)...)
 	errs = append(errs, podspec.Lasting(template, &spec.Template, "DaemonSet")...)
-	errs = append(errs, notNegative(p, count("minReadySeconds", &spec.MinReadySeconds))...)
+	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds))...)
 	errs = append(errs, checkDaemonStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
-	return append(errs, notNegative(p, count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+	return append(errs, check.NotNegative(p, check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
 }
 
 func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field.ErrorList {
@@ -149,10 +148,10 @@ func daemonSetWarnings(ds, old *appsv1.DaemonSet) []string {
 
 func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
 	s, p := &ds.Status, field.NewPath("status")
-	errs := notNegative(p, count("currentNumberScheduled", &s.CurrentNumberScheduled), count("numberMisscheduled", &s.NumberMisscheduled),
-		count("desiredNumberScheduled", &s.DesiredNumberScheduled), count("numberReady", &s.NumberReady),
-		number{"observedGeneration", s.ObservedGeneration}, count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
-		count("numberAvailable", &s.NumberAvailable), count("numberUnavailable", &s.NumberUnavailable),
-		count("collisionCount", s.CollisionCount))
+	errs := check.NotNegative(p, check.Count("currentNumberScheduled", &s.CurrentNumberScheduled), check.Count("numberMisscheduled", &s.NumberMisscheduled),
+		check.Count("desiredNumberScheduled", &s.DesiredNumberScheduled), check.Count("numberReady", &s.NumberReady),
+		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
+		check.Count("numberAvailable", &s.NumberAvailable), check.Count("numberUnavailable", &s.NumberUnavailable),
+		check.Count("collisionCount", s.CollisionCount))
 	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/registry/scale"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -55,7 +56,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 }
 
 func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
-	names, images := containerCells(&d.Spec.Template)
+	names, images := podspec.ContainerCells(d.Spec.Template.Spec.Containers)
 	selector := "<invalid>"
 	if s, err := meta.SelectorFrom(d.Spec.Selector); err == nil {
 		selector = s.String()
@@ -67,11 +68,7 @@ func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 }
 
 func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
-	if old == nil {
-		podspec.DropDisabledTemplate(&d.Spec.Template, nil)
-	} else {
-		podspec.DropDisabledTemplate(&d.Spec.Template, &old.Spec.Template)
-	}
+	prepareTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
@@ -126,19 +123,19 @@ func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.Error
 		rules = rules.AfterTemplate(&old.Spec.Template)
 	}
 	spec, p := &d.Spec, field.NewPath("spec")
-	errs := notNegative(p, count("replicas", spec.Replicas))
+	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	errs = append(errs, checkDeploymentStrategy(p.Child("strategy"), &spec.Strategy)...)
-	errs = append(errs, notNegative(p, count("minReadySeconds", &spec.MinReadySeconds), count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds), check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
 	errs = append(errs, checkRollback(d)...)
 	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
-		errs = append(errs, notNegative(p, count("progressDeadlineSeconds", deadline))...)
+		errs = append(errs, check.NotNegative(p, check.Count("progressDeadlineSeconds", deadline))...)
 		if *deadline <= spec.MinReadySeconds {
 			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds"))
 		}
 	}
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }
@@ -173,7 +170,7 @@ func checkRollingDeployment(p *field.Path, r *appsv1.RollingUpdateDeployment) fi
 func deploymentWarnings(d, old *appsv1.Deployment) []string {
 	switch {
 	case old == nil:
-		return append(nameWarnings(d.Name), templateWarnings(&d.Spec.Template)...)
+		return append(podspec.NameWarnings(d.Name), templateWarnings(&d.Spec.Template)...)
 	case d.Generation != old.Generation:
 		return templateWarnings(&d.Spec.Template)
 	}
@@ -182,12 +179,12 @@ func deploymentWarnings(d, old *appsv1.Deployment) []string {
 
 func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
 	s, p := &d.Status, field.NewPath("status")
-	updated, ready := count("updatedReplicas", &s.UpdatedReplicas), count("readyReplicas", &s.ReadyReplicas)
-	available := count("availableReplicas", &s.AvailableReplicas)
-	errs := notNegative(p, number{"observedGeneration", s.ObservedGeneration}, count("replicas", &s.Replicas), updated, ready, available,
-		count("unavailableReplicas", &s.UnavailableReplicas), count("terminatingReplicas", s.TerminatingReplicas),
-		count("collisionCount", s.CollisionCount))
-	errs = append(errs, atMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
-	errs = append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+	updated, ready := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	available := check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("replicas", &s.Replicas), updated, ready, available,
+		check.Count("unavailableReplicas", &s.UnavailableReplicas), check.Count("terminatingReplicas", s.TerminatingReplicas),
+		check.Count("collisionCount", s.CollisionCount))
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
+	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/scale"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -21,11 +22,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*appsv1.ReplicaSet]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, rs, old *appsv1.ReplicaSet) {
-				if old == nil {
-					podspec.DropDisabledTemplate(&rs.Spec.Template, nil)
-				} else {
-					podspec.DropDisabledTemplate(&rs.Spec.Template, &old.Spec.Template)
-				}
+				prepareTemplate(rs, old, func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
 			},
 			Validate:                 func(rs, old *appsv1.ReplicaSet) field.ErrorList { return checkReplicaSet(rules, rs, old) },
 			Warnings:                 replicaSetWarnings,
@@ -45,7 +42,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
 			},
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
-				names, images := containerCells(&rs.Spec.Template)
+				names, images := podspec.ContainerCells(rs.Spec.Template.Spec.Containers)
 				return []any{
 					rs.Name, int64(orZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
 					registry.Age(&rs.ObjectMeta, now), names, images, registry.Selector(rs.Spec.Selector),
@@ -60,10 +57,10 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 		rules = rules.AfterTemplate(&old.Spec.Template)
 	}
 	spec, p := &rs.Spec, field.NewPath("spec")
-	errs := notNegative(p, count("replicas", spec.Replicas), count("minReadySeconds", &spec.MinReadySeconds))
+	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }
@@ -72,7 +69,7 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	switch {
 	case old == nil:
-		return append(nameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
+		return append(podspec.NameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
 	case rs.Generation != old.Generation:
 		return templateWarnings(&rs.Spec.Template)
 	}
@@ -81,10 +78,10 @@ func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 
 func checkReplicaSetStatus(rs, _ *appsv1.ReplicaSet) field.ErrorList {
 	s, p := &rs.Status, field.NewPath("status")
-	labeled, ready := count("fullyLabeledReplicas", &s.FullyLabeledReplicas), count("readyReplicas", &s.ReadyReplicas)
-	available := count("availableReplicas", &s.AvailableReplicas)
-	errs := notNegative(p, count("replicas", &s.Replicas), labeled, ready, available,
-		number{"observedGeneration", s.ObservedGeneration}, count("terminatingReplicas", s.TerminatingReplicas))
-	errs = append(errs, atMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
-	return append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	available := check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
+		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("terminatingReplicas", s.TerminatingReplicas))
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
+	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 }

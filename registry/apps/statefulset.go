@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/scale"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -40,7 +41,7 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 				registry.AgeColumn, containersColumn, imagesColumn,
 			},
 			Cells: func(s *appsv1.StatefulSet, now time.Time) []any {
-				names, images := containerCells(&s.Spec.Template)
+				names, images := podspec.ContainerCells(s.Spec.Template.Spec.Containers)
 				return []any{
 					s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, orZero(s.Spec.Replicas)), registry.Age(&s.ObjectMeta, now), names, images,
 				}
@@ -57,11 +58,7 @@ func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 			r.MaxUnavailable = nil
 		}
 	}
-	if old == nil {
-		podspec.DropDisabledTemplate(&s.Spec.Template, nil)
-	} else {
-		podspec.DropDisabledTemplate(&s.Spec.Template, &old.Spec.Template)
-	}
+	prepareTemplate(s, old, func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
 }
 
 func limitsMissing(s *appsv1.StatefulSet) bool {

@@ -88,6 +88,7 @@ $.object.target.averageValue: Required value: must set either a target value or 
 		`{"type":"External","external":{"metric":{"name":"m"},"target":{"type":"Value","value":"0","averageValue":"-1"}}}`: `$.external.target.value: Invalid value: "0": must be positive
 $.external.target.averageValue: Invalid value: "-1": must be positive
 $.external.target.value: Forbidden: may not set both a target value for metric and a per-pod target`,
+		`{"type":"Pods","pods":{"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"0"}}}`: `$.pods.target.averageValue: Invalid value: "0": must be positive`,
 		`{"type":"ContainerResource","containerResource":{"target":{"type":"Utilization","averageUtilization":1,"averageValue":"1"}}}`: `$.containerResource.name: Required value: must specify a resource name
 $.containerResource.container: Required value: must specify a container
 $.containerResource.target.averageValue: Forbidden: may not set both a target raw value and a target utilization`,

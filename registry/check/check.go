@@ -132,6 +132,11 @@ func QualifiedName(p *field.Path, value string) field.ErrorList {
 	return Invalid(p, value, names.IsQualifiedName(value))
 }
 
+// PathSegment checks a name that only has to fit into a URL path.
+func PathSegment(p *field.Path, value string) field.ErrorList {
+	return Invalid(p, value, names.IsPathSegmentName(value))
+}
+
 // UserID checks the numeric id of a user, which may be unset.
 func UserID(p *field.Path, id *int64) field.ErrorList {
 	if id == nil {
@@ -195,32 +200,17 @@ func NonReservedPath(p *field.Path, target string) field.ErrorList {
 	return errs
 }
 
-// Immutable reports a changed value.
-func Immutable[T comparable](p *field.Path, value, old T) field.ErrorList {
-	if value != old {
-		return field.ErrorList{field.Invalid(p, value, "field is immutable")}
-	}
-	return nil
-}
-
-// Unchanged is Immutable for values that are compared by what they mean, such as structs.
-func Unchanged[T any](p *field.Path, value, old *T) field.ErrorList {
+// Immutable reports a changed value. Values are compared by what they mean, and may be unset.
+func Immutable[T any](p *field.Path, value, old *T) field.ErrorList {
 	if scheme.Equal(value, old) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p, govalue.JSON(value), "field is immutable")}
-}
-
-// ImmutablePointer is Immutable for values that may be unset.
-func ImmutablePointer[T comparable](p *field.Path, value, old *T) field.ErrorList {
-	if !SamePointer(value, old) {
-		return field.ErrorList{field.Invalid(p, value, "field is immutable")}
+	var shown any = value
+	if _, text := shown.(*string); !text {
+		shown = govalue.JSON(value)
 	}
-	return nil
+	return field.ErrorList{field.Invalid(p, shown, "field is immutable")}
 }
-
-// SamePointer reports whether two values are equal, or both unset.
-func SamePointer[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Duplicates finds repeated values: it holds those seen.
 type Duplicates map[string]bool

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -124,7 +125,7 @@ func nodeWarnings(n, _ *corev1.Node) []string {
 	if n.Spec.DoNotUseExternalID != "" {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return append(warnings, check.Warnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.RangeWarning)...)
+	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.CIDRWarnings)...)
 }
 
 var nodeTable = &registry.TableOf[*corev1.Node]{
@@ -137,31 +138,22 @@ var nodeTable = &registry.TableOf[*corev1.Node]{
 		registry.Column("Internal-IP", "First internal address of the node.", 1),
 		registry.Column("External-IP", "First external address of the node.", 1),
 		registry.Column("OS-Image", "Operating system image of the node.", 1),
-		registry.Column("Kernel-Version", "Kernel version of the node.", 1),
+		registry.Column("Kernel-Version", "Kernel version and architecture of the node.", 1),
 		registry.Column("Container-Runtime", "Container runtime and its version.", 1),
 	},
 	Cells: nodeCells,
 }
 
-const unknown = "<unknown>"
-
-func orUnknown(s string) string {
-	if s == "" {
-		return unknown
-	}
-	return s
-}
-
 func nodeCells(n *corev1.Node, now time.Time) []any {
 	info := &n.Status.NodeInfo
-	kernel := orUnknown(info.KernelVersion)
+	kernel := cmp.Or(info.KernelVersion, registry.Unknown)
 	if info.Architecture != "" {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
-		n.Name, nodeStatus(n), orNone(strings.Join(nodeRoles(n), ",")), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
+		n.Name, nodeStatus(n), cmp.Or(strings.Join(nodeRoles(n), ","), registry.None), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
-		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion),
+		cmp.Or(info.OSImage, registry.Unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, registry.Unknown),
 	}
 }
 
@@ -203,5 +195,5 @@ func nodeAddress(n *corev1.Node, t corev1.NodeAddressType) string {
 			return a.Address
 		}
 	}
-	return none
+	return registry.None
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,16 +40,6 @@ var podColumns = []meta.TableColumnDefinition{
 		"to \"True\" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates", 1),
 }
 
-// none stands for an empty cell.
-const none = "<none>"
-
-func orNone(s string) string {
-	if s == "" {
-		return none
-	}
-	return s
-}
-
 // podConditions mark pods that have ended, so that clients can hide them.
 func podConditions(pod *corev1.Pod) []meta.TableRowCondition {
 	switch phase := pod.Status.Phase; phase {
@@ -68,7 +59,7 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 	if s.restarts != 0 && !s.lastRestart.IsZero() {
 		restarts += " (" + registry.Since(s.lastRestart, now) + " ago)"
 	}
-	podIP, gates := "", none
+	podIP, gates := "", registry.None
 	if len(pod.Status.PodIPs) > 0 {
 		podIP = pod.Status.PodIPs[0].IP
 	}
@@ -77,7 +68,7 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 	}
 	return []any{
 		pod.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, restarts, registry.Age(&pod.ObjectMeta, now),
-		orNone(podIP), orNone(pod.Spec.NodeName), orNone(pod.Status.NominatedNodeName), gates,
+		cmp.Or(podIP, registry.None), cmp.Or(pod.Spec.NodeName, registry.None), cmp.Or(pod.Status.NominatedNodeName, registry.None), gates,
 	}
 }
 

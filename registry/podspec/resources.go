@@ -46,18 +46,23 @@ func isExtended(name corev1.ResourceName) bool {
 		len(names.IsQualifiedName("requests."+string(name))) == 0
 }
 
-// canOvercommit reports whether more of a resource may be limited than requested.
-func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
+// IsStandardResource reports whether a name without a domain means something, in containers or in quotas.
+func IsStandardResource(name corev1.ResourceName) bool {
+	return slices.Contains(standardResources, name) || corev1.IsHugePages(corev1.ResourceName(strings.TrimPrefix(string(name), "requests.")))
+}
 
 // isWhole reports whether an amount is a whole number.
 func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 
-// resourceName checks a name wherever resources are named.
-func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+// CanOvercommit reports whether more of a resource may be limited than requested.
+func CanOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
+
+// ResourceName checks a name wherever resources are named.
+func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	if errs := check.Invalid(p, name, names.IsQualifiedName(string(name))); len(errs) > 0 {
 		return errs
 	}
-	if !strings.Contains(string(name), "/") && !slices.Contains(standardResources, name) && !corev1.IsHugePages(name) {
+	if !strings.Contains(string(name), "/") && !IsStandardResource(name) {
 		return field.ErrorList{field.Invalid(p, name, "must be a standard resource type or fully qualified")}
 	}
 	return nil
@@ -65,7 +70,7 @@ func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 
 // ContainerResourceName checks a name in the resources of a container.
 func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	errs := resourceName(p, name)
+	errs := ResourceName(p, name)
 	switch {
 	case !strings.Contains(string(name), "/"):
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
@@ -164,10 +169,10 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 		each(at, name, q)
 		limit, ok := r.Limits[name]
 		switch {
-		case !ok && !canOvercommit(name):
+		case !ok && !CanOvercommit(name):
 			errs = append(errs, field.Required(limits, "Limit must be set for non overcommitable resources"))
 		case !ok:
-		case q.Cmp(limit) != 0 && !canOvercommit(name):
+		case q.Cmp(limit) != 0 && !CanOvercommit(name):
 			errs = append(errs, field.Invalid(requests, q.String(),
 				fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case q.Cmp(limit) > 0:
@@ -271,7 +276,7 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 }
 
 func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	if errs := resourceName(p, name); len(errs) > 0 || corev1.IsPodLevelResource(name) {
+	if errs := ResourceName(p, name); len(errs) > 0 || corev1.IsPodLevelResource(name) {
 		return errs
 	}
 	return field.ErrorList{field.NotSupported(p, name,

@@ -1,11 +1,15 @@
 package podspec
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its metadata nothing else is
@@ -75,4 +79,23 @@ func DropDisabledTemplate(t, old *corev1.PodTemplateSpec) {
 		was = &old.Spec
 	}
 	DropDisabled(&t.Spec, was)
+}
+
+// NameWarnings tell of the name of an owner of pods that is too much for the names of pods made from it.
+func NameWarnings(name string) []string {
+	msgs := names.IsDNS1123Label(name)
+	if len(msgs) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
+		"a DNS label is recommended: %v", msgs)}
+}
+
+// ContainerCells are the names and the images of containers, as tables show them.
+func ContainerCells(list []corev1.Container) (named, images string) {
+	n, i := make([]string, len(list)), make([]string, len(list))
+	for at := range list {
+		n[at], i[at] = list[at].Name, list[at].Image
+	}
+	return strings.Join(n, ","), strings.Join(i, ",")
 }

@@ -17,6 +17,10 @@ import (
 // applyBatch applies what has just been written to the log, and tells the cursors.
 func (m *member) applyBatch(batch []*request) {
 	m.events = m.events[:0]
+	defer func() { // also if one panics: readers see what came before it
+		m.feed.publish(m.events)
+		clear(m.events)
+	}()
 	for _, r := range batch {
 		m.applyEntries(m.applied.Load()+1, m.term, func() {
 			if r.other != nil {
@@ -26,8 +30,6 @@ func (m *member) applyBatch(batch []*request) {
 			}
 		})
 	}
-	m.feed.publish(m.events)
-	clear(m.events)
 }
 
 // applyEntries applies one entry. (Its name is what etcd's own checks look for in the stack, if they have been turned on.)

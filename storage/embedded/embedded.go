@@ -13,15 +13,15 @@
 // Revision is one atomic load.
 //
 // When the log cannot be written, what was to be written is in doubt, and every later write is refused until a restart, because
-// it is not known what the disk has of it. Reads and watches go on.
+// it is not known what the disk has of it. Reads and watches go on. It is the same after a panic in the middle of a write.
 //
 // A full disk would end the process, because the backend cannot go on after a commit that failed. So writes are refused while
 // there is still room for what the member writes by itself, and reads and watches go on. What fills the disk from one look
 // at it to the next (a tenth of a second), beyond what is kept free, is not survived; nor is a user's quota of which the file
 // system does not tell.
 //
-// Locks are taken in this order: room, Store.life, those of mvcc and its backend. Under those of feed and member nothing else
-// is locked.
+// Locks are taken in this order: room, Store.life, member.snapshots, those of mvcc and its backend, member.logging. Under mu of
+// feed and of member nothing else is locked.
 //
 // Only this package may import etcd's server.
 // Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go,

@@ -16,13 +16,15 @@ func (m *member) endLeases(ctx context.Context) {
 			return
 		case due := <-m.lessor.ExpiredLeasesC():
 			for _, l := range due {
+				if ctx.Err() != nil {
+					return
+				}
 				r := newRequest()
 				r.other = &pb.InternalRaftRequest{LeaseRevoke: &pb.LeaseRevokeRequest{ID: int64(l.ID)}}
 				err := m.do(ctx, r)
 				r.free()
-				if err != nil { // they are named again in some seconds
+				if err != nil { // it had ended, or is named again in some seconds
 					m.log.Debug("a lease was not ended", zap.Error(err))
-					break
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // lockPatience is far more than a child needs to begin its own program.
-const lockPatience = 500 * time.Millisecond
+const lockPatience = 2 * time.Second
 
 var errLocked = errors.New("the data directory is in use by another process")
 

@@ -30,9 +30,13 @@ import (
 // maxBatch is how many bytes are written to the log at once, if the first change alone is not larger.
 const maxBatch = 2 << 20
 
-// errBroken refuses changes after the log could not be written once. What of it is on the disk is not known then, so nothing
-// may be written behind it; reads go on.
-var errBroken = errors.New("the log could not be written: nothing is accepted until the process is restarted")
+var (
+	// errBroken refuses changes after the log could not be written once. What of it is on the disk is not known then, so nothing
+	// may be written behind it; reads go on.
+	errBroken = errors.New("the log could not be written: nothing is accepted until the process is restarted")
+	// errPanic is why nothing is accepted after a leader that did not get to the end: the store may lack what the log has.
+	errPanic = errors.New("a change was not applied to its end")
+)
 
 // member is an etcd member without peers, over etcd's own storage.
 type member struct {
@@ -56,6 +60,8 @@ type member struct {
 		sync.Mutex
 		last uint64 // index
 	}
+
+	logging sync.Mutex // held to write to the log
 
 	mu struct {
 		sync.Mutex
@@ -132,7 +138,28 @@ func (m *member) withdraw(r *request) bool {
 
 // lead does one batch, which begins with the leader's own request, and names the next leader.
 func (m *member) lead(own *request) {
+	batch, ended := m.take(), false
+	defer func() {
+		if !ended { // a panic, which goes on
+			m.fail(errPanic)
+			refuse(batch, &storage.Error{Kind: storage.InDoubt, Err: errPanic})
+		}
+		m.leave(batch, own)
+	}()
+	if err := m.append(batch); err == nil {
+		m.applyBatch(batch)
+	} else if err == errBroken {
+		refuse(batch, err)
+	} else {
+		refuse(batch, &storage.Error{Kind: storage.InDoubt, Err: err})
+	}
+	ended = true
+}
+
+// take takes the next batch from the queue.
+func (m *member) take() []*request {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	n, size := 0, 0
 	for n < len(m.mu.queue) && (n == 0 || size+m.mu.queue[n].size() <= maxBatch) {
 		size += m.mu.queue[n].size()
@@ -140,18 +167,11 @@ func (m *member) lead(own *request) {
 	}
 	batch := slices.Clone(m.mu.queue[:n])
 	m.mu.queue = slices.Delete(m.mu.queue, 0, n)
-	broken := m.mu.broken
-	m.mu.Unlock()
+	return batch
+}
 
-	if broken {
-		refuse(batch, errBroken)
-	} else if err := m.append(batch); err != nil {
-		m.fail(err)
-		refuse(batch, &storage.Error{Kind: storage.InDoubt, Err: err})
-	} else {
-		m.applyBatch(batch)
-	}
-
+// leave names the next leader, and wakes the others whose requests were in the batch.
+func (m *member) leave(batch []*request, own *request) {
 	m.mu.Lock()
 	if m.mu.broken {
 		refuse(m.mu.queue, errBroken)
@@ -176,7 +196,7 @@ func refuse(batch []*request, err error) {
 	}
 }
 
-// fail ends all writing, for an error of the log.
+// fail ends all writing, for an error.
 func (m *member) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,5 +229,22 @@ func (m *member) append(batch []*request) error {
 	if m.buf = buf; cap(buf) > maxBatch {
 		m.buf = nil
 	}
-	return m.wal.Save(&raftpb.HardState{Term: &m.term, Vote: &m.id, Commit: &last}, entries)
+	return m.writeLog(func() error {
+		return m.wal.Save(&raftpb.HardState{Term: &m.term, Vote: &m.id, Commit: &last}, entries)
+	})
+}
+
+// writeLog has something written to the log, unless that has failed before. An error that is not errBroken leaves open what
+// of it is on the disk.
+func (m *member) writeLog(write func() error) error {
+	m.logging.Lock()
+	defer m.logging.Unlock()
+	if m.isBroken() {
+		return errBroken
+	}
+	err := write()
+	if err != nil {
+		m.fail(err)
+	}
+	return err
 }

@@ -89,3 +89,41 @@ func TestCommits(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseLog: what snapshots make needless is deleted, whatever the name of the directory.
+func TestReleaseLog(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a[b]*")
+	s, err := Open(t.Context(), Config{Dir: dir, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 3 {
+		for range 10 { // more than a segment
+			if _, err := s.Put(t.Context(), "/a", make([]byte, 1<<20), storage.Pre{}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.member.releaseLog(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ext, most := range map[string]int{".snap": 1, ".wal": 2} {
+		n := 0
+		for _, d := range []string{snapDir(dir), walDir(dir)} {
+			files, err := os.ReadDir(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				if filepath.Ext(f.Name()) == ext {
+					n++
+				}
+			}
+		}
+		if n == 0 || n > most {
+			t.Errorf("got %d files %s, want %d at most", n, ext, most)
+		}
+	}
+}

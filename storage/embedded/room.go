@@ -100,8 +100,7 @@ func (r *room) close() {
 	r.done.Wait()
 }
 
-// take admits a request, until give, or refuses it. A request that was given up while it was under way may be given back
-// too early; the reserve is more than that.
+// take admits a request, until give, or refuses it.
 func (r *room) take(size, cost int64, frees bool) error {
 	if size > 0 && r.store.member.be.Size()+size >= r.quota {
 		signal(r.kick)

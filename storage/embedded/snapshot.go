@@ -65,11 +65,9 @@ func (m *member) saveSnapshot(index uint64) error {
 	if err := syncDir(snapDir(m.dir)); err != nil {
 		return err
 	}
-	if err := m.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: &m.term, ConfState: m.voters()}); err != nil {
-		m.fail(err)
-		return err
-	}
-	return nil
+	return m.writeLog(func() error {
+		return m.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: &m.term, ConfState: m.voters()})
+	})
 }
 
 // voters are the members of the cluster.
@@ -78,20 +76,20 @@ func (m *member) voters() *raftpb.ConfState { return &raftpb.ConfState{Voters: [
 // purge deletes the snapshots before that of an index, and the segments of the log that end before it.
 func (m *member) purge(index uint64) error {
 	err := m.wal.ReleaseLockTo(index)
-	snapshots, gerr := filepath.Glob(filepath.Join(snapDir(m.dir), "*.snap"))
+	snapshots, serr := fileutil.ReadDir(snapDir(m.dir), fileutil.WithExt(".snap"))
 	for _, name := range snapshots {
-		if name != snapshotPath(m.dir, m.term, index) {
-			err = errors.Join(err, os.Remove(name))
+		if path := filepath.Join(snapDir(m.dir), name); path != snapshotPath(m.dir, m.term, index) {
+			err = errors.Join(err, os.Remove(path))
 		}
 	}
-	segments, werr := filepath.Glob(filepath.Join(walDir(m.dir), "*.wal")) // in order
+	segments, werr := fileutil.ReadDir(walDir(m.dir), fileutil.WithExt(".wal")) // in order
 	for i := 1; i < len(segments) && err == nil; i++ {
 		var seq, first uint64
-		if _, err = fmt.Sscanf(filepath.Base(segments[i]), "%016x-%016x.wal", &seq, &first); err == nil && first <= index {
-			err = os.Remove(segments[i-1])
+		if _, err = fmt.Sscanf(segments[i], "%016x-%016x.wal", &seq, &first); err == nil && first <= index {
+			err = os.Remove(filepath.Join(walDir(m.dir), segments[i-1]))
 		}
 	}
-	return errors.Join(err, gerr, werr)
+	return errors.Join(err, serr, werr)
 }
 
 func snapDir(dir string) string { return filepath.Join(dir, "member", "snap") }

@@ -56,7 +56,7 @@ func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Curs
 		return nil, closedError("watch", req.Prefix)
 	}
 	if req.After == 0 {
-		req.After = f.mu.rev
+		req.After = storage.Revision(f.seen.Load()) // readers may be ahead of what has been told
 	}
 	c := &cursor{store: s, req: req, pos: req.After, until: f.mu.rev, ready: make(chan struct{}, 1),
 		kick: make(chan struct{}, 1), closing: make(chan struct{})}

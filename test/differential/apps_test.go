@@ -11,7 +11,9 @@ import (
 )
 
 func init() {
-	apps := func(kind string) schema.GroupVersionKind { return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind} }
+	apps := func(kind string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+	}
 	add(
 		Row{Kind: apps("Deployment"), Resource: "deployments", Big: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := deploymentstore.NewStorage(o)

@@ -2,10 +2,11 @@ package differential
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
@@ -17,7 +18,6 @@ type ours struct {
 	handler http.Handler
 	store   storage.Store
 	scheme  *scheme.Scheme
-	keys    map[string]string // of stored examples, by URL
 }
 
 func newOurs(t *testing.T) *ours {
@@ -27,13 +27,35 @@ func newOurs(t *testing.T) *ours {
 		API:         server.APIConfig{AllowPrivileged: true},
 		Controllers: []string{},
 	})
-	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, keys: map[string]string{}}
+	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme}
 }
 
 // ServeHTTP handles a request of the administrator's.
 func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Authorization", "Bearer "+servertest.Token)
 	o.handler.ServeHTTP(w, r)
+}
+
+// atHome is an object, as JSON, in the group in which its kind is stored.
+func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
+	t.Helper()
+	home, _ := o.scheme.HubKind(meta.GroupKind{Group: row.Kind.Group, Kind: row.Kind.Kind})
+	if home.Group == row.Kind.Group {
+		return object
+	}
+	decoded, err := codec.NewFactory(o.scheme).Decode(codec.DecodeRequest{Data: object})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub, err := o.scheme.ToHub(decoded.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err = codec.AppendJSON(nil, hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
 }
 
 // put creates an object where the server keeps those of its resource, and then replaces what is stored by stored. It
@@ -45,18 +67,7 @@ func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[st
 	if a.Code != http.StatusCreated {
 		t.Fatalf("Coracle does not accept the example %q:\n%s", name, indent(a.Body))
 	}
-	all, err := o.store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, last := "", storage.Revision(0) // the latest
-	for _, e := range all.Entries {
-		if e.Rev > last && strings.HasSuffix(e.Key, "/"+name) {
-			key, last = e.Key, e.Rev
-		}
-	}
-	o.keys[row.url(name, "")] = key
-	o.replace(t, row, name, stored)
+	o.replace(t, row, stored)
 	a = ask(o, http.MethodGet, row.url(name, ""), nil)
 	if a.Code != http.StatusOK {
 		t.Fatalf("reading the example %q: %s", name, indent(a.Body))
@@ -64,15 +75,10 @@ func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[st
 	return a.Body
 }
 
-// replace changes what is stored of an object that was put, whatever the rules are.
-func (o *ours) replace(t *testing.T, row Row, name string, obj map[string]any) {
+// replace puts an object into the store, past the server: keys are those of kube-apiserver.
+func (o *ours) replace(t *testing.T, row Row, obj map[string]any) {
 	t.Helper()
-	key := o.keys[row.url(name, "")]
-	e, err := o.store.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.store.Put(t.Context(), key, encode(obj), storage.Pre{Rev: e.Rev}, 0); err != nil {
+	if _, err := o.store.Put(t.Context(), place(row.Resource, row.namespace(), nameOf(obj)), o.atHome(t, row, encode(obj)), storage.Pre{}, 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -26,6 +26,8 @@ type Row struct {
 	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the resource itself,
 	// "status" and the like for subresources. Only doors that take a PUT of an object are judged.
 	REST func(generic.RESTOptionsGetter) (Doors, error)
+	// States, if set, gives a stored example a state as its controllers write them, for tables that tell much of it.
+	States func(m *mutator, obj map[string]any) map[string]any
 	// Settle, if set, evens out what is not comparable in two answers that accept the same request: what each server
 	// allocates, say. theirs and ours are the answers as JSON.
 	Settle func(theirs, ours map[string]any)
@@ -65,14 +67,22 @@ func root(gv schema.GroupVersion) string {
 	return "/apis"
 }
 
-// namespace is where objects are created.
-const namespace = "default"
+// where objects of kinds in namespaces are created.
+const where = "default"
+
+// namespace is that of the row's objects, "" for none.
+func (r Row) namespace() string {
+	if r.Cluster {
+		return ""
+	}
+	return where
+}
 
 // collection is the URL path of the row's objects.
 func (r Row) collection() string {
 	p := root(r.Kind.GroupVersion()) + "/" + r.Kind.GroupVersion().String()
 	if !r.Cluster {
-		p += "/namespaces/" + namespace
+		p += "/namespaces/" + where
 	}
 	return p + "/" + r.Resource
 }

@@ -125,6 +125,7 @@ func (c *court) judge(t *testing.T, row Row) {
 	for _, door := range doorNames(doors) {
 		tried += c.judgeDoor(t, row, door, examples, r)
 	}
+	c.judgeTables(t, row, examples, r)
 	r.print(t, tried, time.Since(began))
 }
 
@@ -186,18 +187,8 @@ func (c *court) store(t *testing.T, row Row, example, more map[string]any) map[s
 		obj["metadata"].(map[string]any)[key] = v
 	}
 	merge(obj, more)
-	version := row.Kind.GroupVersion()
-	full, err := legacyscheme.Scheme.ConvertToVersion(internal(t, obj), version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	full.GetObjectKind().SetGroupVersionKind(row.Kind)
-	stored := c.ours.put(t, row, example, tree(full).(map[string]any))
-	ns := namespace
-	if row.Cluster {
-		ns = ""
-	}
-	c.objects.put(row.Resource, ns, nameOf(example), internal(t, stored))
+	stored := c.ours.put(t, row, example, versioned(t, internal(t, obj), row.Kind))
+	c.objects.put(row.Resource, row.namespace(), nameOf(example), internal(t, stored))
 	return stored
 }
 
@@ -366,11 +357,13 @@ func (r *report) compare(tr trial) {
 		r.refused++
 	}
 	verb := "create"
-	if tr.method == http.MethodPut {
+	switch rest := strings.Split(strings.TrimPrefix(tr.url, r.row.collection()+"/"), "/"); {
+	case tr.method == http.MethodGet:
+		verb = "table"
+	case tr.method == http.MethodPut && len(rest) > 1:
+		verb = rest[1]
+	case tr.method == http.MethodPut:
 		verb = "update"
-		if rest := strings.Split(strings.TrimPrefix(tr.url, r.row.collection()+"/"), "/"); len(rest) > 1 {
-			verb = rest[1]
-		}
 	}
 	for _, d := range tr.differences() {
 		if decided(r.row.Kind.Kind, d, tr) {
