@@ -17,6 +17,16 @@ type Request struct {
 	User      *request.User
 	Namespace string
 	DryRun    bool
+
+	warn func(text string) // nil: nobody listens
+}
+
+// Warn tells the client something about what Prepare makes of its object. It is told even if the write fails; what can be
+// seen in the finished object is for Warnings.
+func (r *Request) Warn(text string) {
+	if r.warn != nil {
+		r.warn(text)
+	}
 }
 
 // Resource, Subresource, Strategy, Status and the like are the declarations that a Store works with, of any kind of object.
@@ -233,11 +243,13 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does.
+	// resource says of updates without resourceVersion holds for its doors.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
+	// Metadata are the checks of ObjectMeta that a door makes; MetaCommon: as MetaChange.
+	Metadata MetaChecks
 
 	Project *ProjectionOf[T]
 	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.

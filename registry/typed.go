@@ -35,7 +35,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
-			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs,
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs, Metadata: sub.Metadata,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
 			Project: projection(sub.Project), Create: sub.Create, Connect: sub.Connect,
 		})

@@ -51,7 +51,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 		request Request
 		attrs   admission.Attributes
 	}
-	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
+	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun, warn: req.Warn}
 	own.attrs = s.attributes(req, op)
 	own.write = write{s: s, req: req, r: &own.request, attrs: &own.attrs}
 	return &own.write

@@ -94,6 +94,7 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	spec, p := &ds.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if old != nil {
+		rules = rules.AfterTemplate(&old.Spec.Template)
 		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)

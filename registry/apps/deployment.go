@@ -119,6 +119,9 @@ func annotationError(key, value string, err error) field.ErrorList {
 }
 
 func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.ErrorList {
+	if old != nil {
+		rules = rules.AfterTemplate(&old.Spec.Template)
+	}
 	spec, p := &d.Spec, field.NewPath("spec")
 	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)

@@ -53,6 +53,9 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 }
 
 func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.ErrorList {
+	if old != nil {
+		rules = rules.AfterTemplate(&old.Spec.Template)
+	}
 	spec, p := &rs.Spec, field.NewPath("spec")
 	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)

@@ -27,7 +27,7 @@ func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.Err
 	if old == nil {
 		return c.spec(p, &s.Spec)
 	}
-	c.update = true
+	c.Rules, c.update = rules.AfterTemplate(&old.Spec.Template), true
 	c.keepTemplate = len(c.spec(p, &old.Spec)) > 0
 	return append(c.spec(p, &s.Spec), statefulSetUpdate(p, s.Spec, &old.Spec)...)
 }
@@ -77,7 +77,7 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, se
 	if !c.keepTemplate {
 		errs = append(errs, c.Template(p, t)...)
 	}
-	return append(errs, podspec.TemplateMeta(p, t)...)
+	return append(errs, c.TemplateMeta(p, t)...)
 }
 
 // madePod is the template as pods are made from it: each gets names of its own, and volumes for its claims.

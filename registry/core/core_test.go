@@ -87,17 +87,22 @@ func kindOf(r *registry.Resource) kind.Kind {
 // keeper takes back what a door may not set, as the registry does.
 func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 	var owned []string
-	if r.Status != nil && (door == "" || door == "status") {
+	if r.Status != nil {
 		owned = append(owned, "status")
 	}
+	inside := false // whether the door owns something, and may set nothing else
 	for _, sub := range r.Subresources {
-		if sub.Name == door {
-			owned = sub.Owns
-		} else if door == "" {
-			owned = append(owned, sub.Owns...)
+		owned = append(owned, sub.Owns...)
+	}
+	for _, sub := range r.Subresources {
+		if sub.Name == door && len(sub.Owns) > 0 {
+			owned, inside = sub.Owns, true
 		}
 	}
-	keep, err := kindOf(r).Keeper(owned, door != "")
+	if r.Status != nil && door == "status" {
+		owned, inside = []string{"status"}, true
+	}
+	keep, err := kindOf(r).Keeper(owned, inside)
 	if err != nil {
 		panic(err)
 	}

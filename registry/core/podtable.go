@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -181,9 +182,13 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
+func isReady(c corev1.PodCondition) bool {
+	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+}
+
 // containers counts containers from the last to the first, so that the first one's trouble is what is told.
 func (s *summary) containers(pod *corev1.Pod) {
-	running := false
+	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &pod.Status.ContainerStatuses[i]
 		s.count(c)
@@ -192,15 +197,23 @@ func (s *summary) containers(pod *corev1.Pod) {
 			s.reason = c.State.Waiting.Reason
 		case c.State.Terminated != nil:
 			s.reason = endReason(c.State.Terminated)
+			if c.State.Terminated.ExitCode != 0 {
+				failure = s.reason
+			}
 		case c.Ready && c.State.Running != nil:
 			running = true
 			s.ready++
 		}
 	}
-	if s.reason == "Completed" && running {
+	if s.reason != "Completed" {
+		return
+	}
+	switch {
+	case running && slices.ContainsFunc(pod.Status.Conditions, isReady):
+		s.reason = "Running"
+	case failure != "":
+		s.reason = failure
+	case running:
 		s.reason = "NotReady"
-		if hasCondition(pod, corev1.PodReady) {
-			s.reason = "Running"
-		}
 	}
 }

@@ -288,7 +288,7 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
 	for i, ip := range field.Each(&errs, addrs) {
-		if i < len(spec.IPFamilies) && spec.IPFamilies[i] != familyOf(ip.Is4()) {
+		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(!ip.Is4()) { // no other is known
 			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}

@@ -110,16 +110,16 @@ func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
 }
 
 // wholePages checks that an amount of huge pages is a number of pages.
-func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
-	size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
-	if !ok {
-		return nil
-	}
-	page, err := meta.ParseQuantity(size)
-	if err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0 {
+func (c requirements) wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
+	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(oddPages) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
+}
+
+func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
+	page, err := meta.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	return err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0
 }
 
 // requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
@@ -127,6 +127,7 @@ func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.
 type requirements struct {
 	nameRule func(*field.Path, corev1.ResourceName) field.ErrorList
 	claims   claimNames
+	was      *before
 }
 
 // claimNames are the names of the resource claims of a pod.
@@ -156,15 +157,17 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
 		errs = append(errs, c.nameRule(p, name)...)
 		errs = append(errs, ResourceAmount(p, name, q)...)
-		errs = append(errs, wholePages(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
 	for name, q := range field.Entries(&errs, r.Limits) {
-		each(limits.Key(string(name)), name, q)
+		at := limits.Key(string(name))
+		each(at, name, q)
+		errs = append(errs, c.wholePages(at, name, q)...)
 	}
 	for name, q := range field.Entries(&errs, r.Requests) {
-		each(requests.Key(string(name)), name, q)
+		at := requests.Key(string(name))
+		each(at, name, q)
 		limit, ok := r.Limits[name]
 		switch {
 		case !ok && !CanOvercommit(name):
@@ -177,6 +180,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 			errs = append(errs, field.Invalid(requests, q.String(),
 				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
 		}
+		errs = append(errs, c.wholePages(at, name, q)...)
 	}
 	if huge && !compute {
 		errs = append(errs, field.Forbidden(p, "HugePages require cpu or memory"))
@@ -245,7 +249,7 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 	if r.Claims != nil {
 		errs = append(errs, field.Forbidden(p.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}
-	errs = append(errs, requirements{nameRule: podResourceName, claims: c.claims}.check(p, r)...)
+	errs = append(errs, requirements{nameRule: podResourceName, claims: c.claims, was: c.was}.check(p, r)...)
 
 	sums := corev1.ContainerRequests(spec)
 	for name, q := range field.Entries(&errs, r.Requests) {
@@ -281,6 +285,6 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 }
 
 // overhead checks what running a pod takes beside its containers.
-func overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
-	return requirements{nameRule: ContainerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
+func (c *specCheck) overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
+	return requirements{nameRule: ContainerResourceName, was: c.was}.check(p, &corev1.ResourceRequirements{Limits: list})
 }

@@ -15,7 +15,7 @@ import (
 // Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its metadata nothing else is
 // used.
 func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
-	errs := TemplateMeta(p, t)
+	errs := r.TemplateMeta(p, t)
 	c := &specCheck{Rules: r, spec: &t.Spec}
 	errs = append(errs, c.check(p.Child("spec"))...)
 	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
@@ -26,10 +26,10 @@ func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorLis
 }
 
 // TemplateMeta returns what is wrong with the labels and annotations of a pod template at p.
-func TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
+func (r Rules) TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
 	errs := meta.ValidateLabels(t.Labels, p.Child("labels"))
 	errs = append(errs, meta.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
-	return append(errs, checkAnnotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
+	return append(errs, r.Annotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
 // Selected returns what is wrong with a template at p whose pods the selector of their owner must find. A selector that nothing

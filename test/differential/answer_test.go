@@ -19,9 +19,14 @@ type answer struct {
 
 // ask sends a request to a handler and reads its answer.
 func ask(h http.Handler, method, url string, body []byte) answer {
+	return askFor(h, method, url, body, "application/json")
+}
+
+// askFor is ask for an answer of a media type.
+func askFor(h http.Handler, method, url string, body []byte, accept string) answer {
 	r := httptest.NewRequest(method, url, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", accept)
 	r.Header.Set("User-Agent", "differential")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)

@@ -73,9 +73,9 @@ func init() {
 			s, err := serviceaccountstore.NewREST(o, nil, nil, 0, nil, nil, nil, false, 0)
 			return Doors{"": s}, err
 		}},
-		Row{Kind: v1("Pod"), Resource: "pods", Big: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+		Row{Kind: v1("Pod"), Resource: "pods", Big: true, States: podState, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := podstore.NewStorage(o, nil, nil, nil, nil)
-			return Doors{"": s.Pod, "status": s.Status}, err
+			return Doors{"": s.Pod, "status": s.Status, "ephemeralcontainers": s.EphemeralContainers, "resize": s.Resize}, err
 		}},
 	)
 }

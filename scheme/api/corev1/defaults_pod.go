@@ -23,7 +23,7 @@ var droppedAnnotations = []string{
 }
 
 // defaultPod sets what only pods, and not pod templates, have by default: requests that follow from limits, host ports,
-// and service links. What stands below is defaulted by the functions for its types.
+// service links, and a second for a negative time to end in. What stands below is defaulted by the functions for its types.
 func defaultPod(p *Pod) {
 	for _, key := range droppedAnnotations {
 		delete(p.Annotations, key)
@@ -39,6 +39,9 @@ func defaultPod(p *Pod) {
 	}
 	defaultPodResources(spec)
 	scheme.SetPointer(&spec.EnableServiceLinks, true)
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		*grace = 1
+	}
 }
 
 // requestLimits requests as much of a resource as it is limited to, where nothing is said.
@@ -64,11 +67,12 @@ func hostPorts(ports []ContainerPort) {
 // may use; requests are those of the containers, or else the limits.
 func defaultPodResources(spec *PodSpec) {
 	r := spec.Resources
-	if r == nil {
+	if r == nil || len(r.Limits)+len(r.Requests) == 0 {
 		return
 	}
 	for name, q := range ContainerLimits(spec) {
-		if _, ok := r.Limits[name]; !ok && IsHugePages(name) {
+		_, limited := r.Limits[name]
+		if _, ok := r.Requests[name]; !ok && !limited && IsHugePages(name) {
 			if r.Limits == nil {
 				r.Limits = make(ResourceList)
 			}
