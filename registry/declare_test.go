@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -160,5 +161,21 @@ func TestDoorsCompareMetadata(t *testing.T) {
 		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != tt.want {
 			t.Errorf("through %s: got %s, want the grace period %d times", what, text(invalid), tt.want)
 		}
+	}
+}
+
+// TestKeepMeta: a door to status alone lets nobody label, annotate or hold an object, or say that it is going.
+func TestKeepMeta(t *testing.T) {
+	old := &widget{}
+	old.Labels, old.Finalizers = map[string]string{"a": "b"}, []string{hold}
+	sent := &widget{}
+	sent.Name, sent.ResourceVersion = "a", "7"
+	sent.Labels, sent.Annotations = map[string]string{"x": "y"}, map[string]string{"x": "y"}
+	sent.OwnerReferences, sent.DeletionTimestamp = []meta.OwnerReference{{Name: "o"}}, &meta.Time{}
+	registry.KeepMeta(nil, sent, old)
+	want := old.ObjectMeta
+	want.Name, want.ResourceVersion = "a", "7"
+	if got := sent.ObjectMeta; !scheme.Equal(&got, &want) {
+		t.Errorf("got %+v, want the name, the version and else what was there: %+v", got, want)
 	}
 }

@@ -179,3 +179,11 @@ func (m *made) Head() int                { return 1 }
 func (m *made) Revision() uint64         { return m.rev }
 
 func (m *made) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }
+
+// KeepMeta is the Prepare of a door that is for nothing but its own fields: what clients may change of metadata stays as it is.
+func KeepMeta[T meta.Object](_ *Request, obj, old T) {
+	m, was := obj.GetObjectMeta(), old.GetObjectMeta()
+	m.Labels, m.Annotations = scheme.DeepCopy(was.Labels), scheme.DeepCopy(was.Annotations)
+	m.Finalizers, m.OwnerReferences = scheme.DeepCopy(was.Finalizers), scheme.DeepCopy(was.OwnerReferences)
+	m.DeletionTimestamp = was.DeletionTimestamp
+}

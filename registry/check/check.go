@@ -132,6 +132,11 @@ func QualifiedName(p *field.Path, value string) field.ErrorList {
 	return Invalid(p, value, names.IsQualifiedName(value))
 }
 
+// PathSegment checks a name that only has to fit into a URL path.
+func PathSegment(p *field.Path, value string) field.ErrorList {
+	return Invalid(p, value, names.IsPathSegmentName(value))
+}
+
 // UserID checks the numeric id of a user, which may be unset.
 func UserID(p *field.Path, id *int64) field.ErrorList {
 	if id == nil {

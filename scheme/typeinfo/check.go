@@ -112,7 +112,7 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	if plan, ok := made[t]; ok {
 		return plan
 	}
-	checked := func(check Check) bool { return check.Name != "optional" }
+	checked := func(check Check) bool { return check.Name != "optional" && check.Name != "listed" }
 	if !declares(t, func(f *Field) bool { return f.Unique || slices.ContainsFunc(f.Checks, checked) }) {
 		made[t] = nil
 		return nil
@@ -196,7 +196,7 @@ func newTest(f *Field, check Check) test {
 	case "enum":
 		return enumTest(f)
 	}
-	return nil // optional says nothing about values; required and immutable are no tests of a value alone
+	return nil // optional and listed say nothing about values; required and immutable are no tests of a value alone
 }
 
 func invalid(wrong func(now reflect.Value) bool, detail string) test {

@@ -23,6 +23,7 @@ type checked struct {
 	Must     []checkedItem     `json:"must" check:"required" list:"map,key=id"`
 	Fixed    *string           `json:"fixed,omitempty" check:"immutable"`
 	Optional string            `json:"optional" check:"optional"`
+	Listed   string            `json:"listed,omitempty" check:"listed"`
 	Deep     [][]checkedItem   `json:"deep,omitempty"`
 	Refs     []*checkedItem    `json:"refs,omitempty"`
 	Again    *checked          `json:"again,omitempty"`

@@ -119,6 +119,7 @@ func knownFormat(s string) error {
 var knownChecks = map[string]argument{
 	"required":  {noArgument, nil},
 	"optional":  {noArgument, nil},
+	"listed":    {noArgument, nil},
 	"immutable": {noArgument, nil},
 	"enum":      {noArgument, []Kind{String, List, Map}},
 	"min":       {number, []Kind{Int32, Int64, Float64}},
@@ -160,7 +161,7 @@ func (c *compiler) readChecks(f *Field, tag, at string) {
 			continue
 		}
 		switch name {
-		case "required":
+		case "required", "listed":
 			f.Required = true
 		case "optional":
 			f.Required = false

@@ -11,8 +11,9 @@
 //	default:"TCP"           value set where the field is empty (zero, or a nil pointer)
 //	enum:"TCP,UDP"          allowed values, for OpenAPI and for check:"enum"
 //	itemEnum:"A,B"          the same for list elements
-//	check:"required,min=1"  declarative checks, comma separated: required, optional, enum, min=, max=, minLength=,
-//	                        maxLength=, maxItems=, immutable, format=<name>, pattern=<regexp> (last, may hold commas)
+//	check:"required,min=1"  declarative checks, comma separated: required, optional, listed, enum, min=, max=,
+//	                        minLength=, maxLength=, minItems=, maxItems=, immutable, format=<name>, pattern=<regexp>
+//	                        (last, may hold commas)
 //	list:"map,key=a,key=b"  list type: atomic, set or map with its keys; elements of a set and keys in a list of type map
 //	                        must not repeat (Kubernetes judges its own types, io.k8s.*, by hand)
 //	map:"atomic"            map type (atomic, granular)
@@ -20,7 +21,8 @@
 //	                        the declaring struct, wherever it is used
 //	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys) and merge key
 //
-// A field is required in OpenAPI if it has no omitempty, unless check says otherwise.
+// A field is required in OpenAPI if it has no omitempty, unless check says otherwise: optional, or listed, which is required
+// there and left to other rules here.
 //
 // Every exported field needs a json tag: a name that follows from Go's spelling alone is a mistake in an API.
 //
