@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
@@ -20,7 +21,8 @@ import (
 // fullScheme has every kind of the tree and the test group.
 func fullScheme(t testing.TB) *scheme.Scheme {
 	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme,
-		appsv1.Scheme.AddToScheme, storagev1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme)
+		appsv1.Scheme.AddToScheme, storagev1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme,
+		admissionregistrationv1.Scheme.AddToScheme)
 }
 
 // eachSample calls check with random objects of every kind.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
@@ -22,6 +23,7 @@ var Scheme = sync.OnceValue(func() *scheme.Scheme {
 	autoscalingv2.Scheme.AddToScheme(s)
 	autoscalingv1.Scheme.AddToScheme(s)
 	storagev1.Scheme.AddToScheme(s)
+	admissionregistrationv1.Scheme.AddToScheme(s)
 	if err := s.Complete(); err != nil {
 		panic(err)
 	}
