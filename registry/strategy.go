@@ -84,6 +84,8 @@ type MetaChecks uint8
 const (
 	// MetaCommon: no more than all kinds.
 	MetaCommon MetaChecks = iota
+	// MetaRepeat repeats the checks of the new metadata on an update.
+	MetaRepeat
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
 	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
@@ -96,12 +98,15 @@ const (
 )
 
 // compares reports whether old and new metadata are compared a second time.
-func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
+func (c MetaChecks) compares() bool { return c >= MetaCompare && c != MetaObject }
 
 // ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
-	if c == MetaObject {
+	switch c {
+	case MetaObject:
 		return c
+	case MetaRepeat:
+		return MetaCommon
 	}
 	return MetaChange
 }
@@ -230,7 +235,8 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does.
+	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does, or less if the
+	// resource does.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
