@@ -13,6 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
@@ -22,6 +25,7 @@ import (
 func fullScheme(t testing.TB) *scheme.Scheme {
 	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme,
 		appsv1.Scheme.AddToScheme, storagev1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme,
+		networkingv1.Scheme.AddToScheme, rbacv1.Scheme.AddToScheme, flowcontrolv1.Scheme.AddToScheme,
 		admissionregistrationv1.Scheme.AddToScheme)
 }
 

@@ -11,7 +11,10 @@ import (
 	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/registry/flowcontrol"
+	"github.com/coracle-project/coracle/registry/networking"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/rbac"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
@@ -20,6 +23,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -36,7 +42,10 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
 		{Name: "admissionregistration.k8s.io", Priority: 16700, AddToScheme: admissionregistrationv1.Scheme.AddToScheme,
 			Resources: admissionregistration.Resources()},
+		{Name: "networking.k8s.io", Priority: 17200, AddToScheme: networkingv1.Scheme.AddToScheme, Resources: networking.Resources()},
+		{Name: "rbac.authorization.k8s.io", Priority: 17000, AddToScheme: rbacv1.Scheme.AddToScheme, Resources: rbac.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
+		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, AddToScheme: flowcontrolv1.Scheme.AddToScheme, Resources: flowcontrol.Resources()},
 	}
 }
 

@@ -2,48 +2,76 @@ package check
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// AddressWarning tells of a valid address that has leading zeros, is of IPv4 in the form of IPv6, or is not canonical. It
-// is empty if there is nothing to tell.
-func AddressWarning(p *field.Path, text string) string {
+// NoIP reports an address where a name is wanted.
+func NoIP(p *field.Path, text string) field.ErrorList {
+	if _, msgs := names.ParseIP(text, false); len(msgs) > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, text, "must be a DNS name, not an IP address")}
+}
+
+// MaxAddressWarnings are more of the addresses of an object than a client is sent: see request.Info.
+const MaxAddressWarnings = 100
+
+// AddressWarnings tells of the addresses or ranges of a list that are not written as they should be, which is what warnings
+// says of each.
+func AddressWarnings(p *field.Path, list []string, warnings func(p *field.Path, text string) []string) []string {
+	var all []string
+	for i, text := range list {
+		if len(all) >= MaxAddressWarnings {
+			break
+		}
+		all = append(all, warnings(p.Index(i), text)...)
+	}
+	return all
+}
+
+// IPWarnings tells of a valid address that has leading zeros, is of IPv4 in the form of IPv6, or is not canonical.
+func IPWarnings(p *field.Path, text string) []string {
 	ip, msgs := names.ParseIP(text, false)
 	if len(msgs) > 0 {
-		return ""
+		return nil
 	}
 	switch _, msgs := names.ParseIP(text, true); {
 	case len(msgs) > 0:
-		return fmt.Sprintf("%s: non-standard IP address %q is invalid: use %q", p, text, ip)
+		return []string{fmt.Sprintf("%s: non-standard IP address %q is invalid: use %q", p, text, ip)}
 	case ip.Is6() && ip.String() != text:
-		return fmt.Sprintf("%s: IPv6 address %q should be in RFC 5952 canonical format (%q)", p, text, ip)
+		return []string{fmt.Sprintf("%s: IPv6 address %q should be in RFC 5952 canonical format (%q)", p, text, ip)}
 	}
-	return ""
+	return nil
 }
 
-// RangeWarning tells of a range of IPv6 that is not canonical. What else is odd about ranges is refused.
-func RangeWarning(p *field.Path, text string) string {
-	if prefix, _ := names.ParseCIDR(text, true); prefix.Addr().Is6() && prefix.String() != text {
-		return fmt.Sprintf("%s: IPv6 CIDR value %q should be in RFC 5952 canonical format (%q)", p, text, prefix)
+// CIDRWarnings tells of a valid range whose address is not its first one, and of what IPWarnings tells of addresses.
+func CIDRWarnings(p *field.Path, text string) []string {
+	given, msgs := names.ParseCIDR(text, false)
+	if len(msgs) > 0 {
+		return nil
 	}
-	return ""
-}
-
-// maxWarnings are more of a list than a client is sent: see request.Info.
-const maxWarnings = 100
-
-// Warnings returns what warning tells of the elements of a list.
-func Warnings(p *field.Path, list []string, warning func(p *field.Path, text string) string) []string {
+	addr, all := given.Addr(), unmapped(given.Masked())
 	var warnings []string
-	for i, text := range list {
-		if len(warnings) == maxWarnings {
-			break
-		}
-		if w := warning(p.Index(i), text); w != "" {
-			warnings = append(warnings, w)
-		}
+	if given.Masked() != given {
+		warnings = append(warnings, fmt.Sprintf("%s: CIDR value %q is ambiguous in this context (should be %q or \"%s/%d\"?)",
+			p, text, all, addr.Unmap(), addr.BitLen()))
+	}
+	if _, err := netip.ParsePrefix(text); err != nil || addr.Is4In6() {
+		warnings = append(warnings, fmt.Sprintf("%s: non-standard CIDR value %q is invalid: use %q", p, text, all))
+	}
+	if len(warnings) == 0 && addr.Is6() && given.String() != text {
+		warnings = append(warnings, fmt.Sprintf("%s: IPv6 CIDR value %q should be in RFC 5952 canonical format (%q)", p, text, given))
 	}
 	return warnings
+}
+
+// unmapped is a range of IPv4 as such, if it is in the form of IPv6.
+func unmapped(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
 }

@@ -469,6 +469,7 @@ func TestTables(t *testing.T) {
 		{"node", "nodes", `{"metadata":{"labels":{"node-role.kubernetes.io/b":"","kubernetes.io/role":"a"}},"spec":{"unschedulable":true},
 			"status":{"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"10.0.0.1"}],"nodeInfo":{"kubeletVersion":"v1"}}}`,
 			`x Ready,SchedulingDisabled a,b <unknown> v1 10.0.0.1 <none> <unknown> <unknown> <unknown>`},
+		{"node with an architecture", "nodes", `{"status":{"nodeInfo":{"kernelVersion":"6.1","architecture":"arm64"}}}`, `x Unknown <none> <unknown>  <none> <none> <unknown> 6.1 (arm64) <unknown>`},
 		{"bare node", "nodes", `{}`, `x Unknown <none> <unknown>  <none> <none> <unknown> <unknown> <unknown>`},
 		{"node port", "services", `{"spec":{"type":"NodePort","clusterIPs":["10.0.0.1"],"ports":[{"port":80,"nodePort":30001},{"port":53,"protocol":"UDP"}],"selector":{"b":"c","a":"b"}}}`,
 			`x NodePort 10.0.0.1 <none> 80:30001/TCP,53/UDP <unknown> a=b,b=c`},

@@ -124,7 +124,7 @@ func nodeWarnings(n, _ *corev1.Node) []string {
 	if n.Spec.DoNotUseExternalID != "" {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return append(warnings, check.Warnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.RangeWarning)...)
+	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.CIDRWarnings)...)
 }
 
 var nodeTable = &registry.TableOf[*corev1.Node]{
@@ -137,7 +137,7 @@ var nodeTable = &registry.TableOf[*corev1.Node]{
 		registry.Column("Internal-IP", "First internal address of the node.", 1),
 		registry.Column("External-IP", "First external address of the node.", 1),
 		registry.Column("OS-Image", "Operating system image of the node.", 1),
-		registry.Column("Kernel-Version", "Kernel version of the node.", 1),
+		registry.Column("Kernel-Version", "Kernel version and architecture of the node.", 1),
 		registry.Column("Container-Runtime", "Container runtime and its version.", 1),
 	},
 	Cells: nodeCells,
@@ -154,10 +154,14 @@ func orUnknown(s string) string {
 
 func nodeCells(n *corev1.Node, now time.Time) []any {
 	info := &n.Status.NodeInfo
+	kernel := orUnknown(info.KernelVersion)
+	if info.Architecture != "" {
+		kernel += " (" + info.Architecture + ")"
+	}
 	return []any{
 		n.Name, nodeStatus(n), orNone(strings.Join(nodeRoles(n), ",")), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
-		orUnknown(info.OSImage), orUnknown(info.KernelVersion), orUnknown(info.ContainerRuntimeVersion),
+		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion),
 	}
 }
 

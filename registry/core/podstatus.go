@@ -50,8 +50,9 @@ func keepGenerations(now, was *corev1.PodStatus) {
 // podStatusWarnings tells of addresses that are written in an old way.
 func podStatusWarnings(pod, _ *corev1.Pod) []string {
 	p, s := field.NewPath("status"), &pod.Status
-	warning := func(p *field.Path, ip string) string { return check.AddressWarning(p.Child("ip"), ip) }
-	return append(check.Warnings(p.Child("podIPs"), podIPs(s), warning), check.Warnings(p.Child("hostIPs"), hostIPs(s), warning)...)
+	warnings := func(p *field.Path, ip string) []string { return check.IPWarnings(p.Child("ip"), ip) }
+	return append(check.AddressWarnings(p.Child("podIPs"), podIPs(s), warnings),
+		check.AddressWarnings(p.Child("hostIPs"), hostIPs(s), warnings)...)
 }
 
 // notNegative is how generations are asked for.

@@ -420,9 +420,7 @@ func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 		}
 		if ing.Hostname != "" {
 			errs = append(errs, check.DNSSubdomain(p.Child("hostname"), ing.Hostname)...)
-			if _, msgs := names.ParseIP(ing.Hostname, false); len(msgs) == 0 {
-				errs = append(errs, field.Invalid(p.Child("hostname"), ing.Hostname, "must be a DNS name, not an IP address"))
-			}
+			errs = append(errs, check.NoIP(p.Child("hostname"), ing.Hostname)...)
 		}
 	}
 	return errs

@@ -21,17 +21,18 @@ func serviceWarnings(svc, _ *corev1.Service) []string {
 	headless := spec.Type == corev1.ServiceTypeClusterIP && spec.ClusterIP == clusterIPNone
 	external, named := len(spec.ExternalIPs) > 0, spec.Type == corev1.ServiceTypeExternalName
 	if spec.ClusterIP != clusterIPNone {
-		warnings = append(warnings, check.Warnings(p.Child("clusterIPs"), spec.ClusterIPs, check.AddressWarning)...)
+		warnings = append(warnings, check.AddressWarnings(p.Child("clusterIPs"), spec.ClusterIPs, check.IPWarnings)...)
 	}
 	add(headless && spec.LoadBalancerIP != "", "spec.loadBalancerIP is ignored for headless services")
 	add(headless && external, "spec.externalIPs is ignored for headless services")
 	add(headless && spec.SessionAffinity != corev1.ServiceAffinityNone, "spec.SessionAffinity is ignored for headless services")
-	warnings = append(warnings, check.Warnings(p.Child("externalIPs"), spec.ExternalIPs, check.AddressWarning)...)
+	warnings = append(warnings, check.AddressWarnings(p.Child("externalIPs"), spec.ExternalIPs, check.IPWarnings)...)
 	add(external && !headless && !named, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-	if w := check.AddressWarning(p.Child("loadBalancerIP"), spec.LoadBalancerIP); w != "" {
-		warnings = append(warnings, w)
+	if spec.LoadBalancerIP != "" {
+		warnings = append(warnings, check.IPWarnings(p.Child("loadBalancerIP"), spec.LoadBalancerIP)...)
 	}
-	warnings = append(warnings, check.Warnings(p.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges, check.RangeWarning)...)
+	warnings = append(warnings, check.AddressWarnings(p.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges,
+		check.CIDRWarnings)...)
 	add(named && external, "spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName)
 	add(!named && spec.ExternalName != "", "spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName)
 	if d := spec.TrafficDistribution; d != nil {
@@ -45,5 +46,5 @@ func serviceStatusWarnings(svc, _ *corev1.Service) []string {
 	for i := range ips {
 		ips[i] = svc.Status.LoadBalancer.Ingress[i].IP
 	}
-	return check.Warnings(field.NewPath("status", "loadBalancer", "ingress"), ips, check.AddressWarning)
+	return check.AddressWarnings(field.NewPath("status", "loadBalancer", "ingress"), ips, check.IPWarnings)
 }

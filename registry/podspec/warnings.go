@@ -256,11 +256,9 @@ func (w *warner) selectors(s *field.Path) {
 // addresses warns of those that are written in an old way.
 func (w *warner) addresses(s *field.Path) {
 	if w.spec.DNSConfig != nil {
-		w.list = append(w.list, check.Warnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers, check.AddressWarning)...)
+		w.list = append(w.list, check.AddressWarnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers, check.IPWarnings)...)
 	}
 	for i, alias := range each(w, w.spec.HostAliases) {
-		if text := check.AddressWarning(s.Child("hostAliases").Index(i).Child("ip"), alias.IP); text != "" {
-			w.list = append(w.list, text)
-		}
+		w.list = append(w.list, check.IPWarnings(s.Child("hostAliases").Index(i).Child("ip"), alias.IP)...)
 	}
 }

@@ -41,6 +41,9 @@ var (
 	underscoreMessage = PatternError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "+
 		"'_', '-' or '.', and must start and end with an alphanumeric character",
 		underscorePattern+`(\.`+underscorePattern+`)*`, "example.com")
+	wildcardMessage = PatternError("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which "+
+		"must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+		`\*\.`+subdomainPattern, "*.example.com")
 	label1035Message = PatternError("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "+
 		"an alphabetic character, and end with an alphanumeric character", label1035Pattern, "my-name", "abc-123")
 	qnameText    = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -110,6 +113,15 @@ func IsDNS1123Label(value string) []string {
 // IsDNS1123Subdomain checks dot-separated labels, the rule for most object names.
 func IsDNS1123Subdomain(value string) []string {
 	return check(value, DNS1123SubdomainMaxLength, isSubdomain, subdomainMessage)
+}
+
+// IsWildcardDNS1123Subdomain checks a subdomain whose first label is "*".
+func IsWildcardDNS1123Subdomain(value string) []string {
+	wild := func(s string) bool {
+		rest, ok := strings.CutPrefix(s, "*.")
+		return ok && isSubdomain(rest)
+	}
+	return check(value, DNS1123SubdomainMaxLength, wild, wildcardMessage)
 }
 
 // IsDNS1123SubdomainWithUnderscore is IsDNS1123Subdomain with underscores allowed inside labels and at their start.

@@ -16,6 +16,7 @@ const (
 	label      = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 	subdomain  = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 	underscore = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
+	wildcard   = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 	label1035  = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 	qname      = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 	labelKey   = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -44,6 +45,11 @@ func TestRules(t *testing.T) {
 		{"IsDNS1123Subdomain", IsDNS1123Subdomain, "a.b-c.1", nil},
 		{"IsDNS1123Subdomain", IsDNS1123Subdomain, "a..b", []string{subdomain}},
 		{"IsDNS1123Subdomain", IsDNS1123Subdomain, long254 + "_", []string{"must be no more than 253 characters", subdomain}},
+		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "*.a.b", nil},
+		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "a.b", []string{wildcard}},
+		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "*", []string{wildcard}},
+		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "*.*.a", []string{wildcard}},
+		{"IsWildcardDNS1123Subdomain", IsWildcardDNS1123Subdomain, "*." + long254, []string{"must be no more than 253 characters"}},
 		{"IsDNS1123SubdomainWithUnderscore", IsDNS1123SubdomainWithUnderscore, "_a.b_c", nil},
 		{"IsDNS1123SubdomainWithUnderscore", IsDNS1123SubdomainWithUnderscore, "__a", []string{underscore}},
 		{"IsDNS1123SubdomainWithUnderscore", IsDNS1123SubdomainWithUnderscore, "a_", []string{underscore}},

@@ -11,7 +11,6 @@ type wait struct {
 const (
 	addresses           = "cluster IPs and node ports"
 	addressesAndWording = "cluster IPs, and descriptions in Kubernetes's own words; ours are our own"
-	addressesAndRBAC    = "cluster IPs, and the group rbac.authorization.k8s.io"
 	allKinds            = "all kinds of Kubernetes"
 	apply               = "server-side apply"
 	batch               = "the group batch"
@@ -20,7 +19,6 @@ const (
 	events              = "the group events.k8s.io"
 	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
-	networking          = "the group networking.k8s.io"
 	policies            = "admission policies"
 	policy              = "the group policy"
 	quotas              = "resource quotas, limit ranges and claims"
@@ -89,12 +87,9 @@ var waiting = map[string]wait{
 	"crd/names-conflict":                        {customResources, nil},
 	"crd/subresources":                          {customResources, nil},
 	"crud/event":                                {events, []int{2}},
-	"crud/ingress":                              {networking, nil},
 	"crud/job":                                  {batch, nil},
-	"crud/networkpolicy":                        {networking, nil},
 	"crud/pdb":                                  {policy, nil},
 	"crud/priorityclass":                        {scheduling, nil},
-	"crud/role":                                 {rbac, nil},
 	"crud/service":                              {addresses, nil},
 	"crud/service-kinds":                        {addresses, []int{2, 3}},
 	"defaulting/cronjob":                        {batch, nil},
@@ -131,7 +126,7 @@ var waiting = map[string]wait{
 	"tokens/review":                             {tokens, nil},
 	"update/replaces-everything":                {addresses, []int{1, 3}},
 	"update/unconditional-not-allowed":          {policy, nil},
-	"validation/names":                          {addressesAndRBAC, []int{8, 10, 11}},
+	"validation/names":                          {addresses, []int{8}},
 	"validation/quantities":                     {quotas, []int{6}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/too-old":                             {customResources, nil},

@@ -7,9 +7,13 @@
 //	cd test/differential && SEED=7 go test -run TestWrites/Service
 //
 // What is compared:
+//   - TestCodec: objects of Kubernetes' fuzzers, encoded by Kubernetes, decoded and encoded by Coracle, and objects that
+//     scheme/sample makes the other way round; JSON and protobuf, byte for byte.
+//   - TestDefaults: sparse objects, made up or examples with much left out, completed by both. Kubernetes' defaults are also
+//     those that it sets while it converts an object to the internal version.
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
-//     accepted, the object.
+//     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
 //
 // To add a kind: a Row in <group>_test.go (see core_test.go), made of Kubernetes' registry of the kind, and examples in
 // testdata/<group>/<resource>.yaml: a few objects, each as rich in fields as it can be, which together use every field.

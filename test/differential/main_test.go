@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/capabilities"
@@ -55,6 +56,17 @@ func internal(t testing.TB, obj map[string]any) runtime.Object {
 		t.Fatalf("Kubernetes cannot read %s: %v", encode(obj), err)
 	}
 	return out
+}
+
+// versioned is an internal object of theirs in a version, as JSON has it.
+func versioned(t testing.TB, hub runtime.Object, kind schema.GroupVersionKind) map[string]any {
+	t.Helper()
+	obj, err := legacyscheme.Scheme.ConvertToVersion(hub, kind.GroupVersion())
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	return tree(obj).(map[string]any)
 }
 
 func fatal(format string, args ...any) {

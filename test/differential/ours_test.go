@@ -2,7 +2,6 @@ package differential
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
@@ -44,22 +43,18 @@ func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[st
 	if a.Code != http.StatusCreated {
 		t.Fatalf("Coracle does not accept the example %q:\n%s", name, indent(a.Body))
 	}
-	all, err := o.store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, last := "", storage.Revision(0)
-	for _, e := range all.Entries {
-		if e.Rev > last && strings.HasSuffix(e.Key, "/"+name) {
-			key, last = e.Key, e.Rev
-		}
-	}
-	if _, err := o.store.Put(t.Context(), key, encode(stored), storage.Pre{Rev: last}, 0); err != nil {
-		t.Fatal(err)
-	}
+	o.replace(t, row, stored)
 	a = ask(o, http.MethodGet, row.url(name, ""), nil)
 	if a.Code != http.StatusOK {
 		t.Fatalf("reading the example %q: %s", name, indent(a.Body))
 	}
 	return a.Body
+}
+
+// replace puts an object into the store, past the server: keys are those of kube-apiserver.
+func (o *ours) replace(t *testing.T, row Row, obj map[string]any) {
+	t.Helper()
+	if _, err := o.store.Put(t.Context(), place(row.Resource, row.namespace(), nameOf(obj)), encode(obj), storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
 }

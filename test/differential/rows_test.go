@@ -65,14 +65,22 @@ func root(gv schema.GroupVersion) string {
 	return "/apis"
 }
 
-// namespace is where objects are created.
-const namespace = "default"
+// where objects of kinds in namespaces are created.
+const where = "default"
+
+// namespace is that of the row's objects, "" for none.
+func (r Row) namespace() string {
+	if r.Cluster {
+		return ""
+	}
+	return where
+}
 
 // collection is the URL path of the row's objects.
 func (r Row) collection() string {
 	p := root(r.Kind.GroupVersion()) + "/" + r.Kind.GroupVersion().String()
 	if !r.Cluster {
-		p += "/namespaces/" + namespace
+		p += "/namespaces/" + where
 	}
 	return p + "/" + r.Resource
 }

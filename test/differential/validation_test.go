@@ -122,6 +122,7 @@ func (c *court) judge(t *testing.T, row Row) {
 	for _, door := range doorNames(doors) {
 		tried += c.judgeDoor(t, row, door, examples, r)
 	}
+	c.judgeTables(t, row, examples, r)
 	r.print(t, tried, time.Since(began))
 }
 
@@ -182,18 +183,8 @@ func (c *court) store(t *testing.T, row Row, example map[string]any) map[string]
 	for key, v := range example["metadata"].(map[string]any) {
 		obj["metadata"].(map[string]any)[key] = v
 	}
-	version := row.Kind.GroupVersion()
-	full, err := legacyscheme.Scheme.ConvertToVersion(internal(t, obj), version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	full.GetObjectKind().SetGroupVersionKind(row.Kind)
-	stored := c.ours.put(t, row, example, tree(full).(map[string]any))
-	ns := namespace
-	if row.Cluster {
-		ns = ""
-	}
-	c.objects.put(row.Resource, ns, nameOf(example), internal(t, stored))
+	stored := c.ours.put(t, row, example, versioned(t, internal(t, obj), row.Kind))
+	c.objects.put(row.Resource, row.namespace(), nameOf(example), internal(t, stored))
 	return stored
 }
 
@@ -362,11 +353,13 @@ func (r *report) compare(tr trial) {
 		r.refused++
 	}
 	verb := "create"
-	if tr.method == http.MethodPut {
+	switch rest := strings.Split(strings.TrimPrefix(tr.url, r.row.collection()+"/"), "/"); {
+	case tr.method == http.MethodGet:
+		verb = "table"
+	case tr.method == http.MethodPut && len(rest) > 1:
+		verb = rest[1]
+	case tr.method == http.MethodPut:
 		verb = "update"
-		if rest := strings.Split(strings.TrimPrefix(tr.url, r.row.collection()+"/"), "/"); len(rest) > 1 {
-			verb = rest[1]
-		}
 	}
 	for _, d := range tr.differences() {
 		if decided(r.row.Kind.Kind, d, tr) {

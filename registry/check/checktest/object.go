@@ -2,15 +2,21 @@ package checktest
 
 import (
 	"encoding/json"
+	"fmt"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -24,6 +30,9 @@ var Scheme = sync.OnceValue(func() *scheme.Scheme {
 	autoscalingv1.Scheme.AddToScheme(s)
 	storagev1.Scheme.AddToScheme(s)
 	admissionregistrationv1.Scheme.AddToScheme(s)
+	networkingv1.Scheme.AddToScheme(s)
+	rbacv1.Scheme.AddToScheme(s)
+	flowcontrolv1.Scheme.AddToScheme(s)
 	if err := s.Complete(); err != nil {
 		panic(err)
 	}
@@ -45,4 +54,28 @@ func Decode[T any, P interface {
 	}
 	Scheme().Default(obj)
 	return obj
+}
+
+// Resource returns the declaration of a kind.
+func Resource(tb testing.TB, list []registry.Resource, kind string) *registry.Resource {
+	tb.Helper()
+	for i := range list {
+		if list[i].Kind == kind {
+			return &list[i]
+		}
+	}
+	tb.Fatalf("no kind %s", kind)
+	return nil
+}
+
+// WantCells compares the cells of an object, of which there is one for each column, with those wanted, as one text.
+func WantCells(tb testing.TB, r *registry.Resource, obj meta.Object, now time.Time, want ...any) {
+	tb.Helper()
+	cells := r.Table.Cells(obj, now)
+	if len(cells) != len(r.Table.Columns) {
+		tb.Errorf("got %d cells, want %d, one for each column", len(cells), len(r.Table.Columns))
+	}
+	if got := fmt.Sprintf("%q", cells); got != fmt.Sprintf("%q", want) {
+		tb.Errorf("cells:\ngot  %s\nwant %q", got, want)
+	}
 }

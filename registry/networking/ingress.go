@@ -1,0 +1,125 @@
+package networking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// ingresses makes the resource ingresses.
+func ingresses() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*networkingv1.Ingress]{
+		GroupResource: resource("ingresses"),
+		Kind:          "Ingress", ShortNames: []string{"ing"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*networkingv1.Ingress]{
+			Metadata:                 registry.MetaWhole,
+			Validate:                 checkIngress,
+			Warnings:                 ingressWarnings,
+			AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*networkingv1.Ingress]{Validate: checkIngressStatus, Warnings: ingressStatusWarnings},
+		Table: &registry.TableOf[*networkingv1.Ingress]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Class", "Name of the class, which tells which controller serves the ingress.", 0),
+				registry.Column("Hosts", "Hosts that there are rules for.", 0),
+				registry.Column("Address", "Where the load balancer takes requests in.", 0),
+				registry.Column("Ports", "Ports that requests come to.", 0),
+				registry.AgeColumn,
+			},
+			Cells: ingressCells,
+		},
+	})
+}
+
+func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
+	class, ports := registry.None, "80"
+	if ing.Spec.IngressClassName != nil {
+		class = *ing.Spec.IngressClassName
+	}
+	if len(ing.Spec.TLS) > 0 {
+		ports = "80, 443"
+	}
+	return []any{ing.Name, class, hostsCell(ing.Spec.Rules), addressCell(&ing.Status), ports, registry.Age(&ing.ObjectMeta, now)}
+}
+
+// shownHosts is how many hosts are shown; of the others, the number of rules is.
+const shownHosts = 3
+
+func hostsCell(rules []networkingv1.IngressRule) string {
+	var hosts []string
+	for i := range rules {
+		if len(hosts) == shownHosts {
+			return fmt.Sprintf("%s + %d more...", strings.Join(hosts, ","), len(rules)-shownHosts)
+		}
+		if host := rules[i].Host; host != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return "*"
+	}
+	return strings.Join(hosts, ",")
+}
+
+func addressCell(s *networkingv1.IngressStatus) string {
+	var points []string
+	for _, point := range s.LoadBalancer.Ingress {
+		if point.IP != "" {
+			points = append(points, point.IP)
+		} else if point.Hostname != "" {
+			points = append(points, point.Hostname)
+		}
+	}
+	slices.Sort(points)
+	return strings.Join(slices.Compact(points), ",")
+}
+
+// ingressWarnings tells those who create an ingress that its class has a field.
+func ingressWarnings(ing, old *networkingv1.Ingress) []string {
+	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil || ing.Spec.IngressClassName != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead",
+		networkingv1.IngressClassAnnotation)}
+}
+
+var pointsPath = field.NewPath("status", "loadBalancer", "ingress")
+
+// checkIngressStatus checks where requests are taken in. Addresses that were there may stay, however they are written.
+func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
+	known := make(map[string]bool)
+	for _, point := range old.Status.LoadBalancer.Ingress {
+		known[point.IP] = true
+	}
+	var errs field.ErrorList
+	for i, point := range field.Each(&errs, ing.Status.LoadBalancer.Ingress) {
+		p := pointsPath.Index(i)
+		if point.IP != "" && !known[point.IP] {
+			errs = append(errs, check.Invalid(p.Child("ip"), point.IP, names.IsValidLegacyIP(point.IP, true))...)
+		}
+		if point.Hostname != "" {
+			errs = append(errs, check.DNSSubdomain(p.Child("hostname"), point.Hostname)...)
+			errs = append(errs, check.NoIP(p.Child("hostname"), point.Hostname)...)
+		}
+	}
+	return errs
+}
+
+func ingressStatusWarnings(ing, _ *networkingv1.Ingress) []string {
+	ips := make([]string, len(ing.Status.LoadBalancer.Ingress))
+	for i := range ips {
+		ips[i] = ing.Status.LoadBalancer.Ingress[i].IP
+	}
+	return check.AddressWarnings(pointsPath, ips, check.IPWarnings)
+}

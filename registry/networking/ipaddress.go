@@ -1,0 +1,63 @@
+package networking
+
+import (
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// ipAddresses makes the resource ipaddresses. An object's name is the address, so that nobody else can have it.
+func ipAddresses() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*networkingv1.IPAddress]{
+		GroupResource: resource("ipaddresses"),
+		Kind:          "IPAddress", ShortNames: []string{"ip"},
+		Strategy: registry.StrategyOf[*networkingv1.IPAddress]{
+			Metadata:                 registry.MetaWhole,
+			ValidateName:             func(name string, _ bool) []string { return names.IsValidIP(name) },
+			Validate:                 checkIPAddress,
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.TableOf[*networkingv1.IPAddress]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn, registry.Column("ParentRef", "The object that has the address.", 0),
+			},
+			Cells: func(a *networkingv1.IPAddress, _ time.Time) []any { return []any{a.Name, parentCell(a.Spec.ParentRef)} },
+		},
+	})
+}
+
+func parentCell(r *networkingv1.ParentReference) string {
+	if r == nil {
+		return registry.None
+	}
+	parts := []string{strings.ToLower(meta.GroupResource{Group: r.Group, Resource: r.Resource}.String())}
+	if r.Namespace != "" {
+		parts = append(parts, r.Namespace)
+	}
+	return strings.Join(append(parts, r.Name), "/")
+}
+
+func checkIPAddress(a, old *networkingv1.IPAddress) field.ErrorList {
+	p := field.NewPath("spec", "parentRef")
+	errs := checkParent(p, a.Spec.ParentRef)
+	if old != nil {
+		errs = append(errs, check.Unchanged(p, a.Spec.ParentRef, old.Spec.ParentRef)...)
+	}
+	return errs
+}
+
+func checkParent(p *field.Path, r *networkingv1.ParentReference) field.ErrorList {
+	if r == nil {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	errs := check.Optional(p.Child("group"), r.Group, check.DNSSubdomain)
+	errs = append(errs, check.Needed(p.Child("resource"), r.Resource, check.PathSegment)...)
+	errs = append(errs, check.Needed(p.Child("name"), r.Name, check.PathSegment)...)
+	return append(errs, check.Optional(p.Child("namespace"), r.Namespace, check.PathSegment)...)
+}

@@ -1,0 +1,146 @@
+package rbac
+
+import (
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// roleBindings makes the resource rolebindings.
+func roleBindings() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*rbacv1.RoleBinding]{
+		GroupResource: resource("rolebindings"),
+		Kind:          "RoleBinding",
+		Namespaced:    true,
+		Strategy: registry.StrategyOf[*rbacv1.RoleBinding]{
+			Metadata:                 registry.MetaWhole,
+			ValidateName:             anyName,
+			Validate:                 checkRoleBinding,
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.TableOf[*rbacv1.RoleBinding]{
+			Columns: bindingColumns,
+			Cells: func(b *rbacv1.RoleBinding, now time.Time) []any {
+				return bindingCells(&b.ObjectMeta, &b.RoleRef, b.Subjects, now)
+			},
+		},
+	})
+}
+
+// clusterRoleBindings makes the resource clusterrolebindings.
+func clusterRoleBindings() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*rbacv1.ClusterRoleBinding]{
+		GroupResource: resource("clusterrolebindings"),
+		Kind:          "ClusterRoleBinding",
+		Strategy: registry.StrategyOf[*rbacv1.ClusterRoleBinding]{
+			Metadata:                 registry.MetaWhole,
+			ValidateName:             anyName,
+			Validate:                 checkClusterRoleBinding,
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+		},
+		Table: &registry.TableOf[*rbacv1.ClusterRoleBinding]{
+			Columns: bindingColumns,
+			Cells: func(b *rbacv1.ClusterRoleBinding, now time.Time) []any {
+				return bindingCells(&b.ObjectMeta, &b.RoleRef, b.Subjects, now)
+			},
+		},
+	})
+}
+
+var bindingColumns = []meta.TableColumnDefinition{
+	registry.NameColumn,
+	registry.Column("Role", "Kind and name of the role whose rights are given.", 0),
+	registry.AgeColumn,
+	registry.Column("Users", "Users that get the rights.", 1),
+	registry.Column("Groups", "Groups that get the rights.", 1),
+	registry.Column("ServiceAccounts", "Service accounts that get the rights.", 1),
+}
+
+func bindingCells(m *meta.ObjectMeta, ref *rbacv1.RoleRef, subjects []rbacv1.Subject, now time.Time) []any {
+	var users, groups, accounts []string
+	for _, s := range subjects {
+		switch s.Kind {
+		case rbacv1.UserKind:
+			users = append(users, s.Name)
+		case rbacv1.GroupKind:
+			groups = append(groups, s.Name)
+		case rbacv1.ServiceAccountKind:
+			accounts = append(accounts, s.Namespace+"/"+s.Name)
+		}
+	}
+	return []any{
+		m.Name, ref.Kind + "/" + ref.Name, registry.Age(m, now),
+		strings.Join(users, ", "), strings.Join(groups, ", "), strings.Join(accounts, ", "),
+	}
+}
+
+func checkRoleBinding(b, old *rbacv1.RoleBinding) field.ErrorList {
+	errs := checkRoleRef(&b.RoleRef, "Role", "ClusterRole")
+	errs = append(errs, checkSubjects(b.Subjects, true)...)
+	if old != nil {
+		errs = append(errs, sameRole(&b.RoleRef, &old.RoleRef)...)
+	}
+	return errs
+}
+
+func checkClusterRoleBinding(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+	errs := checkRoleRef(&b.RoleRef, "ClusterRole")
+	errs = append(errs, checkSubjects(b.Subjects, false)...)
+	if old != nil {
+		errs = append(errs, sameRole(&b.RoleRef, &old.RoleRef)...)
+	}
+	return errs
+}
+
+// checkRoleRef checks the name of a role, which is of one of some kinds.
+func checkRoleRef(ref *rbacv1.RoleRef, kinds ...string) field.ErrorList {
+	p := field.NewPath("roleRef")
+	errs := check.Supported(p.Child("apiGroup"), ref.APIGroup, rbacv1.GroupVersion.Group)
+	errs = append(errs, check.Supported(p.Child("kind"), ref.Kind, kinds...)...)
+	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
+}
+
+// sameRole refuses another role: whoever may hand out the rights of one need not have those of the other.
+func sameRole(ref, old *rbacv1.RoleRef) field.ErrorList {
+	if *ref == *old {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), govalue.JSON(ref), "cannot change roleRef")}
+}
+
+func checkSubjects(subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
+	var errs field.ErrorList
+	for i, s := range field.Each(&errs, subjects) {
+		errs = append(errs, checkSubject(field.NewPath("subjects").Index(i), s, namespaced)...)
+	}
+	return errs
+}
+
+// checkSubject checks a subject. In a binding with a namespace, a service account without one is of that.
+func checkSubject(p *field.Path, s *rbacv1.Subject, namespaced bool) field.ErrorList {
+	errs := check.Required(p.Child("name"), s.Name)
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		if s.Name != "" {
+			errs = append(errs, check.DNSSubdomain(p.Child("name"), s.Name)...)
+		}
+		errs = append(errs, check.Supported(p.Child("apiGroup"), s.APIGroup, "")...)
+		if !namespaced {
+			errs = append(errs, check.Required(p.Child("namespace"), s.Namespace)...)
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+		errs = append(errs, check.Supported(p.Child("apiGroup"), s.APIGroup, rbacv1.GroupVersion.Group)...)
+	default:
+		errs = append(errs, field.NotSupported(p.Child("kind"), s.Kind,
+			[]string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+	}
+	return errs
+}

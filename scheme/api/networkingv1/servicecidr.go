@@ -1,0 +1,36 @@
+package networkingv1
+
+import "github.com/coracle-project/coracle/scheme/meta"
+
+// ServiceCIDR holds ranges that the cluster IPs of services are taken from.
+type ServiceCIDR struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
+	// The ranges.
+	Spec ServiceCIDRSpec `json:"spec,omitempty" pb:"2"`
+	// Whether they are used.
+	Status ServiceCIDRStatus `json:"status,omitempty" pb:"3"`
+}
+
+// ServiceCIDRSpec holds the ranges.
+type ServiceCIDRSpec struct {
+	// One range such as "10.96.0.0/12" or "2001:db8::/64", or two of different families. They cannot be changed, but a second one
+	// may be added.
+	CIDRs []string `json:"cidrs,omitempty" pb:"1" list:"atomic"`
+}
+
+// ServiceCIDRStatus tells whether the ranges are used.
+type ServiceCIDRStatus struct {
+	// Aspects of the state, one for each type. Ready: addresses are taken from the ranges.
+	Conditions []meta.Condition `json:"conditions,omitempty" pb:"1" list:"map,key=type" patch:"merge,key=type"`
+}
+
+// ServiceCIDRList is a list of ranges for services.
+type ServiceCIDRList struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
+	// The objects in the list.
+	Items []ServiceCIDR `json:"items" pb:"2"`
+}
