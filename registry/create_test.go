@@ -245,7 +245,7 @@ func TestMetadataChecks(t *testing.T) {
 	for _, tt := range []struct {
 		metadata       registry.MetaChecks
 		create, update int
-	}{{registry.MetaCommon, 0, 0}, {registry.MetaCompare, 0, 0}, {registry.MetaChange, 1, 1}, {registry.MetaObject, 1, 1},
+	}{{registry.MetaCommon, 0, 0}, {registry.MetaRepeat, 0, 0}, {registry.MetaCompare, 0, 0}, {registry.MetaChange, 1, 1}, {registry.MetaObject, 1, 1},
 		{registry.MetaWhole, 1, 2}} {
 		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = tt.metadata }})
 		k.create(named("a", finalized(hold)))

@@ -164,6 +164,31 @@ func TestDoorsCompareMetadata(t *testing.T) {
 	}
 }
 
+// TestMetaRepeat: some kinds say of metadata what all say, and once more on an update, but not at their doors.
+func TestMetaRepeat(t *testing.T) {
+	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = registry.MetaRepeat }})
+	w := k.create(named("a"))
+	five := int64(5)
+	for what, tt := range map[string]struct {
+		door   *registry.Store
+		labels map[string]string
+		grace  *int64
+		want   int
+	}{
+		"label":                  {k.Store, map[string]string{"a": "-"}, nil, 3},
+		"label at a door":        {k.Subresource("status"), map[string]string{"a": "-"}, nil, 2},
+		"grace period":           {k.Store, nil, &five, 1},
+		"grace period at a door": {k.Subresource("status"), nil, &five, 1},
+	} {
+		w.Labels, w.DeletionGracePeriodSeconds = tt.labels, tt.grace
+		_, _, err := k.put(tt.door, w)
+		var invalid *meta.StatusError
+		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != tt.want {
+			t.Errorf("%s: got %s, want it refused %d times", what, text(invalid), tt.want)
+		}
+	}
+}
+
 // TestKeepMeta: a door to status alone lets nobody label, annotate or hold an object, or say that it is going.
 func TestKeepMeta(t *testing.T) {
 	old := &widget{}

@@ -97,6 +97,8 @@ type MetaChecks uint8
 const (
 	// MetaCommon: no more than all kinds.
 	MetaCommon MetaChecks = iota
+	// MetaRepeat repeats the checks of the new metadata on an update.
+	MetaRepeat
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
 	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
@@ -109,12 +111,15 @@ const (
 )
 
 // compares reports whether old and new metadata are compared a second time.
-func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
+func (c MetaChecks) compares() bool { return c >= MetaCompare && c != MetaObject }
 
 // ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
-	if c == MetaObject {
+	switch c {
+	case MetaObject:
 		return c
+	case MetaRepeat:
+		return MetaCommon
 	}
 	return MetaChange
 }

@@ -178,8 +178,10 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 			errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 		}
 	}
-	if checks >= MetaObject {
+	if checks == MetaRepeat || checks >= MetaObject {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
+	}
+	if checks >= MetaObject {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	return errs

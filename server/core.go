@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry/admissionregistration"
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/coordination"
@@ -34,6 +35,7 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "networking.k8s.io", Priority: 17200, Resources: networking.Resources()},
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources()},
 		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
+		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
 		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},

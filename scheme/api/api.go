@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
@@ -23,6 +24,7 @@ import (
 // Groups register the kinds of each group. Of several versions the hub comes first.
 var Groups = map[string]*scheme.Builder{
 	"":                             corev1.Scheme,
+	"admissionregistration.k8s.io": admissionregistrationv1.Scheme,
 	"apps":                         appsv1.Scheme,
 	"autoscaling":                  scheme.NewBuilder(autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
 	"coordination.k8s.io":          coordinationv1.Scheme,

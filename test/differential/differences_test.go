@@ -102,6 +102,18 @@ var decisions = []*decision{
 		reason: "Kubernetes counts a change before it drops what clients write about topology, which may be all of it.",
 	},
 	{
+		kinds:  "(Valid|Mut)ating(WebhookConfiguration|AdmissionPolicy)",
+		what:   `missing: .*[eE]xpression: FieldValueInvalid: Invalid value: "…": (compilation failed: |must evaluate to )[\s\S]*`,
+		reason: "Coracle does not compile expressions yet.",
+	},
+	{
+		kinds: "(Valid|Mut)atingWebhookConfiguration", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
+			body := string(encode(tr.body))
+			return strings.Contains(body, "[]") || strings.Contains(body, "{}")
+		},
+		reason: "Kubernetes counts it as a change that a list or map is empty which is unset in the store, where it will be unset again.",
+	},
+	{
 		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
 		reason: "Addresses and node ports are allocated before validation, and a refusal there is the only one. Coracle does not allocate yet.",
 	},
