@@ -39,14 +39,6 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
 		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},
-	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts), Observed: core.Observed()},
-		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
-		{Name: "events.k8s.io", Priority: 17750, AddToScheme: eventsv1.Scheme.AddToScheme,
-			Shared: []meta.GroupResource{{Resource: "events"}}},
-		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
-		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
-		{Name: "discovery.k8s.io", Priority: 16200, AddToScheme: discoveryv1.Scheme.AddToScheme, Resources: discovery.Resources()},
 	}
 	for i := range groups {
 		groups[i].AddToScheme = api.Groups[groups[i].Name].AddToScheme
