@@ -70,6 +70,11 @@ var decisions = []*decision{
 		reason: "That a mirror of a static pod cannot be resized or debugged is all that Kubernetes says then.",
 	},
 	{
+		kinds: "Pod", what: `object differs at status\.conditions\[\*\]\.lastTransitionTime`,
+		when:   func(tr trial) bool { return tr.method == http.MethodPost },
+		reason: "It was the turn of a second.",
+	},
+	{
 		kinds: "Pod", what: `(missing|extra): spec: FieldValueInvalid: Invalid value: "…": Pod QOS Class may not change .*`,
 		reason: "Coracle shows the class that the pod has. Kubernetes does so, too, unless containers were added or removed.",
 	},

@@ -46,14 +46,13 @@ func defaultPod(p *Pod) {
 
 // requestLimits requests as much of a resource as it is limited to, where nothing is said.
 func requestLimits(r *ResourceRequirements) {
+	if r.Limits != nil && r.Requests == nil {
+		r.Requests = make(ResourceList, len(r.Limits))
+	}
 	for name, q := range r.Limits {
-		if _, ok := r.Requests[name]; ok {
-			continue
+		if _, ok := r.Requests[name]; !ok {
+			r.Requests[name] = q
 		}
-		if r.Requests == nil {
-			r.Requests = make(ResourceList, len(r.Limits))
-		}
-		r.Requests[name] = q
 	}
 }
 
