@@ -208,9 +208,12 @@ func (w *warner) lists(s *field.Path) {
 
 // amounts warns of fractions of a byte.
 func (w *warner) amounts(p *field.Path, list corev1.ResourceList) {
-	for _, name := range [...]corev1.ResourceName{corev1.ResourceEphemeralStorage, corev1.ResourceMemory, corev1.ResourceStorage} {
-		if q, ok := list[name]; ok && !isWhole(q) {
-			w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		switch name {
+		case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
+			if q := list[name]; !isWhole(q) {
+				w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
+			}
 		}
 	}
 }
