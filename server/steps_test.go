@@ -44,14 +44,14 @@ var steps = []struct {
 		corev1.GroupVersion.WithKind("Pod"),
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0","namespace":"shop","labels":{"app":"web"}},"spec":` + realSpec + `}`,
 		`{"metadata":{"labels":{"release":"v2"}}}`,
-		map[string]float64{"decode": 70, "copy": 45, "default": 56, "encode": 20, "create": 76, "update": 75, "warn": 55, "strategic": 36, "merge": 4},
+		map[string]float64{"decode": 70, "copy": 45, "default": 56, "encode": 20, "create": 76, "update": 75, "warn": 66, "strategic": 36, "merge": 4},
 	},
 	{
 		appsv1.GroupVersion.WithKind("Deployment"),
 		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},"spec":{"replicas":3,` +
 			`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":` + realSpec + `}}}`,
 		`{"metadata":{"annotations":{"note":"two"}},"spec":{"replicas":5}}`,
-		map[string]float64{"decode": 77, "copy": 51, "default": 66, "encode": 25, "create": 82, "update": 81, "warn": 57, "strategic": 45, "merge": 4},
+		map[string]float64{"decode": 77, "copy": 51, "default": 66, "encode": 25, "create": 82, "update": 81, "warn": 68, "strategic": 45, "merge": 4},
 	},
 }
 
