@@ -18,7 +18,7 @@ const (
 )
 
 // Invalid returns an error for each message about one value.
-func Invalid(p *field.Path, value any, msgs []string) field.ErrorList {
+func Invalid[T any](p *field.Path, value T, msgs []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range msgs {
 		errs = append(errs, field.Invalid(p, value, msg))
