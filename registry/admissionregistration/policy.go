@@ -81,8 +81,8 @@ func checkVariables(p *field.Path, variables []v1.Variable) field.ErrorList {
 }
 
 // reservedWords are no identifiers in CEL.
-var reservedWords = strings.Fields(`true false null in as break const continue else for function if import let loop package namespace
-	return var void while`)
+var reservedWords = strings.Fields(`true false null in as break const continue else for function if import let loop package
+	namespace return var void while`)
 
 func isIdentifier(name string) bool {
 	return len(names.IsCIdentifier(name)) == 0 && !slices.Contains(reservedWords, name)

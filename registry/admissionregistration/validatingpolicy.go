@@ -120,7 +120,7 @@ func checkPolicyStatus(policy, _ *v1.ValidatingAdmissionPolicy) field.ErrorList 
 		for i, w := range field.Each(&errs, s.TypeChecking.ExpressionWarnings) {
 			at := p.Child("typeChecking", "expressionWarnings").Index(i)
 			errs = append(errs, check.Required(at.Child("warning"), w.Warning)...)
-			errs = append(errs, checkExpression(at.Child("fieldRef"), w.FieldRef, "")...)
+			errs = append(errs, check.Needed(at.Child("fieldRef"), strings.TrimSpace(w.FieldRef), check.JSONPath)...)
 		}
 	}
 	return append(errs, check.Conditions(p.Child("conditions"), s.Conditions)...)

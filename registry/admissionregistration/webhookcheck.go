@@ -29,7 +29,8 @@ func leniency(hooks, old []webhook) lenient {
 	seen := check.Duplicates{}
 	for _, w := range old {
 		l.sideEffects = l.sideEffects || w.SideEffects == nil || !slices.Contains(harmless, *w.SideEffects)
-		l.reviewVersions = l.reviewVersions || len(w.AdmissionReviewVersions) > 0 && !slices.ContainsFunc(w.AdmissionReviewVersions, isKnownReview)
+		versions := w.AdmissionReviewVersions
+		l.reviewVersions = l.reviewVersions || len(versions) > 0 && !slices.ContainsFunc(versions, isKnownReview)
 		l.sameNames = l.sameNames || !seen.Add(w.Name)
 		l.labelValues = l.labelValues || len(meta.ValidateLabelSelector(w.NamespaceSelector, nil)) > 0 ||
 			len(meta.ValidateLabelSelector(w.ObjectSelector, nil)) > 0

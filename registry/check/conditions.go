@@ -18,8 +18,8 @@ const reasonPattern = `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?`
 
 var (
 	conditionReason = regexp.MustCompile("^" + reasonPattern + "$")
-	reasonMessage   = names.PatternError("a condition reason must start with alphabetic character, optionally followed by a string of "+
-		"alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+	reasonMessage   = names.PatternError("a condition reason must start with alphabetic character, optionally followed by a string "+
+		"of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
 		reasonPattern, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")
 )
 

@@ -58,8 +58,8 @@ type NamedRuleWithOperations struct {
 // MatchResources selects the requests that a policy, or a binding, is for.
 type MatchResources struct {
 	_ struct{} `struct:"atomic"`
-	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty, the
-	// default, selects all.
+	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty,
+	// the default, selects all.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"1"`
 	// Labels of the object, or of the one that is to be replaced: one of them must be selected. Empty, the default, selects all.
 	// Whoever writes an object can evade this.
@@ -85,8 +85,8 @@ const (
 type MatchCondition struct {
 	// Name of the condition, unique in its list: a qualified name, such as "example.com/not-kubelet".
 	Name string `json:"name" pb:"1"`
-	// A CEL expression that is true if the condition is met. It knows object, oldObject, request and authorizer, and in a policy with
-	// parameters params.
+	// A CEL expression that is true if the condition is met. It knows object, oldObject, request and authorizer, and in a policy
+	// with parameters params.
 	Expression string `json:"expression" pb:"2"`
 }
 

@@ -30,7 +30,8 @@ type MutatingAdmissionPolicySpec struct {
 	Variables []Variable `json:"variables,omitempty" pb:"3" list:"atomic"`
 	// How the object is changed, in order; at least one.
 	Mutations []Mutation `json:"mutations,omitempty" pb:"4" list:"atomic"`
-	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it pass.
+	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it
+	// pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"5" enum:"Fail,Ignore"`
 	// Conditions that the request must meet, all of them; at most 64.
 	MatchConditions []MatchCondition `json:"matchConditions,omitempty" pb:"6" list:"map,key=name" patch:"merge,key=name"`
@@ -40,7 +41,8 @@ type MutatingAdmissionPolicySpec struct {
 
 // Mutation is one change of an object.
 type Mutation struct {
-	// How the change is expressed: ApplyConfiguration or JSONPatch. The field of that name is required, and the other one must not be set.
+	// How the change is expressed: ApplyConfiguration or JSONPatch. The field of that name is required, and the other one must
+	// not be set.
 	PatchType PatchType `json:"patchType" pb:"2" enum:"ApplyConfiguration,JSONPatch"`
 	// The change as fields that are merged into the object, as by server-side apply.
 	ApplyConfiguration *ApplyConfiguration `json:"applyConfiguration,omitempty" pb:"3"`

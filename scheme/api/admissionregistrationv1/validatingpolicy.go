@@ -30,7 +30,8 @@ type ValidatingAdmissionPolicySpec struct {
 	MatchConstraints *MatchResources `json:"matchConstraints,omitempty" pb:"2"`
 	// What must hold for a request.
 	Validations []Validation `json:"validations,omitempty" pb:"3" list:"atomic"`
-	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it pass.
+	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it
+	// pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"4" enum:"Fail,Ignore"`
 	// Annotations for the audit event of the request; at most 20.
 	AuditAnnotations []AuditAnnotation `json:"auditAnnotations,omitempty" pb:"5" list:"atomic"`

@@ -33,8 +33,8 @@ type ValidatingWebhook struct {
 	// Whether a request for the same object in another version or group matches the rules, too (Equivalent, the default), or not
 	// (Exact).
 	MatchPolicy *MatchPolicyType `json:"matchPolicy,omitempty" pb:"9" enum:"Equivalent,Exact"`
-	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty, the
-	// default, selects all.
+	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty,
+	// the default, selects all.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"5"`
 	// Labels of the object, or of the one that is to be replaced: one of them must be selected. Empty, the default, selects all.
 	// Whoever writes an object can evade this.
@@ -81,8 +81,8 @@ type MutatingWebhook struct {
 	// Whether a request for the same object in another version or group matches the rules, too (Equivalent, the default), or not
 	// (Exact).
 	MatchPolicy *MatchPolicyType `json:"matchPolicy,omitempty" pb:"9" enum:"Equivalent,Exact"`
-	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty, the
-	// default, selects all.
+	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty,
+	// the default, selects all.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"5"`
 	// Labels of the object, or of the one that is to be replaced: one of them must be selected. Empty, the default, selects all.
 	// Whoever writes an object can evade this.
