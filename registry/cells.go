@@ -8,8 +8,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// None is what cells show of nothing.
-const None = "<none>"
+// What cells show where there is nothing to show, often by cmp.Or(text, None).
+const (
+	None    = "<none>"
+	Unset   = "<unset>"
+	Unknown = "<unknown>"
+)
 
 // Labels prints labels as key=value pairs in order, or None.
 func Labels(labels map[string]string) string {

@@ -34,10 +34,10 @@ func Age(m *meta.ObjectMeta, now time.Time) string {
 	return Since(m.CreationTimestamp.Time, now)
 }
 
-// Since returns the time from then to now for people, and "<unknown>" for the zero time.
+// Since returns the time from then to now for people, and Unknown for the zero time.
 func Since(then, now time.Time) string {
 	if then.IsZero() {
-		return "<unknown>"
+		return Unknown
 	}
 	return HumanDuration(now.Sub(then))
 }

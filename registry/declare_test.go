@@ -146,18 +146,65 @@ func TestGenerationOfWhatIsPrepared(t *testing.T) {
 	}
 }
 
-// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through a door twice, and says so twice, unless the
-// kind leaves metadata alone.
+// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through most doors twice, and says so twice.
 func TestDoorsCompareMetadata(t *testing.T) {
-	for checks, want := range map[registry.MetaChecks]int{registry.MetaCommon: 1, registry.MetaCompare: 2, registry.MetaWhole: 2} {
-		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = checks }})
+	five := int64(5)
+	for what, tt := range map[string]struct {
+		checks registry.MetaChecks
+		door   string
+		want   int
+	}{
+		"the resource": {registry.MetaCommon, "", 1}, "status": {registry.MetaCommon, "status", 1},
+		"the resource, compared": {registry.MetaCompare, "", 2}, "status, compared": {registry.MetaWhole, "status", 2},
+		"a door without checks":            {registry.MetaWhole, "bare", 1},
+		"a door with checks of its own":    {registry.MetaCommon, "strict", 2},
+		"status that is checked by itself": {registry.MetaCommon, "status, strict", 2},
+	} {
+		name, strict, _ := strings.Cut(tt.door, ", ")
+		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+			r.Strategy.Metadata = tt.checks
+			r.Status.Validate = func(_, _ *widget) field.ErrorList { return nil }
+			if strict != "" {
+				r.Status.Metadata = registry.MetaChange
+			}
+			r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{Name: "bare", Owns: []string{"status"}},
+				registry.SubresourceOf[*widget]{Name: "strict", Owns: []string{"status"}, Metadata: registry.MetaChange})
+		}})
 		w := k.create(named("a"))
-		five := int64(5)
 		w.DeletionGracePeriodSeconds = &five
-		_, _, err := k.put(k.Subresource("status"), w)
+		door := k.Store
+		if name != "" {
+			door = k.Subresource(name)
+		}
+		_, _, err := k.put(door, w)
 		var invalid *meta.StatusError
-		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != want {
-			t.Errorf("checks %d: got %s, want the grace period %d times", checks, text(invalid), want)
+		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != tt.want {
+			t.Errorf("through %s: got %s, want the grace period %d times", what, text(invalid), tt.want)
+		}
+	}
+}
+
+// TestMetaRepeat: some kinds say of metadata what all say, and once more on an update, but not at their doors.
+func TestMetaRepeat(t *testing.T) {
+	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = registry.MetaRepeat }})
+	w := k.create(named("a"))
+	five := int64(5)
+	for what, tt := range map[string]struct {
+		door   *registry.Store
+		labels map[string]string
+		grace  *int64
+		want   int
+	}{
+		"label":                  {k.Store, map[string]string{"a": "-"}, nil, 3},
+		"label at a door":        {k.Subresource("status"), map[string]string{"a": "-"}, nil, 2},
+		"grace period":           {k.Store, nil, &five, 1},
+		"grace period at a door": {k.Subresource("status"), nil, &five, 1},
+	} {
+		w.Labels, w.DeletionGracePeriodSeconds = tt.labels, tt.grace
+		_, _, err := k.put(tt.door, w)
+		var invalid *meta.StatusError
+		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != tt.want {
+			t.Errorf("%s: got %s, want it refused %d times", what, text(invalid), tt.want)
 		}
 	}
 }

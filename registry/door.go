@@ -36,8 +36,12 @@ func (s *Store) openDoors() error {
 		door := *s
 		door.subresource, door.project = sub.Name, sub.Project
 		if sub.Project == nil {
+			checks := sub.Metadata
+			if checks == MetaCommon && sub.Validate != nil {
+				checks = s.strategy.Metadata.ofDoor()
+			}
 			door.strategy = &Strategy{
-				Metadata: s.strategy.Metadata.ofDoor(), Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
+				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
 			}
 		}
 		if err := door.narrow(sub); err != nil {

@@ -45,7 +45,7 @@ func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, 
 		}
 	}
 	if m.Namespace = namespace; m.UID == "" {
-		m.UID = cmp.Or(born.UID, newUID())
+		m.UID = cmp.Or(born.UID, NewUID())
 	}
 	if m.CreationTimestamp.IsZero() {
 		m.CreationTimestamp = born.Created

@@ -17,6 +17,16 @@ type Request struct {
 	User      *request.User
 	Namespace string
 	DryRun    bool
+
+	warn func(text string) // nil: nobody listens
+}
+
+// Warn tells the client something about what Prepare makes of its object. It is told even if the write fails; what can be
+// seen in the finished object is for Warnings.
+func (r *Request) Warn(text string) {
+	if r.warn != nil {
+		r.warn(text)
+	}
 }
 
 // Resource, Subresource, Strategy, Status and the like are the declarations that a Store works with, of any kind of object.
@@ -52,6 +62,9 @@ type StrategyOf[T meta.Object] struct {
 	// Validate says what is wrong with a new object, or with a change.
 	Validate func(obj, old T) field.ErrorList
 
+	// ValidateIn stands in the place of Validate where the rules depend on the group version that the client writes in (Events).
+	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
+
 	// Warnings are texts for the client, also when the write succeeds.
 	Warnings func(obj, old T) []string
 
@@ -72,8 +85,12 @@ type StrategyOf[T meta.Object] struct {
 	// Terminate is told that the deletion of an object that is held has begun, and shows it in the object.
 	Terminate func(obj T)
 
+	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of collections do not ask.
+	Permanent func(name string) string
 	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs, ReplicationControllers).
 	OrphanByDefault bool
+	// OrphanWarning is what a client that says nothing is told; may be "".
+	OrphanWarning string
 	// NoGarbageCollection keeps the garbage collector's finalizers off the kind (Events).
 	NoGarbageCollection bool
 }
@@ -85,6 +102,8 @@ type MetaChecks uint8
 const (
 	// MetaCommon: no more than all kinds.
 	MetaCommon MetaChecks = iota
+	// MetaRepeat repeats the checks of the new metadata on an update.
+	MetaRepeat
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
 	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
@@ -97,12 +116,15 @@ const (
 )
 
 // compares reports whether old and new metadata are compared a second time.
-func (c MetaChecks) compares() bool { return c != MetaCommon && c != MetaObject }
+func (c MetaChecks) compares() bool { return c >= MetaCompare && c != MetaObject }
 
 // ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
-	if c == MetaCommon || c == MetaObject {
+	switch c {
+	case MetaCommon, MetaObject:
 		return c
+	case MetaRepeat:
+		return MetaCommon
 	}
 	return MetaChange
 }
@@ -211,6 +233,7 @@ type StatusOf[T meta.Object] struct {
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
+	Metadata MetaChecks // as in SubresourceOf
 }
 
 // SubresourceOf is something beside the object itself that its path leads to. There are three sorts:
@@ -231,12 +254,14 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, which check metadata as MetaChange does unless the
-	// resource checks less.
+	// resource says of updates without resourceVersion holds for its doors.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
+	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource up to MetaChange if the door has
+	// a Validate, else none of its own.
+	Metadata MetaChecks
 
 	Project *ProjectionOf[T]
 	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.

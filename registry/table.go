@@ -34,11 +34,11 @@ func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]
 func (s *Store) row(obj meta.Object, now time.Time) ([]any, []meta.TableRowCondition) {
 	if s.res.Table == nil || s.project != nil {
 		m := obj.GetObjectMeta()
-		created := ""
+		var created time.Time
 		if m.CreationTimestamp != nil {
-			created = m.CreationTimestamp.UTC().Format(time.RFC3339)
+			created = m.CreationTimestamp.UTC()
 		}
-		return []any{m.Name, created}, nil
+		return []any{m.Name, created.Format(time.RFC3339)}, nil
 	}
 	var conditions []meta.TableRowCondition
 	if s.res.Table.Conditions != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -30,11 +31,12 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	if st := r.Status; st != nil {
 		res.Status = &Status{
 			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate), Warnings: onChange(st.Warnings),
+			Metadata: st.Metadata,
 		}
 	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
-			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs,
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs, Metadata: sub.Metadata,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
 			Project: projection(sub.Project), Create: sub.Create, Connect: sub.Connect,
 		})
@@ -60,8 +62,13 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
 		Held:                     result(s.Held),
+		Permanent:                s.Permanent,
 		OrphanByDefault:          s.OrphanByDefault,
+		OrphanWarning:            s.OrphanWarning,
 		NoGarbageCollection:      s.NoGarbageCollection,
+	}
+	if f := s.ValidateIn; f != nil {
+		u.ValidateIn = func(gv meta.GroupVersion, obj, old meta.Object) field.ErrorList { return f(gv, as[T](obj), as[T](old)) }
 	}
 	if f := s.Canonicalize; f != nil {
 		u.Canonicalize = func(obj meta.Object) { f(as[T](obj)) }

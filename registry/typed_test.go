@@ -38,9 +38,12 @@ func gadgets() ResourceOf[*Gadget] {
 		Kind:          "Gadget", Singular: "gadget", ShortNames: []string{"gg"}, Categories: []string{"all"},
 		Namespaced: true, StorageVersion: "v1",
 		Strategy: StrategyOf[*Gadget]{
-			ValidateName:             func(string, bool) []string { return nil },
-			Prepare:                  func(_ *Request, g, old *Gadget) { g.Size = sum(g, old) + 1 },
-			Validate:                 func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			ValidateName: func(string, bool) []string { return nil },
+			Prepare:      func(_ *Request, g, old *Gadget) { g.Size = sum(g, old) + 1 },
+			Validate:     func(g, old *Gadget) field.ErrorList { return make(field.ErrorList, sum(g, old)) },
+			ValidateIn: func(_ meta.GroupVersion, g, old *Gadget) field.ErrorList {
+				return make(field.ErrorList, sum(g, old))
+			},
 			Warnings:                 func(g, old *Gadget) []string { return make([]string, sum(g, old)) },
 			Canonicalize:             func(g *Gadget) { g.Size++ },
 			AllowCreateOnUpdate:      true,
@@ -48,7 +51,9 @@ func gadgets() ResourceOf[*Gadget] {
 			Graceful:                 func(g *Gadget, _ *meta.DeleteOptions) bool { return g.Size > 0 },
 			Held:                     func(g *Gadget) bool { return g.Size > 0 },
 			Terminate:                func(g *Gadget) { g.Size++ },
+			Permanent:                func(name string) string { return name },
 			OrphanByDefault:          true,
+			OrphanWarning:            "left alone",
 			NoGarbageCollection:      true,
 		},
 		Generation: []string{"size"},
@@ -108,6 +113,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	}
 	sub := &given.Subresources[0]
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
+	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }
 	res := Typed(given)

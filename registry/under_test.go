@@ -198,7 +198,7 @@ func TestUnderSelects(t *testing.T) {
 	wantReason(t, "a label of the first group", err, meta.StatusReasonBadRequest)
 }
 
-// TestUnderErrors: errors name the group that was asked.
+// TestUnderErrors: errors name the group that was asked, but of what is invalid the one whose rules are broken.
 func TestUnderErrors(t *testing.T) {
 	k, s := inTwoGroups(t, options{})
 	w := k.create(named("a", colored("fixed")))
@@ -211,12 +211,12 @@ func TestUnderErrors(t *testing.T) {
 		"create": {second(s.Create(k.ctx, inVersion(k.creation(alsoNamed("a", "x"), &meta.CreateOptions{}), "v2"))),
 			`widgets.also.example.com "a" already exists`},
 		"invalid create": {second(s.Create(k.ctx, inVersion(k.creation(alsoNamed("A B", "x"), &meta.CreateOptions{}), "v2"))),
-			`Widget.also.example.com "A B" is invalid`},
+			`Widget.test.example.com "A B" is invalid`},
 		"invalid update": {third(s.Update(k.ctx, inVersion(k.write("a", func(context.Context, request.Current) (meta.Typed, error) {
 			c := alsoNamed("a", "other")
 			c.ResourceVersion = w.ResourceVersion
 			return c, nil
-		}), "v2"))), `Widget.also.example.com "a" is invalid: spec.color`},
+		}), "v2"))), `Widget.test.example.com "a" is invalid: spec.color`},
 		"conflict": {third(s.Update(k.ctx, inVersion(k.write("a", func(context.Context, request.Current) (meta.Typed, error) {
 			c := alsoNamed("a", "fixed")
 			c.ResourceVersion = "1"
@@ -298,7 +298,7 @@ func TestDoorsUnder(t *testing.T) {
 		t.Errorf("got %s, %v", body(enc), err)
 	}
 	_, _, err = door.Update(k.ctx, inVersion(k.meter("a", func(m *meter) { m.Spec.Size = 101 }), "v2"))
-	if err == nil || !strings.HasPrefix(err.Error(), `Widget.also.example.com "a" is invalid`) {
+	if err == nil || !strings.HasPrefix(err.Error(), `Widget.test.example.com "a" is invalid`) {
 		t.Errorf("what the object forbids: got %v", err)
 	}
 }

@@ -155,9 +155,7 @@ func (w *write) beforeUpdate() error {
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
-	if s.strategy.Validate != nil {
-		errs = append(errs, s.strategy.Validate(w.obj, w.old)...)
-	}
+	errs = append(errs, w.validate()...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}
@@ -180,8 +178,10 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 			errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 		}
 	}
-	if checks >= MetaObject {
+	if checks == MetaRepeat || checks >= MetaObject {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
+	}
+	if checks >= MetaObject {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	return errs

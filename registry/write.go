@@ -51,7 +51,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 		request Request
 		attrs   admission.Attributes
 	}
-	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun}
+	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun, warn: req.Warn}
 	own.attrs = s.attributes(req, op)
 	own.write = write{s: s, req: req, r: &own.request, attrs: &own.attrs}
 	return &own.write
@@ -228,6 +228,17 @@ func (w *write) settleWith(ctx context.Context, err error) {
 	w.settle(ctx, err == nil)
 }
 
+// validate is what the strategy finds wrong with the object.
+func (w *write) validate() field.ErrorList {
+	switch st := w.s.strategy; {
+	case st.ValidateIn != nil:
+		return st.ValidateIn(w.attrs.Resource.GroupVersion(), w.obj, w.old)
+	case st.Validate != nil:
+		return st.Validate(w.obj, w.old)
+	}
+	return nil
+}
+
 // warn hands the strategy's warnings to the client.
 func (w *write) warn() {
 	if w.s.strategy.Warnings == nil || w.req.Warn == nil {
@@ -238,12 +249,13 @@ func (w *write) warn() {
 	}
 }
 
-// invalid is the 422 for what is wrong with the object, nil for nothing.
+// invalid is the 422 for what is wrong with the object, nil for nothing. Whichever group was asked, it names the kind that is
+// stored, whose rules they are.
 func (w *write) invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return meta.NewInvalid(w.s.groupKind(), w.obj.GetObjectMeta().Name, errs)
+	return meta.NewInvalid(w.s.reader.kind.GroupKind(), w.obj.GetObjectMeta().Name, errs)
 }
 
 // encode makes the stored bytes of obj, and its lease if the kind has a TTL.

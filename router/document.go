@@ -116,7 +116,7 @@ func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
 	if r.Kind.GroupVersion() != gv {
 		doc.Group, doc.Version = r.Kind.Group, r.Kind.Version
 	}
-	if !strings.Contains(r.Name, "/") && r.Lister != nil {
+	if !strings.Contains(r.Name, "/") && r.Lister != nil && r.StorageVersion.Kind != "" {
 		doc.StorageVersionHash = storageHash(r.StorageVersion)
 	}
 	return doc

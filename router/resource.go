@@ -24,7 +24,7 @@ type Resource struct {
 	Namespaced bool
 	ShortNames []string
 	Categories []string
-	// StorageVersion is the version that most objects are stored in; of resources only.
+	// StorageVersion is the version that most objects are stored in; of resources only, and zero if they are not stored.
 	StorageVersion meta.GroupVersionKind
 	// KeepItemKind is set for kinds without a Go type, at least, whose fields stand in the order of their names: items of
 	// their lists carry apiVersion and kind.

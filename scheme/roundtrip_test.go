@@ -7,31 +7,16 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
-	"github.com/coracle-project/coracle/scheme/api/batchv1"
-	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
-	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
-	"github.com/coracle-project/coracle/scheme/api/networkingv1"
-	"github.com/coracle-project/coracle/scheme/api/nodev1"
-	"github.com/coracle-project/coracle/scheme/api/policyv1"
-	"github.com/coracle-project/coracle/scheme/api/rbacv1"
-	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
-	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
 )
 
 // fullScheme has every kind of the tree and the test group.
 func fullScheme(t testing.TB) *scheme.Scheme {
-	return newScheme(t, corev1.Scheme.AddToScheme, coordinationv1.Scheme.AddToScheme,
-		appsv1.Scheme.AddToScheme, storagev1.Scheme.AddToScheme, autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme,
-		networkingv1.Scheme.AddToScheme, rbacv1.Scheme.AddToScheme, flowcontrolv1.Scheme.AddToScheme,
-		batchv1.Scheme.AddToScheme, certificatesv1.Scheme.AddToScheme, nodev1.Scheme.AddToScheme, policyv1.Scheme.AddToScheme,
-		schedulingv1.Scheme.AddToScheme)
+	return newScheme(t, api.AddToScheme)
 }
 
 // eachSample calls check with random objects of every kind.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -28,8 +29,12 @@ func newQuiet(t *testing.T, api APIConfig) (*Server, error) {
 // TestBuiltInKinds declares the built-in groups as a user would declare them: everything that a server compiles when it is
 // first used is compiled now, and what is wrong with it is reported.
 func TestBuiltInKinds(t *testing.T) {
-	if _, err := newQuiet(t, APIConfig{Groups: coreGroups(APIConfig{})}); err != nil {
+	groups := coreGroups(APIConfig{})
+	if _, err := newQuiet(t, APIConfig{Groups: groups}); err != nil {
 		t.Error(err)
+	}
+	if len(groups) != len(api.Groups) {
+		t.Errorf("%d groups are served, and %d have kinds", len(groups), len(api.Groups))
 	}
 }
 

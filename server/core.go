@@ -6,12 +6,14 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry/admissionregistration"
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/batch"
 	"github.com/coracle-project/coracle/registry/certificates"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/registry/discovery"
 	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/registry/networking"
 	"github.com/coracle-project/coracle/registry/node"
@@ -20,21 +22,8 @@ import (
 	"github.com/coracle-project/coracle/registry/rbac"
 	"github.com/coracle-project/coracle/registry/scheduling"
 	"github.com/coracle-project/coracle/registry/storage"
-	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/appsv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
-	"github.com/coracle-project/coracle/scheme/api/batchv1"
-	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
-	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
-	"github.com/coracle-project/coracle/scheme/api/networkingv1"
-	"github.com/coracle-project/coracle/scheme/api/nodev1"
-	"github.com/coracle-project/coracle/scheme/api/policyv1"
-	"github.com/coracle-project/coracle/scheme/api/rbacv1"
-	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
-	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -43,27 +32,28 @@ import (
 func coreGroups(c APIConfig) []Group {
 	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
-	return []Group{
-		{Name: "", Priority: 18000, AddToScheme: corev1.Scheme.AddToScheme, Resources: core.Resources(opts)},
-		{Name: "apps", Priority: 17800, AddToScheme: appsv1.Scheme.AddToScheme, Resources: apps.Resources(rules)},
-		{Name: "autoscaling", Priority: 17500, AddToScheme: addAutoscaling, Resources: autoscaling.Resources()},
-		{Name: "batch", Priority: 17400, AddToScheme: batchv1.Scheme.AddToScheme, Resources: batch.Resources(rules)},
-		{Name: "certificates.k8s.io", Priority: 17300, AddToScheme: certificatesv1.Scheme.AddToScheme, Resources: certificates.Resources()},
-		{Name: "storage.k8s.io", Priority: 16800, AddToScheme: storagev1.Scheme.AddToScheme, Resources: storage.Resources()},
-		{Name: "networking.k8s.io", Priority: 17200, AddToScheme: networkingv1.Scheme.AddToScheme, Resources: networking.Resources()},
-		{Name: "policy", Priority: 17100, AddToScheme: policyv1.Scheme.AddToScheme, Resources: policy.Resources()},
-		{Name: "rbac.authorization.k8s.io", Priority: 17000, AddToScheme: rbacv1.Scheme.AddToScheme, Resources: rbac.Resources()},
-		{Name: "scheduling.k8s.io", Priority: 16600, AddToScheme: schedulingv1.Scheme.AddToScheme, Resources: scheduling.Resources()},
-		{Name: "coordination.k8s.io", Priority: 16500, AddToScheme: coordinationv1.Scheme.AddToScheme, Resources: coordination.Resources()},
-		{Name: "node.k8s.io", Priority: 16300, AddToScheme: nodev1.Scheme.AddToScheme, Resources: node.Resources()},
-		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, AddToScheme: flowcontrolv1.Scheme.AddToScheme, Resources: flowcontrol.Resources()},
+	groups := []Group{
+		{Name: "", Priority: 18000, Resources: core.Resources(opts), Observed: core.Observed()},
+		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
+		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
+		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},
+		{Name: "batch", Priority: 17400, Resources: batch.Resources(rules)},
+		{Name: "certificates.k8s.io", Priority: 17300, Resources: certificates.Resources()},
+		{Name: "networking.k8s.io", Priority: 17200, Resources: networking.Resources()},
+		{Name: "policy", Priority: 17100, Resources: policy.Resources()},
+		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources()},
+		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
+		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
+		{Name: "scheduling.k8s.io", Priority: 16600, Resources: scheduling.Resources()},
+		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
+		{Name: "node.k8s.io", Priority: 16300, Resources: node.Resources()},
+		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
+		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},
 	}
-}
-
-// addAutoscaling registers both versions of autoscaling; the second is the hub.
-func addAutoscaling(s *scheme.Scheme) {
-	autoscalingv2.Scheme.AddToScheme(s)
-	autoscalingv1.Scheme.AddToScheme(s)
+	for i := range groups {
+		groups[i].AddToScheme = api.Groups[groups[i].Name].AddToScheme
+	}
+	return groups
 }
 
 // systemNamespaces exist in every cluster.

@@ -22,6 +22,8 @@ type Group struct {
 	Resources   []registry.Resource
 	// Actions are resources without a store, which are only created: reviews.
 	Actions []registry.Actions
+	// Observed are resources without a store, which are only read: component statuses.
+	Observed []registry.Observed
 	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
 	// and kind: the same objects in one store.
 	Shared []meta.GroupResource
@@ -40,6 +42,9 @@ func (g *Group) names() (names []meta.GroupResource) {
 	}
 	for _, a := range g.Actions {
 		names = append(names, a.GroupResource)
+	}
+	for _, seen := range g.Observed {
+		names = append(names, seen.GroupResource)
 	}
 	for _, other := range g.Shared {
 		names = append(names, meta.GroupResource{Group: g.Name, Resource: other.Resource})
@@ -81,7 +86,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
 		Encoder:        store,
 		Tabler:         store,
-		Deprecated:     deprecated(res, gvk),
+		Deprecated:     deprecated(res.Deprecated, gvk),
 	}
 	serves := func(verb string) bool { return res.Verbs == nil || slices.Contains(res.Verbs, verb) }
 	if serves("get") {
@@ -117,12 +122,12 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 }
 
 // deprecated is what clients of a resource in a version are told if it is deprecated there, in the words of Kubernetes.
-func deprecated(res *registry.Resource, gvk meta.GroupVersionKind) *router.Deprecated {
-	i := slices.IndexFunc(res.Deprecated, func(d registry.Deprecation) bool { return d.Version == "" || d.Version == gvk.Version })
+func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.Deprecated {
+	i := slices.IndexFunc(list, func(d registry.Deprecation) bool { return d.Version == "" || d.Version == gvk.Version })
 	if i < 0 {
 		return nil
 	}
-	d := &res.Deprecated[i]
+	d := &list[i]
 	warning := fmt.Sprintf("%s %s is deprecated in v%s+", gvk.GroupVersion(), gvk.Kind, d.Since)
 	if d.Removed != "" {
 		warning += fmt.Sprintf(", unavailable in v%s+", d.Removed)
@@ -133,11 +138,19 @@ func deprecated(res *registry.Resource, gvk meta.GroupVersionKind) *router.Depre
 	return &router.Deprecated{Warning: warning, Removed: d.Removed}
 }
 
-// route offers a resource without a store.
+// route offers a resource that is only created.
 func (a *acting) route(gvk meta.GroupVersionKind) router.Resource {
 	return router.Resource{
 		Name: a.declared.GroupResource.Resource, Singular: a.declared.Singular, Namespaced: a.declared.Namespaced,
-		Kind: gvk, Type: a.actor.Kind(), Creater: a.actor, Encoder: a.actor,
+		Kind: gvk, Type: a.Kind(), Creater: a.Actor, Encoder: a.Actor,
+	}
+}
+
+// route offers a resource that is only read.
+func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
+	return router.Resource{
+		Name: o.GroupResource.Resource, Singular: o.Singular, ShortNames: o.ShortNames, Kind: gvk, Type: o.Kind(),
+		Getter: o.Observer, Lister: o.Observer, Encoder: o.Observer, Tabler: o.Observer, Deprecated: deprecated(o.Deprecated, gvk),
 	}
 }
 

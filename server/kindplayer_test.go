@@ -105,6 +105,7 @@ func (k *player) readAndWriteBack() {
 				k.tb.Errorf("%s: got %d, %v", what, code, err)
 				continue
 			}
+			k.Scheme.Default(decoded.Object) // protobuf has no kind of objects inside of others, such as claims
 			again, err := codec.AppendJSON(nil, decoded.Object)
 			if err != nil || !reflect.DeepEqual(treeOf(k.tb, again), treeOf(k.tb, []byte(plain))) {
 				k.tb.Errorf("%s: got %s, %v\nwant %s", what, again, err, plain)

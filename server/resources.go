@@ -240,7 +240,19 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&entry{name: a.GroupResource, acts: &acting{a, actor}}, a.GroupResource); err != nil {
+		if err := add(&entry{name: a.GroupResource, bare: &acting{a, actor}}, a.GroupResource); err != nil {
+			return nil, err
+		}
+	}
+	for _, seen := range g.Observed {
+		if seen.GroupResource.Group != g.Name {
+			return nil, fmt.Errorf("server: resource %s is not of group %q", seen.GroupResource, g.Name)
+		}
+		observer, err := registry.NewObserver(s.backend.registry, seen)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(&entry{name: seen.GroupResource, bare: observed{observer}}, seen.GroupResource); err != nil {
 			return nil, err
 		}
 	}
@@ -298,16 +310,16 @@ func newOffer(e *entry, name meta.GroupResource, at placing) (*offer, error) {
 
 // served is the kind of the resource under this name.
 func (o *offer) served() kind.Kind {
-	if o.acts != nil {
-		return o.acts.actor.Kind()
+	if o.bare != nil {
+		return o.bare.Kind()
 	}
 	return o.view.Kind()
 }
 
 // routes is what the router serves of the resource in one version.
 func (o *offer) routes(gvk meta.GroupVersionKind) ([]router.Resource, error) {
-	if o.acts != nil {
-		return []router.Resource{o.acts.route(gvk)}, nil
+	if o.bare != nil {
+		return []router.Resource{o.bare.route(gvk)}, nil
 	}
 	return routes(o.view, gvk)
 }

@@ -147,7 +147,7 @@ func TestInstallErrors(t *testing.T) {
 		{"twice", server.Group{Name: "test0.io", Resources: []registry.Resource{widgets("test0.io", "x"), widgets("test0.io", "x")}}, "there is a resource x.test0.io already"},
 		{"another group", server.Group{Name: "test1.io", Resources: []registry.Resource{widgets("test0.io", "y")}}, `not of group "test1.io"`},
 		{"unknown kind", server.Group{Name: "test0.io", Resources: []registry.Resource{widgets("test0.io", "y", func(r *registry.ResourceOf[*corev1.ConfigMap]) { r.Kind = "None" })}}, "None"},
-		{"same keys", server.Group{Name: "events.k8s.io", Resources: []registry.Resource{widgets("events.k8s.io", "events", func(r *registry.ResourceOf[*corev1.ConfigMap]) { r.Type = p.Store(widgetsName).Kind() })}}, "overlap with those of events"},
+		{"same keys", server.Group{Name: "extensions", Resources: []registry.Resource{widgets("extensions", "events", func(r *registry.ResourceOf[*corev1.ConfigMap]) { r.Type = p.Store(widgetsName).Kind() })}}, "overlap with those of events"},
 		{"shares nothing", server.Group{Name: "test1.io", Shared: []meta.GroupResource{{Resource: "none"}}}, "does not exist"},
 		{"shares another kind", server.Group{Name: "test1.io", Shared: []meta.GroupResource{{Resource: "pods"}}}, "is not registered"},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage/encryption"
 )
@@ -38,22 +39,31 @@ type tableState struct {
 	entries map[string]*entry
 }
 
-// entry is a resource, by whatever names. One without a store acts, and has nothing of the rest.
+// entry is a resource, by whatever names. One without a store has nothing but its name and what is behind it.
 type entry struct {
 	name    meta.GroupResource // the first of its names, by which it is encrypted and measured
-	acts    *acting
-	backend *backend // where it lives
+	bare    bare               // nil: there is a store
+	backend *backend           // where it lives
 	store   *registry.Store
 	prefix  string           // of its keys, ends in "/"
 	chain   encryption.Chain // empty: stored as plain text
 	metrics *series
 }
 
-// acting is what is behind a resource without a store.
+// bare is what is behind a resource without a store: it acts, or is observed.
+type bare interface {
+	Kind() kind.Kind
+	route(gvk meta.GroupVersionKind) router.Resource
+}
+
+// acting is what is behind a resource that is only created.
 type acting struct {
 	declared registry.Actions
-	actor    *registry.Actor
+	*registry.Actor
 }
+
+// observed is what is behind a resource that is only read.
+type observed struct{ *registry.Observer }
 
 // offer is a resource under one of its names: the same objects may be served in several groups, as events are. All
 // offers of a resource have the same entry.

@@ -54,7 +54,7 @@ func TestTableOfKey(t *testing.T) {
 		"/registry/services/specs/ns/a":     "services",
 		"/registry/services/specs/":         "services",
 		"/registry/services/":               "",
-		"/registry/services/endpoints/ns/a": "",
+		"/registry/services/endpoints/ns/a": "endpoints",
 		"/registry/test.io/widgets/ns/a":    "widgets.test.io",
 		"/registry/test.io/others/ns/a":     "",
 		"/registry/widgets/ns/a":            "",

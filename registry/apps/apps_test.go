@@ -443,7 +443,7 @@ func TestWarnings(t *testing.T) {
 			}
 		}
 	}
-	if got := nameWarnings("a"); got != nil {
+	if got := podspec.NameWarnings("a"); got != nil {
 		t.Errorf("a label: got %q", got)
 	}
 	plain := decode[appsv1.StatefulSet](t, `{"spec":{$,"revisionHistoryLimit":0}}`)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -49,15 +49,12 @@ func controllerCell(owners []meta.OwnerReference) string {
 }
 
 func checkRevision(r, old *appsv1.ControllerRevision) field.ErrorList {
-	errs := notNegative(nil, number{"revision", r.Revision})
+	errs := check.NotNegative(nil, check.Number{"revision", r.Revision})
 	p := field.NewPath("data")
-	switch {
-	case old == nil:
-		errs = append(errs, checkData(p, r.Data.Raw)...)
-	case !scheme.Equal(&r.Data, &old.Data):
-		errs = append(errs, field.Invalid(p, r.Data, "field is immutable"))
+	if old == nil {
+		return append(errs, checkData(p, r.Data.Raw)...)
 	}
-	return errs
+	return append(errs, check.Immutable(p, &r.Data, &old.Data)...)
 }
 
 // checkData checks that the data is a JSON object.

@@ -42,7 +42,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 				registry.IntegerColumn("Up-to-date", "Number of nodes with a pod that is made from the present template.", 0),
 				registry.IntegerColumn("Available", "Number of nodes with a pod that has been ready for long enough.", 0),
 				registry.Column("Node Selector", "Labels of the nodes that should have a pod.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: daemonSetCells,
 		},
@@ -94,7 +94,8 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	spec, p := &ds.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		rules = rules.AfterTemplate(&old.Spec.Template)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
 	template := p.Child("template")
@@ -104,9 +105,9 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	errs = append(errs, podspec.NotEmpty(p.Child("selector"), spec.Selector, "daemonset")...)
 	errs = append(errs, rules.Template(template, &spec.Template)...)
 	errs = append(errs, podspec.Lasting(template, &spec.Template, "DaemonSet")...)
-	errs = append(errs, notNegative(p, count("minReadySeconds", &spec.MinReadySeconds))...)
+	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds))...)
 	errs = append(errs, checkDaemonStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
-	return append(errs, notNegative(p, count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+	return append(errs, check.NotNegative(p, check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
 }
 
 func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field.ErrorList {
@@ -147,10 +148,11 @@ func daemonSetWarnings(ds, old *appsv1.DaemonSet) []string {
 
 func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
 	s, p := &ds.Status, field.NewPath("status")
-	errs := notNegative(p, count("currentNumberScheduled", &s.CurrentNumberScheduled), count("numberMisscheduled", &s.NumberMisscheduled),
-		count("desiredNumberScheduled", &s.DesiredNumberScheduled), count("numberReady", &s.NumberReady),
-		number{"observedGeneration", s.ObservedGeneration}, count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
-		count("numberAvailable", &s.NumberAvailable), count("numberUnavailable", &s.NumberUnavailable),
-		count("collisionCount", s.CollisionCount))
+	errs := check.NotNegative(p, check.Count("currentNumberScheduled", &s.CurrentNumberScheduled),
+		check.Count("numberMisscheduled", &s.NumberMisscheduled),
+		check.Count("desiredNumberScheduled", &s.DesiredNumberScheduled), check.Count("numberReady", &s.NumberReady),
+		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
+		check.Count("numberAvailable", &s.NumberAvailable), check.Count("numberUnavailable", &s.NumberUnavailable),
+		check.Count("collisionCount", s.CollisionCount))
 	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

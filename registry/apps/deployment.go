@@ -48,7 +48,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
 				registry.Column("Up-to-date", "Number of pods that are made from the present template.", 0),
 				registry.Column("Available", "Number of pods that have been ready for long enough.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: deploymentCells,
 		},
@@ -119,20 +119,24 @@ func annotationError(key, value string, err error) field.ErrorList {
 }
 
 func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.ErrorList {
+	if old != nil {
+		rules = rules.AfterTemplate(&old.Spec.Template)
+	}
 	spec, p := &d.Spec, field.NewPath("spec")
-	errs := notNegative(p, count("replicas", spec.Replicas))
+	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	errs = append(errs, checkDeploymentStrategy(p.Child("strategy"), &spec.Strategy)...)
-	errs = append(errs, notNegative(p, count("minReadySeconds", &spec.MinReadySeconds), count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
+	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds),
+		check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
 	errs = append(errs, checkRollback(d)...)
 	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
-		errs = append(errs, notNegative(p, count("progressDeadlineSeconds", deadline))...)
+		errs = append(errs, check.NotNegative(p, check.Count("progressDeadlineSeconds", deadline))...)
 		if *deadline <= spec.MinReadySeconds {
 			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds"))
 		}
 	}
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }
@@ -167,7 +171,7 @@ func checkRollingDeployment(p *field.Path, r *appsv1.RollingUpdateDeployment) fi
 func deploymentWarnings(d, old *appsv1.Deployment) []string {
 	switch {
 	case old == nil:
-		return append(nameWarnings(d.Name), templateWarnings(&d.Spec.Template)...)
+		return append(podspec.NameWarnings(d.Name), templateWarnings(&d.Spec.Template)...)
 	case d.Generation != old.Generation:
 		return templateWarnings(&d.Spec.Template)
 	}
@@ -176,12 +180,13 @@ func deploymentWarnings(d, old *appsv1.Deployment) []string {
 
 func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
 	s, p := &d.Status, field.NewPath("status")
-	updated, ready := count("updatedReplicas", &s.UpdatedReplicas), count("readyReplicas", &s.ReadyReplicas)
-	available := count("availableReplicas", &s.AvailableReplicas)
-	errs := notNegative(p, number{"observedGeneration", s.ObservedGeneration}, count("replicas", &s.Replicas), updated, ready, available,
-		count("unavailableReplicas", &s.UnavailableReplicas), count("terminatingReplicas", s.TerminatingReplicas),
-		count("collisionCount", s.CollisionCount))
-	errs = append(errs, atMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
-	errs = append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+	updated, ready := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	available := check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("replicas", &s.Replicas),
+		updated, ready, available,
+		check.Count("unavailableReplicas", &s.UnavailableReplicas), check.Count("terminatingReplicas", s.TerminatingReplicas),
+		check.Count("collisionCount", s.CollisionCount))
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
+	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

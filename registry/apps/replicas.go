@@ -1,26 +1,12 @@
 package apps
 
 import (
-	"fmt"
-
-	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/names"
 )
-
-// number is a field that counts something.
-type number struct {
-	name  string
-	value int64
-}
-
-// count is the number in a field that may be unset.
-func count(name string, value *int32) number { return number{name, int64(orZero(value))} }
 
 // orZero is the value that a field stands for.
 func orZero[T any](p *T) T {
@@ -29,26 +15,6 @@ func orZero[T any](p *T) T {
 		return zero
 	}
 	return *p
-}
-
-// notNegative reports numbers below 0.
-func notNegative(p *field.Path, list ...number) field.ErrorList {
-	var errs field.ErrorList
-	for _, n := range list {
-		errs = append(errs, check.NonNegative(p.Child(n.name), n.value)...)
-	}
-	return errs
-}
-
-// atMost reports numbers above a limit, which is called what.
-func atMost(p *field.Path, limit int32, what string, list ...number) field.ErrorList {
-	var errs field.ErrorList
-	for _, n := range list {
-		if n.value > int64(limit) {
-			errs = append(errs, field.Invalid(p.Child(n.name), n.value, "cannot be greater than "+what))
-		}
-	}
-	return errs
 }
 
 // notLess reports a count of collisions that has fallen: names that are taken would be tried again.
@@ -82,24 +48,7 @@ func prepareTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
 	podspec.DropDisabledTemplate(in(obj), was)
 }
 
-// nameWarnings tell of a name that is too much for the names of pods made from it.
-func nameWarnings(name string) []string {
-	msgs := names.IsDNS1123Label(name)
-	if len(msgs) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
-		"a DNS label is recommended: %v", msgs)}
-}
-
 // templateWarnings are those about the template of a spec.
 func templateWarnings(t *corev1.PodTemplateSpec) []string {
 	return podspec.Warnings(field.NewPath("spec", "template"), &t.Spec, &t.ObjectMeta)
 }
-
-// Columns that several kinds have, and their cells.
-var (
-	containersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
-	imagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
-	selectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
-)

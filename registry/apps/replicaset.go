@@ -39,7 +39,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
 				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
 				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(rs.Spec.Template.Spec.Containers)
@@ -53,11 +53,14 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 }
 
 func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.ErrorList {
+	if old != nil {
+		rules = rules.AfterTemplate(&old.Spec.Template)
+	}
 	spec, p := &rs.Spec, field.NewPath("spec")
-	errs := notNegative(p, count("replicas", spec.Replicas), count("minReadySeconds", &spec.MinReadySeconds))
+	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	if old != nil {
-		errs = append(errs, check.Unchanged(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
+		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
 	}
 	return errs
 }
@@ -66,7 +69,7 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	switch {
 	case old == nil:
-		return append(nameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
+		return append(podspec.NameWarnings(rs.Name), templateWarnings(&rs.Spec.Template)...)
 	case rs.Generation != old.Generation:
 		return templateWarnings(&rs.Spec.Template)
 	}
@@ -75,10 +78,10 @@ func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 
 func checkReplicaSetStatus(rs, _ *appsv1.ReplicaSet) field.ErrorList {
 	s, p := &rs.Status, field.NewPath("status")
-	labeled, ready := count("fullyLabeledReplicas", &s.FullyLabeledReplicas), count("readyReplicas", &s.ReadyReplicas)
-	available := count("availableReplicas", &s.AvailableReplicas)
-	errs := notNegative(p, count("replicas", &s.Replicas), labeled, ready, available,
-		number{"observedGeneration", s.ObservedGeneration}, count("terminatingReplicas", s.TerminatingReplicas))
-	errs = append(errs, atMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
-	return append(errs, atMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	available := check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
+		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("terminatingReplicas", s.TerminatingReplicas))
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
+	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 }

@@ -27,7 +27,7 @@ func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.Err
 	if old == nil {
 		return c.spec(p, &s.Spec)
 	}
-	c.update = true
+	c.Rules, c.update = rules.AfterTemplate(&old.Spec.Template), true
 	c.keepTemplate = len(c.spec(p, &old.Spec)) > 0
 	return append(c.spec(p, &s.Spec), statefulSetUpdate(p, s.Spec, &old.Spec)...)
 }
@@ -54,9 +54,9 @@ func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) fie
 			errs = append(errs, podspec.Claim(p.Child("volumeClaimTemplates").Index(i).Child("spec"), &claim.Spec, nil)...)
 		}
 	}
-	errs = append(errs, notNegative(p, count("replicas", spec.Replicas), count("minReadySeconds", &spec.MinReadySeconds))...)
+	errs = append(errs, check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))...)
 	if spec.Ordinals != nil {
-		errs = append(errs, notNegative(p, count("ordinals.start", &spec.Ordinals.Start))...)
+		errs = append(errs, check.NotNegative(p, check.Count("ordinals.start", &spec.Ordinals.Start))...)
 	}
 	if !c.update {
 		errs = append(errs, check.Optional(p.Child("serviceName"), spec.ServiceName, check.DNSLabel)...)
@@ -77,7 +77,7 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, se
 	if !c.keepTemplate {
 		errs = append(errs, c.Template(p, t)...)
 	}
-	return append(errs, podspec.TemplateMeta(p, t)...)
+	return append(errs, c.TemplateMeta(p, t)...)
 }
 
 // madePod is the template as pods are made from it: each gets names of its own, and volumes for its claims.
@@ -130,7 +130,7 @@ func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) f
 }
 
 func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetStrategy) field.ErrorList {
-	errs := notNegative(p, count("partition", r.Partition))
+	errs := check.NotNegative(p, check.Count("partition", r.Partition))
 	if r.MaxUnavailable == nil {
 		return errs
 	}
@@ -154,11 +154,11 @@ func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeCla
 
 func checkStatefulSetStatus(set, old *appsv1.StatefulSet) field.ErrorList {
 	s, p := &set.Status, field.NewPath("status")
-	ready, current := count("readyReplicas", &s.ReadyReplicas), count("currentReplicas", &s.CurrentReplicas)
-	updated, available := count("updatedReplicas", &s.UpdatedReplicas), count("availableReplicas", &s.AvailableReplicas)
-	errs := notNegative(p, count("replicas", &s.Replicas), ready, current, updated, available,
-		number{"observedGeneration", s.ObservedGeneration}, count("collisionCount", s.CollisionCount))
-	errs = append(errs, atMost(p, s.Replicas, "status.replicas", ready, current, updated, available)...)
-	errs = append(errs, atMost(p, s.ReadyReplicas, "status.readyReplicas", available)...)
+	ready, current := check.Count("readyReplicas", &s.ReadyReplicas), check.Count("currentReplicas", &s.CurrentReplicas)
+	updated, available := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), ready, current, updated, available,
+		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("collisionCount", s.CollisionCount))
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", ready, current, updated, available)...)
+	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "status.readyReplicas", available)...)
 	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

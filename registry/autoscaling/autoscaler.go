@@ -66,7 +66,7 @@ func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
 }
 
 func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {
-	least := "<unset>"
+	least := registry.Unset
 	if n := a.Spec.MinReplicas; n != nil {
 		least = fmt.Sprint(*n)
 	}
@@ -99,8 +99,6 @@ func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.Metr
 	return text
 }
 
-const unknown = "<unknown>"
-
 // targetText shows a measurement as what it was, a slash, and what it should be.
 func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) string {
 	switch spec.Type {
@@ -117,7 +115,7 @@ func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStat
 		}
 		return valueText(&spec.Object.Target, current)
 	case autoscalingv2.PodsMetricSourceType:
-		current := unknown
+		current := registry.Unknown
 		if status.Pods != nil {
 			current = quantityText(status.Pods.Current.AverageValue)
 		}
@@ -148,7 +146,7 @@ func quantityText(q *meta.Quantity) string {
 
 // valueText compares the value, or else the average over the pods, of a measurement. current is nil for none.
 func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
-	was := unknown
+	was := registry.Unknown
 	if target.AverageValue != nil {
 		if current != nil && current.AverageValue != nil {
 			was = current.AverageValue.String()
@@ -163,7 +161,7 @@ func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.Metric
 
 // useText compares the use of a resource, as an amount or a percentage. current is nil for none.
 func useText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
-	was := unknown
+	was := registry.Unknown
 	if target.AverageValue != nil {
 		if current != nil {
 			was = quantityText(current.AverageValue)

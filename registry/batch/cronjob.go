@@ -2,12 +2,15 @@ package batch
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
+	_ "time/tzdata" // zones are the same on all machines
+
+	"github.com/robfig/cron/v3"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
-	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -33,11 +36,11 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.Column("Schedule", "When jobs are made.", 0),
-				registry.Column("Timezone", "The time zone that the schedule is read in.", 0),
-				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are made."},
+				registry.Column("Timezone", "Time zone that the schedule is read in.", 0),
+				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are made for now."},
 				registry.IntegerColumn("Active", "Number of jobs that run.", 0),
 				registry.Column("Last Schedule", "How long ago a job was last made.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: cronJobCells,
 		},
@@ -45,60 +48,85 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 }
 
 func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
-	zone, last, suspend := registry.None, registry.None, "<unset>"
-	if c.Spec.TimeZone != nil {
-		zone = *c.Spec.TimeZone
+	zone, suspended, last := registry.None, "<unset>", registry.None
+	if z := c.Spec.TimeZone; z != nil {
+		zone = *z
+	}
+	switch s := c.Spec.Suspend; {
+	case s == nil:
+	case *s:
+		suspended = "True"
+	default:
+		suspended = "False"
 	}
 	if t := c.Status.LastScheduleTime; t != nil {
 		last = registry.Since(t.Time, now)
 	}
-	if s := c.Spec.Suspend; s != nil {
-		suspend = map[bool]string{true: "True", false: "False"}[*s]
-	}
-	job := &c.Spec.JobTemplate.Spec
-	names, images := podspec.ContainerCells(job.Template.Spec.Containers)
+	names, images := podspec.ContainerCells(c.Spec.JobTemplate.Spec.Template.Spec.Containers)
 	return []any{
-		c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, registry.Age(&c.ObjectMeta, now),
-		names, images, registry.Selector(job.Selector),
+		c.Name, c.Spec.Schedule, zone, suspended, int64(len(c.Status.Active)), last, registry.Age(&c.ObjectMeta, now),
+		names, images, registry.Selector(c.Spec.JobTemplate.Spec.Selector),
 	}
 }
 
 func prepareCronJob(_ *registry.Request, c, old *batchv1.CronJob) {
 	if old == nil {
 		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, nil)
-		return
+	} else {
+		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
 	}
-	podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
 }
 
-// maxCronJobName leaves room for what the names of jobs have beside that of the cron job.
-const maxCronJobName = 52
+// cronJobWarnings tell of a spec that is new or has changed.
+func cronJobWarnings(c, old *batchv1.CronJob) []string {
+	p := field.NewPath("spec", "jobTemplate", "spec")
+	if old == nil {
+		return append(podspec.NameWarnings(c.Name), specWarnings(p, &c.Spec.JobTemplate.Spec)...)
+	}
+	var warnings []string
+	if c.Generation != old.Generation {
+		warnings = specWarnings(p, &c.Spec.JobTemplate.Spec)
+	}
+	if hasZone(c.Spec.Schedule) {
+		warnings = append(warnings, "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "+
+			"https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details")
+	}
+	return warnings
+}
+
+// maxCronJobName is the length of names, in bytes, that leaves room in the names of jobs for the time.
+const maxCronJobName = 63 - 11
 
 func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
-	errs := checkSchedule(p.Child("schedule"), c, old)
-	if n := spec.StartingDeadlineSeconds; n != nil {
-		errs = append(errs, check.NonNegative(p.Child("startingDeadlineSeconds"), *n)...)
+	var was *batchv1.CronJobSpec
+	if old != nil {
+		was = &old.Spec
+		rules = rules.AfterTemplate(&was.JobTemplate.Spec.Template)
 	}
-	if old == nil || !check.SamePointer(spec.TimeZone, old.Spec.TimeZone) {
-		errs = append(errs, checkTimeZone(p.Child("timeZone"), spec.TimeZone)...)
+	errs := check.Needed(p.Child("schedule"), spec.Schedule, func(p *field.Path, s string) field.ErrorList {
+		return checkSchedule(p, s, spec.TimeZone, was != nil && hasZone(was.Schedule))
+	})
+	errs = append(errs, check.NotNegative(p, check.Count("startingDeadlineSeconds", spec.StartingDeadlineSeconds))...)
+	if zone := spec.TimeZone; zone != nil && (was == nil || was.TimeZone == nil || *was.TimeZone != *zone) {
+		errs = append(errs, checkTimeZone(p.Child("timeZone"), *zone)...)
 	}
 	errs = append(errs, check.OneOf(p.Child("concurrencyPolicy"), spec.ConcurrencyPolicy,
 		batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
 	errs = append(errs, checkJobTemplate(rules, p.Child("jobTemplate", "spec"), &spec.JobTemplate.Spec)...)
-	errs = append(errs, check.NonNegative(p.Child("successfulJobsHistoryLimit"), orZero(spec.SuccessfulJobsHistoryLimit))...)
-	errs = append(errs, check.NonNegative(p.Child("failedJobsHistoryLimit"), orZero(spec.FailedJobsHistoryLimit))...)
+	errs = append(errs, check.NotNegative(p, check.Count("successfulJobsHistoryLimit", spec.SuccessfulJobsHistoryLimit),
+		check.Count("failedJobsHistoryLimit", spec.FailedJobsHistoryLimit))...)
 	if old == nil && len(c.Name) > maxCronJobName {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, "must be no more than 52 characters"))
 	}
 	return errs
 }
 
-// checkJobTemplate checks what jobs are made from. Their selectors are generated.
+// checkJobTemplate checks the spec of jobs to come; their selectors will be generated.
 func checkJobTemplate(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	errs := checkSpec(rules, p, spec)
 	if spec.Selector != nil {
-		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(spec.Selector), "`selector` will be auto-generated"))
+		errs = append(errs, field.Invalid(p.Child("selector"), spec.Selector, "`selector` will be auto-generated"))
 	}
 	if orZero(spec.ManualSelector) {
 		errs = append(errs, field.NotSupported(p.Child("manualSelector"), true, []string{"nil", "false"}))
@@ -106,18 +134,53 @@ func checkJobTemplate(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec)
 	return errs
 }
 
-func cronJobWarnings(c, old *batchv1.CronJob) []string {
-	p := field.NewPath("spec", "jobTemplate", "spec")
-	if old == nil {
-		return append(nameWarnings(c.Name), specWarnings(p, &c.Spec.JobTemplate.Spec)...)
+// hasZone reports whether a schedule names a time zone itself, as those of old cron jobs may.
+func hasZone(schedule string) bool { return strings.Contains(schedule, "TZ") }
+
+func checkSchedule(p *field.Path, schedule string, zone *string, mayHaveZone bool) field.ErrorList {
+	var errs field.ErrorList
+	if err := parseSchedule(schedule); err != nil {
+		errs = append(errs, field.Invalid(p, schedule, err.Error()))
 	}
-	var warnings []string
-	if c.Generation != old.Generation {
-		warnings = specWarnings(p, &c.Spec.JobTemplate.Spec)
+	switch {
+	case !hasZone(schedule):
+	case !mayHaveZone:
+		errs = append(errs, field.Invalid(p, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+	case zone != nil:
+		errs = append(errs, field.Invalid(p, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
 	}
-	if strings.Contains(c.Spec.Schedule, zoneInSchedule) {
-		warnings = append(warnings, "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "+
-			"https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details")
+	return errs
+}
+
+// parseSchedule returns what is wrong with a schedule. The parser panics at a zone that no schedule follows.
+func parseSchedule(schedule string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("invalid schedule format: %v", r)
+		}
+	}()
+	_, err = cron.ParseStandard(schedule)
+	return err
+}
+
+// zonePart is what stands between the slashes of the name of a time zone.
+var zonePart = regexp.MustCompile(`^[A-Za-z.\-_0-9+]{1,14}$`)
+
+func checkTimeZone(p *field.Path, zone string) field.ErrorList {
+	if zone == "" {
+		return field.ErrorList{field.Invalid(p, zone, "timeZone must be nil or non-empty string")}
 	}
-	return warnings
+	for part := range strings.SplitSeq(zone, "/") {
+		if part == "." || part == ".." || strings.HasPrefix(part, "-") || !zonePart.MatchString(part) {
+			return field.ErrorList{field.Invalid(p, zone, "unknown time zone "+zone)}
+		}
+	}
+	var errs field.ErrorList
+	if strings.EqualFold(zone, "Local") {
+		errs = append(errs, field.Invalid(p, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+	}
+	if _, err := time.LoadLocation(zone); err != nil {
+		errs = append(errs, field.Invalid(p, zone, err.Error()))
+	}
+	return errs
 }

@@ -1,10 +1,12 @@
-// Package batch knows what is special about the resources of batch: jobs, and cron jobs, which make jobs by a schedule.
+// Package batch knows what is special about the resources of batch: jobs and cron jobs.
 //
-// Resources returns the declarations that a server makes stores from. What both have in common is in jobcheck.go and
-// jobpolicy.go, the states of a job in jobstatus.go.
+// Resources returns the declarations that a server makes stores from. What all kinds with a pod template ask of it is in
+// registry/podspec.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/batchv1), what all kinds with a pod template ask of it
-// (registry/podspec), who makes the jobs and the pods.
+// Not here: the verbs (registry), types and defaults (scheme/api/batchv1), who makes pods and jobs.
+//
+// Read: job.go, then what a spec must be (jobspec.go, jobpolicy.go), how it may change (jobupdate.go), and how a status may
+// (jobstatus.go, indexes.go); cronjob.go stands on the specs of jobs.
 package batch
 
 import (
@@ -21,4 +23,13 @@ func Resources(rules podspec.Rules) []registry.Resource {
 
 func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: batchv1.GroupVersion.Group, Resource: name}
+}
+
+// orZero is the value that a field stands for.
+func orZero[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
 }

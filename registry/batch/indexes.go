@@ -6,30 +6,29 @@ import (
 	"strings"
 )
 
-// interval is a part of a list of indexes, such as 3-5 or 7.
-type interval struct{ first, last int32 }
+// Indexes of a job are written as numbers and ranges in order, such as 1,3-5,7.
 
-// readInterval reads an interval of indexes below completions.
-func readInterval(text string, completions int32) (interval, error) {
-	parts := strings.Split(text, "-")
-	if len(parts) > 2 {
-		return interval{}, fmt.Errorf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", text)
+// indexRange is one part of them: a number, or the numbers from first to last.
+type indexRange struct{ first, last int32 }
+
+// parseRange reads a part; its numbers are below completions.
+func parseRange(text string, completions int32) (indexRange, error) {
+	first, last, isRange := strings.Cut(text, "-")
+	if strings.Contains(last, "-") {
+		return indexRange{}, fmt.Errorf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", text)
 	}
-	first, err := readIndex(parts[0], completions)
-	if err != nil || len(parts) == 1 {
-		return interval{first, first}, err
+	x, err := parseIndex(first, completions)
+	if err != nil || !isRange {
+		return indexRange{x, x}, err
 	}
-	last, err := readIndex(parts[1], completions)
-	if err != nil {
-		return interval{}, err
+	y, err := parseIndex(last, completions)
+	if err == nil && x >= y {
+		err = outOfOrder(x, y)
 	}
-	if first >= last {
-		return interval{}, fmt.Errorf("non-increasing order, previous: %d, current: %d", first, last)
-	}
-	return interval{first, last}, nil
+	return indexRange{x, y}, err
 }
 
-func readIndex(text string, completions int32) (int32, error) {
+func parseIndex(text string, completions int32) (int32, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0, fmt.Errorf("cannot convert string to integer for index: %q", text)
@@ -40,47 +39,57 @@ func readIndex(text string, completions int32) (int32, error) {
 	return int32(n), nil
 }
 
-// countIndexes counts the indexes in a list such as 1,3-5,7, which are in order and below completions.
-func countIndexes(list string, completions int32) (int32, error) {
-	if list == "" {
+func outOfOrder(before, after int32) error {
+	return fmt.Errorf("non-increasing order, previous: %d, current: %d", before, after)
+}
+
+// countIndexes returns how many indexes there are in a text, or what is wrong with it.
+func countIndexes(text string, completions int32) (int32, error) {
+	if text == "" {
 		return 0, nil
 	}
-	total, last := int32(0), int32(-1)
-	for text := range strings.SplitSeq(list, ",") {
-		in, err := readInterval(text, completions)
+	var count int32
+	var before *int32
+	for part := range strings.SplitSeq(text, ",") {
+		r, err := parseRange(part, completions)
 		if err != nil {
 			return 0, err
 		}
-		if in.first <= last {
-			return 0, fmt.Errorf("non-increasing order, previous: %d, current: %d", last, in.first)
+		if before != nil && *before >= r.first {
+			return 0, outOfOrder(*before, r.first)
 		}
-		total, last = total+in.last-in.first+1, in.last
+		count += r.last - r.first + 1
+		before = &r.last
 	}
-	return total, nil
+	return count, nil
 }
 
-// overlap finds an index that is in both of two lists. What cannot be read in them is left out.
-func overlap(a, b string, completions int32) (int32, bool) {
-	x, y := readIntervals(a, completions), readIntervals(b, completions)
-	for len(x) > 0 && len(y) > 0 {
-		if x[0].first <= y[0].last && y[0].first <= x[0].last {
-			return max(x[0].first, y[0].first), true
+// overlap returns the first index that two texts have in common. Parts that cannot be read are left out; they are reported
+// elsewhere.
+func overlap(a, b string, completions int32) (index int32, found bool) {
+	if a == "" || b == "" {
+		return 0, false
+	}
+	x, y := readableRanges(a, completions), readableRanges(b, completions)
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		if x[i].first <= y[j].last && y[j].first <= x[i].last {
+			return max(x[i].first, y[j].first), true
 		}
-		if x[0].first <= y[0].first {
-			x = x[1:]
+		if x[i].first <= y[j].first {
+			i++
 		} else {
-			y = y[1:]
+			j++
 		}
 	}
 	return 0, false
 }
 
-func readIntervals(list string, completions int32) []interval {
-	var intervals []interval
-	for text := range strings.SplitSeq(list, ",") {
-		if in, err := readInterval(text, completions); err == nil {
-			intervals = append(intervals, in)
+func readableRanges(text string, completions int32) []indexRange {
+	var list []indexRange
+	for part := range strings.SplitSeq(text, ",") {
+		if r, err := parseRange(part, completions); err == nil {
+			list = append(list, r)
 		}
 	}
-	return intervals
+	return list
 }

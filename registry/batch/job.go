@@ -8,13 +8,12 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// jobs makes the resource jobs.
+// jobs makes the resource jobs. A selector that finds the pods of no other job is generated, unless the client insists on its
+// own.
 func jobs(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*batchv1.Job]{
 		GroupResource: resource("jobs"),
@@ -25,126 +24,122 @@ func jobs(rules podspec.Rules) registry.Resource {
 			Prepare:                  prepareJob,
 			Validate:                 func(j, old *batchv1.Job) field.ErrorList { return checkJob(rules, j, old) },
 			Warnings:                 jobWarnings,
+			Canonicalize:             labelJob,
 			AllowUnconditionalUpdate: true,
 			OrphanByDefault:          true,
+			OrphanWarning: "child pods are preserved by default when jobs are deleted; " +
+				"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
 		},
 		Generation: []string{"spec"},
-		Status:     &registry.StatusOf[*batchv1.Job]{Validate: checkJobStatus},
-		Fields:     []registry.FieldValue{{Label: "status.successful", Path: "status.succeeded", Default: "0"}},
+		Status: &registry.StatusOf[*batchv1.Job]{
+			Prepare:  func(_ *registry.Request, j, _ *batchv1.Job) { labelJob(j) },
+			Validate: checkJobStatus,
+		},
+		Fields: []registry.FieldValue{{Label: "status.successful", Path: "status.succeeded", Default: "0"}},
 		Table: &registry.TableOf[*batchv1.Job]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Status", "What has become of the job.", 0),
+				registry.Column("Status", "Whether the job runs, or how it has ended.", 0),
 				registry.Column("Completions", "Number of pods that have succeeded, of those that must.", 0),
-				registry.Column("Duration", "How long the job has taken.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.Column("Duration", "How long the job has taken so far.", 0),
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
-			Cells: func(j *batchv1.Job, now time.Time) []any {
-				names, images := podspec.ContainerCells(j.Spec.Template.Spec.Containers)
-				return []any{
-					j.Name, statusCell(j), completionsCell(j), durationCell(&j.Status, now), registry.Age(&j.ObjectMeta, now),
-					names, images, registry.Selector(j.Spec.Selector),
-				}
-			},
+			Cells: jobCells,
 		},
 	})
 }
 
-// Columns that both kinds have.
-var (
-	containersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
-	imagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
-	selectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
-)
+func jobCells(j *batchv1.Job, now time.Time) []any {
+	names, images := podspec.ContainerCells(j.Spec.Template.Spec.Containers)
+	return []any{
+		j.Name, statusCell(j), completionsCell(j), durationCell(&j.Status, now), registry.Age(&j.ObjectMeta, now),
+		names, images, registry.Selector(j.Spec.Selector),
+	}
+}
 
-// statusCell is the most important thing that is true of a job.
 func statusCell(j *batchv1.Job) string {
-	is := func(t batchv1.JobConditionType) bool { return has(&j.Status, t, corev1.ConditionTrue) }
+	is := stateOf(j)
 	switch {
-	case is(batchv1.JobComplete):
+	case is.complete:
 		return "Complete"
-	case is(batchv1.JobFailed):
+	case is.failed:
 		return "Failed"
 	case j.DeletionTimestamp != nil:
 		return "Terminating"
-	case is(batchv1.JobSuspended):
+	case is.suspended:
 		return "Suspended"
-	case is(batchv1.JobFailureTarget):
+	case is.failing:
 		return "FailureTarget"
-	case is(batchv1.JobSuccessCriteriaMet):
+	case is.succeeding:
 		return "SuccessCriteriaMet"
 	}
 	return "Running"
 }
 
 func completionsCell(j *batchv1.Job) string {
-	if n := j.Spec.Completions; n != nil {
-		return fmt.Sprintf("%d/%d", j.Status.Succeeded, *n)
-	}
-	if n := orZero(j.Spec.Parallelism); n > 1 {
-		return fmt.Sprintf("%d/1 of %d", j.Status.Succeeded, n)
+	switch {
+	case j.Spec.Completions != nil:
+		return fmt.Sprintf("%d/%d", j.Status.Succeeded, *j.Spec.Completions)
+	case orZero(j.Spec.Parallelism) > 1:
+		return fmt.Sprintf("%d/1 of %d", j.Status.Succeeded, *j.Spec.Parallelism)
 	}
 	return fmt.Sprintf("%d/1", j.Status.Succeeded)
 }
 
 func durationCell(s *batchv1.JobStatus, now time.Time) string {
-	switch {
-	case s.StartTime == nil:
+	if s.StartTime == nil {
 		return ""
-	case s.CompletionTime == nil:
-		return registry.HumanDuration(now.Sub(s.StartTime.Time))
 	}
-	return registry.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
-}
-
-// orZero is the value that a field stands for.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
+	if s.CompletionTime != nil {
+		now = s.CompletionTime.Time
 	}
-	return *p
+	return registry.HumanDuration(now.Sub(s.StartTime.Time))
 }
 
 func prepareJob(_ *registry.Request, j, old *batchv1.Job) {
-	if old == nil {
-		if !orZero(j.Spec.ManualSelector) {
-			generateSelector(j)
-		}
-		podspec.DropDisabledTemplate(&j.Spec.Template, nil)
+	if old != nil {
+		podspec.DropDisabledTemplate(&j.Spec.Template, &old.Spec.Template)
 		return
 	}
-	podspec.DropDisabledTemplate(&j.Spec.Template, &old.Spec.Template)
+	if !orZero(j.Spec.ManualSelector) {
+		generateSelector(j)
+	}
+	podspec.DropDisabledTemplate(&j.Spec.Template, nil)
 }
 
-// generateSelector makes a selector that finds the pods of a job and no others, and gives the pods the labels for it. Labels that
-// the client has set stay, to be refused if they are different.
+// labelJob gives a job without labels those of its pods once more, now that they have been generated.
+func labelJob(j *batchv1.Job) {
+	if len(j.Labels) == 0 {
+		j.Labels = maps.Clone(j.Spec.Template.Labels)
+	}
+}
+
+// generateSelector selects the pods by the uid of their job, and labels them with its uid and name. What the client has chosen
+// stays, and is refused if it is something else.
 func generateSelector(j *batchv1.Job) {
 	t := &j.Spec.Template
 	if t.Labels == nil {
-		t.Labels = map[string]string{}
+		t.Labels = make(map[string]string, 4)
 	}
-	for label, value := range generatedLabels(j) {
-		if _, ok := t.Labels[label]; !ok {
-			t.Labels[label] = value
-		}
+	for key, value := range generatedLabels(j) {
+		setMissing(t.Labels, key, value)
 	}
 	if j.Spec.Selector == nil {
 		j.Spec.Selector = &meta.LabelSelector{}
 	}
-	s := j.Spec.Selector
-	if s.MatchLabels == nil {
-		s.MatchLabels = map[string]string{}
+	if j.Spec.Selector.MatchLabels == nil {
+		j.Spec.Selector.MatchLabels = make(map[string]string, 1)
 	}
-	if _, ok := s.MatchLabels[batchv1.ControllerUIDLabel]; !ok {
-		s.MatchLabels[batchv1.ControllerUIDLabel] = string(j.UID)
-	}
-	if len(j.Labels) == 0 { // the default, which there was nothing for before
-		j.Labels = maps.Clone(t.Labels)
+	setMissing(j.Spec.Selector.MatchLabels, batchv1.ControllerUIDLabel, string(j.UID))
+}
+
+func setMissing(m map[string]string, key, value string) {
+	if _, ok := m[key]; !ok {
+		m[key] = value
 	}
 }
 
-// generatedLabels are the labels of the pods of a job whose selector is generated.
+// generatedLabels are those that pods have whose selector is generated.
 func generatedLabels(j *batchv1.Job) map[string]string {
 	uid := string(j.UID)
 	return map[string]string{
@@ -153,33 +148,24 @@ func generatedLabels(j *batchv1.Job) map[string]string {
 	}
 }
 
+// jobWarnings tell of a spec that is new or has changed.
 func jobWarnings(j, old *batchv1.Job) []string {
 	p := field.NewPath("spec")
 	switch {
 	case old == nil:
-		return append(nameWarnings(j.Name), specWarnings(p, &j.Spec)...)
+		return append(podspec.NameWarnings(j.Name), specWarnings(p, &j.Spec)...)
 	case j.Generation != old.Generation:
 		return specWarnings(p, &j.Spec)
 	}
 	return nil
 }
 
-// nameWarnings tell of a name that is too much for the names of pods made from it.
-func nameWarnings(name string) []string {
-	msgs := names.IsDNS1123Label(name)
-	if len(msgs) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
-		"a DNS label is recommended: %v", msgs)}
-}
-
-// specWarnings are those about a job, also as a template.
+// specWarnings tell of the spec of a job, or of those that a cron job makes.
 func specWarnings(p *field.Path, spec *batchv1.JobSpec) []string {
 	var warnings []string
-	if isIndexed(spec) && orZero(spec.Completions) > manyCompletions && orZero(spec.Parallelism) > highParallelism {
-		warnings = append(warnings, p.String()+": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "+
-			"Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
+	if isIndexed(spec) && orZero(spec.Completions) > manyCompletions && orZero(spec.Parallelism) > maxParallelismOfMany {
+		warnings = append(warnings, p.String()+": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "+
+			"than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
 	return append(warnings, podspec.Warnings(p.Child("template"), &spec.Template.Spec, &spec.Template.ObjectMeta)...)
 }

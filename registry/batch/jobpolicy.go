@@ -11,79 +11,63 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Bounds of policies.
+// Limits of policies.
 const (
-	maxRules      = 20
-	maxExitCodes  = 255
-	maxConditions = 20
-	maxIndexText  = 64 << 10
+	maxRules            = 20
+	maxExitCodes        = 255
+	maxPatterns         = 20
+	maxSucceededIndexes = 64 << 10 // bytes
 )
 
-// checkPolicies checks when a job has failed or succeeded, and when it makes new pods.
-func checkPolicies(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
-	var errs field.ErrorList
-	if f := spec.PodFailurePolicy; f != nil {
-		p := p.Child("podFailurePolicy", "rules")
-		errs = append(errs, atMost(p, len(f.Rules), maxRules)...)
-		containers := containerNames(&spec.Template.Spec)
-		for i, rule := range field.Each(&errs, f.Rules) {
-			errs = append(errs, checkFailureRule(p.Index(i), spec, rule, containers)...)
-		}
-	}
-	if s := spec.SuccessPolicy; s != nil {
-		errs = append(errs, checkSuccessPolicy(p.Child("successPolicy"), spec, s)...)
-	}
-	p = p.Child("podReplacementPolicy")
-	if spec.PodFailurePolicy != nil {
-		return append(errs, check.OptionalOneOf(p, spec.PodReplacementPolicy, batchv1.Failed)...)
-	}
-	return append(errs, check.OptionalOneOf(p, spec.PodReplacementPolicy, batchv1.Failed, batchv1.TerminatingOrFailed)...)
-}
+// What policies may say, in the order in which messages list it.
+var (
+	failureActions = []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
+	exitCodeOperators = []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn,
+		batchv1.PodFailurePolicyOnExitCodesOpNotIn}
+	conditionStatuses = []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
+)
 
-func atMost(p *field.Path, got, limit int) field.ErrorList {
-	if got > limit {
-		return field.ErrorList{field.TooMany(p, got, limit)}
-	}
-	return nil
-}
-
-// containerNames are the names of the containers that end before a pod does.
-func containerNames(spec *corev1.PodSpec) map[string]bool {
-	found := make(map[string]bool, len(spec.Containers)+len(spec.InitContainers))
-	for i := range spec.Containers {
-		found[spec.Containers[i].Name] = true
-	}
-	for i := range spec.InitContainers {
-		found[spec.InitContainers[i].Name] = true
-	}
-	return found
-}
-
-// named is check.OneOf with a message that names what a missing value may be.
-func named[T ~string](p *field.Path, value T, valid ...T) field.ErrorList {
+// chosen reports a value that is none of valid; where it is empty the message lists them.
+func chosen[T ~string](p *field.Path, value T, valid []T) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(p, fmt.Sprintf("valid values: %q", valid))}
 	}
 	return check.Supported(p, value, valid...)
 }
 
-func checkFailureRule(p *field.Path, spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, containers map[string]bool) field.ErrorList {
-	errs := named(p.Child("action"), rule.Action, batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
-		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
+// checkFailurePolicy checks the rules for failures, at p.
+func checkFailurePolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
+	rules := spec.PodFailurePolicy.Rules
+	var errs field.ErrorList
+	if len(rules) > maxRules {
+		errs = append(errs, field.TooMany(p, len(rules), maxRules))
+	}
+	containers := check.Duplicates{}
+	for _, list := range [][]corev1.Container{spec.Template.Spec.Containers, spec.Template.Spec.InitContainers} {
+		for i := range list {
+			containers.Add(list[i].Name)
+		}
+	}
+	for i, rule := range field.Each(&errs, rules) {
+		errs = append(errs, checkFailureRule(p.Index(i), rule, spec, containers)...)
+	}
+	return errs
+}
+
+func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *batchv1.JobSpec, containers check.Duplicates) field.ErrorList {
+	errs := chosen(p.Child("action"), rule.Action, failureActions)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
 		errs = append(errs, field.Invalid(p.Child("action"), rule.Action, "requires the backoffLimitPerIndex to be set"))
 	}
-	if rule.OnExitCodes != nil {
+	codes, conditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0
+	if codes {
 		errs = append(errs, checkExitCodes(p.Child("onExitCodes"), rule.OnExitCodes, containers)...)
 	}
-	conditions := p.Child("onPodConditions")
-	errs = append(errs, atMost(conditions, len(rule.OnPodConditions), maxConditions)...)
-	for i, c := range field.Each(&errs, rule.OnPodConditions) {
-		p := conditions.Index(i)
-		errs = append(errs, check.QualifiedName(p.Child("type"), string(c.Type))...)
-		errs = append(errs, named(p.Child("status"), c.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown)...)
+	if conditions {
+		errs = append(errs, checkConditionPatterns(p.Child("onPodConditions"), rule.OnPodConditions)...)
 	}
-	switch codes, conditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; {
+	switch {
 	case codes && conditions:
 		errs = append(errs, field.Invalid(p, field.Omit{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
 	case !codes && !conditions:
@@ -92,20 +76,35 @@ func checkFailureRule(p *field.Path, spec *batchv1.JobSpec, rule *batchv1.PodFai
 	return errs
 }
 
-func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement, containers map[string]bool) field.ErrorList {
-	errs := named(p.Child("operator"), r.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
-	if r.ContainerName != nil && !containers[*r.ContainerName] {
-		errs = append(errs, field.Invalid(p.Child("containerName"), *r.ContainerName,
+func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodConditionsPattern) field.ErrorList {
+	var errs field.ErrorList
+	if len(list) > maxPatterns {
+		errs = append(errs, field.TooMany(p, len(list), maxPatterns))
+	}
+	for i, pattern := range field.Each(&errs, list) {
+		p := p.Index(i)
+		errs = append(errs, check.QualifiedName(p.Child("type"), string(pattern.Type))...)
+		errs = append(errs, chosen(p.Child("status"), pattern.Status, conditionStatuses)...)
+	}
+	return errs
+}
+
+func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement, containers check.Duplicates) field.ErrorList {
+	errs := chosen(p.Child("operator"), r.Operator, exitCodeOperators)
+	if name := r.ContainerName; name != nil && !containers[*name] {
+		errs = append(errs, field.Invalid(p.Child("containerName"), *name,
 			"must be one of the container or initContainer names in the pod template"))
 	}
 	p = p.Child("values")
-	if len(r.Values) == 0 {
+	switch n := len(r.Values); {
+	case n == 0:
 		errs = append(errs, field.Invalid(p, r.Values, "at least one value is required"))
+	case n > maxExitCodes:
+		errs = append(errs, field.TooMany(p, n, maxExitCodes))
 	}
-	errs = append(errs, atMost(p, len(r.Values), maxExitCodes)...)
-	seen := make(map[int32]bool, len(r.Values))
+	seen := make(map[int32]bool, min(len(r.Values), maxExitCodes))
 	for i, code := range field.Each(&errs, r.Values) {
-		if r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn && *code == 0 {
+		if *code == 0 && r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn {
 			errs = append(errs, field.Invalid(p.Index(i), *code, "must not be 0 for the In operator"))
 		}
 		if seen[*code] {
@@ -119,50 +118,53 @@ func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequire
 	return errs
 }
 
-func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec, s *batchv1.SuccessPolicy) field.ErrorList {
+// checkSuccessPolicy checks when an indexed job has succeeded. That it has completions is checked elsewhere.
+func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
-		return field.ErrorList{field.Invalid(p, govalue.JSON(s), "requires indexed completion mode")}
+		return field.ErrorList{field.Invalid(p, govalue.JSON(spec.SuccessPolicy), "requires indexed completion mode")}
 	}
+	rules := spec.SuccessPolicy.Rules
 	p = p.Child("rules")
 	var errs field.ErrorList
-	if len(s.Rules) == 0 {
+	switch n := len(rules); {
+	case n == 0:
 		errs = append(errs, field.Required(p, "at least one rules must be specified when the successPolicy is specified"))
+	case n > maxRules:
+		errs = append(errs, field.TooMany(p, n, maxRules))
 	}
-	errs = append(errs, atMost(p, len(s.Rules), maxRules)...)
-	for i, rule := range field.Each(&errs, s.Rules) {
-		errs = append(errs, checkSuccessRule(p.Index(i), orZero(spec.Completions), rule)...)
+	for i, rule := range field.Each(&errs, rules) {
+		errs = append(errs, checkSuccessRule(p.Index(i), rule, orZero(spec.Completions))...)
 	}
 	return errs
 }
 
-func checkSuccessRule(p *field.Path, completions int32, rule *batchv1.SuccessPolicyRule) field.ErrorList {
-	text, count := rule.SucceededIndexes, rule.SucceededCount
-	if text == nil && count == nil {
-		return field.ErrorList{field.Required(p, "at least one of succeededCount or succeededIndexes must be specified")}
-	}
+func checkSuccessRule(p *field.Path, rule *batchv1.SuccessPolicyRule, completions int32) field.ErrorList {
 	var errs field.ErrorList
-	var total int32
-	if text != nil {
+	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
+		errs = append(errs, field.Required(p, "at least one of succeededCount or succeededIndexes must be specified"))
+	}
+	var indexes int32
+	if text := rule.SucceededIndexes; text != nil {
 		p := p.Child("succeededIndexes")
-		if len(*text) > maxIndexText {
-			errs = append(errs, field.TooLong(p, "", maxIndexText))
+		if len(*text) > maxSucceededIndexes {
+			errs = append(errs, field.TooLong(p, "", maxSucceededIndexes))
 		}
 		var err error
-		if total, err = countIndexes(*text, completions); err != nil {
+		if indexes, err = countIndexes(*text, completions); err != nil {
 			errs = append(errs, field.Invalid(p, *text, "error parsing succeededIndexes: "+err.Error()))
 		}
 	}
-	if count == nil {
-		return errs
-	}
-	p = p.Child("succeededCount")
-	errs = append(errs, check.NonNegative(p, *count)...)
-	if *count > completions {
-		errs = append(errs, field.Invalid(p, *count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)))
-	}
-	if text != nil && *count > total {
-		errs = append(errs, field.Invalid(p, *count,
-			fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total)))
+	if count := rule.SucceededCount; count != nil {
+		p := p.Child("succeededCount")
+		errs = append(errs, check.NonNegative(p, *count)...)
+		if *count > completions {
+			errs = append(errs, field.Invalid(p, *count,
+				fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)))
+		}
+		if rule.SucceededIndexes != nil && *count > indexes {
+			errs = append(errs, field.Invalid(p, *count,
+				fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", indexes)))
+		}
 	}
 	return errs
 }

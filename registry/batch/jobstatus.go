@@ -12,211 +12,208 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// has reports whether a status has a condition of a type and status.
-func has(s *batchv1.JobStatus, t batchv1.JobConditionType, status corev1.ConditionStatus) bool {
-	for i := range s.Conditions {
-		if c := &s.Conditions[i]; c.Type == t && c.Status == status {
-			return true
+// state is what the conditions of a job say is true.
+type state struct {
+	complete, failed, failing, succeeding, suspended bool
+
+	resumed bool // that it is suspended is false
+}
+
+func (s state) finished() bool { return s.complete || s.failed }
+
+func stateOf(j *batchv1.Job) state {
+	var s state
+	for _, c := range j.Status.Conditions {
+		is := c.Status == corev1.ConditionTrue
+		switch c.Type {
+		case batchv1.JobComplete:
+			s.complete = s.complete || is
+		case batchv1.JobFailed:
+			s.failed = s.failed || is
+		case batchv1.JobFailureTarget:
+			s.failing = s.failing || is
+		case batchv1.JobSuccessCriteriaMet:
+			s.succeeding = s.succeeding || is
+		case batchv1.JobSuspended:
+			s.suspended = s.suspended || is
+			s.resumed = s.resumed || c.Status == corev1.ConditionFalse
 		}
 	}
-	return false
+	return s
 }
 
-// state is what is true in a status.
-type state struct{ complete, failed, failureTarget, criteriaMet, finished bool }
-
-func stateOf(s *batchv1.JobStatus) state {
-	is := func(t batchv1.JobConditionType) bool { return has(s, t, corev1.ConditionTrue) }
-	st := state{
-		complete: is(batchv1.JobComplete), failed: is(batchv1.JobFailed),
-		failureTarget: is(batchv1.JobFailureTarget), criteriaMet: is(batchv1.JobSuccessCriteriaMet),
-	}
-	st.finished = st.complete || st.failed
-	return st
-}
-
-// statusCheck compares two states of a job. Rules hold for what changes: a status that has been wrong before can be mended in
-// steps, and one that has become wrong because the spec changed can go on.
+// statusCheck checks a change of status. A rule is for what has changed: a job that breaks it already can still be worked on.
 type statusCheck struct {
-	spec     *batchv1.JobSpec
-	s, old   *batchv1.JobStatus
-	is, was  state
-	p        *field.Path
-	finished bool // has changed
-	errs     field.ErrorList
+	p          *field.Path
+	job, old   *batchv1.Job
+	new, was   *batchv1.JobStatus
+	is, before state
+	errs       field.ErrorList
 }
 
+// checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not Kubernetes' own (managedBy), and
+// clients rely on how a job ends.
 func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
-	c := &statusCheck{
-		spec: &j.Spec, s: &j.Status, old: &old.Status, is: stateOf(&j.Status), was: stateOf(&old.Status), p: field.NewPath("status"),
-	}
-	c.finished = c.is.finished != c.was.finished
-	c.numbers()
-	c.outcome()
-	c.leftovers()
+	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j), before: stateOf(old)}
+	c.counts()
+	c.completion()
+	c.end()
 	c.indexes()
-	c.ready()
-	c.criteria()
-	c.lasting()
+	c.outcome()
+	c.steps()
 	return c.errs
 }
 
-// refuse reports a value under a name if it is wrong.
-func (c *statusCheck) refuse(wrong bool, name string, value any, detail string) {
-	if wrong {
-		c.errs = append(c.errs, field.Invalid(c.p.Child(name), value, detail))
+// invalid reports a value if it is broken.
+func (c *statusCheck) invalid(broken bool, name string, value any, msg string) {
+	if broken {
+		c.errs = append(c.errs, field.Invalid(c.p.Child(name), value, msg))
 	}
 }
 
-// conditions reports conditions that do not go together if they do not.
-func (c *statusCheck) conditions(wrong bool, detail string) {
-	c.refuse(wrong, "conditions", field.Omit{}, detail)
+// conflict reports conditions that do not go together.
+func (c *statusCheck) conflict(broken bool, msg string) {
+	c.invalid(broken, "conditions", field.Omit{}, msg)
 }
 
-// require reports a field that is missing if it is.
-func (c *statusCheck) require(missing bool, name, detail string) {
+// required reports a field that is missing.
+func (c *statusCheck) required(missing bool, name, msg string) {
 	if missing {
-		c.errs = append(c.errs, field.Required(c.p.Child(name), detail))
+		c.errs = append(c.errs, field.Required(c.p.Child(name), msg))
 	}
 }
 
-func (c *statusCheck) numbers() {
-	s := c.s
-	for _, n := range []struct {
-		name  string
-		value int32
-	}{
-		{"active", s.Active}, {"succeeded", s.Succeeded}, {"failed", s.Failed}, {"ready", orZero(s.Ready)}, {"terminating", orZero(s.Terminating)},
-	} {
-		c.errs = append(c.errs, check.NonNegative(c.p.Child(n.name), n.value)...)
+func (c *statusCheck) counts() {
+	s := c.new
+	c.errs = check.NotNegative(c.p, check.Count("active", &s.Active), check.Count("succeeded", &s.Succeeded),
+		check.Count("failed", &s.Failed), check.Count("ready", s.Ready), check.Count("terminating", s.Terminating))
+	if u := s.UncountedTerminatedPods; u != nil {
+		seen := check.Duplicates{}
+		c.uncounted("succeeded", u.Succeeded, seen)
+		c.uncounted("failed", u.Failed, seen)
 	}
-	u := s.UncountedTerminatedPods
-	if u == nil {
+}
+
+func (c *statusCheck) uncounted(name string, uids []meta.UID, seen check.Duplicates) {
+	p := c.p.Child("uncountedTerminatedPods", name)
+	for i, uid := range field.Each(&c.errs, uids) {
+		switch {
+		case *uid == "":
+			c.errs = append(c.errs, field.Invalid(p.Index(i), *uid, "must not be empty"))
+		case !seen.Add(string(*uid)):
+			c.errs = append(c.errs, field.Duplicate(p.Index(i), *uid))
+		}
+	}
+}
+
+// completion checks that a job that has succeeded has not failed, and says when it succeeded.
+func (c *statusCheck) completion() {
+	completed := c.is.complete != c.before.complete
+	if completed || c.is.failed != c.before.failed {
+		c.conflict(c.is.complete && c.is.failed, "cannot set Complete=True and Failed=true conditions")
+	}
+	if completed || c.is.failing != c.before.failing {
+		c.conflict(c.is.complete && c.is.failing, "cannot set Complete=True and FailureTarget=true conditions")
+	}
+	start, end := c.new.StartTime, c.new.CompletionTime
+	ended := !end.Equal(c.was.CompletionTime)
+	if completed || ended {
+		c.invalid(end != nil && !c.is.complete, "completionTime", end, "cannot set completionTime when there is no Complete=True condition")
+		c.required(end == nil && c.is.complete, "completionTime", "completionTime is required for Complete jobs")
+	}
+	if ended || c.restarted() {
+		c.invalid(start != nil && end != nil && end.Before(start), "completionTime", end, "must be equal to or after `startTime`")
+	}
+	if c.is.failed != c.before.failed || c.failedIndexesChanged() {
+		c.conflict(c.is.failed && !c.is.failing, "cannot set Failed=True condition without the FailureTarget=true condition")
+	}
+	if completed || c.is.succeeding != c.before.succeeding {
+		c.conflict(c.is.complete && !c.is.succeeding, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+	}
+}
+
+func (c *statusCheck) restarted() bool { return !c.new.StartTime.Equal(c.was.StartTime) }
+
+func (c *statusCheck) failedIndexesChanged() bool {
+	return !scheme.Equal(c.new.FailedIndexes, c.was.FailedIndexes)
+}
+
+// end checks that nothing is left to do for a job that has finished.
+func (c *statusCheck) end() {
+	finished, changed := c.is.finished(), c.is.finished() != c.before.finished()
+	if changed || c.new.Active != c.was.Active {
+		c.invalid(finished && c.new.Active > 0, "active", c.new.Active, "active>0 is invalid for finished job")
+	}
+	idle := orZero(c.job.Spec.Suspend) && c.job.Spec.Completions != nil && *c.job.Spec.Completions == 0
+	if (changed || c.restarted()) && !idle {
+		c.required(finished && c.new.StartTime == nil, "startTime", "startTime is required for finished job")
+	}
+	if u := c.new.UncountedTerminatedPods; u != nil && (changed || !scheme.Equal(u, c.was.UncountedTerminatedPods)) {
+		c.invalid(finished && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u), "must be empty for finished job")
+	}
+}
+
+// indexes checks which indexes of an indexed job have ended, and how.
+func (c *statusCheck) indexes() {
+	spec, done, failed := &c.job.Spec, c.new.CompletedIndexes, c.new.FailedIndexes
+	doneChanged, failedChanged := done != c.was.CompletedIndexes, c.failedIndexesChanged()
+	if doneChanged {
+		c.readable("completedIndexes", done)
+	}
+	if failedChanged && failed != nil && spec.BackoffLimitPerIndex != nil {
+		c.readable("failedIndexes", *failed)
+	}
+	c.invalid(doneChanged && done != "" && !isIndexed(spec), "completedIndexes", done,
+		"cannot set non-empty completedIndexes when non-indexed completion mode")
+	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes", orZero(failed),
+		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
+	if (doneChanged || failedChanged) && spec.Completions != nil && failed != nil {
+		index, found := overlap(done, *failed, *spec.Completions)
+		c.invalid(found, "failedIndexes", *failed, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
+	}
+}
+
+// readable reports indexes that cannot be read.
+func (c *statusCheck) readable(name, text string) {
+	if c.job.Spec.Completions == nil {
 		return
 	}
-	p, seen := c.p.Child("uncountedTerminatedPods"), check.Duplicates{}
-	for _, list := range []struct {
-		name string
-		uids []meta.UID
-	}{{"succeeded", u.Succeeded}, {"failed", u.Failed}} {
-		for i, uid := range field.Each(&c.errs, list.uids) {
-			p := p.Child(list.name).Index(i)
-			switch {
-			case *uid == "":
-				c.errs = append(c.errs, field.Invalid(p, string(*uid), "must not be empty"))
-			case !seen.Add(string(*uid)):
-				c.errs = append(c.errs, field.Duplicate(p, string(*uid)))
-			}
-		}
+	if _, err := countIndexes(text, *c.job.Spec.Completions); err != nil {
+		c.invalid(true, name, text, "error parsing "+name+": "+err.Error())
 	}
 }
 
-// outcome checks how a job ends, and when it has.
+// outcome checks what is left of the counts, and that a job is about to succeed or to fail, not both.
 func (c *statusCheck) outcome() {
-	s, is, was := c.s, c.is, c.was
-	complete, failed := is.complete != was.complete, is.failed != was.failed
-	ended := complete || !sameTime(s.CompletionTime, c.old.CompletionTime)
-	if complete || failed {
-		c.conditions(is.complete && is.failed, "cannot set Complete=True and Failed=true conditions")
+	if n := c.new.Terminating; n != nil && (c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
+		c.invalid(c.is.finished() && *n > 0, "terminating", *n, "terminating>0 is invalid for finished job")
 	}
-	if complete || is.failureTarget != was.failureTarget {
-		c.conditions(is.complete && is.failureTarget, "cannot set Complete=True and FailureTarget=true conditions")
+	if n := c.new.Ready; n != nil && (c.new.Active != c.was.Active || !scheme.Equal(n, c.was.Ready)) {
+		c.invalid(*n > c.new.Active, "ready", *n, "cannot set more ready pods than active")
 	}
-	if ended {
-		c.refuse(s.CompletionTime != nil && !is.complete, "completionTime", s.CompletionTime, "cannot set completionTime when there is no Complete=True condition")
-		c.require(s.CompletionTime == nil && is.complete, "completionTime", "completionTime is required for Complete jobs")
-	}
-	if !sameTime(s.StartTime, c.old.StartTime) || !sameTime(s.CompletionTime, c.old.CompletionTime) {
-		c.refuse(s.StartTime != nil && s.CompletionTime != nil && s.CompletionTime.Time.Before(s.StartTime.Time),
-			"completionTime", s.CompletionTime, "must be equal to or after `startTime`")
-	}
-	if failed || !check.SamePointer(s.FailedIndexes, c.old.FailedIndexes) {
-		c.conditions(is.failed && !is.failureTarget, "cannot set Failed=True condition without the FailureTarget=true condition")
-	}
-	if complete || is.criteriaMet != was.criteriaMet {
-		c.conditions(is.complete && !is.criteriaMet, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
-	}
-}
-
-func sameTime(a, b *meta.Time) bool { return scheme.Equal(&a, &b) }
-
-// leftovers checks that a job that has finished is done with its pods.
-func (c *statusCheck) leftovers() {
-	s, u := c.s, c.s.UncountedTerminatedPods
-	if c.finished || s.Active != c.old.Active {
-		c.refuse(c.is.finished && s.Active > 0, "active", s.Active, "active>0 is invalid for finished job")
-	}
-	never := orZero(c.spec.Suspend) && c.spec.Completions != nil && *c.spec.Completions == 0
-	if (c.finished || !sameTime(s.StartTime, c.old.StartTime)) && !never {
-		c.require(c.is.finished && s.StartTime == nil, "startTime", "startTime is required for finished job")
-	}
-	if c.finished || !scheme.Equal(&u, &c.old.UncountedTerminatedPods) {
-		c.refuse(c.is.finished && u != nil && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u), "must be empty for finished job")
-	}
-}
-
-// indexes checks which completions are said to have succeeded and failed.
-func (c *statusCheck) indexes() {
-	s, completed, failed := c.s, c.s.CompletedIndexes, c.s.FailedIndexes
-	newCompleted, newFailed := completed != c.old.CompletedIndexes, !check.SamePointer(failed, c.old.FailedIndexes)
-	completions := orZero(c.spec.Completions)
-	read := func(name, list string) {
-		if _, err := countIndexes(list, completions); err != nil {
-			c.refuse(true, name, list, "error parsing "+name+": "+err.Error())
-		}
-	}
-	if newCompleted && c.spec.Completions != nil {
-		read("completedIndexes", completed)
-	}
-	if newFailed && c.spec.Completions != nil && c.spec.BackoffLimitPerIndex != nil && failed != nil {
-		read("failedIndexes", *failed)
-	}
-	c.refuse(newCompleted && completed != "" && !isIndexed(c.spec), "completedIndexes", completed,
-		"cannot set non-empty completedIndexes when non-indexed completion mode")
-	c.refuse(newFailed && failed != nil && c.spec.BackoffLimitPerIndex == nil, "failedIndexes", failed,
-		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
-	if (newCompleted || newFailed) && c.spec.Completions != nil && failed != nil {
-		at, both := overlap(completed, *failed, completions)
-		c.refuse(both, "failedIndexes", failed, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", at))
-	}
-	if c.finished || !check.SamePointer(s.Terminating, c.old.Terminating) {
-		c.refuse(c.is.finished && orZero(s.Terminating) > 0, "terminating", s.Terminating, "terminating>0 is invalid for finished job")
-	}
-}
-
-func (c *statusCheck) ready() {
-	if !check.SamePointer(c.s.Ready, c.old.Ready) || c.s.Active != c.old.Active {
-		c.refuse(c.s.Ready != nil && *c.s.Ready > c.s.Active, "ready", c.s.Ready, "cannot set more ready pods than active")
-	}
-}
-
-// criteria checks that a job that is about to succeed does not fail.
-func (c *statusCheck) criteria() {
-	is := c.is
-	c.conditions(is.criteriaMet && is.failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
-	c.conditions(is.criteriaMet && is.failureTarget, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
-	c.conditions(c.spec.SuccessPolicy != nil && !is.criteriaMet && is.complete,
+	c.conflict(c.is.succeeding && c.is.failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
+	c.conflict(c.is.succeeding && c.is.failing, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+	c.conflict(c.job.Spec.SuccessPolicy != nil && !c.is.succeeding && c.is.complete,
 		"cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 }
 
-// lasting checks what stays once it is there.
-func (c *statusCheck) lasting() {
-	s, old, is, was := c.s, c.old, c.is, c.was
+// steps checks that a job does not go back.
+func (c *statusCheck) steps() {
 	const disable = "cannot disable the terminal %s=True condition"
-	c.conditions(was.failed && !is.failed, fmt.Sprintf(disable, batchv1.JobFailed))
-	c.conditions(was.complete && !is.complete, fmt.Sprintf(disable, batchv1.JobComplete))
-	c.conditions(was.failureTarget && !is.failureTarget, fmt.Sprintf(disable, batchv1.JobFailureTarget))
-	c.refuse(s.Failed < old.Failed, "failed", s.Failed, "cannot decrease the failed counter")
-	// An indexed job that runs all its completions at once may get fewer of them.
-	if !isIndexed(c.spec) || !check.SamePointer(c.spec.Completions, c.spec.Parallelism) {
-		c.refuse(s.Succeeded < old.Succeeded, "succeeded", s.Succeeded, "cannot decrease the succeeded counter")
+	c.conflict(c.before.failed && !c.is.failed, fmt.Sprintf(disable, batchv1.JobFailed))
+	c.conflict(c.before.complete && !c.is.complete, fmt.Sprintf(disable, batchv1.JobComplete))
+	c.conflict(c.before.failing && !c.is.failing, fmt.Sprintf(disable, batchv1.JobFailureTarget))
+	c.invalid(c.new.Failed < c.was.Failed, "failed", c.new.Failed, "cannot decrease the failed counter")
+	spec := &c.job.Spec
+	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) { // others can be scaled down
+		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded, "cannot decrease the succeeded counter")
 	}
-	c.refuse(s.CompletionTime != nil && old.CompletionTime != nil && !sameTime(s.CompletionTime, old.CompletionTime),
-		"completionTime", s.CompletionTime, "field is immutable")
-	resumed := has(old, batchv1.JobSuspended, corev1.ConditionTrue) && has(s, batchv1.JobSuspended, corev1.ConditionFalse)
-	c.refuse(old.StartTime != nil && !sameTime(s.StartTime, old.StartTime) && !resumed && !orZero(c.spec.Suspend),
-		"startTime", s.StartTime, "field is immutable for unsuspended job once set")
-	c.conditions(was.criteriaMet && !is.criteriaMet, "cannot disable the SuccessCriteriaMet=True condition")
-	c.conditions(was.complete && !was.criteriaMet && is.criteriaMet,
+	end, was := c.new.CompletionTime, c.was.CompletionTime
+	c.invalid(end != nil && was != nil && !end.Equal(was), "completionTime", end, "field is immutable")
+	resuming := c.before.suspended && c.is.resumed
+	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !orZero(spec.Suspend), "startTime", c.new.StartTime,
+		"field is immutable for unsuspended job once set")
+	c.conflict(c.before.succeeding && !c.is.succeeding, "cannot disable the SuccessCriteriaMet=True condition")
+	c.conflict(c.before.complete && !c.before.succeeding && c.is.succeeding,
 		"cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
 }

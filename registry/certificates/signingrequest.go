@@ -30,11 +30,13 @@ func signingRequests() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Status: &registry.StatusOf[*signingRequest]{
+			Metadata: registry.MetaWhole,
 			Prepare:  prepareStatus,
 			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theStatus) },
 		},
 		Subresources: []registry.SubresourceOf[*signingRequest]{{
 			Name: "approval", Owns: []string{"status.conditions"},
+			Metadata: registry.MetaWhole,
 			Prepare:  fillInTimes,
 			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theApproval) },
 		}},

@@ -18,7 +18,7 @@ const (
 )
 
 // Invalid returns an error for each message about one value.
-func Invalid(p *field.Path, value any, msgs []string) field.ErrorList {
+func Invalid[T any](p *field.Path, value T, msgs []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range msgs {
 		errs = append(errs, field.Invalid(p, value, msg))
@@ -200,32 +200,17 @@ func NonReservedPath(p *field.Path, target string) field.ErrorList {
 	return errs
 }
 
-// Immutable reports a changed value.
-func Immutable[T comparable](p *field.Path, value, old T) field.ErrorList {
-	if value != old {
-		return field.ErrorList{field.Invalid(p, value, "field is immutable")}
-	}
-	return nil
-}
-
-// Unchanged is Immutable for values that are compared by what they mean, such as structs.
-func Unchanged[T any](p *field.Path, value, old *T) field.ErrorList {
+// Immutable reports a changed value. Values are compared by what they mean, and may be unset.
+func Immutable[T any](p *field.Path, value, old *T) field.ErrorList {
 	if scheme.Equal(value, old) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p, govalue.JSON(value), "field is immutable")}
-}
-
-// ImmutablePointer is Immutable for values that may be unset.
-func ImmutablePointer[T comparable](p *field.Path, value, old *T) field.ErrorList {
-	if !SamePointer(value, old) {
-		return field.ErrorList{field.Invalid(p, value, "field is immutable")}
+	var shown any = value
+	if _, text := shown.(*string); !text {
+		shown = govalue.JSON(value)
 	}
-	return nil
+	return field.ErrorList{field.Invalid(p, shown, "field is immutable")}
 }
-
-// SamePointer reports whether two values are equal, or both unset.
-func SamePointer[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Duplicates finds repeated values: it holds those seen.
 type Duplicates map[string]bool

@@ -123,9 +123,9 @@ func checkClaimChange(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	if size.Cmp(old.Spec.Resources.Requests[corev1.ResourceStorage]) < 0 && size.Cmp(has) <= 0 {
 		errs = append(errs, field.Forbidden(p.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
 	}
-	errs = append(errs, check.ImmutablePointer(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode)...)
+	errs = append(errs, check.Immutable(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode)...)
 	class := c.Spec.VolumeAttributesClassName
-	if old.Status.CurrentVolumeAttributesClassName == nil || check.SamePointer(class, old.Spec.VolumeAttributesClassName) {
+	if old.Status.CurrentVolumeAttributesClassName == nil || scheme.Equal(class, old.Spec.VolumeAttributesClassName) {
 		return errs
 	}
 	const inUse = " is forbidden when status.currentVolumeAttributesClassName is not nil"

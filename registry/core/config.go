@@ -131,7 +131,7 @@ const (
 func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {
-		errs = check.Immutable(field.NewPath("type"), s.Type, old.Type)
+		errs = check.Immutable(field.NewPath("type"), &s.Type, &old.Type)
 	}
 	if old != nil && isSet(old.Immutable) {
 		errs = append(errs, sealed(s.Immutable, check.Setting{"data", changed(s.Data, old.Data)})...)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/podspec"
 )
 
 // Options are what a server decides about the core group.
@@ -35,8 +36,13 @@ func (o Options) eventTTL() time.Duration {
 
 // Resources returns the resources of the core group.
 func Resources(opts Options) []registry.Resource {
+	rules := podspec.Rules{AllowPrivileged: opts.AllowPrivileged}
 	return []registry.Resource{
 		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(opts), services(), pods(opts),
 		persistentVolumes(), claims(),
+		podTemplates(rules), replicationControllers(rules), endpoints(), limitRanges(), resourceQuotas(),
 	}
 }
+
+// Observed returns the resources of the core group that are not stored.
+func Observed() []registry.Observed { return []registry.Observed{componentStatuses()} }

@@ -1,25 +1,17 @@
 package core
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Limits of the texts of an event, in bytes.
-const (
-	maxEventWord    = 128
-	maxEventMessage = 1024
-)
-
-// events makes the resource events. They are kept for a while only, and have no dependents.
+// events makes the resource events, which the group events.k8s.io shows as well. They are kept for a while only, and have no
+// dependents.
 func events(opts Options) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},
@@ -27,7 +19,7 @@ func events(opts Options) registry.Resource {
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Event]{
 			ValidateName:             names.PathSegmentName, // any that can stand in a path
-			Validate:                 checkEvent,
+			ValidateIn:               checkEvent,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			NoGarbageCollection:      true,
@@ -48,48 +40,6 @@ func events(opts Options) registry.Resource {
 		Table: eventTable,
 		TTL:   func(*corev1.Event) time.Duration { return opts.eventTTL() },
 	})
-}
-
-// checkEvent checks an event of the core group. Those that give an event time are of the newer kind, of which more
-// is asked.
-func checkEvent(e, _ *corev1.Event) field.ErrorList {
-	var errs field.ErrorList
-	about, newer := e.InvolvedObject.Namespace, !e.EventTime.IsZero()
-	fits := about == e.Namespace || about == "" && e.Namespace == "default"
-	if newer { // which are reported from wherever the reporter runs
-		fits = about != "" || e.Namespace == "default" || e.Namespace == "kube-system"
-	}
-	if !fits {
-		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
-	}
-	if newer {
-		errs = append(errs, checkNewEvent(e)...)
-	}
-	for _, msg := range names.IsDNS1123Subdomain(e.Namespace) {
-		errs = append(errs, field.Invalid(field.NewPath("namespace"), e.Namespace, msg))
-	}
-	return errs
-}
-
-func checkNewEvent(e *corev1.Event) field.ErrorList {
-	component := field.NewPath("reportingComponent")
-	errs := check.Required(component, e.ReportingController)
-	errs = append(errs, check.QualifiedName(component, e.ReportingController)...)
-	word := func(name, value string) {
-		p := field.NewPath(name)
-		errs = append(errs, check.Required(p, value)...)
-		if len(value) > maxEventWord {
-			errs = append(errs, field.Invalid(p, "", fmt.Sprintf("can have at most %d characters", maxEventWord)))
-		}
-	}
-	word("reportingInstance", e.ReportingInstance)
-	word("action", e.Action)
-	word("reason", e.Reason)
-	if len(e.Message) > maxEventMessage {
-		errs = append(errs, field.Invalid(field.NewPath("message"), "",
-			fmt.Sprintf("can have at most %d characters", maxEventMessage)))
-	}
-	return errs
 }
 
 var eventTable = &registry.TableOf[*corev1.Event]{

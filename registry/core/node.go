@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -143,25 +144,16 @@ var nodeTable = &registry.TableOf[*corev1.Node]{
 	Cells: nodeCells,
 }
 
-const unknown = "<unknown>"
-
-func orUnknown(s string) string {
-	if s == "" {
-		return unknown
-	}
-	return s
-}
-
 func nodeCells(n *corev1.Node, now time.Time) []any {
 	info := &n.Status.NodeInfo
-	kernel := orUnknown(info.KernelVersion)
+	kernel := cmp.Or(info.KernelVersion, registry.Unknown)
 	if info.Architecture != "" {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
-		n.Name, nodeStatus(n), orNone(strings.Join(nodeRoles(n), ",")), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
+		n.Name, nodeStatus(n), cmp.Or(strings.Join(nodeRoles(n), ","), registry.None), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
-		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion),
+		cmp.Or(info.OSImage, registry.Unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, registry.Unknown),
 	}
 }
 
@@ -203,5 +195,5 @@ func nodeAddress(n *corev1.Node, t corev1.NodeAddressType) string {
 			return a.Address
 		}
 	}
-	return none
+	return registry.None
 }

@@ -28,7 +28,7 @@ func persistentVolumes() registry.Resource {
 			Warnings:                 func(v, _ *corev1.PersistentVolume) []string { return podspec.PersistentVolumeWarnings(v) },
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus},
+		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus, Metadata: registry.MetaChange},
 		Table:  volumeTable,
 	})
 }
@@ -89,7 +89,7 @@ func checkVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "persistentvolumesource"),
 			"spec.persistentvolumesource is immutable after creation\n"+govalue.Diff(was.PersistentVolumeSource, source)))
 	}
-	errs = append(errs, check.ImmutablePointer(field.NewPath("volumeMode"), spec.VolumeMode, was.VolumeMode)...)
+	errs = append(errs, check.Immutable(field.NewPath("volumeMode"), spec.VolumeMode, was.VolumeMode)...)
 	if was.NodeAffinity != nil && !sameNodes(spec.NodeAffinity, was.NodeAffinity) {
 		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), govalue.JSON(spec.NodeAffinity),
 			"field is immutable, except for updating from beta label to GA"))
@@ -205,7 +205,7 @@ func classOf(m *meta.ObjectMeta, class *string) string {
 
 func orUnset[T ~string](s *T) string {
 	if s == nil {
-		return "<unset>"
+		return registry.Unset
 	}
 	return string(*s)
 }

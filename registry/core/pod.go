@@ -2,11 +2,9 @@ package core
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -29,7 +27,10 @@ func pods(opts Options) registry.Resource {
 			Graceful:                 gracePod,
 		},
 		Generation: []string{"spec"},
-		Status:     &registry.StatusOf[*corev1.Pod]{Prepare: preparePodStatus, Validate: checkPodStatus, Warnings: podStatusWarnings},
+		Status: &registry.StatusOf[*corev1.Pod]{
+			OnCreate: true, Prepare: preparePodStatus, Validate: checkPodStatus, Warnings: podStatusWarnings,
+		},
+		Subresources: []registry.SubresourceOf[*corev1.Pod]{ephemeralContainers(rules), podResize(rules)},
 		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
 		Fields: []registry.FieldValue{
 			{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true},
@@ -51,8 +52,12 @@ func preparePod(r *registry.Request, pod, old *corev1.Pod) {
 		podspec.DropDisabled(&pod.Spec, &old.Spec)
 		return
 	}
+	// Of a status that the client brings, the class alone is believed.
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: pod.Status.QOSClass}
+	if pod.Status.QOSClass == "" {
+		pod.Status.QOSClass = qosClass(&pod.Spec)
+	}
 	podspec.DropDisabled(&pod.Spec, nil)
-	pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, qosClass(&pod.Spec)
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated",
@@ -60,7 +65,7 @@ func preparePod(r *registry.Request, pod, old *corev1.Pod) {
 		}}
 	}
 	podspec.MergeMatchKeys(pod)
-	appArmorFields(pod)
+	podspec.AppArmorFields(pod, r.Warn)
 }
 
 // podWarnings tells when a pod is created: people rarely change pods by hand.
@@ -99,7 +104,8 @@ func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
 // checkPod returns what is wrong with a pod or its change.
 func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if old != nil {
-		return append(rules.Pod(pod), checkPodUpdate(pod, old)...)
+		rules = rules.After(&old.Spec, old.Annotations)
+		return append(rules.Pod(pod), checkPodUpdate(rules, pod, old)...)
 	}
 	p := field.NewPath("spec")
 	errs := rules.Pod(pod)
@@ -110,38 +116,4 @@ func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
 	return append(errs, podspec.Profiles(p, pod.Annotations, &pod.Spec)...)
-}
-
-// appArmorFields makes fields of the annotations that came before them.
-func appArmorFields(pod *corev1.Pod) {
-	if !hasPrefixedKey(pod.Annotations, podspec.AppArmorAnnotationPrefix) {
-		return
-	}
-	var podProfile *corev1.AppArmorProfile
-	if pod.Spec.SecurityContext != nil {
-		podProfile = pod.Spec.SecurityContext.AppArmorProfile
-	}
-	for _, ctr := range podspec.Containers(nil, &pod.Spec) {
-		annotation, ok := pod.Annotations[podspec.AppArmorAnnotationPrefix+ctr.Name]
-		if !ok || ctr.SecurityContext != nil && ctr.SecurityContext.AppArmorProfile != nil {
-			continue
-		}
-		profile := podspec.AppArmorProfile(annotation)
-		if profile == nil || scheme.Equal(profile, podProfile) {
-			continue
-		}
-		if ctr.SecurityContext == nil {
-			ctr.SecurityContext = &corev1.SecurityContext{}
-		}
-		ctr.SecurityContext.AppArmorProfile = profile
-	}
-}
-
-func hasPrefixedKey(m map[string]string, prefix string) bool {
-	for key := range m {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return false
 }

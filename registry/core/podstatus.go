@@ -1,12 +1,13 @@
 package core
 
 import (
-	"net/netip"
+	"fmt"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -22,6 +23,33 @@ func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
 		pod.Status.QOSClass = old.Status.QOSClass
 	}
 	keepGenerations(&pod.Status, &old.Status)
+	dropDisabledStatus(&pod.Status, &old.Status)
+}
+
+// dropDisabledStatus takes out what belongs to features that are not served, unless the old status tells of them.
+func dropDisabledStatus(now, was *corev1.PodStatus) {
+	if len(was.NodeAllocatableResourceClaimStatuses) == 0 {
+		now.NodeAllocatableResourceClaimStatuses = nil
+	}
+	if slices.ContainsFunc(mounts(was), func(m *corev1.VolumeMountStatus) bool { return m.VolumeStatus != nil }) {
+		return
+	}
+	for _, m := range mounts(now) {
+		m.VolumeStatus = nil
+	}
+}
+
+// mounts are what a status tells of the volumes that are mounted into containers.
+func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
+	var all []*corev1.VolumeMountStatus
+	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range list {
+			for j := range list[i].VolumeMounts {
+				all = append(all, &list[i].VolumeMounts[j])
+			}
+		}
+	}
+	return all
 }
 
 // keepGenerations keeps the generations that a status and its conditions speak of, where they are left out. There may be
@@ -60,7 +88,7 @@ const notNegative = "must be a non-negative integer"
 
 // checkPodStatus returns what is wrong with a change of a pod's status.
 func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
-	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
+	errs := podAnnotationsUpdate(podspec.Rules{}.After(&old.Spec, old.Annotations), pod, old)
 	p := field.NewPath("status")
 	s, was := &pod.Status, &old.Status
 	for i, c := range field.Each(&errs, s.Conditions) {
@@ -82,7 +110,7 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	if s.ObservedGeneration < 0 {
 		errs = append(errs, field.Invalid(p.Child("observedGeneration"), s.ObservedGeneration, notNegative))
 	}
-	errs = append(errs, check.Immutable(p.Child("qosClass"), s.QOSClass, was.QOSClass)...)
+	errs = append(errs, check.Immutable(p.Child("qosClass"), &s.QOSClass, &was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
 		restartRules(&old.Spec, old.Spec.Containers))...)
 	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
@@ -92,6 +120,9 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses, pod.Spec.ResourceClaims)...)
 	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus, &pod.Spec)...)
 	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs(s), podIPs(was), govalue.JSON(s.PodIPs))...)
+	if len(s.HostIPs) > 0 && s.HostIPs[0].IP != s.HostIP {
+		errs = append(errs, field.Invalid(p.Child("hostIPs").Index(0).Child("ip"), s.HostIPs[0].IP, "must be equal to `hostIP`"))
+	}
 	errs = append(errs, statusIPs(p.Child("hostIPs"), hostIPs(s), hostIPs(was), govalue.JSON(s.HostIPs))...)
 	return append(errs, containerStatuses(p, pod)...)
 }
@@ -175,23 +206,32 @@ func hostIPs(s *corev1.PodStatus) []string {
 // maxIPs are more addresses than a pod or node has.
 const maxIPs = 100
 
-// statusIPs checks addresses, of which there may be one for each IP family. Odd ones may stay.
+// statusIPs checks addresses, of which there may be one for each IP family. Odd ones may stay if they stand alone.
 func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	var errs field.ErrorList
-	var parsed []netip.Addr
 	for i, text := range field.Each(&errs, ips) {
-		ip, msgs := names.ParseIP(*text, true)
-		if !slices.Contains(were[:min(len(were), maxIPs)], *text) {
+		if _, msgs := names.ParseIP(*text, true); !slices.Contains(were[:min(len(were), maxIPs)], *text) {
 			errs = append(errs, check.Invalid(p.Index(i), *text, msgs)...)
 		}
-		if ip.IsValid() {
-			parsed = append(parsed, ip)
-		}
 	}
-	if len(errs) > 0 || len(parsed) < 2 {
+	if len(ips) < 2 {
 		return errs
 	}
-	if len(parsed) > 2 || parsed[0].Is4() == parsed[1].Is4() {
+	families := 0
+	for i, text := range ips {
+		ip, _ := names.ParseIP(text, true)
+		if !ip.IsValid() {
+			errs = append(errs, field.InternalError(p, fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", i, text)))
+			families = 0
+			break
+		}
+		if ip.Is4() {
+			families |= 1
+		} else {
+			families |= 2
+		}
+	}
+	if families != 3 || len(ips) > 2 {
 		errs = append(errs, field.Invalid(p, shown, "may specify no more than one IP for each IP family"))
 	}
 	return errs

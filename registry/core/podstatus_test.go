@@ -130,7 +130,7 @@ func TestStatusGenerations(t *testing.T) {
 func TestStatusAddresses(t *testing.T) {
 	r := resource(t, "pods")
 	const spec = `"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"`
-	odd := `{` + spec + `,"podIPs":[{"ip":"010.0.0.1"}],"hostIPs":[{"ip":"FD00::1"}]}}`
+	odd := `{` + spec + `,"podIPs":[{"ip":"010.0.0.1"}],"hostIP":"FD00::1","hostIPs":[{"ip":"FD00::1"}]}}`
 	checktest.Want(t, update(r, "status", checktest.Decode[corev1.Pod](t, odd), checktest.Decode[corev1.Pod](t, odd)), "")
 	checktest.Want(t, update(r, "status", checktest.Decode[corev1.Pod](t, odd), checktest.Decode[corev1.Pod](t, `{`+spec+`}}`)),
 		`status.podIPs[0]: Invalid value: "010.0.0.1": must not have leading 0s`)

@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -38,16 +40,6 @@ var podColumns = []meta.TableColumnDefinition{
 		"to \"True\" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates", 1),
 }
 
-// none stands for an empty cell.
-const none = "<none>"
-
-func orNone(s string) string {
-	if s == "" {
-		return none
-	}
-	return s
-}
-
 // podConditions mark pods that have ended, so that clients can hide them.
 func podConditions(pod *corev1.Pod) []meta.TableRowCondition {
 	switch phase := pod.Status.Phase; phase {
@@ -67,7 +59,7 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 	if s.restarts != 0 && !s.lastRestart.IsZero() {
 		restarts += " (" + registry.Since(s.lastRestart, now) + " ago)"
 	}
-	podIP, gates := "", none
+	podIP, gates := "", registry.None
 	if len(pod.Status.PodIPs) > 0 {
 		podIP = pod.Status.PodIPs[0].IP
 	}
@@ -76,7 +68,7 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 	}
 	return []any{
 		pod.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, restarts, registry.Age(&pod.ObjectMeta, now),
-		orNone(podIP), orNone(pod.Spec.NodeName), orNone(pod.Status.NominatedNodeName), gates,
+		cmp.Or(podIP, registry.None), cmp.Or(pod.Spec.NodeName, registry.None), cmp.Or(pod.Status.NominatedNodeName, registry.None), gates,
 	}
 }
 
@@ -190,9 +182,13 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
+func isReady(c corev1.PodCondition) bool {
+	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+}
+
 // containers counts containers from the last to the first, so that the first one's trouble is what is told.
 func (s *summary) containers(pod *corev1.Pod) {
-	running := false
+	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &pod.Status.ContainerStatuses[i]
 		s.count(c)
@@ -201,15 +197,23 @@ func (s *summary) containers(pod *corev1.Pod) {
 			s.reason = c.State.Waiting.Reason
 		case c.State.Terminated != nil:
 			s.reason = endReason(c.State.Terminated)
+			if c.State.Terminated.ExitCode != 0 {
+				failure = s.reason
+			}
 		case c.Ready && c.State.Running != nil:
 			running = true
 			s.ready++
 		}
 	}
-	if s.reason == "Completed" && running {
+	if s.reason != "Completed" {
+		return
+	}
+	switch {
+	case running && slices.ContainsFunc(pod.Status.Conditions, isReady):
+		s.reason = "Running"
+	case failure != "":
+		s.reason = failure
+	case running:
 		s.reason = "NotReady"
-		if hasCondition(pod, corev1.PodReady) {
-			s.reason = "Running"
-		}
 	}
 }

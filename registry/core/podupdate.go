@@ -19,8 +19,8 @@ const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`sp
 	"(allow it to be set to 1 if it was previously negative)"
 
 // checkPodUpdate returns what may not change about a pod as it did.
-func checkPodUpdate(pod, old *corev1.Pod) field.ErrorList {
-	errs := podAnnotationsUpdate(field.NewPath("metadata", "annotations"), pod, old)
+func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
+	errs := podAnnotationsUpdate(rules, pod, old)
 	p := field.NewPath("spec")
 	for _, list := range []struct {
 		name     string
@@ -38,7 +38,7 @@ func checkPodUpdate(pod, old *corev1.Pod) field.ErrorList {
 	if errs = append(errs, bad...); stop {
 		return errs
 	}
-	errs = append(errs, tolerationsUpdate(p.Child("tolerations"), pod.Spec.Tolerations, old.Spec.Tolerations)...)
+	errs = append(errs, tolerationsUpdate(rules, p.Child("tolerations"), pod.Spec.Tolerations, old.Spec.Tolerations)...)
 	errs = append(errs, gatesUpdate(p.Child("schedulingGates"), pod.Spec.SchedulingGates, old.Spec.SchedulingGates)...)
 	if scheme.Equal(&pod.Spec, &old.Spec) {
 		return errs
@@ -100,7 +100,7 @@ func deadlineUpdate(p *field.Path, now, was *int64) (errs field.ErrorList, stop 
 }
 
 // tolerationsUpdate lets tolerations be added, and their times be changed.
-func tolerationsUpdate(p *field.Path, now, was []corev1.Toleration) field.ErrorList {
+func tolerationsUpdate(rules podspec.Rules, p *field.Path, now, was []corev1.Toleration) field.ErrorList {
 	kept := make(map[corev1.Toleration]bool, len(now))
 	for _, t := range now {
 		t.TolerationSeconds = nil
@@ -111,17 +111,20 @@ func tolerationsUpdate(p *field.Path, now, was []corev1.Toleration) field.ErrorL
 			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
-	return podspec.Tolerations(p, now)
+	return rules.Tolerations(p, now)
 }
 
 func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
-	known := check.Duplicates{}
+	known, last := check.Duplicates{}, make(map[string]int, len(now))
 	for _, gate := range was {
 		known.Add(gate.Name)
 	}
+	for i, gate := range now {
+		last[gate.Name] = i
+	}
 	for i, gate := range field.Each(&errs, now) {
-		if !known[gate.Name] {
+		if !known[gate.Name] && last[gate.Name] == i {
 			errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
 				fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name)))
 		}
@@ -203,8 +206,10 @@ func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
 	return scheme.Equal(&head, &was)
 }
 
-func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
+// podAnnotationsUpdate returns what is wrong with annotations, and with their change.
+func podAnnotationsUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	var errs field.ErrorList
+	p := field.NewPath("metadata", "annotations")
 	for key, was := range field.Entries(&errs, old.Annotations) {
 		now, ok := pod.Annotations[key]
 		if ok && now == was {
@@ -228,5 +233,5 @@ func podAnnotationsUpdate(p *field.Path, pod, old *corev1.Pod) field.ErrorList {
 			errs = append(errs, field.Forbidden(p.Key(key), "may not add mirror pod annotation"))
 		}
 	}
-	return errs
+	return append(errs, rules.Annotations(p, pod.Annotations, &pod.Spec)...)
 }

@@ -199,7 +199,7 @@ status.observedGeneration: Invalid value: -1: must be a non-negative integer`},
 		{"runs by rules", strings.Replace(base+ended, `"image":"i"`, `"image":"i","restartPolicy":"Never","restartPolicyRules":[{"action":"Restart","exitCodes":{"operator":"In","values":[1]}}]`, 1), base + `,"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ``},
 		{"ephemeral container runs again", strings.Replace(base+ended, "containerStatuses", "ephemeralContainerStatuses", 1), base + `,"ephemeralContainerStatuses":[{"name":"c","state":{"running":{}}}]}`,
 			`status.ephemeralContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`},
-		{"too many addresses", base + `}`, base + `,"hostIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"},{"ip":"fd00::2"}]}`,
+		{"too many addresses", base + `}`, base + `,"hostIP":"10.0.0.1","hostIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"},{"ip":"fd00::2"}]}`,
 			`status.hostIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"fd00::1"},{"IP":"fd00::2"}]: may specify no more than one IP for each IP family`},
 		{"nominated", base + `}`, base + `,"nominatedNodeName":"A"}`, `status.nominatedNodeName: Invalid value: "A": ` + checktest.Subdomain},
 	} {

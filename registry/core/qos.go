@@ -22,8 +22,8 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 			}
 		}
 	}
-	if r := spec.Resources; r != nil && (len(r.Requests) > 0 || len(r.Limits) > 0) {
-		count(r)
+	if spec.Resources != nil {
+		count(spec.Resources)
 	} else {
 		for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 			for i := range list {

@@ -21,7 +21,7 @@ func TestQOSClass(t *testing.T) {
 		{"zero limits", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"0","memory":"0"}}}]}`, "BestEffort"},
 		{"two", `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"d","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Guaranteed"},
 		{"init container", `{"initContainers":[{"name":"i"}],"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, "Burstable"},
-		{"empty pod level", `{"resources":{},"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "Burstable"},
+		{"empty pod level", `{"resources":{},"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}`, "BestEffort"},
 		{"pod level requests", `{"resources":{"requests":{"cpu":"1"}},"containers":[{"name":"c"}]}`, "Burstable"},
 		{"pod level", `{"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"containers":[{"name":"c"}]}`, "Guaranteed"},
 	} {

@@ -145,24 +145,12 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 	return nil
 }
 
-// checkEndpointIP checks an address that traffic is accepted at: addresses with a meaning of their own are not. It must be
-// written as new addresses are, if strict.
+// checkEndpointIP checks an address that traffic is accepted at, which must be written as new addresses are, if strict.
 func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
-	ip, msgs := names.ParseIP(text, strict)
-	if len(msgs) > 0 {
+	if _, msgs := names.ParseIP(text, strict); len(msgs) > 0 {
 		return check.Invalid(p, text, msgs)
 	}
-	var errs field.ErrorList
-	bad := func(is bool, msg string) {
-		if is {
-			errs = append(errs, field.Invalid(p, text, msg))
-		}
-	}
-	bad(ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", text))
-	bad(ip.IsLoopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-	bad(ip.IsLinkLocalUnicast(), "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-	bad(ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
-	return errs
+	return check.EndpointIP(p, text)
 }
 
 // checkPortNumbers checks that ports, and node ports, differ by number and protocol.
@@ -300,7 +288,7 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
 	for i, ip := range field.Each(&errs, addrs) {
-		if i < len(spec.IPFamilies) && spec.IPFamilies[i] != familyOf(ip.Is4()) {
+		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(!ip.Is4()) { // no other is known
 			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ var serviceColumns = []meta.TableColumnDefinition{
 }
 
 func serviceCells(svc *corev1.Service, now time.Time) []any {
-	internal := none
+	internal := registry.None
 	if len(svc.Spec.ClusterIPs) > 0 {
 		internal = svc.Spec.ClusterIPs[0]
 	}
@@ -66,7 +67,7 @@ func serviceCells(svc *corev1.Service, now time.Time) []any {
 		}
 	}
 	return []any{
-		svc.Name, string(svc.Spec.Type), internal, externalIPs(svc), orNone(strings.Join(ports, ",")),
+		svc.Name, string(svc.Spec.Type), internal, externalIPs(svc), cmp.Or(strings.Join(ports, ","), registry.None),
 		registry.Age(&svc.ObjectMeta, now), registry.Labels(svc.Spec.Selector),
 	}
 }
@@ -76,7 +77,7 @@ func externalIPs(svc *corev1.Service) string {
 	given := strings.Join(svc.Spec.ExternalIPs, ",")
 	switch svc.Spec.Type {
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort:
-		return orNone(given)
+		return cmp.Or(given, registry.None)
 	case corev1.ServiceTypeExternalName:
 		return svc.Spec.ExternalName
 	case corev1.ServiceTypeLoadBalancer:
@@ -95,5 +96,5 @@ func externalIPs(svc *corev1.Service) string {
 		}
 		return strings.Join(all, ",")
 	}
-	return unknown
+	return registry.Unknown
 }

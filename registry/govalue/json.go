@@ -56,6 +56,16 @@ var orders = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.PersistentVolumeSource](): strings.Fields(`GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs
 		NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk
 		PortworxVolume ScaleIO Local StorageOS CSI`),
+	reflect.TypeFor[corev1.VolumeSource](): strings.Fields(`HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo
+		Secret NFS ISCSI Glusterfs PersistentVolumeClaim RBD Quobyte FlexVolume Cinder CephFS Flocker DownwardAPI FC AzureFile
+		ConfigMap VsphereVolume AzureDisk PhotonPersistentDisk Projected PortworxVolume ScaleIO StorageOS CSI Ephemeral Image`),
+	reflect.TypeFor[corev1.ServiceSpec](): strings.Fields(`Type Ports Selector ClusterIP ClusterIPs IPFamilies IPFamilyPolicy
+		ExternalName ExternalIPs LoadBalancerIP SessionAffinity SessionAffinityConfig LoadBalancerSourceRanges
+		ExternalTrafficPolicy HealthCheckNodePort PublishNotReadyAddresses AllocateLoadBalancerNodePorts LoadBalancerClass
+		InternalTrafficPolicy TrafficDistribution`),
+	reflect.TypeFor[corev1.PodSecurityContext](): strings.Fields(`SELinuxOptions WindowsOptions RunAsUser RunAsGroup
+		RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy FSGroup FSGroupChangePolicy Sysctls SeccompProfile
+		AppArmorProfile SELinuxChangePolicy`),
 }
 
 // apiPackages is where the types stand of which that server has a second set; others, such as selectors, it has once.
@@ -111,10 +121,11 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 		f := v.Type().Field(i)
 		switch {
 		case !f.IsExported(): // a blank field that only carries tags
+		case f.Anonymous && f.Name == "TypeMeta": // empty in internal objects
 		case f.Anonymous && isAPI(f.Type):
 			sep = writeFields(b, v.Field(i), sep)
-		case f.Anonymous: // metadata, in the template of a pod
-			sep = writeInline(b, v.Field(i), sep)
+		case f.Anonymous:
+			sep = writeMeta(b, v.Field(i), sep)
 		default:
 			sep = writeField(b, f.Name, v.Field(i), sep)
 		}
@@ -122,16 +133,16 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 	return sep
 }
 
-// writeInline writes the JSON of a struct without its braces.
-func writeInline(b *bytes.Buffer, v reflect.Value, sep string) string {
-	var object bytes.Buffer
-	writeJSON(&object, v)
-	text := object.Bytes()
-	if len(text) <= len("{}") {
+// writeMeta writes the metadata of an object, which have their JSON names everywhere, among its fields.
+func writeMeta(b *bytes.Buffer, v reflect.Value, sep string) string {
+	var inner bytes.Buffer
+	writeJSON(&inner, v)
+	fields := inner.Bytes()[1 : inner.Len()-1]
+	if len(fields) == 0 {
 		return sep
 	}
 	b.WriteString(sep)
-	b.Write(text[1 : len(text)-1])
+	b.Write(fields)
 	return ","
 }
 
@@ -169,9 +180,11 @@ func writePodSpec(b *bytes.Buffer, v reflect.Value) {
 		for _, name := range podContextFields {
 			inner = writeField(b, name, v.FieldByName(name), inner)
 		}
-		if sc := v.FieldByName(name); !sc.IsNil() {
-			writeFields(b, sc.Elem(), inner)
+		sc := v.FieldByName(name)
+		if sc.IsNil() { // there is always one
+			sc = reflect.New(sc.Type().Elem())
 		}
+		writeFields(b, sc.Elem(), inner)
 		b.WriteByte('}')
 	}
 	b.WriteByte('}')

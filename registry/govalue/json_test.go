@@ -62,7 +62,7 @@ func TestJSON(t *testing.T) {
 		spec corev1.PodSpec
 		want string
 	}{
-		{corev1.PodSpec{HostPID: true, HostUsers: &yes}, `"SecurityContext":{"HostNetwork":false,"HostPID":true,"HostIPC":false,"ShareProcessNamespace":null,"HostUsers":true},"ImagePullSecrets":null`},
+		{corev1.PodSpec{HostPID: true, HostUsers: &yes}, `"SecurityContext":{"HostNetwork":false,"HostPID":true,"HostIPC":false,"ShareProcessNamespace":null,"HostUsers":true,"SELinuxOptions":null,`},
 		{corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{RunAsUser: &seconds}}, `"HostUsers":null,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":5,`},
 	} {
 		got, err := json.Marshal(JSON(tt.spec))

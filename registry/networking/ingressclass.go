@@ -57,7 +57,7 @@ func checkIngressClass(c, old *networkingv1.IngressClass) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if old != nil {
-		errs = check.Immutable(p.Child("controller"), spec.Controller, old.Spec.Controller)
+		errs = check.Immutable(p.Child("controller"), &spec.Controller, &old.Spec.Controller)
 	}
 	if len(spec.Controller) > maxController {
 		errs = append(errs, field.TooLong(p.Child("controller"), spec.Controller, maxController))

@@ -47,7 +47,7 @@ func checkIPAddress(a, old *networkingv1.IPAddress) field.ErrorList {
 	p := field.NewPath("spec", "parentRef")
 	errs := checkParent(p, a.Spec.ParentRef)
 	if old != nil {
-		errs = append(errs, check.Unchanged(p, a.Spec.ParentRef, old.Spec.ParentRef)...)
+		errs = append(errs, check.Immutable(p, a.Spec.ParentRef, old.Spec.ParentRef)...)
 	}
 	return errs
 }

@@ -47,7 +47,7 @@ func checkServiceCIDR(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for i := range was {
-		errs = append(errs, check.Immutable(p.Index(i), ranges[i], was[i])...)
+		errs = append(errs, check.Immutable(p.Index(i), &ranges[i], &was[i])...)
 	}
 	if second {
 		errs = append(errs, checkRanges(p, &c.Spec)...)

@@ -43,7 +43,7 @@ func checkRuntimeClass(c, old *nodev1.RuntimeClass) field.ErrorList {
 	handler := field.NewPath("handler")
 	errs := check.Needed(handler, c.Handler, check.DNSLabel)
 	if c.Overhead != nil {
-		errs = append(errs, podspec.Overhead(field.NewPath("overhead"), c.Overhead.PodFixed)...)
+		errs = append(errs, podspec.Rules{}.Overhead(field.NewPath("overhead"), c.Overhead.PodFixed)...)
 	}
 	if s := c.Scheduling; s != nil {
 		p := field.NewPath("scheduling")
@@ -52,7 +52,7 @@ func checkRuntimeClass(c, old *nodev1.RuntimeClass) field.ErrorList {
 		errs = append(errs, differentTolerations(p.Child("tolerations"), s.Tolerations)...)
 	}
 	if old != nil {
-		errs = append(errs, check.Immutable(handler, c.Handler, old.Handler)...)
+		errs = append(errs, check.Immutable(handler, &c.Handler, &old.Handler)...)
 	}
 	return errs
 }

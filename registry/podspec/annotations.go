@@ -29,12 +29,13 @@ const (
 	localProfile      = "localhost/" // and the name of a file
 )
 
-func checkAnnotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
+// Annotations returns what is wrong with the annotations at p of a pod or template that the server gives a meaning.
+func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
 		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
 	}
-	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) {
+	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hasOddCost() {
 		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
 	}
 	if profile, ok := annotations[seccompAnnotation]; ok {
@@ -44,6 +45,15 @@ func checkAnnotations(p *field.Path, annotations map[string]string, spec *corev1
 		errs = append(errs, seccompName(p.Child(*key), annotations[*key])...)
 	}
 	return append(errs, appArmorNames(p, annotations, spec)...)
+}
+
+// hasOddCost reports whether an old cost is none.
+func (b *before) hasOddCost() bool {
+	if b == nil {
+		return false
+	}
+	cost, ok := b.annotations[deletionCostAnnotation]
+	return ok && !validDeletionCost(cost)
 }
 
 // validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
@@ -169,20 +179,6 @@ func profileMatches(p *field.Path, what, annotation, profile string, file *strin
 	}
 	if !matches {
 		return field.ErrorList{field.Forbidden(p.Child("type"), what+" type in annotation and field must match")}
-	}
-	return nil
-}
-
-// AppArmorProfile returns the profile that an annotation names, nil if it names none.
-func AppArmorProfile(annotation string) *corev1.AppArmorProfile {
-	switch annotation {
-	case unconfinedProfile:
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
-	case runtimeProfile:
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
-	}
-	if name, ok := strings.CutPrefix(annotation, localProfile); ok && name != "" {
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
 	}
 	return nil
 }

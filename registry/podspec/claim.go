@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -92,7 +93,7 @@ func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec
 	case source == nil:
 	case elsewhere:
 		errs = append(errs, field.Invalid(p, shown, "may not be specified when dataSourceRef.namespace is specified"))
-	case source.Kind != ref.Kind || source.Name != ref.Name || !check.SamePointer(source.APIGroup, ref.APIGroup):
+	case source.Kind != ref.Kind || source.Name != ref.Name || !scheme.Equal(source.APIGroup, ref.APIGroup):
 		errs = append(errs, field.Invalid(p, shown, "must match dataSourceRef"))
 	}
 	return errs

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -24,7 +25,7 @@ func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.E
 	errs = append(errs, c.checkMounts(p.Child("volumeMounts"), ctr)...)
 	errs = append(errs, c.checkDevices(p.Child("volumeDevices"), ctr)...)
 	errs = append(errs, check.OneOf(p.Child("imagePullPolicy"), ctr.ImagePullPolicy, pullPolicies...)...)
-	rules := requirements{nameRule: ContainerResourceName, claims: c.claims}
+	rules := requirements{nameRule: ContainerResourceName, claims: c.claims, was: c.was}
 	errs = append(errs, rules.check(p.Child("resources"), &ctr.Resources)...)
 	errs = append(errs, checkResizePolicy(p.Child("resizePolicy"), ctr.ResizePolicy, c.spec.RestartPolicy)...)
 	return append(errs, c.checkSecurity(p.Child("securityContext"), ctr.SecurityContext)...)
@@ -80,9 +81,15 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	for i, ctr := range field.Each(&errs, c.spec.InitContainers) {
 		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
-		errs = append(errs, checkRestartRules(p, ctr)...)
-		if ctr.Name != "" && !seen.Add(ctr.Name) {
+		if rules := checkRestartRules(p, ctr); ctr.RestartPolicy == nil {
+			errs = append(errs, rules[:min(len(rules), 1)]...) // that the policy is missing is all that is said
+		} else {
+			errs = append(errs, rules...)
+		}
+		if seen[ctr.Name] {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
+		} else if ctr.Name != "" {
+			seen.Add(ctr.Name)
 		}
 		errs = append(errs, hostPortConflicts(all, c.spec.InitContainers[i:i+1])...)
 		if corev1.IsSidecar(ctr) {
@@ -95,7 +102,7 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 				{"startupProbe", ctr.StartupProbe != nil},
 			})...)
 			for j, policy := range field.Each(&errs, ctr.ResizePolicy) {
-				if policy.RestartPolicy == corev1.RestartContainer {
+				if policy.RestartPolicy == corev1.RestartContainer && !c.was.has(restartingSetup) {
 					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"), policy.RestartPolicy,
 						"must not be set to 'RestartContainer' for non-sidecar initContainers"))
 				}
@@ -138,11 +145,11 @@ func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList 
 	const msg = "cannot be set for an Ephemeral Container"
 	r := &ctr.Resources
 	errs := check.Forbidden(p, msg, []check.Setting{
-		{"ports", len(ctr.Ports) > 0},
+		{"ports", ctr.Ports != nil},
 		{"resources", r.Limits != nil || r.Requests != nil || r.Claims != nil},
-		{"resizePolicy", len(ctr.ResizePolicy) > 0},
+		{"resizePolicy", ctr.ResizePolicy != nil},
 		{"restartPolicy", ctr.RestartPolicy != nil},
-		{"restartPolicyRules", len(ctr.RestartPolicyRules) > 0},
+		{"restartPolicyRules", ctr.RestartPolicyRules != nil},
 		{"livenessProbe", ctr.LivenessProbe != nil},
 		{"readinessProbe", ctr.ReadinessProbe != nil},
 		{"startupProbe", ctr.StartupProbe != nil},
@@ -226,6 +233,11 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 		}
 	}
 	return errs
+}
+
+// restartsOnResize reports whether a change of some resource restarts a container.
+func restartsOnResize(ctr *corev1.Container) bool {
+	return slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
 }
 
 func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {

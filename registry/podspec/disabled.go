@@ -1,6 +1,10 @@
 package podspec
 
-import "github.com/coracle-project/coracle/scheme/api/corev1"
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
 
 // DropDisabled takes out fields of features that are not served, unless the old object uses them.
 func DropDisabled(spec, old *corev1.PodSpec) {
@@ -17,16 +21,32 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 			}
 		}
 	}
+	bundles, certificates := old != nil && projects(old, hasBundle), old != nil && projects(old, hasCertificate)
 	for i := range spec.Volumes {
-		p := spec.Volumes[i].Projected
-		if p == nil {
+		if spec.Volumes[i].Projected == nil {
 			continue
 		}
-		for j := range p.Sources {
-			p.Sources[j].ClusterTrustBundle, p.Sources[j].PodCertificate = nil, nil
+		for j := range spec.Volumes[i].Projected.Sources {
+			s := &spec.Volumes[i].Projected.Sources[j]
+			if !bundles {
+				s.ClusterTrustBundle = nil
+			}
+			if !certificates {
+				s.PodCertificate = nil
+			}
 		}
 	}
 }
+
+// projects reports whether some projected volume has a source of a sort.
+func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
+		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, sort)
+	})
+}
+
+func hasBundle(s corev1.VolumeProjection) bool      { return s.ClusterTrustBundle != nil }
+func hasCertificate(s corev1.VolumeProjection) bool { return s.PodCertificate != nil }
 
 // signals reports whether a container chooses the signal that it is stopped with.
 func signals(spec *corev1.PodSpec) bool {

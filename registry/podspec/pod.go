@@ -9,12 +9,28 @@ import (
 type Rules struct {
 	// AllowPrivileged lets containers be privileged.
 	AllowPrivileged bool
+
+	was *before
+}
+
+// After returns the rules for what has been a spec with annotations so far.
+func (r Rules) After(spec *corev1.PodSpec, annotations map[string]string) Rules {
+	r.was = &before{spec: spec, annotations: annotations}
+	return r
+}
+
+// AfterTemplate is After for what has been a template; nil if there was none.
+func (r Rules) AfterTemplate(t *corev1.PodTemplateSpec) Rules {
+	if t == nil {
+		return r
+	}
+	return r.After(&t.Spec, t.Annotations)
 }
 
 // Pod returns what is wrong with a pod, new or changed, its metadata apart.
 func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	p := field.NewPath("spec")
-	errs := checkAnnotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec)
+	errs := r.Annotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec)
 	_, static := pod.Annotations[MirrorAnnotation]
 	c := &specCheck{Rules: r, spec: &pod.Spec, pod: true, podName: pod.Name, static: static}
 	errs = append(errs, c.check(p)...)

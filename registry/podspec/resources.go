@@ -46,33 +46,39 @@ func isExtended(name corev1.ResourceName) bool {
 		len(names.IsQualifiedName("requests."+string(name))) == 0
 }
 
-// canOvercommit reports whether more of a resource may be limited than requested.
-func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
+// IsStandardResource reports whether a name without a domain means something, in containers or in quotas.
+func IsStandardResource(name corev1.ResourceName) bool {
+	of := corev1.ResourceName(strings.TrimPrefix(string(name), "requests."))
+	return slices.Contains(standardResources, name) || corev1.IsHugePages(of)
+}
 
 // isWhole reports whether an amount is a whole number.
 func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 
-// resourceName checks a name wherever resources are named.
-func resourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	if errs := check.Invalid(p, string(name), names.IsQualifiedName(string(name))); len(errs) > 0 {
+// CanOvercommit reports whether more of a resource may be limited than requested.
+func CanOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
+
+// ResourceName checks a name wherever resources are named.
+func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	if errs := check.Invalid(p, name, names.IsQualifiedName(string(name))); len(errs) > 0 {
 		return errs
 	}
-	if !strings.Contains(string(name), "/") && !slices.Contains(standardResources, name) && !corev1.IsHugePages(name) {
-		return field.ErrorList{field.Invalid(p, string(name), "must be a standard resource type or fully qualified")}
+	if !strings.Contains(string(name), "/") && !IsStandardResource(name) {
+		return field.ErrorList{field.Invalid(p, name, "must be a standard resource type or fully qualified")}
 	}
 	return nil
 }
 
 // ContainerResourceName checks a name in the resources of a container.
 func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	errs := resourceName(p, name)
+	errs := ResourceName(p, name)
 	switch {
 	case !strings.Contains(string(name), "/"):
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
-			errs = append(errs, field.Invalid(p, string(name), "must be a standard resource for containers"))
+			errs = append(errs, field.Invalid(p, name, "must be a standard resource for containers"))
 		}
 	case !isNative(name) && !isExtended(name):
-		errs = append(errs, field.Invalid(p, string(name), "doesn't follow extended resource name standard"))
+		errs = append(errs, field.Invalid(p, name, "doesn't follow extended resource name standard"))
 	}
 	return errs
 }
@@ -104,16 +110,16 @@ func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
 }
 
 // wholePages checks that an amount of huge pages is a number of pages.
-func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
-	size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
-	if !ok {
-		return nil
-	}
-	page, err := meta.ParseQuantity(size)
-	if err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0 {
+func (c requirements) wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
+	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(oddPages) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
+}
+
+func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
+	page, err := meta.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	return err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0
 }
 
 // requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
@@ -121,6 +127,7 @@ func wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.
 type requirements struct {
 	nameRule func(*field.Path, corev1.ResourceName) field.ErrorList
 	claims   claimNames
+	was      *before
 }
 
 // claimNames are the names of the resource claims of a pod.
@@ -150,27 +157,30 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
 		errs = append(errs, c.nameRule(p, name)...)
 		errs = append(errs, ResourceAmount(p, name, q)...)
-		errs = append(errs, wholePages(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
 	for name, q := range field.Entries(&errs, r.Limits) {
-		each(limits.Key(string(name)), name, q)
+		at := limits.Key(string(name))
+		each(at, name, q)
+		errs = append(errs, c.wholePages(at, name, q)...)
 	}
 	for name, q := range field.Entries(&errs, r.Requests) {
-		each(requests.Key(string(name)), name, q)
+		at := requests.Key(string(name))
+		each(at, name, q)
 		limit, ok := r.Limits[name]
 		switch {
-		case !ok && !canOvercommit(name):
+		case !ok && !CanOvercommit(name):
 			errs = append(errs, field.Required(limits, "Limit must be set for non overcommitable resources"))
 		case !ok:
-		case q.Cmp(limit) != 0 && !canOvercommit(name):
+		case q.Cmp(limit) != 0 && !CanOvercommit(name):
 			errs = append(errs, field.Invalid(requests, q.String(),
 				fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case q.Cmp(limit) > 0:
 			errs = append(errs, field.Invalid(requests, q.String(),
 				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
 		}
+		errs = append(errs, c.wholePages(at, name, q)...)
 	}
 	if huge && !compute {
 		errs = append(errs, field.Forbidden(p, "HugePages require cpu or memory"))
@@ -239,7 +249,7 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 	if r.Claims != nil {
 		errs = append(errs, field.Forbidden(p.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}
-	errs = append(errs, requirements{nameRule: podResourceName, claims: c.claims}.check(p, r)...)
+	errs = append(errs, requirements{nameRule: podResourceName, claims: c.claims, was: c.was}.check(p, r)...)
 
 	sums := corev1.ContainerRequests(spec)
 	for name, q := range field.Entries(&errs, r.Requests) {
@@ -267,7 +277,7 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 }
 
 func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	if errs := resourceName(p, name); len(errs) > 0 || corev1.IsPodLevelResource(name) {
+	if errs := ResourceName(p, name); len(errs) > 0 || corev1.IsPodLevelResource(name) {
 		return errs
 	}
 	return field.ErrorList{field.NotSupported(p, name,
@@ -275,6 +285,6 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 }
 
 // Overhead checks what running a pod takes beside its containers.
-func Overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
-	return requirements{nameRule: ContainerResourceName}.check(p, &corev1.ResourceRequirements{Limits: list})
+func (r Rules) Overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
+	return requirements{nameRule: ContainerResourceName, was: r.was}.check(p, &corev1.ResourceRequirements{Limits: list})
 }

@@ -3,6 +3,8 @@ package podspec
 import (
 	"fmt"
 	"iter"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -19,6 +21,11 @@ var TaintEffects = []corev1.TaintEffect{
 
 // Tolerations returns what is wrong with tolerations.
 func Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
+	return Rules{}.Tolerations(p, list)
+}
+
+// Tolerations returns what is wrong with the tolerations of a pod or template.
+func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range field.Each(&errs, list) {
 		p := p.Index(i)
@@ -43,8 +50,12 @@ func Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 					"value must be empty when `operator` is 'Exists'"))
 			}
 		case corev1.TolerationOpLt, corev1.TolerationOpGt:
-			errs = append(errs, field.NotSupported(p.Child("operator"), t.Operator, []corev1.TolerationOperator{
-				corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
+			if !r.was.has(comparedTaints) {
+				errs = append(errs, field.NotSupported(p.Child("operator"), t.Operator, []corev1.TolerationOperator{
+					corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
+				break
+			}
+			errs = append(errs, decimal(p.Child("value"), t.Value)...)
 		default:
 			errs = append(errs, check.Supported(p.Child("operator"), t.Operator,
 				corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
@@ -56,7 +67,23 @@ func Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	return errs
 }
 
-func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
+var decimalInteger = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+
+// decimal checks a number that a taint is compared with.
+func decimal(p *field.Path, text string) field.ErrorList {
+	var errs field.ErrorList
+	if text == "" {
+		errs = append(errs, field.Invalid(p, text, "must be non-empty"))
+	} else if !decimalInteger.MatchString(text) {
+		errs = append(errs, field.Invalid(p, text, "must be a valid decimal integer in canonical form"))
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+		errs = append(errs, field.Invalid(p, text, err.Error()))
+	}
+	return errs
+}
+
+func (c *specCheck) checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 	if a == nil {
 		return nil
 	}
@@ -64,7 +91,8 @@ func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 	if n := a.NodeAffinity; n != nil {
 		p := p.Child("nodeAffinity")
 		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-			errs = append(errs, checkNodeSelector(p.Child(hardTerms), n.RequiredDuringSchedulingIgnoredDuringExecution)...)
+			errs = append(errs, checkNodeSelector(p.Child(hardTerms), n.RequiredDuringSchedulingIgnoredDuringExecution,
+				c.was.has(oddNodeValues))...)
 		}
 		for i, term := range field.Each(&errs, n.PreferredDuringSchedulingIgnoredDuringExecution) {
 			p := p.Child(softTerms).Index(i)
@@ -79,7 +107,7 @@ func checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 		if t.soft != nil {
 			errs = append(errs, weight(t.at, t.soft.Weight)...)
 		}
-		errs = append(errs, checkPodTerm(t.path, t.PodAffinityTerm)...)
+		errs = append(errs, c.checkPodTerm(t.path, t.PodAffinityTerm)...)
 	}
 	return errs
 }
@@ -144,23 +172,24 @@ func weight(p *field.Path, w int32) field.ErrorList {
 	return nil
 }
 
-func checkNodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
+func checkNodeSelector(p *field.Path, s *corev1.NodeSelector, anyValue bool) field.ErrorList {
 	p = p.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
 		return field.ErrorList{field.Required(p, "must have at least one node selector term")}
 	}
 	var errs field.ErrorList
 	for i, term := range field.Each(&errs, s.NodeSelectorTerms) {
-		errs = append(errs, checkNodeTerm(p.Index(i), term, false)...)
+		errs = append(errs, checkNodeTerm(p.Index(i), term, anyValue)...)
 	}
 	return errs
 }
 
-// checkNodeTerm checks a term about nodes. In one that is preferred only, values may be such that no label has them.
-func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm, preferred bool) field.ErrorList {
+// checkNodeTerm checks a term about nodes. anyValue lets values be such that no label has them, as they may in terms that are
+// preferred only.
+func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm, anyValue bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, term.MatchExpressions) {
-		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), r, preferred)...)
+		errs = append(errs, checkNodeExpression(p.Child("matchExpressions").Index(i), r, anyValue)...)
 	}
 	for i, r := range field.Each(&errs, term.MatchFields) {
 		errs = append(errs, checkNodeField(p.Child("matchFields").Index(i), r)...)
@@ -217,9 +246,13 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 	return errs
 }
 
-func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
-	errs := checkSelector(p.Child("labelSelector"), term.LabelSelector)
-	errs = append(errs, checkSelector(p.Child("namespaceSelector"), term.NamespaceSelector)...)
+func (c *specCheck) checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
+	selector, namespaces := term.LabelSelector, term.NamespaceSelector
+	if c.was.has(oddSelectors) {
+		selector, namespaces = withAnyValues(selector), withAnyValues(namespaces)
+	}
+	errs := meta.ValidateLabelSelector(selector, p.Child("labelSelector"))
+	errs = append(errs, meta.ValidateLabelSelector(namespaces, p.Child("namespaceSelector"))...)
 	for _, ns := range field.Each(&errs, term.Namespaces) {
 		errs = append(errs, check.DNSLabel(p.Child("namespace"), *ns)...)
 	}
@@ -228,13 +261,6 @@ func checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 		errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 	}
 	return append(errs, check.QualifiedName(p.Child("topologyKey"), term.TopologyKey)...)
-}
-
-func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
-	if s == nil {
-		return nil
-	}
-	return meta.ValidateLabelSelector(s, p)
 }
 
 // checkMatchKeys checks the keys whose values the selector of a term at p gets from the pod, when that is created. A key whose
@@ -270,6 +296,28 @@ func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelect
 	return errs
 }
 
+// checkUnmergedKeys checks keys as earlier servers did, which did not put them into the selector.
+func checkUnmergedKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
+	if s == nil {
+		return checkLabelKeys(p, keys, s)
+	}
+	selected := check.Duplicates{}
+	for key := range s.MatchLabels {
+		selected.Add(key)
+	}
+	for _, e := range s.MatchExpressions {
+		selected.Add(e.Key)
+	}
+	var errs field.ErrorList
+	for i, key := range field.Each(&errs, keys) {
+		errs = append(errs, check.QualifiedName(p.Index(i), *key)...)
+		if selected[*key] {
+			errs = append(errs, field.Invalid(p.Index(i), *key, "exists in both matchLabelKeys and labelSelector"))
+		}
+	}
+	return errs
+}
+
 func checkLabelKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
 	if s == nil && len(keys) > 0 {
 		return field.ErrorList{field.Forbidden(p, "must not be specified when labelSelector is not set")}
@@ -281,7 +329,7 @@ func checkLabelKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.E
 	return errs
 }
 
-func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
+func (sc *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
 	var errs field.ErrorList
 	type pair struct {
 		key    string
@@ -306,8 +354,14 @@ func checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.Er
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
 		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)
 		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, inclusionPolicies...)...)
-		errs = append(errs, checkMatchKeys(p, c.MatchLabelKeys, nil, c.LabelSelector)...)
-		errs = append(errs, checkSelector(p.Child("labelSelector"), c.LabelSelector)...)
+		if sc.was.has(mergedKeys) {
+			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector)...)
+		} else {
+			errs = append(errs, checkMatchKeys(p, c.MatchLabelKeys, nil, c.LabelSelector)...)
+		}
+		if !sc.was.has(oddSpread) {
+			errs = append(errs, meta.ValidateLabelSelector(c.LabelSelector, p.Child("labelSelector"))...)
+		}
 	}
 	return errs
 }

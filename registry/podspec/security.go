@@ -75,16 +75,19 @@ func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	errs = append(errs, checkAppArmor(p.Child("appArmorProfile"), sc.AppArmorProfile)...)
 	errs = append(errs, check.OptionalOneOf(p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
-	return append(errs, check.OptionalOneOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy,
-		corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)...)
+	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
+	if c.was.has(chosenRelabeling) {
+		policies = []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
+	}
+	return append(errs, check.OptionalOneOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy, policies...)...)
 }
 
 const (
-	sysctlPattern = `([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?`
+	sysctlPattern = `^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`
 	maxSysctl     = 253
 )
 
-var sysctlName = regexp.MustCompile("^" + sysctlPattern + "$")
+var sysctlName = regexp.MustCompile(sysctlPattern)
 
 func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
 	var errs field.ErrorList
@@ -101,14 +104,22 @@ func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.E
 			errs = append(errs, field.Duplicate(p, s.Name))
 		}
 		seen.Add(s.Name)
-		if c.spec.HostNetwork && isNetSysctl(s.Name) {
-			errs = append(errs, field.Invalid(p, s.Name, "may not be specified when 'hostNetwork' is true"))
-		}
-		if c.spec.HostIPC && isIPCSysctl(s.Name) {
-			errs = append(errs, field.Invalid(p, s.Name, "may not be specified when 'hostIPC' is true"))
+		if of := hostSysctl(c.spec, s.Name); of != "" && !c.was.has(hostSysctls) {
+			errs = append(errs, field.Invalid(p, s.Name, "may not be specified when '"+of+"' is true"))
 		}
 	}
 	return errs
+}
+
+// hostSysctl names the field by which a pod has the node's namespace that a sysctl belongs to, "" if it has one of its own.
+func hostSysctl(spec *corev1.PodSpec, name string) string {
+	switch {
+	case spec.HostNetwork && isNetSysctl(name):
+		return "hostNetwork"
+	case spec.HostIPC && isIPCSysctl(name):
+		return "hostIPC"
+	}
+	return ""
 }
 
 // dotted rewrites a sysctl whose first separator is a slash.
@@ -306,12 +317,18 @@ func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 }
 
 // checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces, or block devices, with the node.
-func checkHostUsers(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
-	if spec.HostUsers == nil || *spec.HostUsers {
+func (c *specCheck) checkHostUsers(p *field.Path) field.ErrorList {
+	spec := c.spec
+	if !ownUsers(spec) {
 		return nil
 	}
 	const msg = "when `hostUsers` is false"
-	errs := check.Forbidden(p, msg, []check.Setting{{"hostNetwork", spec.HostNetwork}, {"HostPID", spec.HostPID}, {"HostIPC", spec.HostIPC}})
+	errs := check.Forbidden(p, msg, []check.Setting{
+		{"hostNetwork", spec.HostNetwork && !c.was.has(usersOnHost)}, {"HostPID", spec.HostPID}, {"HostIPC", spec.HostIPC},
+	})
+	if c.was.has(devicesOfUsers) {
+		return errs
+	}
 	for p, ctr := range Containers(p, spec) {
 		if errs.Full() {
 			break

@@ -32,7 +32,7 @@ P.runAsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive
 P.supplementalGroups[1]: Invalid value: -1: must be between 0 and 2147483647, inclusive
 P.fsGroupChangePolicy: Unsupported value: "Odd": supported values: "Always", "OnRootMismatch"
 P.supplementalGroupsPolicy: Unsupported value: "Odd": supported values: "Merge", "Strict"
-P.seLinuxChangePolicy: Unsupported value: "Odd": supported values: "MountOption", "Recursive"`},
+P.seLinuxChangePolicy: Unsupported value: "Odd": supported values: "Recursive"`},
 		{`"fsGroupChangePolicy":"Always","supplementalGroupsPolicy":"Strict","seLinuxChangePolicy":"Recursive"`, ``, ``},
 
 		{`"sysctls":[{"name":"net.ipv4.x"},{"name":"net/ipv4/x.y"},{"name":"kernel.sem"},{"name":"` + long(253) + `"}]`, ``, ``},

@@ -41,17 +41,17 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)...)
 	errs = append(errs, meta.ValidateLabels(spec.NodeSelector, p.Child("nodeSelector"))...)
 	errs = append(errs, c.checkPodSecurity(p)...)
-	errs = append(errs, checkAffinity(p.Child("affinity"), spec.Affinity)...)
+	errs = append(errs, c.checkAffinity(p.Child("affinity"), spec.Affinity)...)
 	errs = append(errs, checkDNSConfig(p.Child("dnsConfig"), spec.DNSConfig, spec.DNSPolicy)...)
 	errs = append(errs, checkReadinessGates(p.Child("readinessGates"), spec.ReadinessGates)...)
 	errs = append(errs, checkSchedulingGates(p.Child("schedulingGates"), spec.SchedulingGates)...)
-	errs = append(errs, checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
+	errs = append(errs, c.checkSpread(p.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints)...)
 	errs = append(errs, c.checkHostProcess(p)...)
-	errs = append(errs, checkHostUsers(p, spec)...)
+	errs = append(errs, c.checkHostUsers(p)...)
 	errs = append(errs, checkHostnameOverride(p, spec)...)
 	errs = append(errs, c.checkNames(p)...)
 	if spec.Overhead != nil {
-		errs = append(errs, Overhead(p.Child("overhead"), spec.Overhead)...)
+		errs = append(errs, c.Overhead(p.Child("overhead"), spec.Overhead)...)
 	}
 	if spec.OS != nil {
 		errs = append(errs, c.checkOS(p)...)
@@ -73,7 +73,7 @@ func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	}
 	plain("hostname", spec.Hostname, check.DNSLabel)
 	plain("subdomain", spec.Subdomain, check.DNSLabel)
-	errs = append(errs, Tolerations(p.Child("tolerations"), spec.Tolerations)...)
+	errs = append(errs, c.Tolerations(p.Child("tolerations"), spec.Tolerations)...)
 	errs = append(errs, checkHostAliases(p.Child("hostAliases"), spec.HostAliases)...)
 	plain("priorityClassName", spec.PriorityClassName, check.DNSSubdomain)
 	if spec.RuntimeClassName != nil {
@@ -248,16 +248,15 @@ func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field
 
 // checkOS checks the operating system, and that no field of the other one is set.
 func (c *specCheck) checkOS(p *field.Path) field.ErrorList {
-	at := p.Child("os", "name")
 	switch c.spec.OS.Name {
 	case corev1.Linux:
 		return c.forbidden(p, "windows options cannot be set for a linux pod", linuxForbids)
 	case corev1.Windows:
 		return c.forbidden(p, "cannot be set for a windows pod", windowsForbids)
 	case "":
-		return field.ErrorList{field.Required(at, "cannot be empty")}
+		return field.ErrorList{field.Required(p.Child("os", "name"), "")}
 	}
-	return check.Supported(at, c.spec.OS.Name, corev1.Linux, corev1.Windows)
+	return check.Supported(p.Child("os"), c.spec.OS.Name, corev1.Linux, corev1.Windows)
 }
 
 // forbidden reports fields that list returns for the pod and for the security context of each of its containers.
@@ -319,27 +318,25 @@ func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Se
 			{"runAsGroup", sc.RunAsGroup != nil},
 		}
 	}
-	fields := []check.Setting{
+	ctx := spec.SecurityContext
+	if ctx == nil {
+		ctx = &corev1.PodSecurityContext{}
+	}
+	return []check.Setting{
+		{"securityContext.appArmorProfile", ctx.AppArmorProfile != nil},
+		{"securityContext.seLinuxOptions", ctx.SELinuxOptions != nil},
 		{"hostUsers", spec.HostUsers != nil},
 		{"hostPID", spec.HostPID},
 		{"hostIPC", spec.HostIPC},
-		{"shareProcessNamespace", spec.ShareProcessNamespace != nil},
-	}
-	ctx := spec.SecurityContext
-	if ctx == nil {
-		return fields
-	}
-	return append(fields, []check.Setting{
-		{"securityContext.appArmorProfile", ctx.AppArmorProfile != nil},
-		{"securityContext.seLinuxOptions", ctx.SELinuxOptions != nil},
 		{"securityContext.seccompProfile", ctx.SeccompProfile != nil},
 		{"securityContext.fsGroup", ctx.FSGroup != nil},
 		{"securityContext.fsGroupChangePolicy", ctx.FSGroupChangePolicy != nil},
-		{"securityContext.seLinuxChangePolicy", ctx.SELinuxChangePolicy != nil},
 		{"securityContext.sysctls", len(ctx.Sysctls) > 0},
+		{"shareProcessNamespace", spec.ShareProcessNamespace != nil},
 		{"securityContext.runAsUser", ctx.RunAsUser != nil},
 		{"securityContext.runAsGroup", ctx.RunAsGroup != nil},
 		{"securityContext.supplementalGroups", ctx.SupplementalGroups != nil},
 		{"securityContext.supplementalGroupsPolicy", ctx.SupplementalGroupsPolicy != nil},
-	}...)
+		{"securityContext.seLinuxChangePolicy", ctx.SELinuxChangePolicy != nil},
+	}
 }

@@ -68,8 +68,8 @@ $.resourceClaims[2]: Invalid value: {"Name":"b","ResourceClaimName":"x","Resourc
 			"`resourceClaimName` or `resourceClaimTemplateName` may be specified"},
 
 		{`"os":{"name":"linux"},"securityContext":{"runAsUser":1}`, ``},
-		{`"os":{"name":""}`, `$.os.name: Required value: cannot be empty`},
-		{`"os":{"name":"plan9"}`, `$.os.name: Unsupported value: "plan9": supported values: "linux", "windows"`},
+		{`"os":{"name":""}`, `$.os.name: Required value`},
+		{`"os":{"name":"plan9"}`, `$.os: Unsupported value: "plan9": supported values: "linux", "windows"`},
 		{`"os":{"name":"linux"},"securityContext":{"windowsOptions":{}},"initContainers":[{"name":"i","image":"i","securityContext":{"windowsOptions":{}}}]`, `
 $.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod
 $.initContainers[0].securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod`},
@@ -93,12 +93,11 @@ func TestWindows(t *testing.T) {
 		"containers":[{"name":"c","image":"i","securityContext":{"appArmorProfile":{"type":"Unconfined"},"seLinuxOptions":{},"seccompProfile":{"type":"Unconfined"},
 			"capabilities":{},"readOnlyRootFilesystem":false,"privileged":false,"allowPrivilegeEscalation":true,"procMount":"Default","runAsUser":1,"runAsGroup":1}}]}}`)
 	var want strings.Builder
-	for _, name := range []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"} {
+	for _, name := range []string{"securityContext.appArmorProfile", "securityContext.seLinuxOptions", "hostUsers", "hostPID", "hostIPC",
+		"securityContext.seccompProfile", "securityContext.fsGroup", "securityContext.fsGroupChangePolicy", "securityContext.sysctls",
+		"shareProcessNamespace", "securityContext.runAsUser", "securityContext.runAsGroup", "securityContext.supplementalGroups",
+		"securityContext.supplementalGroupsPolicy", "securityContext.seLinuxChangePolicy"} {
 		want.WriteString("spec." + name + message + "\n")
-	}
-	for _, name := range []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "seLinuxChangePolicy", "sysctls",
-		"runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy"} {
-		want.WriteString("spec.securityContext." + name + message + "\n")
 	}
 	for _, name := range []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged",
 		"allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"} {
@@ -136,7 +135,8 @@ func TestDropDisabled(t *testing.T) {
 		{"clusterTrustBundle":{"path":"p"},"podCertificate":{"signerName":"s","keyType":"k"}}]}}],"containers":[{"name":"a","lifecycle":{"stopSignal":"SIGTERM"}},
 		{"name":"b","lifecycle":{"preStop":{"sleep":{"seconds":1}},"stopSignal":"SIGTERM"}},{"name":"c","lifecycle":{"postStart":{"sleep":{"seconds":1}},"stopSignal":"SIGTERM"}},{"name":"d","lifecycle":{}}]}`
 	const without, kept = `"volumes":[{"name":"e","emptyDir":{}},{"name":"v","projected":{"sources":[{}]}}],`,
-		`{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"e","emptyDir":{}},{"name":"v","projected":{"sources":[{}]}}],"containers":[{"name":"a","lifecycle":{"stopSignal":"SIGTERM"}},` +
+		`{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"e","emptyDir":{}},{"name":"v","projected":{"sources":[` +
+			`{"clusterTrustBundle":{"path":"p"},"podCertificate":{"signerName":"s","keyType":"k"}}]}}],"containers":[{"name":"a","lifecycle":{"stopSignal":"SIGTERM"}},` +
 			`{"name":"b","lifecycle":{"preStop":{"sleep":{"seconds":1}},"stopSignal":"SIGTERM"}},{"name":"c","lifecycle":{"postStart":{"sleep":{"seconds":1}},"stopSignal":"SIGTERM"}},{"name":"d","lifecycle":{}}]}`
 	const dropped = `{` + without + `"containers":[{"name":"a"},{"name":"b","lifecycle":{"preStop":{"sleep":{"seconds":1}}}},` +
 		`{"name":"c","lifecycle":{"postStart":{"sleep":{"seconds":1}}}},{"name":"d","lifecycle":{}}]}`

@@ -1,19 +1,22 @@
 package podspec
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its metadata nothing else is
 // used.
 func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
-	errs := TemplateMeta(p, t)
+	errs := r.TemplateMeta(p, t)
 	c := &specCheck{Rules: r, spec: &t.Spec}
 	errs = append(errs, c.check(p.Child("spec"))...)
 	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
@@ -24,10 +27,10 @@ func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorLis
 }
 
 // TemplateMeta returns what is wrong with the labels and annotations of a pod template at p.
-func TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
+func (r Rules) TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
 	errs := meta.ValidateLabels(t.Labels, p.Child("labels"))
 	errs = append(errs, meta.ValidateAnnotations(t.Annotations, p.Child("annotations"))...)
-	return append(errs, checkAnnotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
+	return append(errs, r.Annotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
 // Selected returns what is wrong with a template at p whose pods the selector of their owner must find. A selector that nothing
@@ -79,8 +82,25 @@ func DropDisabledTemplate(t, old *corev1.PodTemplateSpec) {
 	DropDisabled(&t.Spec, was)
 }
 
+// NameWarnings tell of the name of an owner of pods that is too much for the names of pods made from it.
+func NameWarnings(name string) []string {
+	msgs := names.IsDNS1123Label(name)
+	if len(msgs) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
+		"a DNS label is recommended: %v", msgs)}
+}
+
+// Columns of kinds that make pods from a template. ContainerCells makes the cells of the first two.
+var (
+	ContainersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
+	ImagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
+	SelectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
+)
+
 // ContainerCells are the names and the images of containers, as tables show them.
-func ContainerCells(list []corev1.Container) (names, images string) {
+func ContainerCells(list []corev1.Container) (named, images string) {
 	n, i := make([]string, len(list)), make([]string, len(list))
 	for at := range list {
 		n[at], i[at] = list[at].Name, list[at].Image

@@ -82,7 +82,7 @@ func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
 		member("portworxVolume", s.PortworxVolume, checkPortworx),
 		member("azureDisk", s.AzureDisk, checkAzureDisk),
 		member("storageos", s.StorageOS, checkStorageOS),
-		member("projected", s.Projected, checkProjected),
+		member("projected", s.Projected, c.checkProjected),
 		member("scaleIO", s.ScaleIO, checkScaleIO),
 		member("csi", s.CSI, checkCSI),
 		member("ephemeral", s.Ephemeral, ephemeral),
@@ -195,7 +195,7 @@ func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
 
 // checkProjected checks the sources of a projected volume, whose files must not get into each other's way. Tokens are not
 // compared with other files, and what is wrong with their paths is reported on the volume.
-func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
+func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
 	files := check.Duplicates{}
 	taken := func(file string, value any) {
@@ -229,7 +229,7 @@ func checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorL
 		}
 		if source.ServiceAccountToken != nil {
 			n++
-			errs = append(errs, checkToken(at.Child("serviceAccountToken"), p, source.ServiceAccountToken)...)
+			errs = append(errs, c.checkToken(at.Child("serviceAccountToken"), p, source.ServiceAccountToken)...)
 		}
 		if n > 1 {
 			errs = append(errs, field.Forbidden(at, "may not specify more than 1 volume type per source"))
@@ -245,10 +245,13 @@ const (
 )
 
 // checkToken checks a token at p, in a projected volume.
-func checkToken(p, volume *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
+func (c *specCheck) checkToken(p, volume *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
 	var errs field.ErrorList
 	if s.ExpirationSeconds != nil {
 		errs = TokenLifetime(p.Child("expirationSeconds"), *s.ExpirationSeconds)
+	}
+	if s.Path != "" && c.was.has(oddTokenPaths) {
+		return errs
 	}
 	return append(errs, check.Needed(volume.Child("path"), s.Path, check.NonReservedPath)...)
 }

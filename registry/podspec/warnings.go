@@ -48,22 +48,22 @@ func each[T any](w *warner, list []T) iter.Seq2[int, *T] {
 // Warnings returns warnings about a pod or template at p, nil for the root, in a stable order.
 func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
 	w := &warner{spec: spec}
-	s := p.Child("spec")
+	s, annotations := p.Child("spec"), p.Child("metadata", "annotations")
 	w.labels(s)
-	w.annotations(p.Child("metadata", "annotations"), m.Annotations, p != nil)
+	w.annotations(annotations, m.Annotations)
 	w.volumes(s.Child("volumes"))
 	w.paths()
 	w.lists(s)
-	w.amounts(s.Child("overhead"), spec.Overhead)
-	if spec.Resources != nil {
-		w.amounts(s.Child("resources", "limits"), spec.Resources.Limits)
-		w.amounts(s.Child("resources", "requests"), spec.Resources.Requests)
-	}
-	for p, ctr := range Containers(s, spec) {
+	overhead := s.Child("overhead")
+	w.amount(overhead, spec.Overhead, corev1.ResourceMemory)
+	w.amount(overhead, spec.Overhead, corev1.ResourceEphemeralStorage)
+	w.profile(annotations, seccompAnnotation, m.Annotations, spec.SecurityContext != nil && spec.SecurityContext.SeccompProfile != nil)
+	for ctrPath, ctr := range Containers(s, spec) {
 		if w.full() {
 			break
 		}
-		w.container(p, ctr)
+		w.profiles(annotations, m.Annotations, ctr, p != nil)
+		w.container(ctrPath, ctr)
 	}
 	w.ports(s)
 	w.portNames(s)
@@ -96,6 +96,9 @@ func (w *warner) labels(s *field.Path) {
 		if msg := OldNodeLabel(c.TopologyKey); msg != "" {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), "%s is %s", c.TopologyKey, msg)
 		}
+		if c.LabelSelector == nil {
+			w.add(s.Child("topologySpreadConstraints").Index(i).Child("labelSelector"), nullSelector)
+		}
 	}
 }
 
@@ -120,38 +123,40 @@ func (w *warner) labelValues(p *field.Path, values []string) {
 	}
 }
 
-// annotations warns of annotations that fields have taken the place of. template says that nobody has made fields of them.
-func (w *warner) annotations(p *field.Path, annotations map[string]string, template bool) {
+// annotations warns of annotations that fields have taken the place of.
+func (w *warner) annotations(p *field.Path, annotations map[string]string) {
+	for _, old := range []struct{ key, msg string }{
+		{"scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
+		{"security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+		{"security.alpha.kubernetes.io/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+	} {
+		if _, ok := annotations[old.key]; ok {
+			w.add(p.Key(old.key), "%s", old.msg)
+		}
+	}
+}
+
+// profiles warns of annotations about the profiles of a container that has no fields for them. In a template nobody has made
+// fields of them; where that is done, AppArmorFields warns.
+func (w *warner) profiles(p *field.Path, annotations map[string]string, ctr *corev1.Container, template bool) {
 	if len(annotations) == 0 {
 		return
 	}
-	old := func(key, format string, args ...any) {
-		if _, ok := annotations[key]; ok {
-			w.add(p.Key(key), format, args...)
-		}
+	own, ctx := ctr.SecurityContext, w.spec.SecurityContext
+	w.profile(p, seccompAnnotationPrefix+ctr.Name, annotations, own != nil && own.SeccompProfile != nil)
+	key := AppArmorAnnotationPrefix + ctr.Name
+	profile, ok := annotations[key]
+	if !ok || !template || own != nil && own.AppArmorProfile != nil ||
+		ctx != nil && ctx.AppArmorProfile != nil && scheme.Equal(ctx.AppArmorProfile, AppArmorProfile(profile)) {
+		return
 	}
-	const seccomp = `non-functional in v1.27+; use the "seccompProfile" field instead`
-	old("scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`)
-	old("security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`)
-	old("security.alpha.kubernetes.io/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`)
-	ctx := w.spec.SecurityContext
-	if ctx == nil || ctx.SeccompProfile == nil {
-		old(seccompAnnotation, seccomp)
-	}
-	for _, ctr := range Containers(nil, w.spec) {
-		if w.full() {
-			return
-		}
-		own := ctr.SecurityContext
-		if own == nil || own.SeccompProfile == nil {
-			old(seccompAnnotationPrefix+ctr.Name, seccomp)
-		}
-		key := AppArmorAnnotationPrefix + ctr.Name
-		if template && (own != nil && own.AppArmorProfile != nil || ctx != nil && ctx.AppArmorProfile != nil &&
-			scheme.Equal(ctx.AppArmorProfile, AppArmorProfile(annotations[key]))) {
-			continue
-		}
-		old(key, `deprecated since v1.30; use the "appArmorProfile" field instead`)
+	w.add(p.Key(key), appArmorDeprecated)
+}
+
+// profile warns of an annotation about seccomp, unless there is a field.
+func (w *warner) profile(p *field.Path, key string, annotations map[string]string, hasField bool) {
+	if _, ok := annotations[key]; ok && !hasField {
+		w.add(p.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
 	}
 }
 
@@ -206,27 +211,25 @@ func (w *warner) lists(s *field.Path) {
 	}
 }
 
-// amounts warns of fractions of a byte.
-func (w *warner) amounts(p *field.Path, list corev1.ResourceList) {
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		switch name {
-		case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
-			if q := list[name]; !isWhole(q) {
-				w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
-			}
-		}
+// amount warns of a fraction of a byte.
+func (w *warner) amount(p *field.Path, list corev1.ResourceList, name corev1.ResourceName) {
+	if q, ok := list[name]; ok && !isWhole(q) {
+		w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
 	}
 }
 
 func (w *warner) container(p *field.Path, ctr *corev1.Container) {
+	limits, requests := p.Child("resources", "limits"), p.Child("resources", "requests")
+	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		w.amount(limits, ctr.Resources.Limits, name)
+		w.amount(requests, ctr.Resources.Requests, name)
+	}
 	env := check.Duplicates{}
 	for i, v := range each(w, ctr.Env) {
 		if !env.Add(v.Name) && !extends(v) {
 			w.add(p.Child("env").Index(i), "hides previous definition of %q, which may be dropped when using apply", v.Name)
 		}
 	}
-	w.amounts(p.Child("resources", "limits"), ctr.Resources.Limits)
-	w.amounts(p.Child("resources", "requests"), ctr.Resources.Requests)
 }
 
 // extends reports whether a variable is made of more than its previous definition.
@@ -235,20 +238,16 @@ func extends(v *corev1.EnvVar) bool {
 	return v.ValueFrom == nil && v.Value != ref && strings.Contains(v.Value, ref)
 }
 
+const nullSelector = "a null labelSelector results in matching no pod"
+
 // selectors warns of terms that can match nothing.
 func (w *warner) selectors(s *field.Path) {
-	const msg = "a null labelSelector results in matching no pod"
 	for t := range podTerms(s.Child("affinity"), w.spec.Affinity) {
 		if w.full() {
 			return
 		}
 		if t.LabelSelector == nil {
-			w.add(t.path.Child("labelSelector"), msg)
-		}
-	}
-	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
-		if c.LabelSelector == nil {
-			w.add(s.Child("topologySpreadConstraints").Index(i).Child("labelSelector"), msg)
+			w.add(t.path.Child("labelSelector"), nullSelector)
 		}
 	}
 }

@@ -22,6 +22,7 @@ func priorityClasses() registry.Resource {
 			Metadata:                 registry.MetaChange,
 			Validate:                 checkPriorityClass,
 			AllowUnconditionalUpdate: true,
+			Permanent:                permanent,
 		},
 		Generation: []string{"value"},
 		Table: &registry.TableOf[*schedulingv1.PriorityClass]{
@@ -54,6 +55,13 @@ const (
 var systemClasses = map[string]int32{
 	"system-cluster-critical": 2 * highestPriority,
 	"system-node-critical":    2*highestPriority + 1000,
+}
+
+func permanent(name string) string {
+	if _, ok := systemClasses[name]; ok {
+		return "this is a system priority class and cannot be deleted"
+	}
+	return ""
 }
 
 func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
@@ -94,5 +102,5 @@ func checkPriorityClassUpdate(c, old *schedulingv1.PriorityClass) field.ErrorLis
 	if c.Value != old.Value {
 		errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
 	}
-	return append(errs, check.ImmutablePointer(field.NewPath("preemptionPolicy"), c.PreemptionPolicy, old.PreemptionPolicy)...)
+	return append(errs, check.Immutable(field.NewPath("preemptionPolicy"), c.PreemptionPolicy, old.PreemptionPolicy)...)
 }

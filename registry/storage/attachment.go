@@ -6,9 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
-	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -60,8 +58,8 @@ func checkAttachment(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	if name := a.Spec.Source.PersistentVolumeName; name != nil {
 		errs = append(errs, check.DNSSubdomain(p.Child("source", "persistentVolumeName"), *name)...)
 	}
-	if old != nil && !scheme.Equal(&a.Spec, &old.Spec) {
-		errs = append(errs, field.Invalid(p, govalue.JSON(a.Spec), "field is immutable"))
+	if old != nil {
+		errs = append(errs, check.Immutable(p, &a.Spec, &old.Spec)...)
 	}
 	return errs
 }

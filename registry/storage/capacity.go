@@ -8,7 +8,6 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -39,10 +38,8 @@ func checkStorageCapacity(c, old *storagev1.CSIStorageCapacity) field.ErrorList 
 		return errs
 	}
 	errs = append(errs, check.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
-	if !scheme.Equal(c.NodeTopology, old.NodeTopology) {
-		errs = append(errs, field.Invalid(topology, c.NodeTopology, "field is immutable"))
-	}
-	return append(errs, check.Immutable(class, c.StorageClassName, old.StorageClassName)...)
+	errs = append(errs, check.Immutable(topology, c.NodeTopology, old.NodeTopology)...)
+	return append(errs, check.Immutable(class, &c.StorageClassName, &old.StorageClassName)...)
 }
 
 func storageCapacityWarnings(c, _ *storagev1.CSIStorageCapacity) []string {

@@ -10,7 +10,6 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -57,12 +56,10 @@ func checkStorageClass(c, old *storagev1.StorageClass) field.ErrorList {
 		return errs
 	}
 	errs = append(errs, check.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
-	if !scheme.Equal(&c.Parameters, &old.Parameters) {
-		errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, "field is immutable"))
-	}
-	errs = append(errs, check.Immutable(field.NewPath("provisioner"), c.Provisioner, old.Provisioner)...)
-	errs = append(errs, check.ImmutablePointer(field.NewPath("reclaimPolicy"), c.ReclaimPolicy, old.ReclaimPolicy)...)
-	return append(errs, check.ImmutablePointer(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode)...)
+	errs = append(errs, check.Immutable(field.NewPath("parameters"), &c.Parameters, &old.Parameters)...)
+	errs = append(errs, check.Immutable(field.NewPath("provisioner"), &c.Provisioner, &old.Provisioner)...)
+	errs = append(errs, check.Immutable(field.NewPath("reclaimPolicy"), c.ReclaimPolicy, old.ReclaimPolicy)...)
+	return append(errs, check.Immutable(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode)...)
 }
 
 // checkProvisioner checks the name of what makes or changes volumes.

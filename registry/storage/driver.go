@@ -69,11 +69,8 @@ func checkDriver(d, old *storagev1.CSIDriver) field.ErrorList {
 	if old == nil {
 		return errs
 	}
-	errs = append(errs, check.ImmutablePointer(p.Child("attachedRequired"), spec.AttachRequired, old.Spec.AttachRequired)...)
-	if !scheme.Equal(&spec.VolumeLifecycleModes, &old.Spec.VolumeLifecycleModes) {
-		errs = append(errs, field.Invalid(p.Child("volumeLifecycleModes"), spec.VolumeLifecycleModes, "field is immutable"))
-	}
-	return errs
+	errs = append(errs, check.Immutable(p.Child("attachedRequired"), spec.AttachRequired, old.Spec.AttachRequired)...)
+	return append(errs, check.Immutable(p.Child("volumeLifecycleModes"), &spec.VolumeLifecycleModes, &old.Spec.VolumeLifecycleModes)...)
 }
 
 func checkTokens(p *field.Path, tokens []storagev1.TokenRequest) field.ErrorList {
@@ -106,7 +103,7 @@ func driverWarnings(d, old *storagev1.CSIDriver) []string {
 
 func driverCells(d *storagev1.CSIDriver, now time.Time) []any {
 	spec := &d.Spec
-	tokens, modes := "<unset>", "<none>"
+	tokens, modes := registry.Unset, registry.None
 	if spec.TokenRequests != nil {
 		tokens = joined(spec.TokenRequests, func(t storagev1.TokenRequest) string { return t.Audience })
 	}

@@ -6,9 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
-	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -57,9 +55,7 @@ func checkNode(n, old *storagev1.CSINode) field.ErrorList {
 		fixed := *was
 		fixed.Allocatable = nil
 		for _, d := range field.Each(&errs, now[was.Name]) {
-			if !scheme.Equal(d, &fixed) {
-				errs = append(errs, field.Invalid(p, govalue.JSON(d), "field is immutable"))
-			}
+			errs = append(errs, check.Immutable(p, d, &fixed)...)
 		}
 	}
 	return errs

@@ -8,23 +8,17 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
-	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
 )
 
-// groups are the API groups whose kinds are tested.
-var groups = []*scheme.Builder{corev1.Scheme, coordinationv1.Scheme}
-
 func allKinds(t testing.TB) (*scheme.Scheme, *codec.Factory) {
 	t.Helper()
 	s := scheme.New()
-	for _, g := range groups {
-		g.AddToScheme(s)
-	}
+	api.AddToScheme(s)
 	s.AddKnownTypes(apidiscoveryv2.GroupVersion, &apidiscoveryv2.APIGroupDiscoveryList{}) // no kind of a resource
 	if err := s.Complete(); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func NewProtoPeeker(typ func() *typeinfo.Type, paths ...string) *ProtoPeeker {
 		if messageFor(t).orNil() == nil {
 			return nil
 		}
-		return makePeekMessage(t, &tree)
+		return makePeekMessage(t, 0, &tree)
 	})
 	return p
 }

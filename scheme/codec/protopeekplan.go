@@ -77,9 +77,10 @@ func (p *Peek) put(at slot, s string) {
 	}
 }
 
-// slotOf returns the slot of a field of t.
-func slotOf(t *typeinfo.Type, name string) slot {
-	if t.Go != reflect.TypeFor[meta.ObjectMeta]() {
+// slotOf returns the slot of a field of t, which stands at a depth. Metadata that are deeper, such as those of templates, have
+// none.
+func slotOf(t *typeinfo.Type, depth int, name string) slot {
+	if depth != 1 || t.Go != reflect.TypeFor[meta.ObjectMeta]() {
 		return slotNone
 	}
 	return slot(max(0, slices.Index(slotNames[:], name)))
@@ -101,8 +102,8 @@ func (m *peekMessage) field(number protowire.Number) *peekField {
 	return nil
 }
 
-// makePeekMessage compiles the paths below a struct.
-func makePeekMessage(t *typeinfo.Type, paths *pathNode) *peekMessage {
+// makePeekMessage compiles the paths below a struct, which stands at a depth; the object itself is at 0.
+func makePeekMessage(t *typeinfo.Type, depth int, paths *pathNode) *peekMessage {
 	m := &peekMessage{typ: t}
 	inlined := map[*typeinfo.Field]*pathNode{}
 	for i := range paths.children {
@@ -110,7 +111,7 @@ func makePeekMessage(t *typeinfo.Type, paths *pathNode) *peekMessage {
 		switch f := memberWith(t, child.name); {
 		case f == nil:
 		case !f.Inline:
-			m.add(t, f, child)
+			m.add(t, depth, f, child)
 		case inlined[f] == nil:
 			inlined[f] = &pathNode{children: []pathChild{*child}}
 		default:
@@ -118,7 +119,7 @@ func makePeekMessage(t *typeinfo.Type, paths *pathNode) *peekMessage {
 		}
 	}
 	for f, node := range inlined {
-		m.add(t, f, &pathChild{field: -1, node: *node})
+		m.add(t, depth, f, &pathChild{field: -1, node: *node})
 	}
 	return m
 }
@@ -135,12 +136,12 @@ func memberWith(t *typeinfo.Type, name string) *typeinfo.Field {
 
 // add compiles the paths that lead to or through a member of t. What JSON has as an array, or as an object that no path
 // leads into, is nothing to look for.
-func (m *peekMessage) add(t *typeinfo.Type, f *typeinfo.Field, child *pathChild) {
-	pf := &peekField{slot: slotOf(t, f.Name), at: child.field}
+func (m *peekMessage) add(t *typeinfo.Type, depth int, f *typeinfo.Field, child *pathChild) {
+	pf := &peekField{slot: slotOf(t, depth, f.Name), at: child.field}
 	through := len(child.node.children) > 0
 	switch f.Type.Kind {
 	case typeinfo.Struct:
-		pf.at, pf.inside, pf.decoded = -1, makePeekMessage(f.Type, &child.node), through && f.Type.Proto != nil
+		pf.at, pf.inside, pf.decoded = -1, makePeekMessage(f.Type, depth+1, &child.node), through && f.Type.Proto != nil
 		if !f.Pointer {
 			m.empty = append(m.empty, pf.inside.empty...)
 		}

@@ -2,7 +2,6 @@ package field
 
 import (
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"unicode/utf8"
@@ -34,7 +33,8 @@ func Each[T any](errs *ErrorList, list []T) iter.Seq2[int, *T] {
 // Entries is Each for the entries of a map, in the order of their keys.
 func Entries[K ~string, V any](errs *ErrorList, m map[K]V) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		for _, key := range sortedKeys(m) {
+		var room [fewKeys]K // on the stack
+		for _, key := range sortedKeys(m, room[:0]) {
 			if errs.Full() || !yield(key, m[key]) {
 				return
 			}
@@ -42,11 +42,16 @@ func Entries[K ~string, V any](errs *ErrorList, m map[K]V) iter.Seq2[K, V] {
 	}
 }
 
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	if len(m) == 0 {
-		return nil
+// fewKeys is how many keys a map of an object has as a rule, or fewer.
+const fewKeys = 8
+
+// sortedKeys returns the keys of m, in room if that is large enough.
+func sortedKeys[K ~string, V any](m map[K]V, room []K) []K {
+	for key := range m {
+		room = append(room, key)
 	}
-	return slices.Sorted(maps.Keys(m))
+	slices.Sort(room)
+	return room
 }
 
 // MaxText is how much is shown of one value, path or detail, in bytes, and maxList of all errors of an object: what goes

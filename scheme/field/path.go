@@ -7,24 +7,24 @@ import (
 
 // Path is a place inside an object, such as spec.containers[0].name. Paths are immutable and share their parents,
 // so they may be kept and extended freely. A nil *Path is the root.
+//
+// Checks make many paths and print few. No function here keeps the Path that it is called on, and an Error has its text: a
+// Path that is handed to functions by their names lives on the stack. One that goes to a function value is allocated.
 type Path struct {
 	parent *Path
-	name   string // a field name, or the text between the brackets
-	index  bool   // name stands in brackets
+	name   string   // a field name, or the text between the brackets
+	more   []string // the fields below name
+	index  bool     // name stands in brackets
 }
 
 // NewPath returns the path of a field, the first name being the outermost.
 func NewPath(name string, more ...string) *Path {
-	return (*Path)(nil).Child(name, more...)
+	return &Path{name: name, more: more}
 }
 
 // Child returns the path of a field below p.
 func (p *Path) Child(name string, more ...string) *Path {
-	c := &Path{parent: p, name: name}
-	for _, m := range more {
-		c = &Path{parent: c, name: m}
-	}
-	return c
+	return &Path{parent: p, name: name, more: more}
 }
 
 // Index returns the path of element i of the list at p.
@@ -43,25 +43,36 @@ func (p *Path) String() string {
 	if p == nil {
 		return "<nil>"
 	}
-	var room [16]*Path // deeper paths than this are rare
-	elems := room[:0]
-	for e := p; e != nil; e = e.parent {
-		elems = append(elems, e)
-	}
 	var b strings.Builder
-	for i := len(elems) - 1; i >= 0 && b.Len() <= MaxText; i-- {
-		e := elems[i]
-		name := Cut(e.name, MaxText)
-		if e.index || e.name == "" { // an empty name, the object as a whole, is "[]"
-			b.WriteByte('[')
-			b.WriteString(name)
-			b.WriteByte(']')
-			continue
-		}
-		if e.parent != nil {
-			b.WriteByte('.')
-		}
+	p.write(&b)
+	return Cut(b.String(), MaxText)
+}
+
+// write writes the path until it is long enough.
+func (p *Path) write(b *strings.Builder) {
+	if p.parent != nil {
+		p.parent.write(b)
+	}
+	p.writeName(b, p.name)
+	for _, name := range p.more {
+		p.writeName(b, name)
+	}
+}
+
+func (p *Path) writeName(b *strings.Builder, name string) {
+	if b.Len() > MaxText {
+		return
+	}
+	name = Cut(name, MaxText)
+	switch {
+	case p.index || name == "": // an empty name, the object as a whole, is "[]"
+		b.WriteByte('[')
+		b.WriteString(name)
+		b.WriteByte(']')
+	case b.Len() > 0:
+		b.WriteByte('.')
+		fallthrough
+	default:
 		b.WriteString(name)
 	}
-	return Cut(b.String(), MaxText)
 }

@@ -94,7 +94,11 @@ func (v *IntOrString) UnmarshalJSON(data []byte) error {
 		}
 		return err
 	}
-	var i int32
+	if i, err := strconv.ParseInt(string(data), 10, 32); err == nil {
+		*v = FromInt32(int32(i))
+		return nil
+	}
+	var i int32 // null, or an error
 	err := json.Unmarshal(data, &i)
 	if err == nil {
 		*v = FromInt32(i)

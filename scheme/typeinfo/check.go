@@ -349,7 +349,7 @@ func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
 		old = before.FieldByIndex(fc.f.Index)
 	}
 	absent := isEmpty(value)
-	if fc.immutable && old.IsValid() && !(absent && isEmpty(old)) && !equalityOf(value.Type()).compare(value, old) {
+	if fc.immutable && old.IsValid() && !(absent && isEmpty(old)) && !equalValues(value, old) {
 		c.report(field.Invalid(c.path(), plain(reflect.Indirect(value)), "field is immutable"))
 	}
 	if absent && fc.required {

@@ -27,7 +27,7 @@ type Equaler interface {
 type equality struct {
 	goType reflect.Type
 	fill   sync.Once
-	equal  func(a, b reflect.Value) bool
+	equal  func(a, b Pointer) bool
 }
 
 var equalities sync.Map // reflect.Type to *equality
@@ -40,9 +40,24 @@ func equalityOf(t reflect.Type) *equality {
 	return found.(*equality)
 }
 
-func (e *equality) compare(a, b reflect.Value) bool {
+func (e *equality) compare(a, b Pointer) bool {
 	e.fill.Do(func() { e.equal = comparer(e.goType) })
 	return e.equal(a, b)
+}
+
+// equalValues compares two values of one type.
+func equalValues(a, b reflect.Value) bool {
+	return equalityOf(a.Type()).compare(addressOfAny(a), addressOfAny(b))
+}
+
+// addressOfAny returns the address of a value, or of a copy of one that was found in a map or an interface.
+func addressOfAny(v reflect.Value) Pointer {
+	if v.CanAddr() {
+		return AddressOf(v)
+	}
+	c := reflect.New(v.Type())
+	c.Elem().Set(v)
+	return PointerIn(c)
 }
 
 // Equal reports whether two values mean the same. A nil pointer is equal to another only.
@@ -50,39 +65,30 @@ func Equal[T any](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return equalityOf(reflect.TypeFor[T]()).compare(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
+	return equalityOf(reflect.TypeFor[T]()).compare(PointerTo(a), PointerTo(b))
 }
 
 // Differ returns a function that reports whether two structs of type t, given as pointers, differ at one of some paths of
 // JSON names, such as "spec". All but the last field of a path must be structs, not pointers to them. The error names a path
 // that is none.
 func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
-	type place struct {
-		index []int
-		*equality
-	}
-	places := make([]place, len(paths))
+	places := make([]member, len(paths))
 	for i, path := range paths {
 		names := strings.Split(path, ".")
 		if _, _, err := locate(t, names); err != nil {
 			return nil, err
 		}
-		var index []int
+		var offset uintptr
+		var goType reflect.Type
 		for at := t; len(names) > 0; names = names[1:] {
 			f := at.Field(names[0])
-			index, at = append(index, f.Index...), f.Type
+			goType = at.Go.FieldByIndex(f.Index).Type
+			offset, at = offset+f.Offset, f.Type
 		}
-		places[i] = place{index, equalityOf(t.Go.FieldByIndex(index).Type)}
+		places[i] = member{offset, equalityOf(goType)}
 	}
 	return func(a, b any) bool {
-		x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
-		for i := range places {
-			at := &places[i]
-			if !at.compare(x.FieldByIndex(at.index), y.FieldByIndex(at.index)) {
-				return true
-			}
-		}
-		return false
+		return !equalMembers(places, PointerIn(reflect.ValueOf(a)), PointerIn(reflect.ValueOf(b)))
 	}, nil
 }
 
@@ -92,58 +98,76 @@ var (
 )
 
 // comparer makes the program of a type.
-func comparer(t reflect.Type) func(a, b reflect.Value) bool {
+func comparer(t reflect.Type) func(a, b Pointer) bool {
 	switch {
 	case t == timeType:
-		return func(a, b reflect.Value) bool { return pointer(a).(*time.Time).Equal(*pointer(b).(*time.Time)) }
+		return func(a, b Pointer) bool { return As[time.Time](a).Equal(*As[time.Time](b)) }
 	case reflect.PointerTo(t).Implements(equalerType):
-		return func(a, b reflect.Value) bool { return pointer(a).(Equaler).EqualTo(pointer(b)) }
+		return ownComparer(reflect.New(t).Interface())
 	case hides(t) && (reflect.PointerTo(t).Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(textMarshaler)):
-		return func(a, b reflect.Value) bool {
-			x, errA := json.Marshal(pointer(a))
-			y, errB := json.Marshal(pointer(b))
-			return errA == nil && errB == nil && bytes.Equal(x, y)
-		}
+		return writtenComparer(t)
 	}
 	switch t.Kind() {
 	case reflect.Struct:
 		return structComparer(t)
-	case reflect.Slice, reflect.Array:
-		return listComparer(t)
+	case reflect.Slice:
+		return sliceComparer(t)
+	case reflect.Array:
+		return arrayComparer(t)
 	case reflect.Map:
 		return mapComparer(t)
 	case reflect.Pointer:
-		elem := equalityOf(t.Elem())
-		return func(a, b reflect.Value) bool {
-			if a.IsNil() || b.IsNil() || a.Pointer() == b.Pointer() {
-				return a.Pointer() == b.Pointer()
-			}
-			return elem.compare(a.Elem(), b.Elem())
-		}
+		return pointerComparer(equalityOf(t.Elem()))
 	case reflect.Interface:
-		return func(a, b reflect.Value) bool { return EqualJSON(a.Interface(), b.Interface()) }
-	case reflect.Bool:
-		return func(a, b reflect.Value) bool { return a.Bool() == b.Bool() }
+		return func(a, b Pointer) bool { return EqualJSON(a.Value(t).Interface(), b.Value(t).Interface()) }
 	case reflect.String:
-		return func(a, b reflect.Value) bool { return a.String() == b.String() }
-	case reflect.Float32, reflect.Float64:
-		return func(a, b reflect.Value) bool { return a.Float() == b.Float() }
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return func(a, b reflect.Value) bool { return a.Int() == b.Int() }
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return func(a, b reflect.Value) bool { return a.Uint() == b.Uint() }
+		return sameAs[string]
+	case reflect.Float32:
+		return sameAs[float32]
+	case reflect.Float64:
+		return sameAs[float64]
+	case reflect.Bool, reflect.Int8, reflect.Uint8:
+		return sameAs[uint8]
+	case reflect.Int16, reflect.Uint16:
+		return sameAs[uint16]
+	case reflect.Int32, reflect.Uint32:
+		return sameAs[uint32]
+	case reflect.Int64, reflect.Uint64:
+		return sameAs[uint64]
+	case reflect.Int, reflect.Uint:
+		return sameAs[uint]
 	}
 	panic(fmt.Sprintf("typeinfo: values of type %s cannot be compared", t))
 }
 
-// pointer returns a pointer to a value, or to a copy of one that was found in an interface.
-func pointer(v reflect.Value) any {
-	if v.CanAddr() {
-		return v.Addr().Interface()
+func sameAs[T comparable](a, b Pointer) bool { return *As[T](a) == *As[T](b) }
+
+// ownComparer asks the type itself; sample is a pointer to one of its values.
+//
+//go:noinline
+func ownComparer(sample any) func(a, b Pointer) bool {
+	equaler := sample.(Equaler)
+	return func(a, b Pointer) bool { return Aim(equaler, a).EqualTo(Aim(sample, b)) }
+}
+
+// writtenComparer compares what values of a type write of themselves.
+func writtenComparer(t reflect.Type) func(a, b Pointer) bool {
+	return func(a, b Pointer) bool {
+		x, errA := json.Marshal(a.Value(t).Addr().Interface())
+		y, errB := json.Marshal(b.Value(t).Addr().Interface())
+		return errA == nil && errB == nil && bytes.Equal(x, y)
 	}
-	c := reflect.New(v.Type())
-	c.Elem().Set(v)
-	return c.Interface()
+}
+
+//go:noinline
+func pointerComparer(elem *equality) func(a, b Pointer) bool {
+	return func(a, b Pointer) bool {
+		x, y := *a.Slot(), *b.Slot()
+		if x.IsNil() || y.IsNil() || x == y {
+			return x == y
+		}
+		return elem.compare(x, y)
+	}
 }
 
 // hides reports whether t is a struct with unexported fields.
@@ -159,44 +183,54 @@ func hides(t reflect.Type) bool {
 	return false
 }
 
-func structComparer(t reflect.Type) func(a, b reflect.Value) bool {
-	type member struct {
-		index int
-		*equality
-	}
+// member is a part of a struct.
+type member struct {
+	offset uintptr
+	*equality
+}
+
+func structComparer(t reflect.Type) func(a, b Pointer) bool {
 	var members []member
 	for i := range t.NumField() {
 		if f := t.Field(i); f.IsExported() {
-			members = append(members, member{i, equalityOf(f.Type)})
+			members = append(members, member{f.Offset, equalityOf(f.Type)})
 		}
 	}
-	return func(a, b reflect.Value) bool {
-		for i := range members {
-			if m := &members[i]; !m.compare(a.Field(m.index), b.Field(m.index)) {
-				return false
-			}
+	return func(a, b Pointer) bool { return equalMembers(members, a, b) }
+}
+
+func equalMembers(members []member, a, b Pointer) bool {
+	for i := range members {
+		if m := &members[i]; !m.compare(a.Add(m.offset), b.Add(m.offset)) {
+			return false
 		}
-		return true
+	}
+	return true
+}
+
+func sliceComparer(t reflect.Type) func(a, b Pointer) bool {
+	if t.Elem().Kind() == reflect.Uint8 {
+		return func(a, b Pointer) bool { return bytes.Equal(*As[[]byte](a), *As[[]byte](b)) }
+	}
+	elem, size := equalityOf(t.Elem()), t.Elem().Size()
+	return func(a, b Pointer) bool {
+		x, y := a.Slice(), b.Slice()
+		return x.Len == y.Len && equalElements(elem, size, x.Data, y.Data, x.Len)
 	}
 }
 
-func listComparer(t reflect.Type) func(a, b reflect.Value) bool {
-	if t.Elem().Kind() == reflect.Uint8 && t.Kind() == reflect.Slice {
-		return func(a, b reflect.Value) bool { return bytes.Equal(a.Bytes(), b.Bytes()) }
-	}
-	elem := equalityOf(t.Elem())
-	return func(a, b reflect.Value) bool {
-		n := a.Len()
-		if n != b.Len() {
+func arrayComparer(t reflect.Type) func(a, b Pointer) bool {
+	elem, size, n := equalityOf(t.Elem()), t.Elem().Size(), t.Len()
+	return func(a, b Pointer) bool { return equalElements(elem, size, a, b, n) }
+}
+
+func equalElements(elem *equality, size uintptr, a, b Pointer, n int) bool {
+	for i := range n {
+		if at := uintptr(i) * size; !elem.compare(a.Add(at), b.Add(at)) {
 			return false
 		}
-		for i := range n {
-			if !elem.compare(a.Index(i), b.Index(i)) {
-				return false
-			}
-		}
-		return true
 	}
+	return true
 }
 
 // fewEntries is how many entries of a map are looked for one by one: Go's way to look one up copies what it finds.
@@ -208,19 +242,19 @@ type entries struct {
 	iterA, iterB reflect.MapIter
 }
 
-func mapComparer(t reflect.Type) func(a, b reflect.Value) bool {
+func mapComparer(t reflect.Type) func(a, b Pointer) bool {
 	switch t {
 	case reflect.TypeFor[map[string]string]():
-		return func(a, b reflect.Value) bool {
-			return equalMaps(*pointer(a).(*map[string]string), *pointer(b).(*map[string]string), func(x, y string) bool { return x == y })
+		return func(a, b Pointer) bool {
+			return equalMaps(*As[map[string]string](a), *As[map[string]string](b), func(x, y string) bool { return x == y })
 		}
 	case reflect.TypeFor[map[string][]byte]():
-		return func(a, b reflect.Value) bool {
-			return equalMaps(*pointer(a).(*map[string][]byte), *pointer(b).(*map[string][]byte), bytes.Equal)
+		return func(a, b Pointer) bool {
+			return equalMaps(*As[map[string][]byte](a), *As[map[string][]byte](b), bytes.Equal)
 		}
 	case reflect.TypeFor[map[string]any]():
-		return func(a, b reflect.Value) bool {
-			return equalMaps(*pointer(a).(*map[string]any), *pointer(b).(*map[string]any), EqualJSON)
+		return func(a, b Pointer) bool {
+			return equalMaps(*As[map[string]any](a), *As[map[string]any](b), EqualJSON)
 		}
 	}
 	elem := equalityOf(t.Elem())
@@ -230,7 +264,8 @@ func mapComparer(t reflect.Type) func(a, b reflect.Value) bool {
 			b: entry{reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()},
 		}
 	}}
-	return func(a, b reflect.Value) bool {
+	return func(x, y Pointer) bool {
+		a, b := x.Value(t), y.Value(t)
 		if a.Len() != b.Len() {
 			return false
 		}
@@ -248,8 +283,7 @@ func mapComparer(t reflect.Type) func(a, b reflect.Value) bool {
 		for e.iterA.Reset(a); e.iterA.Next(); {
 			e.a.key.SetIterKey(&e.iterA)
 			e.a.value.SetIterValue(&e.iterA)
-			other, ok := e.find(b)
-			if !ok || !elem.compare(e.a.value, other) {
+			if !e.find(b) || !elem.compare(AddressOf(e.a.value), AddressOf(e.b.value)) {
 				return false
 			}
 		}
@@ -262,19 +296,22 @@ func (e *entry) clear() {
 	e.value.SetZero()
 }
 
-// find returns what b has at the key of the entry of a.
-func (e *entries) find(b reflect.Value) (value reflect.Value, ok bool) {
+// find sets the value of the entry of b to what b has at the key of that of a, and reports whether there is one.
+func (e *entries) find(b reflect.Value) bool {
 	if b.Len() > fewEntries {
-		value = b.MapIndex(e.a.key)
-		return value, value.IsValid()
+		value := b.MapIndex(e.a.key)
+		if value.IsValid() {
+			e.b.value.Set(value)
+		}
+		return value.IsValid()
 	}
 	for e.iterB.Reset(b); e.iterB.Next(); {
 		if e.b.key.SetIterKey(&e.iterB); e.b.key.Equal(e.a.key) {
 			e.b.value.SetIterValue(&e.iterB)
-			return e.b.value, true
+			return true
 		}
 	}
-	return value, false
+	return false
 }
 
 func equalMaps[V any](a, b map[string]V, equal func(x, y V) bool) bool {
@@ -295,9 +332,8 @@ func EqualJSON(a, b any) bool {
 	switch x := a.(type) {
 	case nil:
 		return b == nil
-	case string:
-		y, ok := b.(string)
-		return ok && x == y
+	case string, bool, int64, float64:
+		return a == b
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		return ok && equalMaps(x, y, EqualJSON)
@@ -314,5 +350,5 @@ func EqualJSON(a, b any) bool {
 		return true
 	}
 	t := reflect.TypeOf(a)
-	return t == reflect.TypeOf(b) && equalityOf(t).compare(reflect.ValueOf(a), reflect.ValueOf(b))
+	return t == reflect.TypeOf(b) && equalValues(reflect.ValueOf(a), reflect.ValueOf(b))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/sample"
@@ -30,8 +30,7 @@ func encodedSame(a, b any) bool {
 func everyKind(tb testing.TB) []meta.Typed {
 	tb.Helper()
 	s := scheme.New()
-	corev1.Scheme.AddToScheme(s)
-	coordinationv1.Scheme.AddToScheme(s)
+	api.AddToScheme(s)
 	if err := s.Complete(); err != nil {
 		tb.Fatal(err)
 	}

@@ -16,17 +16,15 @@ const (
 	batch               = "the group batch"
 	binding             = "the binding of pods"
 	customResources     = "custom resources"
-	events              = "the group events.k8s.io"
 	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
 	policies            = "admission policies"
 	policy              = "the group policy"
-	quotas              = "resource quotas, limit ranges and claims"
+	quotas              = "what quotas and limit ranges do to other objects"
 	rbac                = "RBAC"
 	reviews             = "the reviews of users, rights and tokens"
 	scheduling          = "the group scheduling.k8s.io"
 	tokens              = "tokens of service accounts"
-	volumes             = "persistent volumes and claims"
 	wording             = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -86,18 +84,13 @@ var waiting = map[string]wait{
 	"crd/lifecycle":                             {customResources, nil},
 	"crd/names-conflict":                        {customResources, nil},
 	"crd/subresources":                          {customResources, nil},
-	"crud/event":                                {events, []int{2}},
-	"crud/job":                                  {batch, nil},
 	"crud/service":                              {addresses, nil},
 	"crud/service-kinds":                        {addresses, []int{2, 3}},
-	"defaulting/cronjob":                        {batch, nil},
-	"defaulting/job":                            {batch, nil},
 	"defaulting/service":                        {addresses, []int{1, 3, 4}},
 	"discovery/aggregated-apis":                 {allKinds, nil},
 	"discovery/authorization-group":             {reviews, nil},
 	"discovery/core-v1":                         {allKinds, nil},
 	"discovery/groups":                          {allKinds, nil},
-	"discovery/policy-and-batch":                {policy, nil},
 	"dry-run/subresources":                      {eviction, []int{5, 6, 7}},
 	"eviction/budget":                           {eviction, nil},
 	"eviction/options":                          {eviction, nil},
@@ -107,16 +100,13 @@ var waiting = map[string]wait{
 	"namespaces/terminating":                    {apply, []int{4}},
 	"openapi/custom-resource":                   {customResources, nil},
 	"openapi/v2":                                {wording, []int{0}},
-	"openapi/v3":                                {allKinds, []int{0, 1}},
+	"openapi/v3":                                {allKinds, []int{1}},
 	"priority/pods":                             {scheduling, nil},
 	"priority/system-classes":                   {scheduling, []int{0}},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
-	"quota/objects":                             {quotas, nil},
 	"scale/deployment":                          {apply, []int{8, 9}},
-	"scale/errors":                              {batch, []int{8}},
-	"status/job-and-others":                     {batch, nil},
 	"table/batch-and-others":                    {batch, nil},
 	"table/workloads":                           {addressesAndWording, []int{2, 7}},
 	"tokens/bound":                              {tokens, nil},
@@ -125,7 +115,6 @@ var waiting = map[string]wait{
 	"update/replaces-everything":                {addresses, []int{1, 3}},
 	"update/unconditional-not-allowed":          {policy, nil},
 	"validation/names":                          {addresses, []int{8}},
-	"validation/quantities":                     {quotas, []int{6}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/too-old":                             {customResources, nil},
 }

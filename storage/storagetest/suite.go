@@ -79,7 +79,7 @@ type bench struct {
 
 func open(t *testing.T, e Engine) *bench {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	b := &bench{T: t, Store: e.Open(t), e: e, ctx: ctx}
 	t.Cleanup(func() { b.Store.Close() })

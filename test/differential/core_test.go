@@ -6,10 +6,15 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	configmapstore "k8s.io/kubernetes/pkg/registry/core/configmap/storage"
+	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
 	eventstore "k8s.io/kubernetes/pkg/registry/core/event/storage"
+	limitrangestore "k8s.io/kubernetes/pkg/registry/core/limitrange/storage"
 	namespacestore "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
 	nodestore "k8s.io/kubernetes/pkg/registry/core/node/storage"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+	podtemplatestore "k8s.io/kubernetes/pkg/registry/core/podtemplate/storage"
+	controllerstore "k8s.io/kubernetes/pkg/registry/core/replicationcontroller/storage"
+	resourcequotastore "k8s.io/kubernetes/pkg/registry/core/resourcequota/storage"
 	secretstore "k8s.io/kubernetes/pkg/registry/core/secret/storage"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
 	servicestore "k8s.io/kubernetes/pkg/registry/core/service/storage"
@@ -43,14 +48,34 @@ func init() {
 			s, err := eventstore.NewREST(o, 3600)
 			return Doors{"": s}, err
 		}},
+		Row{Kind: v1("Endpoints"), Resource: "endpoints", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+			s, err := endpointsstore.NewREST(o)
+			return Doors{"": s}, err
+		}},
+		Row{Kind: v1("LimitRange"), Resource: "limitranges", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+			s, err := limitrangestore.NewREST(o)
+			return Doors{"": s}, err
+		}},
+		Row{Kind: v1("ResourceQuota"), Resource: "resourcequotas", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+			s, status, err := resourcequotastore.NewREST(o)
+			return Doors{"": s, "status": status}, err
+		}},
+		Row{Kind: v1("PodTemplate"), Resource: "podtemplates", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+			s, err := podtemplatestore.NewREST(o)
+			return Doors{"": s}, err
+		}},
+		Row{Kind: v1("ReplicationController"), Resource: "replicationcontrollers", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+			s, err := controllerstore.NewStorage(o)
+			return Doors{"": s.Controller, "status": s.Status}, err
+		}},
 		Row{Kind: v1("Service"), Resource: "services", Big: true, REST: newServices, Settle: settleService},
 		Row{Kind: v1("ServiceAccount"), Resource: "serviceaccounts", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := serviceaccountstore.NewREST(o, nil, nil, 0, nil, nil, nil, false, 0)
 			return Doors{"": s}, err
 		}},
-		Row{Kind: v1("Pod"), Resource: "pods", Big: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+		Row{Kind: v1("Pod"), Resource: "pods", Big: true, States: podState, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := podstore.NewStorage(o, nil, nil, nil, nil)
-			return Doors{"": s.Pod, "status": s.Status}, err
+			return Doors{"": s.Pod, "status": s.Status, "ephemeralcontainers": s.EphemeralContainers, "resize": s.Resize}, err
 		}},
 	)
 }

@@ -18,7 +18,8 @@
 // To add a kind: a Row in <group>_test.go (see core_test.go), made of Kubernetes' registry of the kind, and examples in
 // testdata/<group>/<resource>.yaml: a few objects, each as rich in fields as it can be, which together use every field.
 // What no example has is made up by type, and is less often valid. metadata and status are what the stored object has
-// that updates start from. Nothing else: codec and defaults are judged for every kind of the Scheme without a row.
+// that updates start from. What a create does not let in stands under the key stored of a document: it is in the stored object
+// only. Nothing else: codec and defaults are judged for every kind of the Scheme without a row.
 //
 // To read a failure: each difference is one block, the most frequent first. Its first line says the verb ("create",
 // "update" or the door), then what differs with its values taken out: "missing" is what Kubernetes says and Coracle does

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
@@ -34,6 +36,32 @@ func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.handler.ServeHTTP(w, r)
 }
 
+// atHome is an object, as JSON, in the group in which its kind is stored.
+func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
+	t.Helper()
+	decoded, err := codec.NewFactory(o.scheme).Decode(codec.DecodeRequest{Data: object})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub, err := o.scheme.ToHub(decoded.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*hub.GetTypeMeta() = meta.TypeMeta{} // else it is what the object calls itself
+	home, err := o.scheme.Kind(hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if home.Group == row.Kind.Group {
+		return object
+	}
+	hub.GetTypeMeta().SetGroupVersionKind(home)
+	if object, err = codec.AppendJSON(nil, hub); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
 // put creates an object where the server keeps those of its resource, and then replaces what is stored by stored. It
 // returns what the server reads there.
 func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[string]any {
@@ -54,7 +82,7 @@ func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[st
 // replace puts an object into the store, past the server: keys are those of kube-apiserver.
 func (o *ours) replace(t *testing.T, row Row, obj map[string]any) {
 	t.Helper()
-	if _, err := o.store.Put(t.Context(), place(row.Resource, row.namespace(), nameOf(obj)), encode(obj), storage.Pre{}, 0); err != nil {
+	if _, err := o.store.Put(t.Context(), place(row.Resource, row.namespace(), nameOf(obj)), o.atHome(t, row, encode(obj)), storage.Pre{}, 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -26,6 +26,8 @@ type Row struct {
 	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the resource itself,
 	// "status" and the like for subresources. Only doors that take a PUT of an object are judged.
 	REST func(generic.RESTOptionsGetter) (Doors, error)
+	// States, if set, gives a stored example a state as its controllers write them, for tables that tell much of it.
+	States func(m *mutator, obj map[string]any) map[string]any
 	// Settle, if set, evens out what is not comparable in two answers that accept the same request: what each server
 	// allocates, say. theirs and ours are the answers as JSON.
 	Settle func(theirs, ours map[string]any)
@@ -114,6 +116,42 @@ func (r Row) folder() string {
 // documents in each. They are whole objects with a name each; status and metadata are what stored objects have, which
 // updates start from.
 func (r Row) examples(t testing.TB) []map[string]any {
+	t.Helper()
+	list := r.documents(t)
+	for _, obj := range list {
+		delete(obj, storedKey)
+	}
+	return list
+}
+
+// storedKey is where a document says what the stored object has beside what a create makes of the example: what only other
+// doors can set, or only earlier servers let pass.
+const storedKey = "stored"
+
+// stored returns what is said there, of each example.
+func (r Row) stored(t testing.TB) []map[string]any {
+	t.Helper()
+	var list []map[string]any
+	for _, obj := range r.documents(t) {
+		more, _ := obj[storedKey].(map[string]any)
+		list = append(list, more)
+	}
+	return list
+}
+
+// merge puts more into an object. Lists take the place of others.
+func merge(obj, more map[string]any) {
+	for key, v := range more {
+		inner, ok := v.(map[string]any)
+		if have, had := obj[key].(map[string]any); ok && had {
+			merge(have, inner)
+		} else {
+			obj[key] = v
+		}
+	}
+}
+
+func (r Row) documents(t testing.TB) []map[string]any {
 	t.Helper()
 	name := r.Examples
 	if name == "" {

@@ -12,16 +12,26 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// tableCount is how many objects of each kind are looked at as tables.
-const tableCount = 100
+// tableCount is how many objects of each kind are looked at as tables, and statesCount how many if the kind has states.
+const (
+	tableCount  = 100
+	statesCount = 2000
+)
 
 // judgeTables compares the tables that both sides make of mutated stored objects, valid or not: a stored object is shown
 // whatever it is.
 func (c *court) judgeTables(t *testing.T, row Row, stored []map[string]any, r *report) {
 	m := &mutator{rand: random("table", row.Resource, row.Kind), donors: c.donors, tame: true}
 	typ := goType(t, row.Kind)
-	for i := range times(tableCount) {
+	count := tableCount
+	if row.States != nil {
+		count = statesCount
+	}
+	for i := range times(count) {
 		obj := stored[i%len(stored)]
+		if row.States != nil && i%4 > 0 {
+			obj = row.States(m, obj)
+		}
 		if i >= len(stored) {
 			name, full := nameOf(obj), m.mutate(typ, obj)
 			full["metadata"] = merged(obj["metadata"], full["metadata"], name)

@@ -104,6 +104,7 @@ func theirAdmission(t *testing.T) admission.Interface {
 	prio.SetExternalKubeInformerFactory(classes)
 	prio.SetReadyFunc(func() bool { return true })
 	for _, class := range schedulinghelpers.SystemPriorityClasses() {
+		legacyscheme.Scheme.Default(class) // as if it had been created
 		if err := classes.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(class); err != nil {
 			t.Fatal(err)
 		}

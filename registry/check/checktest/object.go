@@ -9,38 +9,14 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/appsv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
-	"github.com/coracle-project/coracle/scheme/api/batchv1"
-	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
-	"github.com/coracle-project/coracle/scheme/api/networkingv1"
-	"github.com/coracle-project/coracle/scheme/api/nodev1"
-	"github.com/coracle-project/coracle/scheme/api/policyv1"
-	"github.com/coracle-project/coracle/scheme/api/rbacv1"
-	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
-	"github.com/coracle-project/coracle/scheme/api/storagev1"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Scheme has the kinds of the groups that checks are tested of.
+// Scheme has all kinds.
 var Scheme = sync.OnceValue(func() *scheme.Scheme {
 	s := scheme.New()
-	corev1.Scheme.AddToScheme(s)
-	appsv1.Scheme.AddToScheme(s)
-	autoscalingv2.Scheme.AddToScheme(s)
-	autoscalingv1.Scheme.AddToScheme(s)
-	storagev1.Scheme.AddToScheme(s)
-	networkingv1.Scheme.AddToScheme(s)
-	rbacv1.Scheme.AddToScheme(s)
-	flowcontrolv1.Scheme.AddToScheme(s)
-	batchv1.Scheme.AddToScheme(s)
-	certificatesv1.Scheme.AddToScheme(s)
-	nodev1.Scheme.AddToScheme(s)
-	policyv1.Scheme.AddToScheme(s)
-	schedulingv1.Scheme.AddToScheme(s)
+	api.AddToScheme(s)
 	if err := s.Complete(); err != nil {
 		panic(err)
 	}

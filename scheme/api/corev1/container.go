@@ -195,7 +195,7 @@ type ContainerRestartPolicy string
 // ContainerRestartRule tells what to do when a container has exited in a certain way.
 type ContainerRestartRule struct {
 	// What to do: Restart or RestartAllContainers.
-	Action ContainerRestartRuleAction `json:"action,omitempty" pb:"1" check:"required"`
+	Action ContainerRestartRuleAction `json:"action,omitempty" pb:"1" check:"listed"`
 	// Exit codes for which the rule holds.
 	ExitCodes *ContainerRestartRuleOnExitCodes `json:"exitCodes,omitempty" pb:"2"`
 }
@@ -206,7 +206,7 @@ type ContainerRestartRuleAction string
 // ContainerRestartRuleOnExitCodes selects exit codes.
 type ContainerRestartRuleOnExitCodes struct {
 	// In or NotIn.
-	Operator ContainerRestartRuleOnExitCodesOperator `json:"operator,omitempty" pb:"1" check:"required"`
+	Operator ContainerRestartRuleOnExitCodesOperator `json:"operator,omitempty" pb:"1" check:"listed"`
 	// Exit codes to look for; at most 255.
 	Values []int32 `json:"values,omitempty" pb:"2" list:"set"`
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -15,7 +16,7 @@ const DefaultAffinitySeconds = 10800
 
 // defaultNamespace gives a namespace its phase and, once it has a name, its name label.
 func defaultNamespace(ns *Namespace) {
-	setDefault(&ns.Status.Phase, NamespaceActive)
+	scheme.SetDefault(&ns.Status.Phase, NamespaceActive)
 	if ns.Name == "" {
 		return
 	}
@@ -34,7 +35,7 @@ func defaultSecret(s *Secret) {
 		s.Data[k] = []byte(v)
 	}
 	s.StringData = nil
-	setDefault(&s.Type, SecretTypeOpaque)
+	scheme.SetDefault(&s.Type, SecretTypeOpaque)
 }
 
 // defaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable.
@@ -62,7 +63,7 @@ func agree(single string, plural []string) []string {
 // defaultService sets what a service leaves open. Addresses and node ports are not defaults but allocated.
 func defaultService(svc *Service) {
 	spec := &svc.Spec
-	setDefault(&spec.SessionAffinity, ServiceAffinityNone)
+	scheme.SetDefault(&spec.SessionAffinity, ServiceAffinityNone)
 	switch spec.SessionAffinity {
 	case ServiceAffinityNone:
 		spec.SessionAffinityConfig = nil
@@ -73,16 +74,16 @@ func defaultService(svc *Service) {
 			}
 		}
 	}
-	setDefault(&spec.Type, ServiceTypeClusterIP)
+	scheme.SetDefault(&spec.Type, ServiceTypeClusterIP)
 	for i := range spec.Ports {
 		port := &spec.Ports[i]
-		setDefault(&port.Protocol, ProtocolTCP)
+		scheme.SetDefault(&port.Protocol, ProtocolTCP)
 		if port.TargetPort == meta.FromInt32(0) || port.TargetPort == meta.FromString("") {
 			port.TargetPort = meta.FromInt32(port.Port)
 		}
 	}
 	if ExternallyAccessible(svc) {
-		setDefault(&spec.ExternalTrafficPolicy, ServiceExternalTrafficPolicyCluster)
+		scheme.SetDefault(&spec.ExternalTrafficPolicy, ServiceExternalTrafficPolicyCluster)
 	}
 	if spec.InternalTrafficPolicy == nil && hasClusterIP(spec.Type) {
 		spec.InternalTrafficPolicy = new(ServiceInternalTrafficPolicyCluster)
@@ -90,10 +91,10 @@ func defaultService(svc *Service) {
 	if spec.Type != ServiceTypeLoadBalancer {
 		return
 	}
-	setPointer(&spec.AllocateLoadBalancerNodePorts, true)
+	scheme.SetPointer(&spec.AllocateLoadBalancerNodePorts, true)
 	for i := range svc.Status.LoadBalancer.Ingress {
 		if ing := &svc.Status.LoadBalancer.Ingress[i]; ing.IP != "" {
-			setPointer(&ing.IPMode, LoadBalancerIPModeVIP)
+			scheme.SetPointer(&ing.IPMode, LoadBalancerIPModeVIP)
 		}
 	}
 }
@@ -114,27 +115,59 @@ func hasClusterIP(t ServiceType) bool {
 	return slices.Contains([]ServiceType{ServiceTypeClusterIP, ServiceTypeNodePort, ServiceTypeLoadBalancer}, t)
 }
 
+func defaultEndpointPort(p *EndpointPort) { scheme.SetDefault(&p.Protocol, ProtocolTCP) }
+
+// defaultReplicationController takes the labels of the template for those of the pods to look for, and for its own.
+func defaultReplicationController(rc *ReplicationController) {
+	if rc.Spec.Template == nil {
+		return
+	}
+	labels := rc.Spec.Template.Labels
+	if len(rc.Spec.Selector) == 0 && labels != nil {
+		rc.Spec.Selector = maps.Clone(labels)
+	}
+	if len(rc.Labels) == 0 && labels != nil {
+		rc.Labels = maps.Clone(labels)
+	}
+}
+
+// defaultLimitRangeItem completes what containers get if they do not say: max is their limit, and their limit, or else min, is
+// their request.
+func defaultLimitRangeItem(item *LimitRangeItem) {
+	if item.Type == LimitTypeContainer {
+		addMissing(&item.Default, item.Max)
+		addMissing(&item.DefaultRequest, item.Default)
+		addMissing(&item.DefaultRequest, item.Min)
+	}
+	for _, list := range []ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+		roundResources(list)
+	}
+}
+
+// addMissing adds the amounts of resources that a list does not have.
+func addMissing(list *ResourceList, more ResourceList) {
+	for name, q := range more {
+		if _, ok := (*list)[name]; ok {
+			continue
+		}
+		if *list == nil {
+			*list = make(ResourceList, len(more))
+		}
+		(*list)[name] = q
+	}
+}
+
+func defaultQuota(q *ResourceQuota) {
+	for _, list := range []ResourceList{q.Spec.Hard, q.Status.Hard, q.Status.Used} {
+		roundResources(list)
+	}
+}
+
 // roundResources rounds amounts up to whole thousandths, the finest that the API keeps.
 func roundResources(list ResourceList) {
 	for name, q := range list {
 		if rounded := q.RoundUp(-3); rounded != q {
 			list[name] = rounded
 		}
-	}
-}
-
-// setDefault sets *p to v if it is empty.
-func setDefault[T comparable](p *T, v T) {
-	var zero T
-	if *p == zero {
-		*p = v
-	}
-}
-
-// setPointer makes *p point to v if it is nil.
-func setPointer[T any](p **T, v T) {
-	if *p == nil {
-		made := v // v itself would be allocated even where it is not needed
-		*p = &made
 	}
 }

@@ -3,6 +3,7 @@ package corev1
 import (
 	"maps"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -22,7 +23,7 @@ var droppedAnnotations = []string{
 }
 
 // defaultPod sets what only pods, and not pod templates, have by default: requests that follow from limits, host ports,
-// and service links. What stands below is defaulted by the functions for its types.
+// service links, and a second for a negative time to end in. What stands below is defaulted by the functions for its types.
 func defaultPod(p *Pod) {
 	for _, key := range droppedAnnotations {
 		delete(p.Annotations, key)
@@ -37,25 +38,27 @@ func defaultPod(p *Pod) {
 		}
 	}
 	defaultPodResources(spec)
-	setPointer(&spec.EnableServiceLinks, true)
+	scheme.SetPointer(&spec.EnableServiceLinks, true)
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		*grace = 1
+	}
 }
 
 // requestLimits requests as much of a resource as it is limited to, where nothing is said.
 func requestLimits(r *ResourceRequirements) {
+	if r.Limits != nil && r.Requests == nil {
+		r.Requests = make(ResourceList, len(r.Limits))
+	}
 	for name, q := range r.Limits {
-		if _, ok := r.Requests[name]; ok {
-			continue
+		if _, ok := r.Requests[name]; !ok {
+			r.Requests[name] = q
 		}
-		if r.Requests == nil {
-			r.Requests = make(ResourceList, len(r.Limits))
-		}
-		r.Requests[name] = q
 	}
 }
 
 func hostPorts(ports []ContainerPort) {
 	for i := range ports {
-		setDefault(&ports[i].HostPort, ports[i].ContainerPort)
+		scheme.SetDefault(&ports[i].HostPort, ports[i].ContainerPort)
 	}
 }
 
@@ -63,11 +66,12 @@ func hostPorts(ports []ContainerPort) {
 // may use; requests are those of the containers, or else the limits.
 func defaultPodResources(spec *PodSpec) {
 	r := spec.Resources
-	if r == nil {
+	if r == nil || len(r.Limits)+len(r.Requests) == 0 {
 		return
 	}
 	for name, q := range ContainerLimits(spec) {
-		if _, ok := r.Limits[name]; !ok && IsHugePages(name) {
+		_, limited := r.Limits[name]
+		if _, ok := r.Requests[name]; !ok && !limited && IsHugePages(name) {
 			if r.Limits == nil {
 				r.Limits = make(ResourceList)
 			}
@@ -113,14 +117,14 @@ func defaultContainerStatus(s *ContainerStatus) { roundResources(s.AllocatedReso
 
 // defaultPodSpec sets what the spec of a pod, or of a pod template, leaves open.
 func defaultPodSpec(spec *PodSpec) {
-	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	scheme.SetDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 
-	setDefault(&spec.DNSPolicy, DNSClusterFirst)
-	setDefault(&spec.RestartPolicy, RestartPolicyAlways)
-	setDefault(&spec.SchedulerName, DefaultSchedulerName)
-	setPointer(&spec.SecurityContext, PodSecurityContext{})
-	setPointer(&spec.TerminationGracePeriodSeconds, DefaultTerminationGracePeriodSeconds)
+	scheme.SetDefault(&spec.DNSPolicy, DNSClusterFirst)
+	scheme.SetDefault(&spec.RestartPolicy, RestartPolicyAlways)
+	scheme.SetDefault(&spec.SchedulerName, DefaultSchedulerName)
+	scheme.SetPointer(&spec.SecurityContext, PodSecurityContext{})
+	scheme.SetPointer(&spec.TerminationGracePeriodSeconds, DefaultTerminationGracePeriodSeconds)
 	roundResources(spec.Overhead)
 }
 
@@ -133,8 +137,8 @@ func defaultContainer(c *Container) {
 	if c.ImagePullPolicy == "" {
 		c.ImagePullPolicy = pullPolicyOf(c.Image)
 	}
-	setDefault(&c.TerminationMessagePath, TerminationMessagePathDefault)
-	setDefault(&c.TerminationMessagePolicy, TerminationMessageReadFile)
+	scheme.SetDefault(&c.TerminationMessagePath, TerminationMessagePathDefault)
+	scheme.SetDefault(&c.TerminationMessagePolicy, TerminationMessageReadFile)
 }
 
 func defaultEphemeralContainer(c *EphemeralContainerCommon) { defaultContainer((*Container)(c)) }
@@ -147,18 +151,18 @@ func pullPolicyOf(image string) PullPolicy {
 	return PullIfNotPresent
 }
 
-func defaultFieldSelector(ref *ObjectFieldSelector) { setDefault(&ref.APIVersion, "v1") }
+func defaultFieldSelector(ref *ObjectFieldSelector) { scheme.SetDefault(&ref.APIVersion, "v1") }
 
 func defaultProbe(p *Probe) {
-	setDefault(&p.TimeoutSeconds, 1)
-	setDefault(&p.PeriodSeconds, 10)
-	setDefault(&p.SuccessThreshold, 1)
-	setDefault(&p.FailureThreshold, 3)
+	scheme.SetDefault(&p.TimeoutSeconds, 1)
+	scheme.SetDefault(&p.PeriodSeconds, 10)
+	scheme.SetDefault(&p.SuccessThreshold, 1)
+	scheme.SetDefault(&p.FailureThreshold, 3)
 }
 
 func defaultHTTPGet(a *HTTPGetAction) {
-	setDefault(&a.Path, "/")
-	setDefault(&a.Scheme, URISchemeHTTP)
+	scheme.SetDefault(&a.Path, "/")
+	scheme.SetDefault(&a.Scheme, URISchemeHTTP)
 }
 
 // Modes and lifetimes of projected files.
@@ -173,28 +177,28 @@ func defaultVolume(v *Volume) {
 		v.EmptyDir = &EmptyDirVolumeSource{}
 	}
 	if v.Secret != nil {
-		setPointer(&v.Secret.DefaultMode, defaultFileMode)
+		scheme.SetPointer(&v.Secret.DefaultMode, defaultFileMode)
 	}
 	if v.ConfigMap != nil {
-		setPointer(&v.ConfigMap.DefaultMode, defaultFileMode)
+		scheme.SetPointer(&v.ConfigMap.DefaultMode, defaultFileMode)
 	}
 	if v.DownwardAPI != nil {
-		setPointer(&v.DownwardAPI.DefaultMode, defaultFileMode)
+		scheme.SetPointer(&v.DownwardAPI.DefaultMode, defaultFileMode)
 	}
 	if v.Projected != nil {
-		setPointer(&v.Projected.DefaultMode, defaultFileMode)
+		scheme.SetPointer(&v.Projected.DefaultMode, defaultFileMode)
 	}
 	if v.Image != nil && v.Image.PullPolicy == "" {
 		v.Image.PullPolicy = pullPolicyOf(v.Image.Reference)
 	}
 }
 
-func defaultHostPath(s *HostPathVolumeSource) { setPointer(&s.Type, HostPathUnset) }
+func defaultHostPath(s *HostPathVolumeSource) { scheme.SetPointer(&s.Type, HostPathUnset) }
 
 func defaultToken(p *ServiceAccountTokenProjection) {
-	setPointer(&p.ExpirationSeconds, defaultTokenSeconds)
+	scheme.SetPointer(&p.ExpirationSeconds, defaultTokenSeconds)
 }
 
 func defaultPodCertificate(p *PodCertificateProjection) {
-	setPointer(&p.MaxExpirationSeconds, defaultPodCertSeconds)
+	scheme.SetPointer(&p.MaxExpirationSeconds, defaultPodCertSeconds)
 }

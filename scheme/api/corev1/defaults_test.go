@@ -49,6 +49,20 @@ func TestDefaults(t *testing.T) {
 			"data": `{"p":"bmV3","u":"YQ=="}`, "stringData": `null`, "type": `"Opaque"`}},
 		{"node", &Node{}, `{"spec":{"podCIDR":"10.0.0.0/24","podCIDRs":["10.1.0.0/24"]},"status":{"capacity":{"cpu":"0.0001"}}}`, map[string]string{
 			"spec.podCIDRs": `["10.0.0.0/24"]`, "status.capacity": `{"cpu":"1m"}`, "status.allocatable": `{"cpu":"1m"}`}},
+		{"endpoints", &Endpoints{}, `{"subsets":[{"ports":[{"port":80},{"port":53,"protocol":"UDP"}]}]}`, map[string]string{
+			"subsets.0.ports": `[{"port":80,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]`}},
+		{"replication controller", &ReplicationController{}, `{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`, map[string]string{
+			"spec.replicas": `1`, "spec.selector": `{"a":"b"}`, "metadata.labels": `{"a":"b"}`}},
+		{"replication controller of its own", &ReplicationController{}, `{"metadata":{"labels":{"x":"y"}},"spec":{"replicas":0,"selector":{"c":"d"},
+			"template":{"metadata":{"labels":{"a":"b"}}}}}`, map[string]string{"spec.replicas": `0`, "spec.selector": `{"c":"d"}`, "metadata.labels": `{"x":"y"}`}},
+		{"replication controller without a template", &ReplicationController{}, `{}`, map[string]string{"spec": `{"replicas":1}`}},
+		{"limits", &LimitRange{}, `{"spec":{"limits":[{"type":"Container","max":{"cpu":"0.0001","memory":"4"},"min":{"cpu":"1","storage":"2"},"default":{"memory":"3"},
+			"maxLimitRequestRatio":{"cpu":"0.0001"}}]}}`, map[string]string{
+			"spec.limits.0": `{"default":{"cpu":"1m","memory":"3"},"defaultRequest":{"cpu":"1m","memory":"3","storage":"2"},"max":{"cpu":"1m","memory":"4"},` +
+				`"maxLimitRequestRatio":{"cpu":"1m"},"min":{"cpu":"1","storage":"2"},"type":"Container"}`}},
+		{"limits of pods", &LimitRange{}, `{"spec":{"limits":[{"type":"Pod","max":{"cpu":"1"}}]}}`, map[string]string{"spec.limits.0": `{"max":{"cpu":"1"},"type":"Pod"}`}},
+		{"quota", &ResourceQuota{}, `{"spec":{"hard":{"cpu":"0.0001"}},"status":{"hard":{"cpu":"0.0002"},"used":{"cpu":"0.0011"}}}`, map[string]string{
+			"spec.hard": `{"cpu":"1m"}`, "status": `{"hard":{"cpu":"1m"},"used":{"cpu":"2m"}}`}},
 		{"service", &Service{}, `{"spec":{"ports":[{"port":80},{"port":81,"targetPort":"x"}]}}`, map[string]string{
 			"spec.ports": `[{"port":80,"protocol":"TCP","targetPort":80},{"port":81,"protocol":"TCP","targetPort":"x"}]`,
 			"spec.type":  `"ClusterIP"`, "spec.sessionAffinity": `"None"`, "spec.internalTrafficPolicy": `"Cluster"`,

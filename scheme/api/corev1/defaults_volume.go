@@ -1,22 +1,24 @@
 package corev1
 
+import "github.com/coracle-project/coracle/scheme"
+
 // defaultPersistentVolume sets what only volumes, and not the specs of volumes in attachments, have by default.
 func defaultPersistentVolume(v *PersistentVolume) {
-	setDefault(&v.Status.Phase, VolumePending)
-	setDefault(&v.Spec.PersistentVolumeReclaimPolicy, PersistentVolumeReclaimRetain)
-	setPointer(&v.Spec.VolumeMode, PersistentVolumeFilesystem)
+	scheme.SetDefault(&v.Status.Phase, VolumePending)
+	scheme.SetDefault(&v.Spec.PersistentVolumeReclaimPolicy, PersistentVolumeReclaimRetain)
+	scheme.SetPointer(&v.Spec.VolumeMode, PersistentVolumeFilesystem)
 }
 
 func defaultPersistentVolumeSpec(spec *PersistentVolumeSpec) { roundResources(spec.Capacity) }
 
 func defaultClaim(c *PersistentVolumeClaim) {
-	setDefault(&c.Status.Phase, ClaimPending)
+	scheme.SetDefault(&c.Status.Phase, ClaimPending)
 	roundResources(c.Status.Capacity)
 	roundResources(c.Status.AllocatedResources)
 }
 
 func defaultClaimSpec(spec *PersistentVolumeClaimSpec) {
-	setPointer(&spec.VolumeMode, PersistentVolumeFilesystem)
+	scheme.SetPointer(&spec.VolumeMode, PersistentVolumeFilesystem)
 	roundResources(spec.Resources.Limits)
 	roundResources(spec.Resources.Requests)
 }

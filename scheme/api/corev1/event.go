@@ -37,6 +37,12 @@ type Event struct {
 	ReportingInstance string `json:"reportingInstance" pb:"15" check:"optional"`
 }
 
+// Values of the type of an event.
+const (
+	EventTypeNormal  = "Normal"  // nothing to worry about
+	EventTypeWarning = "Warning" // something may be wrong
+)
+
 // EventSource tells who reports an event.
 type EventSource struct {
 	// Component that reports.

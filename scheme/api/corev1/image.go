@@ -15,7 +15,13 @@ var (
 	imageID     = regexp.MustCompile(`^[a-f0-9]{64}$`)
 )
 
-// maxImageName is the most that a name may have, in bytes.
+// Names of Docker's hub may leave out where they are: a domain, and a folder for those without one.
+const (
+	hubDomain = "docker.io"
+	hubFolder = "library/"
+)
+
+// maxImageName is the most that the path of a name may have, in bytes.
 const maxImageName = 255
 
 // ImageTag returns the tag of an image reference: "latest" if it has neither tag nor digest, and nothing if it has only
@@ -29,7 +35,7 @@ func ImageTag(ref string) string {
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		name, tag, hasTag = name[:i], name[i+1:], true
 	}
-	if hasTag && !imageTag.MatchString(tag) || !validImageName(name) {
+	if hasTag && !imageTag.MatchString(tag) || imageID.MatchString(ref) || !validImageName(name) {
 		return ""
 	}
 	if !hasTag && !hasDigest {
@@ -40,12 +46,15 @@ func ImageTag(ref string) string {
 
 // validImageName tells the domain, which must hold a dot or port, be localhost or have capital letters, from the path.
 func validImageName(name string) bool {
-	if name == "" || len(name) > maxImageName || imageID.MatchString(name) {
-		return false
-	}
 	domain, path, ok := strings.Cut(name, "/")
-	if !ok || !strings.ContainsAny(domain, ".:") && domain != "localhost" && strings.ToLower(domain) == domain {
-		return imageName.MatchString(name)
+	switch {
+	case !ok || !strings.ContainsAny(domain, ".:") && domain != "localhost" && strings.ToLower(domain) == domain:
+		domain, path = hubDomain, name
+	case domain == "index."+hubDomain:
+		domain = hubDomain
 	}
-	return imageDomain.MatchString(domain) && imageName.MatchString(path)
+	if domain == hubDomain && !strings.Contains(path, "/") {
+		path = hubFolder + path
+	}
+	return len(path) <= maxImageName && imageDomain.MatchString(domain) && imageName.MatchString(path)
 }

@@ -1,6 +1,10 @@
 package corev1
 
-import "github.com/coracle-project/coracle/scheme/meta"
+import (
+	"maps"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
 
 // Node is a machine that runs pods.
 type Node struct {
@@ -100,6 +104,11 @@ type NodeStatus struct {
 
 // ResourceList holds amounts of resources by name.
 type ResourceList map[ResourceName]meta.Quantity
+
+// EqualTo compares the lists for scheme.Equal: every update of a pod does so, for each of its containers.
+func (l *ResourceList) EqualTo(other any) bool {
+	return maps.EqualFunc(*l, *other.(*ResourceList), meta.Quantity.Equal)
+}
 
 // NodePhase is a former step in the life of a node.
 type NodePhase string

@@ -25,6 +25,12 @@ func addKinds(s *scheme.Scheme) {
 		&Service{}, &ServiceList{},
 		&Pod{}, &PodList{},
 		&PersistentVolume{}, &PersistentVolumeList{},
+		&PodTemplate{}, &PodTemplateList{},
+		&ReplicationController{}, &ReplicationControllerList{},
+		&Endpoints{}, &EndpointsList{},
+		&LimitRange{}, &LimitRangeList{},
+		&ResourceQuota{}, &ResourceQuotaList{},
+		&ComponentStatus{}, &ComponentStatusList{},
 		&PersistentVolumeClaim{}, &PersistentVolumeClaimList{},
 	)
 }
@@ -36,6 +42,10 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultSecret)
 	scheme.AddDefaulting(s, defaultNode)
 	scheme.AddDefaulting(s, defaultService)
+	scheme.AddDefaulting(s, defaultEndpointPort)
+	scheme.AddDefaulting(s, defaultReplicationController)
+	scheme.AddDefaulting(s, defaultLimitRangeItem)
+	scheme.AddDefaulting(s, defaultQuota)
 	scheme.AddDefaulting(s, defaultPod)
 	scheme.AddDefaulting(s, defaultPodStatus)
 	scheme.AddDefaulting(s, defaultContainerStatus)
@@ -65,6 +75,7 @@ var selectable = map[string][]string{
 	"Pod": {"metadata.name", "metadata.namespace", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
 		"spec.serviceAccountName", "spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs",
 		"status.nominatedNodeName"},
+	"ReplicationController": {"metadata.name", "metadata.namespace", "status.replicas"},
 	"Event": {"metadata.name", "metadata.namespace", "involvedObject.kind", "involvedObject.namespace",
 		"involvedObject.name", "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
 		"involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"},

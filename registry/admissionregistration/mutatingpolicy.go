@@ -1,0 +1,111 @@
+package admissionregistration
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// mutatingPolicies makes the resource mutatingadmissionpolicies.
+func mutatingPolicies() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*v1.MutatingAdmissionPolicy]{
+		GroupResource: resource("mutatingadmissionpolicies"),
+		Kind:          "MutatingAdmissionPolicy",
+		Categories:    []string{"api-extensions"},
+		Strategy: registry.StrategyOf[*v1.MutatingAdmissionPolicy]{
+			Metadata: registry.MetaRepeat,
+			Validate: checkMutatingPolicy,
+			Warnings: nameWarnings[*v1.MutatingAdmissionPolicy],
+		},
+		Generation: []string{"spec"},
+		Table: &registry.TableOf[*v1.MutatingAdmissionPolicy]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.IntegerColumn("Mutations", "How many changes are made.", 0),
+				registry.Column("ParamKind", "Kind of the objects that hold parameters.", 0),
+				registry.AgeColumn,
+			},
+			Cells: func(p *v1.MutatingAdmissionPolicy, now time.Time) []any {
+				return []any{p.Name, int64(len(p.Spec.Mutations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+func checkMutatingPolicy(policy, old *v1.MutatingAdmissionPolicy) field.ErrorList {
+	p, s := field.NewPath("spec"), &policy.Spec
+	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
+	errs = append(errs, checkMutable(p.Child("matchConstraints"), s.MatchConstraints)...)
+	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
+		errs = append(errs, checkMatchConditions(p.Child("matchConditions"), s.MatchConditions)...)
+	}
+	errs = append(errs, checkVariables(p.Child("variables"), s.Variables)...)
+	mutations := p.Child("mutations")
+	if len(s.Mutations) == 0 {
+		errs = append(errs, field.Required(mutations, "mutations must contain at least one item"))
+	}
+	for i, m := range field.Each(&errs, s.Mutations) {
+		errs = append(errs, checkMutation(mutations.Index(i), m)...)
+	}
+	return append(errs, check.OneOf(p.Child("reinvocationPolicy"), s.ReinvocationPolicy, reinvocationPolicies...)...)
+}
+
+func checkMutation(p *field.Path, m *v1.Mutation) field.ErrorList {
+	apply, patch := p.Child("applyConfiguration"), p.Child("jsonPatch")
+	var errs field.ErrorList
+	switch m.PatchType {
+	case v1.PatchTypeJSONPatch:
+		if m.JSONPatch == nil {
+			errs = append(errs, field.Required(patch, "must be specified when patchType is JSONPatch"))
+		} else {
+			errs = append(errs, checkExpression(patch.Child("expression"), m.JSONPatch.Expression, "")...)
+		}
+		if m.ApplyConfiguration != nil {
+			errs = append(errs, field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
+		}
+	case v1.PatchTypeApplyConfiguration:
+		if m.ApplyConfiguration == nil {
+			errs = append(errs, field.Required(apply, "must be specified when patchType is ApplyConfiguration"))
+		} else {
+			errs = append(errs, checkExpression(apply.Child("expression"), m.ApplyConfiguration.Expression, "")...)
+		}
+		if m.JSONPatch != nil {
+			errs = append(errs, field.Invalid(patch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))
+		}
+	default:
+		return check.OneOf(p.Child("patchType"), m.PatchType, v1.PatchTypeApplyConfiguration, v1.PatchTypeJSONPatch)
+	}
+	return errs
+}
+
+// mutatingBindings makes the resource mutatingadmissionpolicybindings.
+func mutatingBindings() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*v1.MutatingAdmissionPolicyBinding]{
+		GroupResource: resource("mutatingadmissionpolicybindings"),
+		Kind:          "MutatingAdmissionPolicyBinding",
+		Categories:    []string{"api-extensions"},
+		Strategy: registry.StrategyOf[*v1.MutatingAdmissionPolicyBinding]{
+			Metadata: registry.MetaRepeat,
+			Validate: checkMutatingBinding,
+			Warnings: nameWarnings[*v1.MutatingAdmissionPolicyBinding],
+		},
+		Generation: []string{"spec"},
+		Table: &registry.TableOf[*v1.MutatingAdmissionPolicyBinding]{
+			Columns: bindingColumns,
+			Cells: func(b *v1.MutatingAdmissionPolicyBinding, now time.Time) []any {
+				return []any{b.Name, b.Spec.PolicyName, paramRefCell(b.Spec.ParamRef), registry.Age(&b.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+func checkMutatingBinding(b, _ *v1.MutatingAdmissionPolicyBinding) field.ErrorList {
+	p, s := field.NewPath("spec"), &b.Spec
+	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)
+	return append(errs, checkMutable(p.Child("matchResources"), s.MatchResources)...)
+}

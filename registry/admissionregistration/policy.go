@@ -1,0 +1,157 @@
+package admissionregistration
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry/check"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// checkPolicy checks what policies of both sorts begin with.
+func checkPolicy(p *field.Path, failure *v1.FailurePolicyType, params *v1.ParamKind, match *v1.MatchResources) field.ErrorList {
+	errs := neededOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
+	if params != nil {
+		errs = append(errs, checkParamKind(p.Child("paramKind"), params)...)
+	}
+	p = p.Child("matchConstraints")
+	if match == nil {
+		return append(errs, field.Required(p, ""))
+	}
+	errs = append(errs, checkMatch(p, match)...)
+	if len(match.ResourceRules) == 0 {
+		errs = append(errs, field.Required(p.Child("resourceRules"), ""))
+	}
+	return errs
+}
+
+func checkParamKind(p *field.Path, k *v1.ParamKind) field.ErrorList {
+	errs := checkParamVersion(p.Child("apiVersion"), k.APIVersion)
+	if k.Kind == "" {
+		return append(errs, field.Required(p.Child("kind"), ""))
+	}
+	if msgs := names.IsDNS1035Label(strings.ToLower(k.Kind)); len(msgs) > 0 {
+		errs = append(errs, field.Invalid(p.Child("kind"), k.Kind,
+			"may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
+	}
+	return errs
+}
+
+func checkParamVersion(p *field.Path, apiVersion string) field.ErrorList {
+	group, version, ok := strings.Cut(apiVersion, "/")
+	switch {
+	case apiVersion == "":
+		return field.ErrorList{field.Required(p, "")}
+	case strings.Contains(version, "/"):
+		return field.ErrorList{field.Invalid(p, apiVersion, "unexpected GroupVersion string: "+apiVersion)}
+	case !ok:
+		group, version = "", apiVersion
+	}
+	var errs field.ErrorList
+	if msgs := names.IsDNS1123Subdomain(group); group != "" && len(msgs) > 0 {
+		errs = append(errs, field.Invalid(p, group, strings.Join(msgs, ",")))
+	}
+	if version == "" {
+		return append(errs, field.Invalid(p, apiVersion, "version must be specified"))
+	}
+	if msgs := names.IsDNS1035Label(version); len(msgs) > 0 {
+		errs = append(errs, field.Invalid(p, version, strings.Join(msgs, ",")))
+	}
+	return errs
+}
+
+func checkVariables(p *field.Path, variables []v1.Variable) field.ErrorList {
+	var errs field.ErrorList
+	for i, v := range field.Each(&errs, variables) {
+		at := p.Index(i)
+		switch name := at.Child("name"); {
+		case isBlank(v.Name):
+			errs = append(errs, field.Required(name, "name is not specified"))
+		case !isIdentifier(v.Name):
+			errs = append(errs, field.Invalid(name, v.Name, "must be a valid CEL identifier"))
+		}
+		errs = append(errs, checkExpression(at.Child("expression"), v.Expression, "expression is not specified")...)
+	}
+	return errs
+}
+
+// reservedWords are no identifiers in CEL.
+var reservedWords = strings.Fields(`true false null in as break const continue else for function if import let loop package
+	namespace return var void while`)
+
+func isIdentifier(name string) bool {
+	return len(names.IsCIdentifier(name)) == 0 && !slices.Contains(reservedWords, name)
+}
+
+// checkBinding checks what bindings of both sorts begin with.
+func checkBinding(p *field.Path, policy string, params *v1.ParamRef, match *v1.MatchResources) field.ErrorList {
+	errs := check.Needed(p.Child("policyName"), policy, check.DNSSubdomain)
+	errs = append(errs, checkParamRef(p.Child("paramRef"), params)...)
+	return append(errs, checkMatch(p.Child("matchResources"), match)...)
+}
+
+func checkParamRef(p *field.Path, r *v1.ParamRef) field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	const either = "name and selector are mutually exclusive"
+	errs := check.Optional(p.Child("name"), r.Name, check.PathSegment)
+	if r.Name != "" && r.Selector != nil {
+		errs = append(errs, field.Forbidden(p.Child("name"), either))
+	}
+	errs = append(errs, meta.ValidateLabelSelector(r.Selector, p.Child("selector"))...)
+	switch {
+	case r.Name != "" && r.Selector != nil:
+		errs = append(errs, field.Forbidden(p.Child("selector"), either))
+	case r.Name == "" && r.Selector == nil:
+		errs = append(errs, field.Required(p, "one of name or selector must be specified"))
+	}
+	p = p.Child("parameterNotFoundAction")
+	if r.ParameterNotFoundAction == nil {
+		return append(errs, field.Required(p, ""))
+	}
+	return append(errs, check.OneOf(p, *r.ParameterNotFoundAction, v1.DenyAction, v1.AllowAction)...)
+}
+
+// unset is what cells show of parameters that are not taken.
+const unset = "<unset>"
+
+func paramKindCell(k *v1.ParamKind) string {
+	if k == nil {
+		return unset
+	}
+	return k.APIVersion + "/" + k.Kind
+}
+
+// paramRefCell shows an object of any namespace as one of "*".
+func paramRefCell(r *v1.ParamRef) string {
+	switch {
+	case r == nil, r.Name == "" && r.Selector == nil:
+		return unset
+	case r.Name == "":
+		return selectorCell(r.Selector)
+	case r.Namespace == "":
+		return "*/" + r.Name
+	}
+	return r.Namespace + "/" + r.Name
+}
+
+// selectorCell shows a selector as Go would.
+func selectorCell(s *meta.LabelSelector) string {
+	var b strings.Builder
+	b.WriteString("&LabelSelector{MatchLabels:map[string]string{")
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		fmt.Fprintf(&b, "%s: %s,", key, s.MatchLabels[key])
+	}
+	b.WriteString("},MatchExpressions:[]LabelSelectorRequirement{")
+	for _, r := range s.MatchExpressions {
+		fmt.Fprintf(&b, "LabelSelectorRequirement{Key:%s,Operator:%s,Values:%v,},", r.Key, r.Operator, r.Values)
+	}
+	b.WriteString("},}")
+	return b.String()
+}

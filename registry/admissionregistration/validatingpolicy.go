@@ -1,0 +1,180 @@
+package admissionregistration
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// validatingPolicies makes the resource validatingadmissionpolicies.
+func validatingPolicies() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*v1.ValidatingAdmissionPolicy]{
+		GroupResource: resource("validatingadmissionpolicies"),
+		Kind:          "ValidatingAdmissionPolicy",
+		Categories:    []string{"api-extensions"},
+		Strategy: registry.StrategyOf[*v1.ValidatingAdmissionPolicy]{
+			Metadata: registry.MetaRepeat,
+			Validate: checkValidatingPolicy,
+			Warnings: nameWarnings[*v1.ValidatingAdmissionPolicy],
+		},
+		Generation: []string{"spec"},
+		Status: &registry.StatusOf[*v1.ValidatingAdmissionPolicy]{
+			Prepare:  registry.KeepMeta[*v1.ValidatingAdmissionPolicy],
+			Validate: checkPolicyStatus,
+			Warnings: nameWarnings[*v1.ValidatingAdmissionPolicy],
+		},
+		Table: &registry.TableOf[*v1.ValidatingAdmissionPolicy]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.IntegerColumn("Validations", "How much must hold for a request.", 0),
+				registry.Column("ParamKind", "Kind of the objects that hold parameters.", 0),
+				registry.AgeColumn,
+			},
+			Cells: func(p *v1.ValidatingAdmissionPolicy, now time.Time) []any {
+				return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+func checkValidatingPolicy(policy, old *v1.ValidatingAdmissionPolicy) field.ErrorList {
+	p, s := field.NewPath("spec"), &policy.Spec
+	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
+	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
+		errs = append(errs, checkMatchConditions(p.Child("matchConditions"), s.MatchConditions)...)
+	}
+	errs = append(errs, checkVariables(p.Child("variables"), s.Variables)...)
+	validations, annotations := p.Child("validations"), p.Child("auditAnnotations")
+	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
+		const either = "validations or auditAnnotations must contain at least one item"
+		return append(errs, field.Required(validations, either), field.Required(annotations, either))
+	}
+	for i, v := range field.Each(&errs, s.Validations) {
+		errs = append(errs, checkValidation(validations.Index(i), v)...)
+	}
+	return append(errs, checkAuditAnnotations(annotations, policy.Name, s.AuditAnnotations)...)
+}
+
+func checkValidation(p *field.Path, v *v1.Validation) field.ErrorList {
+	errs := checkExpression(p.Child("expression"), v.Expression, "expression is not specified")
+	errs = append(errs, checkNotBlank(p.Child("messageExpression"), v.MessageExpression)...)
+	errs = append(errs, checkNotBlank(p.Child("message"), v.Message)...)
+	if strings.ContainsAny(strings.TrimSpace(v.Message), "\n\r") {
+		errs = append(errs, field.Invalid(p.Child("message"), v.Message, "must not contain line breaks"))
+	}
+	return append(errs, check.OptionalOneOf(p.Child("reason"), v.Reason,
+		meta.StatusReasonForbidden, meta.StatusReasonInvalid, meta.StatusReasonRequestEntityTooLarge)...)
+}
+
+// checkNotBlank reports a text that is nothing but space.
+func checkNotBlank(p *field.Path, text string) field.ErrorList {
+	if text != "" && isBlank(text) {
+		return field.ErrorList{field.Invalid(p, text, "must be non-empty if specified")}
+	}
+	return nil
+}
+
+// Bounds of audit annotations.
+const (
+	maxAuditAnnotations = 20
+	maxAuditExpression  = 5 << 10 // bytes
+)
+
+func checkAuditAnnotations(p *field.Path, policy string, annotations []v1.AuditAnnotation) field.ErrorList {
+	var errs field.ErrorList
+	if len(annotations) > maxAuditAnnotations {
+		errs = append(errs, field.Invalid(p, govalue.JSON(annotations),
+			fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)))
+	}
+	seen := check.Duplicates{}
+	for i, a := range field.Each(&errs, annotations) {
+		key, value := p.Index(i).Child("key"), p.Index(i).Child("valueExpression")
+		if policy == "" {
+			errs = append(errs, field.Invalid(key, a.Key, "requires metadata.name be non-empty"))
+		} else {
+			errs = append(errs, check.QualifiedName(key, policy+"/"+a.Key)...)
+		}
+		errs = append(errs, checkExpression(value, a.ValueExpression, "valueExpression is not specified")...)
+		if len(strings.TrimSpace(a.ValueExpression)) > maxAuditExpression {
+			errs = append(errs, field.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
+		}
+		if !seen.Add(a.Key) {
+			errs = append(errs, field.Duplicate(key, a.Key))
+		}
+	}
+	return errs
+}
+
+func checkPolicyStatus(policy, _ *v1.ValidatingAdmissionPolicy) field.ErrorList {
+	var errs field.ErrorList
+	p, s := field.NewPath("status"), &policy.Status
+	if s.TypeChecking != nil {
+		for i, w := range field.Each(&errs, s.TypeChecking.ExpressionWarnings) {
+			at := p.Child("typeChecking", "expressionWarnings").Index(i)
+			errs = append(errs, check.Required(at.Child("warning"), w.Warning)...)
+			errs = append(errs, check.Needed(at.Child("fieldRef"), strings.TrimSpace(w.FieldRef), check.JSONPath)...)
+		}
+	}
+	return append(errs, check.Conditions(p.Child("conditions"), s.Conditions)...)
+}
+
+// validatingBindings makes the resource validatingadmissionpolicybindings.
+func validatingBindings() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*v1.ValidatingAdmissionPolicyBinding]{
+		GroupResource: resource("validatingadmissionpolicybindings"),
+		Kind:          "ValidatingAdmissionPolicyBinding",
+		Categories:    []string{"api-extensions"},
+		Strategy: registry.StrategyOf[*v1.ValidatingAdmissionPolicyBinding]{
+			Metadata: registry.MetaRepeat,
+			Validate: checkValidatingBinding,
+			Warnings: nameWarnings[*v1.ValidatingAdmissionPolicyBinding],
+		},
+		Generation: []string{"spec"},
+		Table: &registry.TableOf[*v1.ValidatingAdmissionPolicyBinding]{
+			Columns: bindingColumns,
+			Cells: func(b *v1.ValidatingAdmissionPolicyBinding, now time.Time) []any {
+				return []any{b.Name, b.Spec.PolicyName, paramRefCell(b.Spec.ParamRef), registry.Age(&b.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+var bindingColumns = []meta.TableColumnDefinition{
+	registry.NameColumn,
+	registry.Column("PolicyName", "Name of the policy that is put into effect.", 0),
+	registry.Column("ParamRef", "Objects that hold parameters.", 0),
+	registry.AgeColumn,
+}
+
+func checkValidatingBinding(b, _ *v1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+	p, s := field.NewPath("spec"), &b.Spec
+	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)
+	return append(errs, checkActions(p.Child("validationActions"), s.ValidationActions)...)
+}
+
+func checkActions(p *field.Path, actions []v1.ValidationAction) field.ErrorList {
+	if len(actions) == 0 {
+		return field.ErrorList{field.Required(p, "at least one validation action is required")}
+	}
+	var errs field.ErrorList
+	seen := check.Duplicates{}
+	for i, a := range field.Each(&errs, actions) {
+		errs = append(errs, check.Supported(p.Index(i), *a, v1.Audit, v1.Deny, v1.Warn)...)
+		if !seen.Add(string(*a)) {
+			errs = append(errs, field.Duplicate(p.Index(i), *a))
+		}
+	}
+	if seen[string(v1.Deny)] && seen[string(v1.Warn)] {
+		errs = append(errs, field.Invalid(p, actions, "must not contain both Deny and Warn (repeating the same validation failure "+
+			"information in the API response and headers serves no purpose)"))
+	}
+	return errs
+}

@@ -1,0 +1,222 @@
+package admissionregistration
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// lenient is what is not checked. Some rules came later than the kinds, and what an object broke already it may go on breaking.
+type lenient struct {
+	sideEffects, reviewVersions, sameNames, labelValues bool
+	conditions                                          bool // they are as they were
+}
+
+// strict is how new objects are checked.
+var strict = lenient{}
+
+// leniency is how a change is checked.
+func leniency(hooks, old []webhook) lenient {
+	l := lenient{conditions: sameConditions(hooks, old)}
+	seen := check.Duplicates{}
+	for _, w := range old {
+		l.sideEffects = l.sideEffects || w.SideEffects == nil || !slices.Contains(harmless, *w.SideEffects)
+		versions := w.AdmissionReviewVersions
+		l.reviewVersions = l.reviewVersions || len(versions) > 0 && !slices.ContainsFunc(versions, isKnownReview)
+		l.sameNames = l.sameNames || !seen.Add(w.Name)
+		l.labelValues = l.labelValues || len(meta.ValidateLabelSelector(w.NamespaceSelector, nil)) > 0 ||
+			len(meta.ValidateLabelSelector(w.ObjectSelector, nil)) > 0
+	}
+	return l
+}
+
+func sameConditions(hooks, old []webhook) bool {
+	return slices.EqualFunc(hooks, old, func(w, old webhook) bool { return scheme.Equal(&w.MatchConditions, &old.MatchConditions) })
+}
+
+func checkWebhooks(hooks []webhook, not lenient) field.ErrorList {
+	var errs field.ErrorList
+	seen := check.Duplicates{}
+	for i, w := range field.Each(&errs, hooks) {
+		p := field.NewPath("webhooks").Index(i)
+		errs = append(errs, checkWebhook(p, w, not)...)
+		errs = append(errs, checkReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions, not)...)
+		if w.Name != "" && !seen.Add(w.Name) && !not.sameNames {
+			errs = append(errs, field.Duplicate(p.Child("name"), w.Name))
+		}
+	}
+	return errs
+}
+
+// Side effects that new webhooks may have, and that old ones may.
+var (
+	harmless    = []v1.SideEffectClass{v1.SideEffectClassNone, v1.SideEffectClassNoneOnDryRun}
+	sideEffects = append(harmless[:2:2], v1.SideEffectClassSome, v1.SideEffectClassUnknown)
+)
+
+func checkWebhook(p *field.Path, w *webhook, not lenient) field.ErrorList {
+	errs := checkWebhookName(p.Child("name"), w.Name)
+	for i, rule := range field.Each(&errs, w.Rules) {
+		errs = append(errs, checkRule(p.Child("rules").Index(i), rule)...)
+	}
+	errs = append(errs, check.OptionalOneOf(p.Child("failurePolicy"), w.FailurePolicy, failurePolicies...)...)
+	errs = append(errs, check.OptionalOneOf(p.Child("matchPolicy"), w.MatchPolicy, matchPolicies...)...)
+	errs = append(errs, checkSideEffects(p.Child("sideEffects"), w.SideEffects, not)...)
+	if t := w.TimeoutSeconds; t != nil && (*t < 1 || *t > 30) {
+		errs = append(errs, field.Invalid(p.Child("timeoutSeconds"), *t, "the timeout value must be between 1 and 30 seconds"))
+	}
+	errs = append(errs, checkWebhookSelector(p.Child("namespaceSelector"), w.NamespaceSelector, not)...)
+	errs = append(errs, checkWebhookSelector(p.Child("objectSelector"), w.ObjectSelector, not)...)
+	errs = append(errs, check.OptionalOneOf(p.Child("reinvocationPolicy"), w.reinvocation, reinvocationPolicies...)...)
+	errs = append(errs, checkClient(p.Child("clientConfig"), &w.ClientConfig)...)
+	if !not.conditions {
+		errs = append(errs, checkMatchConditions(p.Child("matchConditions"), w.MatchConditions)...)
+	}
+	return errs
+}
+
+// checkWebhookName wants a domain of three segments.
+func checkWebhookName(p *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	if msgs := names.IsDNS1123Subdomain(name); len(msgs) > 0 {
+		return field.ErrorList{field.Invalid(p, name, strings.Join(msgs, ","))}
+	}
+	if strings.Count(name, ".") < 2 {
+		return field.ErrorList{field.Invalid(p, name, "should be a domain with at least three segments separated by dots")}
+	}
+	return nil
+}
+
+func checkSideEffects(p *field.Path, class *v1.SideEffectClass, not lenient) field.ErrorList {
+	valid := harmless
+	if not.sideEffects {
+		valid = sideEffects
+	}
+	if class != nil {
+		return check.Supported(p, *class, valid...)
+	}
+	text := make([]string, len(valid))
+	for i, v := range valid {
+		text[i] = string(v)
+	}
+	return field.ErrorList{field.Required(p, "must specify one of "+strings.Join(text, ", "))}
+}
+
+func checkWebhookSelector(p *field.Path, s *meta.LabelSelector, not lenient) field.ErrorList {
+	errs := meta.ValidateLabelSelector(s, p)
+	if not.labelValues {
+		// Errors in values are those at an element of a list.
+		errs = errs.Filter(func(e *field.Error) bool { return strings.HasSuffix(e.Field, "]") })
+	}
+	return errs
+}
+
+// reviewVersions are the versions of AdmissionReview that a webhook may be asked with.
+var reviewVersions = []string{"v1", "v1beta1"}
+
+func isKnownReview(version string) bool { return slices.Contains(reviewVersions, version) }
+
+func checkReviewVersions(p *field.Path, versions []string, not lenient) field.ErrorList {
+	known := strings.Join(reviewVersions, ", ")
+	if len(versions) == 0 {
+		return field.ErrorList{field.Required(p, "must specify one of "+known)}
+	}
+	var errs field.ErrorList
+	seen := check.Duplicates{}
+	for i, v := range field.Each(&errs, versions) {
+		if !seen.Add(*v) {
+			errs = append(errs, field.Invalid(p.Index(i), *v, "duplicate version"))
+			continue
+		}
+		errs = append(errs, check.Invalid(p.Index(i), *v, names.IsDNS1035Label(*v))...)
+	}
+	if !not.reviewVersions && !slices.ContainsFunc(versions, isKnownReview) {
+		errs = append(errs, field.Invalid(p, versions, "must include at least one of "+known))
+	}
+	return errs
+}
+
+func checkClient(p *field.Path, c *v1.WebhookClientConfig) field.ErrorList {
+	switch {
+	case (c.URL == nil) == (c.Service == nil):
+		return field.ErrorList{field.Required(p, "exactly one of url or service is required")}
+	case c.URL != nil:
+		return checkWebhookURL(p.Child("url"), *c.URL)
+	}
+	return checkWebhookService(p.Child("service"), c.Service)
+}
+
+func checkWebhookURL(p *field.Path, text string) field.ErrorList {
+	const form = "; desired format: https://host[/path]"
+	u, err := url.Parse(text)
+	if err != nil {
+		return field.ErrorList{field.Required(p, "url must be a valid URL: "+err.Error()+form)}
+	}
+	var errs field.ErrorList
+	if u.Scheme != "https" {
+		errs = append(errs, field.Invalid(p, u.Scheme, "'https' is the only allowed URL scheme"+form))
+	}
+	if u.Host == "" {
+		errs = append(errs, field.Invalid(p, u.Host, "host must be specified"+form))
+	}
+	if u.User != nil {
+		errs = append(errs, field.Invalid(p, u.User.String(), "user information is not permitted in the URL"))
+	}
+	if u.Fragment != "" {
+		errs = append(errs, field.Invalid(p, u.Fragment, "fragments are not permitted in the URL"))
+	}
+	if u.RawQuery != "" {
+		errs = append(errs, field.Invalid(p, u.RawQuery, "query parameters are not permitted in the URL"))
+	}
+	return errs
+}
+
+// checkWebhookService takes the namespace for the name, and the name for the namespace, as kube-apiserver does.
+func checkWebhookService(p *field.Path, s *v1.ServiceReference) field.ErrorList {
+	errs := check.Required(p.Child("name"), s.Namespace)
+	errs = append(errs, check.Required(p.Child("namespace"), s.Name)...)
+	if s.Port != nil {
+		if msgs := names.IsValidPortNum(int(*s.Port)); len(msgs) > 0 {
+			errs = append(errs, field.Invalid(p.Child("port"), *s.Port, "port is not valid: "+strings.Join(msgs, ", ")))
+		}
+	}
+	if s.Path != nil {
+		errs = append(errs, checkWebhookPath(p.Child("path"), *s.Path)...)
+	}
+	return errs
+}
+
+// checkWebhookPath wants subdomains between slashes. The last slash may be left out.
+func checkWebhookPath(p *field.Path, path string) field.ErrorList {
+	switch path {
+	case "", "/":
+		return nil
+	case "//":
+		return field.ErrorList{field.Invalid(p, path, "segment[0] may not be empty")}
+	}
+	var errs field.ErrorList
+	if path[0] != '/' {
+		errs = append(errs, field.Invalid(p, path, "must start with a '/'"))
+	}
+	// Whatever the first byte is, it is taken for the slash.
+	for i, step := range field.Each(&errs, strings.Split(strings.TrimSuffix(path[1:], "/"), "/")) {
+		if *step == "" {
+			errs = append(errs, field.Invalid(p, path, fmt.Sprintf("segment[%d] may not be empty", i)))
+			continue
+		}
+		for _, msg := range names.IsDNS1123Subdomain(*step) {
+			errs = append(errs, field.Invalid(p, path, fmt.Sprintf("segment[%d]: %s", i, msg)))
+		}
+	}
+	return errs
+}

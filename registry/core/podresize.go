@@ -1,0 +1,238 @@
+package core
+
+import (
+	"maps"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// podResize makes the door through which a pod that runs gets more or less of CPU and memory.
+func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
+	return registry.SubresourceOf[*corev1.Pod]{
+		Name:     "resize",
+		Metadata: registry.MetaWhole,
+		Prepare: func(_ *registry.Request, pod, old *corev1.Pod) {
+			prepareResize(pod, old)
+			podspec.DropDisabled(&pod.Spec, &old.Spec)
+		},
+		Validate: func(pod, old *corev1.Pod) field.ErrorList {
+			return checkResize(rules.After(&old.Spec, old.Annotations), pod, old)
+		},
+	}
+}
+
+// prepareResize lets resources be changed, and what to do when they change. A pod with other containers is left to the checks.
+func prepareResize(pod, old *corev1.Pod) {
+	now := pod.Spec
+	if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
+		return
+	}
+	keepPod(pod, old)
+	pod.Spec.Resources = now.Resources
+	pod.Spec.Containers = resized(now.Containers, pod.Spec.Containers)
+	pod.Spec.InitContainers = resized(now.InitContainers, pod.Spec.InitContainers)
+}
+
+// resized returns containers as they were, with new resources; or the new ones, if they are others.
+func resized(now, was []corev1.Container) []corev1.Container {
+	for i := range now {
+		if now[i].Name != was[i].Name {
+			return now
+		}
+		was[i].Resources, was[i].ResizePolicy = now[i].Resources, now[i].ResizePolicy
+	}
+	return was
+}
+
+const onlyCompute = "only cpu and memory resources are mutable"
+
+// checkResize returns what is wrong with a change of resources.
+func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
+	switch {
+	case isMirror(old):
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+	}
+	errs := rules.Pod(pod)
+	p := field.NewPath("spec")
+	if storedClass(old) != qosClass(&pod.Spec) {
+		errs = append(errs, field.Invalid(p, pod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
+	}
+	if !nodeResizes(&old.Status) {
+		errs = append(errs, field.Forbidden(p, "Pod running on node without support for resize"))
+	}
+	rest := scheme.DeepCopy(pod.Spec)
+	if hasAmounts(old.Spec.Resources) || hasAmounts(pod.Spec.Resources) {
+		errs = append(errs, podResourcesUpdate(p, &rest, &pod.Spec, &old.Spec)...)
+	}
+	if len(old.Status.NodeAllocatableResourceClaimStatuses) > 0 {
+		errs = append(errs, field.Forbidden(p, "pods with node allocatable resource claims cannot be resized"))
+	}
+	if others := sameContainers(p, &pod.Spec, &old.Spec); len(others) > 0 {
+		return append(errs, others...)
+	}
+	errs = append(errs, amountsKept(p.Child("initContainers"), pod.Spec.InitContainers, old.Spec.InitContainers)...)
+	errs = append(errs, amountsKept(p.Child("containers"), pod.Spec.Containers, old.Spec.Containers)...)
+	for i, ctr := range field.Each(&errs, rest.Containers) {
+		was := &old.Spec.Containers[i]
+		if keepCompute(ctr, was); !scheme.Equal(ctr, was) {
+			errs = append(errs, field.Forbidden(p, onlyCompute))
+		}
+	}
+	errs = append(errs, initResize(p.Child("initContainers"), rest.InitContainers, old.Spec.InitContainers)...)
+	if len(errs) == 0 && !scheme.Equal(&rest, &old.Spec) {
+		errs = append(errs, field.Forbidden(p, onlyCompute))
+	}
+	return errs
+}
+
+// storedClass is the class that the status tells.
+func storedClass(pod *corev1.Pod) corev1.PodQOSClass {
+	if class := pod.Status.QOSClass; class != "" {
+		return class
+	}
+	return qosClass(&pod.Spec)
+}
+
+// nodeResizes reports whether the node of a pod can resize: it tells the resources of what runs. While nothing does, nobody
+// knows, and it may be tried.
+func nodeResizes(s *corev1.PodStatus) bool {
+	for i := range s.ContainerStatuses {
+		if c := &s.ContainerStatuses[i]; c.State.Running != nil {
+			return c.Resources != nil
+		}
+	}
+	return true
+}
+
+func hasAmounts(r *corev1.ResourceRequirements) bool {
+	return r != nil && len(r.Requests)+len(r.Limits) > 0
+}
+
+// podResourcesUpdate checks a change of the resources of the pod as a whole, and takes back in rest what may change.
+func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.ErrorList {
+	at := p.Child("resources")
+	if old.Resources != nil && spec.Resources == nil {
+		return field.ErrorList{field.Forbidden(at, "pod-level resources cannot be removed")}
+	}
+	var errs field.ErrorList
+	var was corev1.ResourceRequirements
+	if old.Resources != nil {
+		was = *old.Resources
+		if removed(spec.Resources.Requests, was.Requests) {
+			errs = append(errs, field.Forbidden(at.Child("requests"), "pod-level resource requests cannot be removed"))
+		}
+		if removed(spec.Resources.Limits, was.Limits) {
+			errs = append(errs, field.Forbidden(at.Child("limits"), "pod-level resource limits cannot be removed"))
+		}
+	}
+	r := rest.Resources
+	r.Requests, r.Limits = withCompute(r.Requests, was.Requests), withCompute(r.Limits, was.Limits)
+	if old.Resources == nil && !hasAmounts(r) && len(r.Claims) == 0 {
+		rest.Resources = nil
+	}
+	if !scheme.Equal(&rest.Resources, &old.Resources) {
+		errs = append(errs, field.Forbidden(p, "only cpu and memory resources are mutable at pod-level"))
+	}
+	return errs
+}
+
+// sameContainers checks that the containers are those that there were, in their order.
+func sameContainers(p *field.Path, spec, old *corev1.PodSpec) field.ErrorList {
+	var errs field.ErrorList
+	for _, list := range []struct {
+		name     string
+		now, was []corev1.Container
+	}{
+		{"containers", spec.Containers, old.Containers},
+		{"initContainers", spec.InitContainers, old.InitContainers},
+	} {
+		p := p.Child(list.name)
+		if len(list.now) != len(list.was) {
+			errs = append(errs, field.Forbidden(p, list.name+" may not be added or removed on resize"))
+			continue
+		}
+		for i, was := range field.Each(&errs, list.was) {
+			if list.now[i].Name != was.Name {
+				errs = append(errs, field.Forbidden(p.Index(i).Child("name"), list.name+" may not be renamed or reordered on resize"))
+			}
+		}
+	}
+	return errs
+}
+
+// amountsKept checks that what containers have been given some of is not left open now.
+func amountsKept(p *field.Path, now, was []corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	for i, old := range field.Each(&errs, was) {
+		p := p.Index(i).Child("resources")
+		if removed(now[i].Resources.Requests, old.Resources.Requests) {
+			errs = append(errs, field.Forbidden(p.Child("requests"), "resource requests cannot be removed"))
+		}
+		if removed(now[i].Resources.Limits, old.Resources.Limits) {
+			errs = append(errs, field.Forbidden(p.Child("limits"), "resource limits cannot be removed"))
+		}
+	}
+	return errs
+}
+
+// removed reports whether an amount of old is missing.
+func removed(now, old corev1.ResourceList) bool {
+	for name := range old {
+		if _, ok := now[name]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// initResize checks init containers, of which those that restart when they are resized cannot be, unless they are sidecars. It
+// takes back in list what may change.
+func initResize(p *field.Path, list, was []corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	for i, ctr := range field.Each(&errs, list) {
+		old, p := &was[i], p.Index(i)
+		changed := !scheme.Equal(ctr, old)
+		if keepCompute(ctr, old); !scheme.Equal(ctr, old) {
+			errs = append(errs, field.Forbidden(p, "only cpu and memory resources for init or sidecar containers are mutable"))
+		}
+		if !changed || corev1.IsSidecar(ctr) {
+			continue
+		}
+		for _, policy := range field.Each(&errs, ctr.ResizePolicy) {
+			if policy.RestartPolicy == corev1.RestartContainer {
+				errs = append(errs, field.Forbidden(p, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
+			}
+		}
+	}
+	return errs
+}
+
+// keepCompute gives a container the CPU and memory that it had, and no claims.
+func keepCompute(ctr, old *corev1.Container) {
+	ctr.Resources = corev1.ResourceRequirements{
+		Limits:   withCompute(ctr.Resources.Limits, old.Resources.Limits),
+		Requests: withCompute(ctr.Resources.Requests, old.Resources.Requests),
+	}
+}
+
+// withCompute returns a list with CPU and memory of another.
+func withCompute(list, of corev1.ResourceList) corev1.ResourceList {
+	if list == nil && of == nil {
+		return nil
+	}
+	out := corev1.ResourceList{}
+	maps.Copy(out, list)
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		delete(out, name)
+		if q, ok := of[name]; ok {
+			out[name] = q
+		}
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package core
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// podTemplates makes the resource podtemplates.
+func podTemplates(rules podspec.Rules) registry.Resource {
+	return registry.Typed(registry.ResourceOf[*corev1.PodTemplate]{
+		GroupResource: meta.GroupResource{Resource: "podtemplates"},
+		Kind:          "PodTemplate",
+		Namespaced:    true,
+		Strategy: registry.StrategyOf[*corev1.PodTemplate]{
+			Metadata: registry.MetaChange,
+			Prepare: func(_ *registry.Request, t, old *corev1.PodTemplate) {
+				var was *corev1.PodTemplateSpec
+				if old != nil {
+					was = &old.Template
+				}
+				podspec.DropDisabledTemplate(&t.Template, was)
+			},
+			Validate: func(t, old *corev1.PodTemplate) field.ErrorList {
+				rules := rules
+				if old != nil {
+					rules = rules.AfterTemplate(&old.Template)
+				}
+				return rules.Template(field.NewPath("template"), &t.Template)
+			},
+			Warnings: func(t, old *corev1.PodTemplate) []string {
+				if old != nil && t.Generation == old.Generation {
+					return nil
+				}
+				return templateWarnings(field.NewPath("template"), &t.Template)
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"template"},
+		Table: &registry.TableOf[*corev1.PodTemplate]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Containers", "Names of the containers of each pod.", 0),
+				registry.Column("Images", "Images of the containers of each pod.", 0),
+				registry.Column("Pod Labels", "Labels of the pods.", 0),
+			},
+			Cells: func(t *corev1.PodTemplate, _ time.Time) []any {
+				names, images := podspec.ContainerCells(t.Template.Spec.Containers)
+				return []any{t.Name, names, images, registry.Labels(t.Template.Labels)}
+			},
+		},
+	})
+}
+
+func templateWarnings(p *field.Path, t *corev1.PodTemplateSpec) []string {
+	if t == nil {
+		return nil
+	}
+	return podspec.Warnings(p, &t.Spec, &t.ObjectMeta)
+}

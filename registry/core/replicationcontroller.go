@@ -1,0 +1,143 @@
+package core
+
+import (
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/scale"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// replicationControllers makes the resource replicationcontrollers.
+func replicationControllers(rules podspec.Rules) registry.Resource {
+	return registry.Typed(registry.ResourceOf[*corev1.ReplicationController]{
+		GroupResource: meta.GroupResource{Resource: "replicationcontrollers"},
+		Kind:          "ReplicationController", ShortNames: []string{"rc"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*corev1.ReplicationController]{
+			Metadata:     registry.MetaChange,
+			ValidateName: controllerName,
+			Prepare: func(_ *registry.Request, rc, old *corev1.ReplicationController) {
+				var was *corev1.PodTemplateSpec
+				if old != nil {
+					was = old.Spec.Template
+				}
+				podspec.DropDisabledTemplate(rc.Spec.Template, was)
+			},
+			Validate:                 func(rc, old *corev1.ReplicationController) field.ErrorList { return checkController(rules, rc, old) },
+			Warnings:                 controllerWarnings,
+			AllowUnconditionalUpdate: true,
+			OrphanByDefault:          true,
+		},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*corev1.ReplicationController]{Validate: checkControllerStatus},
+		Subresources: []registry.SubresourceOf[*corev1.ReplicationController]{scale.Of(func(rc *corev1.ReplicationController) scale.Size {
+			return scale.Size{Wanted: &rc.Spec.Replicas, Counted: rc.Status.Replicas, Selector: meta.SelectorFromSet(rc.Spec.Selector)}
+		})},
+		Fields: []registry.FieldValue{{Label: "status.replicas", Path: "status.replicas", Default: "0"}},
+		Table: &registry.TableOf[*corev1.ReplicationController]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
+				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
+				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
+			},
+			Cells: controllerCells,
+		},
+	})
+}
+
+// controllerName asks little of the beginning of a name that is to be generated.
+func controllerName(name string, prefix bool) []string {
+	if prefix {
+		return names.PathSegmentName(name, prefix)
+	}
+	return names.DNSSubdomainName(name, prefix)
+}
+
+func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController) field.ErrorList {
+	if old != nil {
+		rules = rules.AfterTemplate(old.Spec.Template)
+	}
+	spec, p := &rc.Spec, field.NewPath("spec")
+	errs := check.NonNegative(p.Child("minReadySeconds"), spec.MinReadySeconds)
+	if len(spec.Selector) == 0 {
+		errs = append(errs, field.Required(p.Child("selector"), ""))
+	}
+	errs = append(errs, check.NotNegative(p, check.Count("replicas", spec.Replicas))...)
+	at := p.Child("template")
+	if t := spec.Template; t == nil {
+		errs = append(errs, field.Required(at, ""))
+	} else {
+		errs = append(errs, podspec.Selected(at, t, meta.SelectorFromSet(spec.Selector))...)
+		errs = append(errs, rules.Template(at, t)...)
+		errs = append(errs, podspec.Lasting(at, t, "ReplicationController")...)
+	}
+	if old != nil {
+		errs = append(errs, checkConverted(p.Child("selector"), spec.Selector, old)...)
+	}
+	return errs
+}
+
+// nonConvertible begins the annotations that name a field whose value another version had, and this one cannot show.
+const nonConvertible = "non-convertible.kubernetes.io"
+
+// checkConverted keeps a selector that another version said more about. No other field can have more to it.
+func checkConverted(p *field.Path, selector map[string]string, old *corev1.ReplicationController) field.ErrorList {
+	var errs field.ErrorList
+	for key, value := range field.Entries(&errs, old.Annotations) {
+		name, ok := strings.CutPrefix(key, nonConvertible)
+		parts := strings.Split(name, "/")
+		switch {
+		case !ok || len(parts) != 2:
+		case !strings.Contains(parts[1], "selector"):
+			err := field.NotFound(field.NewPath(parts[1]), value)
+			err.Detail = "unknown non-convertible field"
+			errs = append(errs, err)
+		case !scheme.Equal(&selector, &old.Spec.Selector):
+			errs = append(errs, field.Invalid(p, selector, "cannot update non-convertible selector"))
+		}
+	}
+	return errs
+}
+
+// controllerWarnings tell of the template of a new controller and, when the spec changes, of the template before that.
+func controllerWarnings(rc, old *corev1.ReplicationController) []string {
+	p := field.NewPath("spec", "template")
+	switch {
+	case old == nil:
+		return append(podspec.NameWarnings(rc.Name), templateWarnings(p, rc.Spec.Template)...)
+	case rc.Generation != old.Generation:
+		return templateWarnings(p, old.Spec.Template)
+	}
+	return nil
+}
+
+func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList {
+	s, p := &rc.Status, field.NewPath("status")
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	available := check.Count("availableReplicas", &s.AvailableReplicas)
+	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
+		check.Number{"observedGeneration", s.ObservedGeneration})
+	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
+	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
+}
+
+func controllerCells(rc *corev1.ReplicationController, now time.Time) []any {
+	var named, images string
+	if t := rc.Spec.Template; t != nil {
+		named, images = podspec.ContainerCells(t.Spec.Containers)
+	}
+	return []any{
+		rc.Name, check.Count("", rc.Spec.Replicas).Value, int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
+		registry.Age(&rc.ObjectMeta, now), named, images, registry.Labels(rc.Spec.Selector),
+	}
+}

@@ -1,0 +1,139 @@
+package discovery
+
+import (
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// Limits of a slice.
+const (
+	maxEndpoints = 1000
+	maxAddresses = 100 // of an endpoint
+	maxPorts     = 20000
+	maxHints     = 8 // of an endpoint, zones and nodes each
+)
+
+// checkSlice lets endpoints that have been there be as they are: less was asked of them once. What is left of topology has been
+// there, too.
+func checkSlice(s, old *discoveryv1.EndpointSlice) field.ErrorList {
+	p := field.NewPath("addressType")
+	errs := check.OneOf(p, s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+	errs = append(errs, checkPorts(field.NewPath("ports"), s.Ports)...)
+	endpoints := checkEndpoints(field.NewPath("endpoints"), s)
+	if len(endpoints) > 0 && (old == nil || !scheme.Equal(&s.Endpoints, &old.Endpoints)) {
+		errs = append(errs, endpoints...)
+	}
+	if old != nil {
+		errs = append(errs, check.Immutable(p, &s.AddressType, &old.AddressType)...)
+	}
+	return errs
+}
+
+func checkPorts(p *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList {
+	if len(ports) > maxPorts {
+		return field.ErrorList{field.TooMany(p, len(ports), maxPorts)}
+	}
+	var errs field.ErrorList
+	seen := check.Duplicates{}
+	for i, port := range field.Each(&errs, ports) {
+		p, name := p.Index(i), ""
+		if port.Name != nil {
+			name = *port.Name
+		}
+		errs = append(errs, check.Optional(p.Child("name"), name, check.DNSLabel)...)
+		if !seen.Add(name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), name))
+		}
+		errs = append(errs, check.OptionalOneOf(p.Child("protocol"), port.Protocol,
+			corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		if port.AppProtocol != nil {
+			errs = append(errs, check.QualifiedName(p.Child("appProtocol"), *port.AppProtocol)...)
+		}
+	}
+	return errs
+}
+
+func checkEndpoints(p *field.Path, s *discoveryv1.EndpointSlice) field.ErrorList {
+	if len(s.Endpoints) > maxEndpoints {
+		return field.ErrorList{field.TooMany(p, len(s.Endpoints), maxEndpoints)}
+	}
+	var errs field.ErrorList
+	for i, e := range field.Each(&errs, s.Endpoints) {
+		p := p.Index(i)
+		switch addresses := p.Child("addresses"); {
+		case len(e.Addresses) == 0:
+			errs = append(errs, field.Required(addresses, "must contain at least 1 address"))
+		case len(e.Addresses) > maxAddresses:
+			errs = append(errs, field.TooMany(addresses, len(e.Addresses), maxAddresses))
+		}
+		for i, text := range field.Each(&errs, e.Addresses) {
+			errs = append(errs, checkAddress(p.Child("addresses"), i, s.AddressType, *text)...)
+		}
+		if e.NodeName != nil {
+			errs = append(errs, check.DNSSubdomain(p.Child("nodeName"), *e.NodeName)...)
+		}
+		if e.Hostname != nil {
+			errs = append(errs, check.DNSLabel(p.Child("hostname"), *e.Hostname)...)
+		}
+		if e.Hints != nil {
+			errs = append(errs, checkHints(p.Child("hints"), e.Hints)...)
+		}
+	}
+	return errs
+}
+
+// checkAddress checks the i-th of the addresses at p. Those of unknown types are let be.
+func checkAddress(p *field.Path, i int, t discoveryv1.AddressType, text string) field.ErrorList {
+	var msgs []string
+	switch t {
+	case discoveryv1.AddressTypeFQDN:
+		return check.FullDomain(p.Index(i), text)
+	case discoveryv1.AddressTypeIPv4:
+		msgs = names.IsValidLegacyIP(text, true)
+	case discoveryv1.AddressTypeIPv6:
+		msgs = names.IsValidIP(text)
+	default:
+		return nil
+	}
+	if len(msgs) > 0 {
+		return check.Invalid(p.Index(i), text, msgs)
+	}
+	var errs field.ErrorList
+	if ip, _ := names.ParseIP(text, true); ip.Is4() != (t == discoveryv1.AddressTypeIPv4) {
+		errs = append(errs, field.Invalid(p, text, "must be an "+string(t)+" address"))
+	}
+	return append(errs, check.EndpointIP(p.Index(i), text)...)
+}
+
+// checkHints checks nodes only if there are not too many zones.
+func checkHints(p *field.Path, h *discoveryv1.EndpointHints) field.ErrorList {
+	zones, nodes := p.Child("forZones"), p.Child("forNodes")
+	if len(h.ForZones) > maxHints {
+		return field.ErrorList{field.TooMany(zones, len(h.ForZones), maxHints)}
+	}
+	var errs field.ErrorList
+	seen := check.Duplicates{}
+	for i, zone := range h.ForZones {
+		p := zones.Index(i).Child("name")
+		if !seen.Add(zone.Name) {
+			errs = append(errs, field.Duplicate(p, zone.Name))
+		}
+		errs = append(errs, check.Invalid(p, zone.Name, names.IsValidLabelValue(zone.Name))...)
+	}
+	if len(h.ForNodes) > maxHints {
+		return append(errs, field.TooMany(nodes, len(h.ForNodes), maxHints))
+	}
+	seen = check.Duplicates{}
+	for i, node := range h.ForNodes {
+		p := nodes.Index(i).Child("name")
+		if !seen.Add(node.Name) {
+			errs = append(errs, field.Duplicate(p, node.Name))
+		}
+		errs = append(errs, check.DNSSubdomain(p, node.Name)...)
+	}
+	return errs
+}

@@ -1,0 +1,134 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Observed declares a resource without a store that is only read: what its objects say is found out when somebody asks. They are
+// outside of namespaces.
+type Observed struct {
+	GroupResource meta.GroupResource
+	Kind          string
+	Singular      string // "": the kind in lower case
+	ShortNames    []string
+	// Observe returns all objects there are, in the hub of the kind. It may do I/O, and ask whether the store works.
+	Observe    func(ctx context.Context, store storage.Store) []meta.Object
+	Table      *Table
+	Deprecated []Deprecation
+}
+
+// Observer serves get and list of what is observed. All methods may be called at once.
+type Observer struct {
+	Observed
+	cfg   *Config
+	kind  kind.Kind
+	forms *forms
+}
+
+// NewObserver makes the Observer of a resource. Its kind must be known.
+func NewObserver(cfg *Config, o Observed) (*Observer, error) {
+	k := cfg.Kinds.Kind(meta.GroupKind{Group: o.GroupResource.Group, Kind: o.Kind})
+	if k == nil {
+		return nil, fmt.Errorf("registry: the kind %s of %s is not registered", o.Kind, o.GroupResource)
+	}
+	if o.Singular == "" {
+		o.Singular = strings.ToLower(o.Kind)
+	}
+	return &Observer{Observed: o, cfg: cfg, kind: k, forms: newForms(new(atomic.Uint32))}, nil
+}
+
+// Kind is the kind of the objects.
+func (o *Observer) Kind() kind.Kind { return o.kind }
+
+// Get observes one object. The error of one that there is not names the resource in the singular, as kube-apiserver's does. See
+// router.Getter.
+func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded, error) {
+	for _, obj := range o.Observe(ctx, o.cfg.Cache.Store()) {
+		if obj.GetObjectMeta().Name == name {
+			return observation{obj}, nil
+		}
+	}
+	return nil, meta.NewNotFound(meta.GroupResource{Group: o.GroupResource.Group, Resource: o.Singular}, name)
+}
+
+// List observes the objects that are selected, and returns them by name. There is one page, and no revision. See router.Lister.
+func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
+	fields, err := req.Fields.Transform(kind.In(o.kind, req.Version).FieldLabel)
+	if err != nil {
+		return nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
+	}
+	objects := slices.DeleteFunc(o.Observe(ctx, o.cfg.Cache.Store()), func(obj meta.Object) bool {
+		m := obj.GetObjectMeta()
+		return !req.Labels.Matches(meta.Set(m.Labels)) || !fields.Matches(meta.Set{"metadata.name": m.Name, "metadata.namespace": ""})
+	})
+	slices.SortFunc(objects, func(a, b meta.Object) int { return cmp.Compare(a.GetObjectMeta().Name, b.GetObjectMeta().Name) })
+	items := func(yield func(request.Encoded) bool) {
+		for _, obj := range objects {
+			if !yield(observation{obj}) {
+				return
+			}
+		}
+	}
+	return &request.List{Items: items, Len: len(objects)}, nil
+}
+
+// FormOf is Store.FormOf for what is observed.
+func (o *Observer) FormOf(version string, m codec.Media) uint32 {
+	m.Pretty, m.Stream = false, false
+	gk := o.kind.GroupKind()
+	return o.forms.of(meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}, m)
+}
+
+// Encode makes a form of an object.
+func (o *Observer) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
+	obj, err := o.kind.Convert(ctx, enc.(observation).obj, version)
+	if err != nil {
+		return nil, err
+	}
+	obj.GetTypeMeta().SetGroupVersionKind(kind.In(o.kind, version).GVK)
+	partial := m.As == codec.AsPartial || m.As == codec.AsPartialList
+	if m.Type == codec.Protobuf && !partial {
+		return o.kind.Append(nil, obj, codec.Media{Type: codec.Protobuf})
+	}
+	data, err := o.kind.Append(nil, obj, codec.Media{})
+	if err == nil && partial {
+		data, err = codec.AppendPartial(nil, data, m.Version)
+	}
+	if err != nil || m.Type == codec.JSON {
+		return data, err
+	}
+	return o.cfg.Codecs.Transcode(nil, data, codec.Media{Type: m.Type})
+}
+
+// Columns returns the columns of the kind's Table.
+func (o *Observer) Columns() []meta.TableColumnDefinition { return o.Table.Columns }
+
+// Row is Store.Row for what is observed.
+func (o *Observer) Row(_ context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+	obj := o.kind.New()
+	if enc != nil {
+		obj = enc.(observation).obj
+	}
+	return o.Table.Cells(obj, now), nil, nil
+}
+
+// observation is an object that has no form before somebody asks for one.
+type observation struct{ obj meta.Object }
+
+func (observation) Stored() ([]byte, uint32) { return nil, 0 }
+func (observation) Head() int                { return 0 }
+func (observation) Revision() uint64         { return 0 }
+
+func (observation) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }
