@@ -103,7 +103,7 @@ func (w *write) beforeCreate() error {
 	}
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)
-	if s.strategy.Metadata >= MetaChange {
+	if s.strategy.Metadata.has(MetaFinalizers) {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	errs = append(errs, s.kind.Check(w.obj, nil)...)

@@ -100,33 +100,28 @@ type StrategyOf[T meta.Object] struct {
 type MetaChecks uint8
 
 const (
-	// MetaCommon: no more than all kinds.
-	MetaCommon MetaChecks = iota
 	// MetaRepeat repeats the checks of the new metadata on an update.
-	MetaRepeat
+	MetaRepeat MetaChecks = 1 << iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
-	MetaChange
-	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update, but compares no
-	// more often.
-	MetaObject
-	// MetaWhole is MetaChange and MetaObject.
-	MetaWhole
+	// MetaFinalizers lets no finalizers without a domain be but Kubernetes's own. On an update each of the other two says so.
+	MetaFinalizers
+
+	// MetaCommon: no more than all kinds.
+	MetaCommon MetaChecks = 0
+	MetaChange            = MetaCompare | MetaFinalizers
+	MetaObject            = MetaRepeat | MetaFinalizers
+	MetaWhole             = MetaChange | MetaObject
 )
 
-// compares reports whether old and new metadata are compared a second time.
-func (c MetaChecks) compares() bool { return c >= MetaCompare && c != MetaObject }
+func (c MetaChecks) has(check MetaChecks) bool { return c&check != 0 }
 
 // ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
-	switch c {
-	case MetaCommon, MetaObject:
+	if c == MetaObject {
 		return c
-	case MetaRepeat:
-		return MetaCommon
 	}
-	return MetaChange
+	return c &^ MetaRepeat
 }
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
@@ -259,8 +254,8 @@ type SubresourceOf[T meta.Object] struct {
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
-	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource up to MetaChange if the door has
-	// a Validate, else none of its own.
+	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource without MetaRepeat (but MetaObject as it
+	// is) if the door has a Validate, else none of its own.
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]

@@ -47,7 +47,7 @@ const (
 
 // checkRequest checks a request that is new, or changed through a door.
 func checkRequest(r, old *signingRequest, through door) field.ErrorList {
-	errs := checkSpec(&r.Spec)
+	errs := checkSpec(&r.Spec, old != nil)
 	var before []condition
 	if old != nil {
 		before = old.Status.Conditions
@@ -71,8 +71,9 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	return errs
 }
 
-// checkSpec checks what is asked for.
-func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec) field.ErrorList {
+// checkSpec checks what is asked for. A request that is stored stays as it is; old ones may have usages, and name signers, as new
+// ones may not.
+func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
 	if err := checkSigned(spec.Request); err != nil {
@@ -81,22 +82,31 @@ func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec) field.ErrorLi
 	if len(spec.Usages) == 0 {
 		errs = append(errs, field.Required(p.Child("usages"), ""))
 	}
-	for i, usage := range field.Each(&errs, spec.Usages) {
-		errs = append(errs, check.Supported(p.Child("usages").Index(i), *usage, usages...)...)
+	if !stored {
+		errs = append(errs, checkUsages(p.Child("usages"), spec.Usages)...)
 	}
-	seen := check.Duplicates{}
-	for i, usage := range field.Each(&errs, spec.Usages) {
-		if !seen.Add(string(*usage)) {
-			errs = append(errs, field.Duplicate(p.Child("usages").Index(i), *usage))
-		}
-	}
-	if spec.SignerName == unknownSigner {
+	if spec.SignerName == unknownSigner && !stored {
 		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName, "the legacy signerName is not allowed via this API version"))
 	} else {
 		errs = append(errs, check.Needed(p.Child("signerName"), spec.SignerName, checkSigner)...)
 	}
 	if s := spec.ExpirationSeconds; s != nil && *s < minSeconds {
 		errs = append(errs, field.Invalid(p.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
+	}
+	return errs
+}
+
+// checkUsages checks that each usage is known, and named once.
+func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList {
+	var errs field.ErrorList
+	for i, usage := range field.Each(&errs, list) {
+		errs = append(errs, check.Supported(p.Index(i), *usage, usages...)...)
+	}
+	seen := check.Duplicates{}
+	for i, usage := range field.Each(&errs, list) {
+		if !seen.Add(string(*usage)) {
+			errs = append(errs, field.Duplicate(p.Index(i), *usage))
+		}
 	}
 	return errs
 }
@@ -109,22 +119,22 @@ func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	seen := check.Duplicates{}
 	approved, denied := false, false
 	for i, c := range field.Each(&errs, list) {
-		p := p.Index(i)
+		at := p.Index(i)
 		if c.Type == "" && !unnamed {
-			errs = append(errs, field.Required(p.Child("type"), ""))
+			errs = append(errs, field.Required(at.Child("type"), ""))
 		}
 		valid := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 		if slices.Contains(final, c.Type) {
 			valid = valid[1:2]
 		}
-		errs = append(errs, check.OneOf(p.Child("status"), c.Status, valid...)...)
+		errs = append(errs, check.OneOf(at.Child("status"), c.Status, valid...)...)
 		approved = approved || c.Type == certificatesv1.CertificateApproved
 		denied = denied || c.Type == certificatesv1.CertificateDenied
 		if approved && denied && !both && slices.Contains(approvals, c.Type) {
-			errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), c.Type, "Approved and Denied conditions are mutually exclusive"))
+			errs = append(errs, field.Invalid(p, c.Type, "Approved and Denied conditions are mutually exclusive"))
 		}
 		if !seen.Add(string(c.Type)) && !repeated {
-			errs = append(errs, field.Duplicate(p.Child("type"), c.Type))
+			errs = append(errs, field.Duplicate(at.Child("type"), c.Type))
 		}
 	}
 	return errs

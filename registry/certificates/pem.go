@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -11,6 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// maxKeyBits bounds RSA keys: how long a signature takes to check grows faster than the key, and anybody may ask.
+const maxKeyBits = 16384
+
 // checkSigned says what is wrong with a PKCS #10 request in PEM, which whoever has its key has signed.
 func checkSigned(text []byte) error {
 	block, _ := pem.Decode(text)
@@ -20,6 +24,9 @@ func checkSigned(text []byte) error {
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
 		return err
+	}
+	if key, ok := request.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > maxKeyBits {
+		return fmt.Errorf("the RSA key has more than %d bits", maxKeyBits)
 	}
 	return request.CheckSignature()
 }

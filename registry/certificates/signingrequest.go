@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // The signing request and a condition of it, by shorter names.
@@ -23,7 +24,7 @@ func signingRequests() registry.Resource {
 		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group, Resource: "certificatesigningrequests"},
 		Kind:          "CertificateSigningRequest", ShortNames: []string{"csr"},
 		Strategy: registry.StrategyOf[*signingRequest]{
-			ValidateName:             func(string, bool) []string { return nil },
+			ValidateName:             names.PathSegmentName,
 			Metadata:                 registry.MetaWhole,
 			Prepare:                  prepareRequest,
 			Validate:                 func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theRequest) },

@@ -35,7 +35,7 @@ scheduling.tolerations[0].operator: Invalid value: "b": value must be empty when
 	}
 	checktest.Want(t, s.Validate(decode(t, `{"handler":"a"}`), decode(t, `{"handler":"a"}`)), "")
 	checktest.Want(t, s.Validate(decode(t, `{"handler":"b"}`), decode(t, `{"handler":"a"}`)), `handler: Invalid value: "b": field is immutable`)
-	if !s.AllowCreateOnUpdate || s.AllowUnconditionalUpdate || s.Metadata != registry.MetaWhole {
+	if !s.AllowCreateOnUpdate || s.AllowUnconditionalUpdate || s.Metadata != registry.MetaRepeat|registry.MetaCompare {
 		t.Errorf("got %v, want classes that PUT creates, and replaces with a version", s)
 	}
 }

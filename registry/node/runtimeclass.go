@@ -21,7 +21,7 @@ func runtimeClasses() registry.Resource {
 		GroupResource: meta.GroupResource{Group: nodev1.GroupVersion.Group, Resource: "runtimeclasses"},
 		Kind:          "RuntimeClass",
 		Strategy: registry.StrategyOf[*nodev1.RuntimeClass]{
-			Metadata:            registry.MetaWhole,
+			Metadata:            registry.MetaRepeat | registry.MetaCompare,
 			Validate:            checkRuntimeClass,
 			Warnings:            runtimeClassWarnings,
 			AllowCreateOnUpdate: true,

@@ -139,6 +139,12 @@ var decisions = []*decision{
 		reason: "Coracle cuts names that no object can have.",
 	},
 	{
+		kinds: ".*", what: `causes in another order: [\s\S]*`, when: func(tr trial) bool {
+			return strings.Contains(string(encode(tr.ours.causes())), "Total length of <volume name>")
+		},
+		reason: "That an initiator makes a volume's name too long is said behind what is wrong with its source, not in the middle.",
+	},
+	{
 		kinds: "Job|CronJob", what: ".*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
 		reason: "Kubernetes panics at a success policy of an indexed job without completions, which Coracle refuses.",
 	},
