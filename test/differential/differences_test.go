@@ -145,6 +145,10 @@ var decisions = []*decision{
 		reason: "That an initiator makes a volume's name too long is said behind what is wrong with its source, not in the middle.",
 	},
 	{
+		kinds: "CertificateSigningRequest", what: `extra: metadata\.generateName: .*: may not contain '[/%]'`,
+		reason: "Kubernetes has no rule for the names of these requests but that of all names; Coracle repeats it with all else on an update.",
+	},
+	{
 		kinds: "Job|CronJob", what: ".*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
 		reason: "Kubernetes panics at a success policy of an indexed job without completions, which Coracle refuses.",
 	},
