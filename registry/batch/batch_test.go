@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -18,13 +19,7 @@ var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func kind(t *testing.T, name string) *registry.Resource {
 	t.Helper()
-	for _, r := range Resources(podspec.Rules{}) {
-		if r.Kind == name {
-			return &r
-		}
-	}
-	t.Fatalf("no kind %s", name)
-	return nil
+	return checktest.Resource(t, Resources(podspec.Rules{}), name)
 }
 
 // template is what pods are made from, once and never again, and often as far as they like.
@@ -111,6 +106,40 @@ spec.template.spec.restartPolicy: Unsupported value: "Odd": supported values: "O
 	} {
 		t.Run(tt.spec, func(t *testing.T) { checktest.Want(t, create(kind(t, "Job"), job(t, tt.spec, "")), tt.want) })
 	}
+}
+
+// TestDeclarations: jobs leave their pods alone unless a client says otherwise, and tell it so.
+func TestDeclarations(t *testing.T) {
+	r := kind(t, "Job")
+	const warning = "child pods are preserved by default when jobs are deleted; " +
+		"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+	if s := r.Strategy; s.Metadata != registry.MetaWhole || !s.OrphanByDefault || s.OrphanWarning != warning || !s.AllowUnconditionalUpdate || s.AllowCreateOnUpdate {
+		t.Errorf("jobs: got %+v", s)
+	}
+	if f := r.Fields[0]; f != (registry.FieldValue{Label: "status.successful", Path: "status.succeeded", Default: "0"}) {
+		t.Errorf("jobs: got field %+v", f)
+	}
+	c := kind(t, "CronJob")
+	if s := c.Strategy; s.Metadata != registry.MetaChange || s.OrphanByDefault || s.OrphanWarning != "" || !s.AllowUnconditionalUpdate || c.Status.Validate != nil {
+		t.Errorf("cron jobs: got %+v", s)
+	}
+	for _, r := range []*registry.Resource{r, c} {
+		if !r.Namespaced || !slices.Equal(r.Generation, []string{"spec"}) || !slices.Equal(r.Categories, []string{"all"}) {
+			t.Errorf("%s: got %+v", r.Kind, r)
+		}
+	}
+}
+
+// TestOldTemplates: what a template has had against a rule may stay.
+func TestOldTemplates(t *testing.T) {
+	odd := strings.Replace(never, `"restartPolicy"`, `"overhead":{"hugepages-2Mi":"1Mi","memory":"1"},"restartPolicy"`, 1)
+	const want = `spec.overhead.limits[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of hugepages-2Mi`
+	j := job(t, odd, "")
+	checktest.Want(t, create(kind(t, "Job"), j), "spec.template."+want)
+	checktest.Want(t, update(kind(t, "Job"), scheme.DeepCopy(j), j), "")
+	c := checktest.Decode[batchv1.CronJob](t, `{"spec":{"schedule":"@daily","jobTemplate":{"spec":{`+odd+`}}}}`)
+	checktest.Want(t, create(kind(t, "CronJob"), c), "spec.jobTemplate.spec.template."+want)
+	checktest.Want(t, update(kind(t, "CronJob"), scheme.DeepCopy(c), c), "")
 }
 
 // TestSelector: the selector of a job is generated, and so are the labels that it selects, of which nothing may be chosen.

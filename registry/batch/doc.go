@@ -6,7 +6,7 @@
 // Not here: the verbs (registry), types and defaults (scheme/api/batchv1), who makes pods and jobs.
 //
 // Read: job.go, then what a spec must be (jobspec.go, jobpolicy.go), how it may change (jobupdate.go), and how a status may
-// (jobstatus.go, indexes.go); cronjob.go stands on the specs of jobs.
+// (jobstatus.go, indexes.go); cronjob.go and schedule.go stand on the specs of jobs.
 package batch
 
 import (

@@ -72,8 +72,7 @@ func checkLimit(p *field.Path, v *meta.IntOrString) field.ErrorList {
 func checkBudgetStatus(b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 	s, p := &b.Status, field.NewPath("status")
 	errs := check.Conditions(p.Child("conditions"), s.Conditions)
-	errs = append(errs, check.NonNegative(p.Child("disruptionsAllowed"), s.DisruptionsAllowed)...)
-	errs = append(errs, check.NonNegative(p.Child("currentHealthy"), s.CurrentHealthy)...)
-	errs = append(errs, check.NonNegative(p.Child("desiredHealthy"), s.DesiredHealthy)...)
-	return append(errs, check.NonNegative(p.Child("expectedPods"), s.ExpectedPods)...)
+	return append(errs, check.NotNegative(p, check.Count("disruptionsAllowed", &s.DisruptionsAllowed),
+		check.Count("currentHealthy", &s.CurrentHealthy), check.Count("desiredHealthy", &s.DesiredHealthy),
+		check.Count("expectedPods", &s.ExpectedPods))...)
 }

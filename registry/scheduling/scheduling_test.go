@@ -47,3 +47,17 @@ func TestTable(t *testing.T) {
 	checktest.WantCells(t, r, decode(t, `{"value":7,"globalDefault":true}`), time.Now(), "x", int64(7), true, "<unknown>", "PreemptLowerPriority")
 	checktest.WantCells(t, r, &schedulingv1.PriorityClass{}, time.Now(), "", int64(0), false, "<unknown>", "")
 }
+
+// TestPermanent: the classes of the system cannot be deleted, whether they are there or not.
+func TestPermanent(t *testing.T) {
+	permanent := checktest.Resource(t, Resources(), "PriorityClass").Strategy.Permanent
+	for name, want := range map[string]string{
+		"system-node-critical":    "this is a system priority class and cannot be deleted",
+		"system-cluster-critical": "this is a system priority class and cannot be deleted",
+		"system-odd":              "", "high": "",
+	} {
+		if got := permanent(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
