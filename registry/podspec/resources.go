@@ -155,7 +155,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	limits, requests := p.Child("limits"), p.Child("requests")
 	var compute, huge bool
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
-		errs = append(errs, c.nameRule(p, name)...)
+		errs = append(errs, check.Apply(p, name, c.nameRule)...)
 		errs = append(errs, ResourceAmount(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
