@@ -56,7 +56,9 @@ func IsStandardResource(name corev1.ResourceName) bool {
 func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 
 // CanOvercommit reports whether more of a resource may be limited than requested.
-func CanOvercommit(name corev1.ResourceName) bool { return IsNativeResource(name) && !corev1.IsHugePages(name) }
+func CanOvercommit(name corev1.ResourceName) bool {
+	return IsNativeResource(name) && !corev1.IsHugePages(name)
+}
 
 // ResourceName checks a name wherever resources are named.
 func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
