@@ -31,10 +31,10 @@ func classes() registry.Resource {
 	})
 }
 
-// className checks the name of a class, but not what one is generated from.
+// className is the rule for names of classes. What one is generated from only has to fit into a path.
 func className(name string, prefix bool) []string {
 	if prefix {
-		return nil
+		return names.IsPathSegmentPrefix(name)
 	}
 	return names.IsDNS1123Subdomain(name)
 }

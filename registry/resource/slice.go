@@ -95,7 +95,7 @@ func checkSlice(s, old *resourcev1.ResourceSlice) field.ErrorList {
 		was := &old.Spec
 		errs = append(errs, check.Immutable(p.Child("pool", "name"), &spec.Pool.Name, &was.Pool.Name)...)
 		errs = append(errs, check.Immutable(p.Child("driver"), &spec.Driver, &was.Driver)...)
-		errs = append(errs, check.Immutable(p.Child("nodeName"), spec.NodeName, was.NodeName)...)
+		errs = append(errs, check.Immutable(p.Child("nodeName"), &spec.NodeName, &was.NodeName)...)
 	}
 	errs = append(errs, checkSliceNodes(p, spec)...)
 	if spec.SharedCounters != nil && spec.Devices != nil {
