@@ -16,8 +16,8 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
 }
 
-// LabelsOnly returns what is wrong with the metadata, at p, of what claims are made from: only labels and annotations are used. Other
-// fields are reported under their Go names in lower camel case.
+// LabelsOnly returns what is wrong with the metadata, at p, of what claims are made from: only labels and annotations are used.
+// Other fields are reported under their Go names in lower camel case.
 func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	errs := meta.ValidateAnnotations(m.Annotations, p.Child("annotations"))
 	errs = append(errs, meta.ValidateLabels(m.Labels, p.Child("labels"))...)

@@ -64,9 +64,10 @@ func checkClaimStatus(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := distinct(p.Child("reservedFor"), s.ReservedFor, maxReservations, checkConsumer,
 		func(r *resourcev1.ResourceClaimConsumerReference) meta.UID { return r.UID })
 	known := devicesOf(s.Allocation)
-	errs = append(errs, distinct(p.Child("devices"), s.Devices, len(s.Devices), func(p *field.Path, d *resourcev1.AllocatedDeviceStatus) field.ErrorList {
+	report := func(p *field.Path, d *resourcev1.AllocatedDeviceStatus) field.ErrorList {
 		return checkReport(p, d, known)
-	}, reported)...)
+	}
+	errs = append(errs, distinct(p.Child("devices"), s.Devices, len(s.Devices), report, reported)...)
 	errs = append(errs, checkReservations(p.Child("reservedFor"), c, old)...)
 	switch at := p.Child("allocation"); {
 	case s.Allocation == nil:
@@ -84,7 +85,7 @@ func checkConsumer(p *field.Path, r *resourcev1.ResourceClaimConsumerReference) 
 	return append(errs, check.Required(p.Child("uid"), string(r.UID))...)
 }
 
-// checkReservations checks who the devices are reserved for: nobody if there are none, nobody new if the claim is on its way out.
+// checkReservations checks who the devices are reserved for: nobody if there are none, nobody new if the claim is being deleted.
 func checkReservations(p *field.Path, c, old *resourcev1.ResourceClaim) field.ErrorList {
 	isNew := func(r resourcev1.ResourceClaimConsumerReference) bool {
 		return !slices.Contains(old.Status.ReservedFor, r)
@@ -95,14 +96,15 @@ func checkReservations(p *field.Path, c, old *resourcev1.ResourceClaim) field.Er
 	case c.Status.Allocation == nil:
 		return field.ErrorList{field.Forbidden(p, "may not be specified when `allocated` is not set")}
 	case c.DeletionTimestamp != nil && slices.ContainsFunc(list, isNew):
-		return field.ErrorList{field.Forbidden(p, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")}
+		return field.ErrorList{field.Forbidden(p,
+			"new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")}
 	}
 	return nil
 }
 
 func checkAllocation(p *field.Path, a *resourcev1.AllocationResult, known requests) field.ErrorList {
 	errs := bounded(p.Child("devices", "results"), a.Devices.Results, maxResults, known.result)
-	errs = append(errs, bounded(p.Child("devices", "config"), a.Devices.Config, 2*maxConfigs, known.configuration)...)
+	errs = append(errs, bounded(p.Child("devices", "config"), a.Devices.Config, 2*maxConfigs, known.applied)...)
 	if a.NodeSelector != nil {
 		errs = append(errs, podspec.NodeSelector(p.Child("nodeSelector"), a.NodeSelector)...)
 	}
@@ -111,7 +113,7 @@ func checkAllocation(p *field.Path, a *resourcev1.AllocationResult, known reques
 
 func (k requests) result(p *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
 	errs := k.reference(p.Child("request"), &r.Request)
-	errs = append(errs, checkDriver(p.Child("driver"), r.Driver)...)
+	errs = append(errs, podspec.CSIDriverName(p.Child("driver"), r.Driver)...)
 	errs = append(errs, checkPool(p.Child("pool"), r.Pool)...)
 	errs = append(errs, check.DNSLabel(p.Child("device"), r.Device)...)
 	errs = append(errs, checkBinding(p, r.BindingConditions, r.BindingFailureConditions)...)
@@ -121,7 +123,7 @@ func (k requests) result(p *field.Path, r *resourcev1.DeviceRequestAllocationRes
 	return errs
 }
 
-func (k requests) configuration(p *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
+func (k requests) applied(p *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
 	errs := check.OneOf(p.Child("source"), c.Source, resourcev1.AllocationConfigSourceClaim, resourcev1.AllocationConfigSourceClass)
 	errs = append(errs, k.references(p.Child("requests"), c.Requests)...)
 	return append(errs, checkConfiguration(p, &c.DeviceConfiguration, false)...)
@@ -129,7 +131,7 @@ func (k requests) configuration(p *field.Path, c *resourcev1.DeviceAllocationCon
 
 // checkReport checks what a driver reports of a device.
 func checkReport(p *field.Path, d *resourcev1.AllocatedDeviceStatus, known map[device]bool) field.ErrorList {
-	errs := checkDriver(p.Child("driver"), d.Driver)
+	errs := podspec.CSIDriverName(p.Child("driver"), d.Driver)
 	errs = append(errs, checkPool(p.Child("pool"), d.Pool)...)
 	errs = append(errs, check.DNSLabel(p.Child("device"), d.Device)...)
 	if d.ShareID != nil {

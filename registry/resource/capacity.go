@@ -26,7 +26,8 @@ func checkSharedCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.Error
 	values := len(policy.ValidValues) > 0
 	switch {
 	case values && policy.ValidRange != nil:
-		return field.ErrorList{field.Forbidden(p, `exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time`)}
+		return field.ErrorList{field.Forbidden(p,
+			`exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time`)}
 	case values && policy.Default == nil:
 		return field.ErrorList{field.Required(p.Child("default"), "required when validValues is defined")}
 	case values:
@@ -86,7 +87,8 @@ func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, 
 	}
 	step := p.Child("step")
 	if first := r.Min.Add(*r.Step); first.Cmp(capacity) > 0 {
-		errs = append(errs, field.Invalid(step, r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s", first, capacity)))
+		errs = append(errs, field.Invalid(step, r.Step.String(),
+			fmt.Sprintf("one step %s is larger than capacity value: %s", first, capacity)))
 	}
 	errs = append(errs, checkStep(step, r, usual)...)
 	if r.Max != nil {
@@ -100,5 +102,6 @@ func checkStep(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, value me
 	if step := r.Step.Value(); step != 0 && (value.Value()-r.Min.Value())%step == 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p, value.String(), fmt.Sprintf("value is not a multiple of a given step (%s) from (%s)", r.Step, r.Min))}
+	return field.ErrorList{field.Invalid(p, value.String(),
+		fmt.Sprintf("value is not a multiple of a given step (%s) from (%s)", r.Step, r.Min))}
 }

@@ -29,7 +29,9 @@ func claims() registry.Resource {
 		},
 		Table: &registry.TableOf[*resourcev1.ResourceClaim]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("State", "Whether devices are allocated, and reserved for somebody.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("State", "Whether devices are allocated, and reserved for somebody.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(c *resourcev1.ResourceClaim, now time.Time) []any {
 				return []any{c.Name, stateCell(c), registry.Age(&c.ObjectMeta, now)}

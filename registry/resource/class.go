@@ -44,9 +44,10 @@ func checkClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
 	errs := checkSelectors(p.Child("selectors"), spec.Selectors)
 	anyLength := old != nil && scheme.Equal(&spec.Config, &old.Spec.Config)
-	errs = append(errs, bounded(p.Child("config"), spec.Config, maxConfigs, func(p *field.Path, c *resourcev1.DeviceClassConfiguration) field.ErrorList {
+	config := func(p *field.Path, c *resourcev1.DeviceClassConfiguration) field.ErrorList {
 		return checkConfiguration(p, &c.DeviceConfiguration, anyLength)
-	})...)
+	}
+	errs = append(errs, bounded(p.Child("config"), spec.Config, maxConfigs, config)...)
 	if name := spec.ExtendedResourceName; name != nil && !podspec.IsExtendedResource(corev1.ResourceName(*name)) {
 		errs = append(errs, field.Invalid(p.Child("extendedResourceName"), *name, "must be a valid extended resource name"))
 	}

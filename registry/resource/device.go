@@ -26,17 +26,19 @@ type deviceCheck struct {
 func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList {
 	errs := check.DNSLabel(p.Child("name"), d.Name)
 	if n := len(d.Attributes) + len(d.Capacity); n > maxProperties {
-		errs = append(errs, field.Invalid(p, n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", maxProperties)))
+		errs = append(errs, field.Invalid(p, n,
+			fmt.Sprintf("the total number of attributes and capacities must not exceed %d", maxProperties)))
 	}
 	if n := attributeValues(d); n > maxAttributeValues {
-		errs = append(errs, field.Invalid(p, n, fmt.Sprintf("the total number of attribute values must not exceed %d", maxAttributeValues)))
+		errs = append(errs, field.Invalid(p, n,
+			fmt.Sprintf("the total number of attribute values must not exceed %d", maxAttributeValues)))
 	}
-	errs = append(errs, limitedMap(p.Child("attributes"), d.Attributes, len(d.Attributes), checkQualifiedName, checkAttribute)...)
+	errs = append(errs, named(p.Child("attributes"), d.Attributes, checkQualifiedName, checkAttribute)...)
 	capacity := checkWholeCapacity
 	if d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations {
 		capacity = checkSharedCapacity
 	}
-	errs = append(errs, limitedMap(p.Child("capacity"), d.Capacity, len(d.Capacity), checkQualifiedName, capacity)...)
+	errs = append(errs, named(p.Child("capacity"), d.Capacity, checkQualifiedName, capacity)...)
 	if was := c.oldDevice(d.Name); was == nil || !scheme.Equal(&d.Taints, &was.Taints) {
 		errs = append(errs, bounded(p.Child("taints"), d.Taints, maxTaints, checkTaint)...)
 	}
@@ -65,11 +67,11 @@ func (c deviceCheck) nodes(p *field.Path, d *resourcev1.Device) field.ErrorList 
 		if d.NodeName == nil && d.NodeSelector == nil && d.AllNodes == nil {
 			return nil
 		}
-		return field.ErrorList{field.Invalid(p, nil,
-			"`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec")}
+		return field.ErrorList{field.Invalid(p, nil, "`nodeName`, `nodeSelector` and `allNodes` can only be set if "+
+			"`perDeviceNodeSelection` is set to true in the ResourceSlice spec")}
 	}
-	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the " +
-		"ResourceSlice spec"
+	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true " +
+		"in the ResourceSlice spec"
 	n := nodeCheck{emptyName: "must not be empty"}
 	n.name(p, d.NodeName)
 	n.selector(p, d.NodeSelector)
@@ -93,36 +95,28 @@ func attributeValues(d *resourcev1.Device) int {
 	return n
 }
 
+// checkAttribute checks the value of an attribute, which is of one type, alone or in a list.
 func checkAttribute(p *field.Path, a resourcev1.DeviceAttribute) field.ErrorList {
 	var errs field.ErrorList
-	set := 0
-	single := func(isSet bool) {
-		if isSet {
-			set++
-		}
-	}
-	single(a.BoolValue != nil)
-	single(a.IntValue != nil)
-	single(a.StringValue != nil)
-	single(a.VersionValue != nil)
 	if a.StringValue != nil {
 		errs = append(errs, checkText(p.Child("string"), a.StringValue)...)
 	}
 	if a.VersionValue != nil {
 		errs = append(errs, checkVersion(p.Child("version"), a.VersionValue)...)
 	}
-	list := func(p *field.Path, isSet bool, length int, empty any) {
-		single(isSet)
-		if isSet && length == 0 {
-			errs = append(errs, field.Invalid(p, empty, "must not be empty if specified"))
+	errs = append(errs, checkValues(p.Child("bools"), a.BoolValues, nil)...)
+	errs = append(errs, checkValues(p.Child("ints"), a.IntValues, nil)...)
+	errs = append(errs, checkValues(p.Child("strings"), a.StringValues, checkText)...)
+	errs = append(errs, checkValues(p.Child("versions"), a.VersionValues, checkVersion)...)
+	set := 0
+	for _, isSet := range []bool{
+		a.IntValue != nil, a.BoolValue != nil, a.StringValue != nil, a.VersionValue != nil,
+		a.IntValues != nil, a.BoolValues != nil, a.StringValues != nil, a.VersionValues != nil,
+	} {
+		if isSet {
+			set++
 		}
 	}
-	list(p.Child("bools"), a.BoolValues != nil, len(a.BoolValues), a.BoolValues)
-	list(p.Child("ints"), a.IntValues != nil, len(a.IntValues), a.IntValues)
-	list(p.Child("strings"), a.StringValues != nil, len(a.StringValues), a.StringValues)
-	errs = append(errs, bounded(p.Child("strings"), a.StringValues, len(a.StringValues), checkText)...)
-	list(p.Child("versions"), a.VersionValues != nil, len(a.VersionValues), a.VersionValues)
-	errs = append(errs, bounded(p.Child("versions"), a.VersionValues, len(a.VersionValues), checkVersion)...)
 	const one = "exactly one value must be specified"
 	switch set {
 	case 0:
@@ -132,6 +126,17 @@ func checkAttribute(p *field.Path, a resourcev1.DeviceAttribute) field.ErrorList
 		errs = append(errs, field.Invalid(p, govalue.JSON(a), one))
 	}
 	return errs
+}
+
+// checkValues checks a list of values, which may be unset, but not empty. Without a rule any value will do.
+func checkValues[T any](p *field.Path, list []T, rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
+	switch {
+	case list != nil && len(list) == 0:
+		return field.ErrorList{field.Invalid(p, list, "must not be empty if specified")}
+	case rule == nil:
+		return nil
+	}
+	return bounded(p, list, len(list), rule)
 }
 
 func checkText(p *field.Path, text *string) field.ErrorList {
@@ -171,10 +176,17 @@ func checkConsumption(p *field.Path, c *resourcev1.DeviceCounterConsumption) fie
 
 // checkCounters checks the names of counters; any amount is right.
 func checkCounters(p *field.Path, counters map[string]resourcev1.Counter) field.ErrorList {
-	if len(counters) == 0 {
+	switch n := len(counters); {
+	case n == 0:
 		return field.ErrorList{field.Required(p, "")}
+	case n > maxCounters:
+		return field.ErrorList{field.TooMany(p, n, maxCounters)}
 	}
-	return limitedMap(p, counters, maxCounters, check.DNSLabel, func(*field.Path, resourcev1.Counter) field.ErrorList { return nil })
+	var errs field.ErrorList
+	for name := range field.Entries(&errs, counters) {
+		errs = append(errs, check.DNSLabel(p, name)...)
+	}
+	return errs
 }
 
 // checkBinding checks the conditions that a device waits for before pods are bound: there are some of both sorts, or none.
@@ -217,17 +229,18 @@ func checkMappings(p *field.Path, d *resourcev1.Device) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("allocationMultiplier"), q.String(), "must be positive"))
 		}
 		if m.CapacityKey != nil {
-			errs = append(errs, checkCapacityKey(at.Child("capacityKey"), *m.CapacityKey, d.Capacity)...)
+			errs = append(errs, checkCapacityKey(at.Child("capacityKey"), d, *m.CapacityKey)...)
 		}
 	}
 	return errs
 }
 
-func checkCapacityKey(p *field.Path, key resourcev1.QualifiedName, capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity) field.ErrorList {
+// checkCapacityKey checks the name of a capacity that the device has.
+func checkCapacityKey(p *field.Path, d *resourcev1.Device, key resourcev1.QualifiedName) field.ErrorList {
 	if key == "" {
 		return field.ErrorList{field.Invalid(p, "", "capacityKey must not be an empty string")}
 	}
-	if _, ok := capacity[key]; !ok {
+	if _, ok := d.Capacity[key]; !ok {
 		return field.ErrorList{field.NotFound(p, key)}
 	}
 	return nil

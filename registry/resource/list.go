@@ -40,7 +40,9 @@ func bounded[T any](p *field.Path, list []T, limit int, rule func(*field.Path, *
 }
 
 // distinct is bounded for lists whose elements must have different keys.
-func distinct[T any, K comparable](p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList, key func(*T) K) field.ErrorList {
+func distinct[T any, K comparable](
+	p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList, key func(*T) K,
+) field.ErrorList {
 	errs := bounded(p, list, limit, rule)
 	if len(list) > limit {
 		return errs
@@ -65,12 +67,10 @@ func repeated[T any, K comparable](p *field.Path, list []T, key func(*T) K) fiel
 // itself is the key of elements that are different from each other.
 func itself(s *string) string { return *s }
 
-// limitedMap checks keys and values of a map. What is wrong with a key is said of the map. If there are more than limit, nothing else
-// is said of it.
-func limitedMap[K ~string, V any](p *field.Path, m map[K]V, limit int, keyRule func(*field.Path, string) field.ErrorList, rule func(*field.Path, V) field.ErrorList) field.ErrorList {
-	if len(m) > limit {
-		return field.ErrorList{field.TooMany(p, len(m), limit)}
-	}
+// named checks keys and values of a map. What is wrong with a key is said of the map.
+func named[K ~string, V any](
+	p *field.Path, m map[K]V, keyRule func(*field.Path, string) field.ErrorList, rule func(*field.Path, V) field.ErrorList,
+) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range field.Entries(&errs, m) {
 		errs = append(errs, keyRule(p, string(key))...)

@@ -7,29 +7,19 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// How long names may be, in bytes.
+// How long names may be, in bytes. Those of drivers are as those of CSI drivers.
 const (
-	maxDriver        = 63
+	maxDomain        = 63
 	maxPool          = 253
 	maxIdentifier    = 32
-	maxQualifiedName = maxDriver + len("/") + maxIdentifier
+	maxQualifiedName = maxDomain + len("/") + maxIdentifier
 )
-
-func checkDriver(p *field.Path, name string) field.ErrorList {
-	if name == "" {
-		return field.ErrorList{field.Required(p, "")}
-	}
-	var errs field.ErrorList
-	if len(name) > maxDriver {
-		errs = append(errs, field.TooLong(p, name, maxDriver))
-	}
-	return append(errs, check.Invalid(p, name, names.IsDNS1123Subdomain(strings.ToLower(name)))...)
-}
 
 // checkPool checks the name of a pool, one or more subdomains.
 func checkPool(p *field.Path, name string) field.ErrorList {
@@ -59,7 +49,7 @@ func checkQualifiedName(p *field.Path, name string) field.ErrorList {
 	if domain == "" {
 		errs = append(errs, field.Invalid(p, "", "the domain must not be empty"))
 	} else {
-		errs = append(errs, checkDriver(p, domain)...)
+		errs = append(errs, podspec.CSIDriverName(p, domain)...)
 	}
 	if id == "" {
 		return append(errs, field.Invalid(p, "", "the name must not be empty"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -21,12 +22,10 @@ const (
 // checkRequests checks what a claim asks for.
 func checkRequests(p *field.Path, c *resourcev1.DeviceClaim) field.ErrorList {
 	known := requestsOf(c)
-	errs := distinct(p.Child("requests"), c.Requests, maxRequests, checkRequest, func(r *resourcev1.DeviceRequest) string { return r.Name })
+	name := func(r *resourcev1.DeviceRequest) string { return r.Name }
+	errs := distinct(p.Child("requests"), c.Requests, maxRequests, checkRequest, name)
 	errs = append(errs, bounded(p.Child("constraints"), c.Constraints, maxConstraints, known.constraint)...)
-	return append(errs, bounded(p.Child("config"), c.Config, maxConfigs, func(p *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
-		errs := known.references(p.Child("requests"), c.Requests)
-		return append(errs, checkConfiguration(p, &c.DeviceConfiguration, false)...)
-	})...)
+	return append(errs, bounded(p.Child("config"), c.Config, maxConfigs, known.configuration)...)
 }
 
 func checkRequest(p *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
@@ -38,8 +37,8 @@ func checkRequest(p *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
 	case r.Exactly != nil && several:
 		return append(errs, field.Invalid(p, nil, one+", but multiple fields are set"))
 	case several:
-		return append(errs, distinct(p.Child("firstAvailable"), r.FirstAvailable, maxSubRequests, checkSubRequest,
-			func(r *resourcev1.DeviceSubRequest) string { return r.Name })...)
+		name := func(r *resourcev1.DeviceSubRequest) string { return r.Name }
+		return append(errs, distinct(p.Child("firstAvailable"), r.FirstAvailable, maxSubRequests, checkSubRequest, name)...)
 	}
 	return append(errs, checkExactRequest(p.Child("exactly"), r.Exactly)...)
 }
@@ -48,7 +47,8 @@ func checkRequest(p *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
 func checkSubRequest(p *field.Path, r *resourcev1.DeviceSubRequest) field.ErrorList {
 	errs := check.DNSLabel(p.Child("name"), r.Name)
 	return append(errs, checkExactRequest(p, &resourcev1.ExactDeviceRequest{
-		DeviceClassName: r.DeviceClassName, Selectors: r.Selectors, AllocationMode: r.AllocationMode, Count: r.Count, Tolerations: r.Tolerations,
+		DeviceClassName: r.DeviceClassName, Selectors: r.Selectors, AllocationMode: r.AllocationMode, Count: r.Count,
+		Tolerations: r.Tolerations,
 	})...)
 }
 
@@ -99,7 +99,8 @@ func checkToleration(p *field.Path, t *resourcev1.DeviceToleration) field.ErrorL
 	case resourcev1.DeviceTolerationOpEqual:
 		errs = append(errs, check.Invalid(p.Child("value"), t.Value, names.IsValidLabelValue(t.Value))...)
 	default:
-		errs = append(errs, check.OneOf(p.Child("operator"), t.Operator, resourcev1.DeviceTolerationOpEqual, resourcev1.DeviceTolerationOpExists)...)
+		errs = append(errs, check.OneOf(p.Child("operator"), t.Operator,
+			resourcev1.DeviceTolerationOpEqual, resourcev1.DeviceTolerationOpExists)...)
 	}
 	if t.Effect != "" {
 		errs = append(errs, check.Supported(p.Child("effect"), t.Effect, taintEffects...)...)
@@ -151,7 +152,13 @@ func (k requests) constraint(p *field.Path, c *resourcev1.DeviceConstraint) fiel
 	case c.DistinctAttribute != nil:
 		return append(errs, checkFullName(p.Child("distinctAttribute"), *c.DistinctAttribute)...)
 	}
-	return append(errs, field.Required(p, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+	return append(errs, field.Required(p,
+		`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+}
+
+func (k requests) configuration(p *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
+	errs := k.references(p.Child("requests"), c.Requests)
+	return append(errs, checkConfiguration(p, &c.DeviceConfiguration, false)...)
 }
 
 // checkConfiguration checks how devices are set up.
@@ -160,7 +167,7 @@ func checkConfiguration(p *field.Path, c *resourcev1.DeviceConfiguration, anyLen
 	if c.Opaque == nil {
 		return field.ErrorList{field.Required(p, "")}
 	}
-	errs := checkDriver(p.Child("driver"), c.Opaque.Driver)
+	errs := podspec.CSIDriverName(p.Child("driver"), c.Opaque.Driver)
 	return append(errs, checkObject(p.Child("parameters"), c.Opaque.Parameters, anyLength)...)
 }
 

@@ -89,7 +89,7 @@ func sliceWarnings(s, _ *resourcev1.ResourceSlice) []string {
 
 func checkSlice(s, old *resourcev1.ResourceSlice) field.ErrorList {
 	spec, p := &s.Spec, field.NewPath("spec")
-	errs := checkDriver(p.Child("driver"), spec.Driver)
+	errs := podspec.CSIDriverName(p.Child("driver"), spec.Driver)
 	errs = append(errs, checkResourcePool(p.Child("pool"), &spec.Pool)...)
 	if old != nil {
 		was := &old.Spec
@@ -132,7 +132,8 @@ func checkSliceNodes(p *field.Path, spec *resourcev1.ResourceSliceSpec) field.Er
 	n.name(p, spec.NodeName)
 	n.selector(p, spec.NodeSelector)
 	if s := spec.NodeSelector; s != nil && len(s.NodeSelectorTerms) != 1 {
-		n.errs = append(n.errs, field.Invalid(p.Child("nodeSelector", "nodeSelectorTerms"), govalue.JSON(s.NodeSelectorTerms), "must have exactly one node selector term"))
+		n.errs = append(n.errs, field.Invalid(p.Child("nodeSelector", "nodeSelectorTerms"), govalue.JSON(s.NodeSelectorTerms),
+			"must have exactly one node selector term"))
 	}
 	n.flag(p, "allNodes", spec.AllNodes)
 	n.flag(p, "perDeviceNodeSelection", spec.PerDeviceNodeSelection)
