@@ -29,7 +29,7 @@ var decisions = []*decision{
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
 	{
-		kinds: "Event|ReplicationController", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
+		kinds: "Event|ReplicationController|DeviceClass", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
 		reason: "Kubernetes looks at the metadata of some kinds only if it finds nothing else; Coracle names all at once.",
 	},
 	{
@@ -126,7 +126,7 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "ResourceSlice", what: ".*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
-		reason: "Kubernetes panics at a range of amounts whose step is 0, or less than 1, which Coracle refuses.",
+		reason: "Kubernetes panics at a range of amounts whose step is 0, which Coracle refuses.",
 	},
 	{
 		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
