@@ -15,13 +15,22 @@ import (
 	slicestore "k8s.io/kubernetes/pkg/registry/resource/resourceslice/storage"
 )
 
-// adminNamespaces are namespaces in which everybody may have access to devices as an administrator.
+// forAdminsLabel is that of namespaces in which everybody may have access to devices as an administrator.
+const forAdminsLabel = "resource.kubernetes.io/admin-access"
+
+// forAdmins adds the label to a namespace.
+func forAdmins(namespace map[string]any) map[string]any {
+	merge(namespace, map[string]any{"metadata": map[string]any{"labels": map[string]any{forAdminsLabel: "true"}}})
+	return namespace
+}
+
+// adminNamespaces all have the label.
 type adminNamespaces struct {
 	typedcorev1.NamespaceInterface
 }
 
 func (adminNamespaces) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"resource.kubernetes.io/admin-access": "true"}}}, nil
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{forAdminsLabel: "true"}}}, nil
 }
 
 func init() {
