@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/registry/networking"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/rbac"
+	"github.com/coracle-project/coracle/registry/resource"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -38,6 +39,7 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
 		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
+		{Name: "resource.k8s.io", Priority: 16150, Resources: resource.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},
 	}
 	for i := range groups {

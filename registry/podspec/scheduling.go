@@ -172,6 +172,11 @@ func weight(p *field.Path, w int32) field.ErrorList {
 	return nil
 }
 
+// NodeSelector returns what is wrong with the nodes, at p, that something can be used on.
+func NodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
+	return checkNodeSelector(p, s, false)
+}
+
 func checkNodeSelector(p *field.Path, s *corev1.NodeSelector, anyValue bool) field.ErrorList {
 	p = p.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 )
 
@@ -33,6 +34,7 @@ var Groups = map[string]*scheme.Builder{
 	"flowcontrol.apiserver.k8s.io": flowcontrolv1.Scheme,
 	"networking.k8s.io":            networkingv1.Scheme,
 	"rbac.authorization.k8s.io":    rbacv1.Scheme,
+	"resource.k8s.io":              resourcev1.Scheme,
 	"storage.k8s.io":               storagev1.Scheme,
 }
 

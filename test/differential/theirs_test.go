@@ -72,9 +72,21 @@ func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 		}
 	}
 	h := filters.WithWarningRecorder(http.Handler(container))
-	h = asAdmin(h)
+	h = asAdmin(recovered(h))
 	return filters.WithRequestInfo(h, &request.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+	})
+}
+
+// recovered answers requests that Kubernetes panics at as its filter for panics does: with an internal error.
+func recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}()
+		next.ServeHTTP(w, r)
 	})
 }
 
