@@ -49,6 +49,7 @@ var modules = map[string]string{
 	"github.com/coreos/go-semver":         "versions of an etcd's data",
 	"github.com/spf13/cobra":              "commands",
 	"github.com/spf13/pflag":              "flags",
+	"github.com/robfig/cron/v3":           "schedules, as cron jobs have them",
 	"go.etcd.io/etcd/api/v3":              "etcd's wire types",
 	"go.etcd.io/etcd/client/pkg/v3":       "etcd's TLS and file helpers",
 	"go.etcd.io/etcd/client/v3":           "the etcd engine",

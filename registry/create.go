@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
@@ -24,20 +25,31 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 	}
 	m := w.obj.GetObjectMeta()
 	generated := m.Name == "" && m.GenerateName != ""
+	enc, err := w.createNamed(ctx, generated)
+	w.settleWith(ctx, err)
+	name := w.obj.GetObjectMeta().Name
+	if errors.Is(err, storage.Exists) {
+		return nil, s.existsError(ctx, req.Namespace, name, generated)
+	}
+	if err != nil {
+		return nil, s.apiError(err, name)
+	}
+	return enc, nil
+}
+
+// createNamed is create, which it tries again while generated names exist already. Strategies make use of the name: each try
+// starts from what the client sent.
+func (w *write) createNamed(ctx context.Context, generated bool) (request.Encoded, error) {
+	if !generated {
+		return w.create(ctx)
+	}
+	unnamed := w.obj
 	for try := 1; ; try++ {
+		w.obj = scheme.Copy(unnamed).(meta.Object)
 		enc, err := w.create(ctx)
-		if generated && try < maxGenerateTries && errors.Is(err, storage.Exists) {
-			m.Name = ""
-			continue
+		if try == maxGenerateTries || !errors.Is(err, storage.Exists) {
+			return enc, err
 		}
-		w.settleWith(ctx, err)
-		if errors.Is(err, storage.Exists) {
-			return nil, s.existsError(ctx, req.Namespace, m.Name, generated)
-		}
-		if err != nil {
-			return nil, s.apiError(err, m.Name)
-		}
-		return enc, nil
 	}
 }
 
@@ -80,18 +92,18 @@ func (w *write) beforeCreate() error {
 	if s.differ != nil {
 		m.Generation = 1
 	}
-	if s.strategy.Prepare != nil {
-		s.strategy.Prepare(w.r, w.obj, nil)
-	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
 	m.UID = NewUID()
 	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
 	if m.GenerateName != "" && m.Name == "" {
 		m.Name = generateName(m.GenerateName)
 	}
+	if s.strategy.Prepare != nil {
+		s.strategy.Prepare(w.r, w.obj, nil)
+	}
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)
-	if s.strategy.Metadata >= MetaChange {
+	if s.strategy.Metadata.has(MetaFinalizers) {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	errs = append(errs, s.kind.Check(w.obj, nil)...)

@@ -131,9 +131,17 @@ func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storag
 
 func TestGenerateNameTriesAgain(t *testing.T) {
 	store := &refusing{kind: storage.Exists}
-	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
+	k := newKit(t, options{
+		wrap: func(s storage.Store) storage.Store { store.Store = s; return store },
+		resource: func(r *registry.ResourceOf[*widget]) {
+			r.Strategy.Prepare = func(_ *registry.Request, w, _ *widget) { w.Spec.Color += w.Name + string(w.UID) }
+		},
+	})
 	store.left = 7
 	w := k.create(named("", func(w *widget) { w.GenerateName = "g-" }))
+	if w.Spec.Color != w.Name+string(w.UID) {
+		t.Errorf("prepared with %s, want the name and uid that the object has: %s", w.Spec.Color, text(w))
+	}
 	if store.puts != 8 || !strings.HasPrefix(w.Name, "g-") {
 		t.Errorf("got name %q after %d puts, want one after 8", w.Name, store.puts)
 	}

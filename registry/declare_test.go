@@ -146,17 +146,37 @@ func TestGenerationOfWhatIsPrepared(t *testing.T) {
 	}
 }
 
-// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through a door twice, and says so twice.
+// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through most doors twice, and says so twice.
 func TestDoorsCompareMetadata(t *testing.T) {
-	k := newKit(t, options{})
-	w := k.create(named("a"))
 	five := int64(5)
-	w.DeletionGracePeriodSeconds = &five
 	for what, tt := range map[string]struct {
-		door *registry.Store
-		want int
-	}{"the resource": {k.Store, 1}, "status": {k.Subresource("status"), 2}} {
-		_, _, err := k.put(tt.door, w)
+		checks registry.MetaChecks
+		door   string
+		want   int
+	}{
+		"the resource": {registry.MetaCommon, "", 1}, "status": {registry.MetaCommon, "status", 1},
+		"the resource, compared": {registry.MetaCompare, "", 2}, "status, compared": {registry.MetaWhole, "status", 2},
+		"a door without checks":            {registry.MetaWhole, "bare", 1},
+		"a door with checks of its own":    {registry.MetaCommon, "strict", 2},
+		"status that is checked by itself": {registry.MetaCommon, "status, strict", 2},
+	} {
+		name, strict, _ := strings.Cut(tt.door, ", ")
+		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+			r.Strategy.Metadata = tt.checks
+			r.Status.Validate = func(_, _ *widget) field.ErrorList { return nil }
+			if strict != "" {
+				r.Status.Metadata = registry.MetaChange
+			}
+			r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{Name: "bare", Owns: []string{"status"}},
+				registry.SubresourceOf[*widget]{Name: "strict", Owns: []string{"status"}, Metadata: registry.MetaChange})
+		}})
+		w := k.create(named("a"))
+		w.DeletionGracePeriodSeconds = &five
+		door := k.Store
+		if name != "" {
+			door = k.Subresource(name)
+		}
+		_, _, err := k.put(door, w)
 		var invalid *meta.StatusError
 		if !errors.As(err, &invalid) || len(invalid.Status.Details.Causes) != tt.want {
 			t.Errorf("through %s: got %s, want the grace period %d times", what, text(invalid), tt.want)

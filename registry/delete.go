@@ -41,6 +41,24 @@ func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.Delet
 	if opts.IgnoresReadErrors() {
 		return s.discard(ctx, req, opts)
 	}
+	if permanent := s.res.Strategy.Permanent; permanent != nil {
+		if why := permanent(req.Name); why != "" {
+			return nil, meta.NewForbidden(s.res.GroupResource, req.Name, errors.New(why))
+		}
+	}
+	s.warnOfOrphans(req, opts)
+	return s.delete(ctx, req, opts)
+}
+
+// warnOfOrphans tells a client that says nothing about dependents what becomes of them.
+func (s *Store) warnOfOrphans(req *request.Write, opts *meta.DeleteOptions) {
+	if text := s.res.Strategy.OrphanWarning; text != "" && opts.PropagationPolicy == nil && opts.OrphanDependents == nil {
+		req.Warn(text)
+	}
+}
+
+// delete is Delete of an object that may be deleted.
+func (s *Store) delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
 		return nil, err
@@ -295,10 +313,11 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 	if err != nil {
 		return nil, err
 	}
+	s.warnOfOrphans(req, opts)
 	for item := range found.Items {
 		one := *req
 		one.Namespace, one.Name = s.split(item.(*cache.Object).Key)
-		if _, err := s.Delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
+		if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {

@@ -298,6 +298,51 @@ func TestOrphanByDefault(t *testing.T) {
 	}
 }
 
+// TestOrphanWarning: only a client that says nothing about dependents is told what becomes of them, once.
+func TestOrphanWarning(t *testing.T) {
+	yes, background := true, meta.DeletePropagationBackground
+	for _, tt := range []struct {
+		opts meta.DeleteOptions
+		want int
+	}{{meta.DeleteOptions{OrphanDependents: &yes}, 0}, {meta.DeleteOptions{PropagationPolicy: &background}, 0}, {meta.DeleteOptions{}, 1}} {
+		for _, collection := range []bool{false, true} {
+			k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.OrphanWarning = "left alone" }})
+			k.create(named("a"))
+			var err error
+			if k.info.Warnings = nil; collection {
+				_, err = k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &tt.opts)
+			} else {
+				_, err = k.delete("a", tt.opts)
+			}
+			if err != nil || len(k.info.Warnings) != tt.want {
+				t.Errorf("collection %v, %+v: got %v, warnings %q, want %d", collection, tt.opts, err, k.info.Warnings, tt.want)
+			}
+		}
+	}
+}
+
+// TestPermanent: what cannot be deleted is refused, whether it exists or not, but goes with a collection.
+func TestPermanent(t *testing.T) {
+	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
+		r.Strategy.Permanent = func(name string) string {
+			if name == "rock" {
+				return "it is here to stay"
+			}
+			return ""
+		}
+	}})
+	k.create(named("rock"))
+	k.create(named("sand"))
+	_, err := k.delete("rock", meta.DeleteOptions{})
+	wantReason(t, "a permanent object", err, meta.StatusReasonForbidden)
+	if _, err := k.delete("sand", meta.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDeleteCollection(t *testing.T) {
 	k := newKit(t, options{})
 	for i := range 5 {

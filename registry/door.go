@@ -37,7 +37,7 @@ func (s *Store) openDoors() error {
 		door.subresource, door.project = sub.Name, sub.Project
 		if sub.Project == nil {
 			checks := sub.Metadata
-			if checks == MetaCommon {
+			if checks == MetaCommon && sub.Validate != nil {
 				checks = s.strategy.Metadata.ofDoor()
 			}
 			door.strategy = &Strategy{

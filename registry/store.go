@@ -163,6 +163,7 @@ func (r *ResourceOf[T]) complete() {
 	if st := r.Status; st != nil && !hasDoor {
 		r.Subresources = append([]SubresourceOf[T]{{
 			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate, Warnings: st.Warnings,
+			Metadata: st.Metadata,
 		}}, r.Subresources...)
 	}
 }

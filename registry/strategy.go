@@ -55,7 +55,8 @@ type StrategyOf[T meta.Object] struct {
 	Metadata MetaChecks
 
 	// Prepare drops what a client may not set, sets what the server owns, and keeps from old what may not change and no
-	// door owns. What doors own is as in old already, and a status that is not the client's to bring is empty on create.
+	// door owns. What doors own is as in old already, and a status that is not the client's to bring is empty on create. A new
+	// object has its name and UID.
 	Prepare func(r *Request, obj, old T)
 
 	// Validate says what is wrong with a new object, or with a change.
@@ -84,8 +85,12 @@ type StrategyOf[T meta.Object] struct {
 	// Terminate is told that the deletion of an object that is held has begun, and shows it in the object.
 	Terminate func(obj T)
 
+	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of collections do not ask.
+	Permanent func(name string) string
 	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs, ReplicationControllers).
 	OrphanByDefault bool
+	// OrphanWarning is what a client that says nothing is told; may be "".
+	OrphanWarning string
 	// NoGarbageCollection keeps the garbage collector's finalizers off the kind (Events).
 	NoGarbageCollection bool
 }
@@ -95,33 +100,28 @@ type StrategyOf[T meta.Object] struct {
 type MetaChecks uint8
 
 const (
-	// MetaCommon: no more than all kinds.
-	MetaCommon MetaChecks = iota
 	// MetaRepeat repeats the checks of the new metadata on an update.
-	MetaRepeat
+	MetaRepeat MetaChecks = 1 << iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaChange is MetaCompare, and lets no finalizers without a domain be but Kubernetes's own.
-	MetaChange
-	// MetaObject lets no such finalizers be either, and repeats the checks of the new metadata on an update, but compares no
-	// more often.
-	MetaObject
-	// MetaWhole is MetaChange and MetaObject.
-	MetaWhole
+	// MetaFinalizers lets no finalizers without a domain be but Kubernetes's own. On an update each of the other two says so.
+	MetaFinalizers
+
+	// MetaCommon: no more than all kinds.
+	MetaCommon MetaChecks = 0
+	MetaChange            = MetaCompare | MetaFinalizers
+	MetaObject            = MetaRepeat | MetaFinalizers
+	MetaWhole             = MetaChange | MetaObject
 )
 
-// compares reports whether old and new metadata are compared a second time.
-func (c MetaChecks) compares() bool { return c >= MetaCompare && c != MetaObject }
+func (c MetaChecks) has(check MetaChecks) bool { return c&check != 0 }
 
 // ofDoor are the checks that a door to such a resource makes.
 func (c MetaChecks) ofDoor() MetaChecks {
-	switch c {
-	case MetaObject:
+	if c == MetaObject {
 		return c
-	case MetaRepeat:
-		return MetaCommon
 	}
-	return MetaChange
+	return c &^ MetaRepeat
 }
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
@@ -228,6 +228,7 @@ type StatusOf[T meta.Object] struct {
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
+	Metadata MetaChecks // as in SubresourceOf
 }
 
 // SubresourceOf is something beside the object itself that its path leads to. There are three sorts:
@@ -253,7 +254,8 @@ type SubresourceOf[T meta.Object] struct {
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
-	// Metadata are the checks of ObjectMeta that a door makes; MetaCommon: as MetaChange.
+	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource without MetaRepeat (but MetaObject as it
+	// is) if the door has a Validate, else none of its own.
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]

@@ -31,6 +31,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	if st := r.Status; st != nil {
 		res.Status = &Status{
 			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate), Warnings: onChange(st.Warnings),
+			Metadata: st.Metadata,
 		}
 	}
 	for _, sub := range r.Subresources {
@@ -61,7 +62,9 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
 		Held:                     result(s.Held),
+		Permanent:                s.Permanent,
 		OrphanByDefault:          s.OrphanByDefault,
+		OrphanWarning:            s.OrphanWarning,
 		NoGarbageCollection:      s.NoGarbageCollection,
 	}
 	if f := s.ValidateIn; f != nil {

@@ -51,7 +51,9 @@ func gadgets() ResourceOf[*Gadget] {
 			Graceful:                 func(g *Gadget, _ *meta.DeleteOptions) bool { return g.Size > 0 },
 			Held:                     func(g *Gadget) bool { return g.Size > 0 },
 			Terminate:                func(g *Gadget) { g.Size++ },
+			Permanent:                func(name string) string { return name },
 			OrphanByDefault:          true,
+			OrphanWarning:            "left alone",
 			NoGarbageCollection:      true,
 		},
 		Generation: []string{"size"},
@@ -111,7 +113,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	}
 	sub := &given.Subresources[0]
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
-	sub.Metadata = MetaWhole
+	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }
 	res := Typed(given)

@@ -172,17 +172,17 @@ func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)
 	errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
 	checks := s.strategy.Metadata
-	if checks.compares() {
+	var finalizers field.ErrorList
+	if checks.has(MetaFinalizers) {
+		finalizers = meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))
+	}
+	if checks.has(MetaCompare) {
 		errs = append(errs, meta.ValidateObjectMetaUpdate(m, old, path)...)
-		if checks >= MetaChange {
-			errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
-		}
+		errs = append(errs, finalizers...)
 	}
-	if checks == MetaRepeat || checks >= MetaObject {
+	if checks.has(MetaRepeat) {
 		errs = append(errs, meta.ValidateObjectMeta(m, s.res.Namespaced, s.res.Strategy.ValidateName, path)...)
-	}
-	if checks >= MetaObject {
-		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
+		errs = append(errs, finalizers...)
 	}
 	return errs
 }

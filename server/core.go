@@ -9,14 +9,19 @@ import (
 	"github.com/coracle-project/coracle/registry/admissionregistration"
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/autoscaling"
+	"github.com/coracle-project/coracle/registry/batch"
+	"github.com/coracle-project/coracle/registry/certificates"
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/discovery"
 	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/registry/networking"
+	"github.com/coracle-project/coracle/registry/node"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/policy"
 	"github.com/coracle-project/coracle/registry/rbac"
 	"github.com/coracle-project/coracle/registry/resource"
+	"github.com/coracle-project/coracle/registry/scheduling"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -33,11 +38,16 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},
+		{Name: "batch", Priority: 17400, Resources: batch.Resources(rules)},
+		{Name: "certificates.k8s.io", Priority: 17300, Resources: certificates.Resources()},
 		{Name: "networking.k8s.io", Priority: 17200, Resources: networking.Resources()},
+		{Name: "policy", Priority: 17100, Resources: policy.Resources()},
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources()},
 		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
 		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
+		{Name: "scheduling.k8s.io", Priority: 16600, Resources: scheduling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
+		{Name: "node.k8s.io", Priority: 16300, Resources: node.Resources()},
 		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
 		{Name: "resource.k8s.io", Priority: 16150, Resources: resource.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},

@@ -160,7 +160,7 @@ func (k *player) table() {
 		typ, fits := at(columns[i], "type"), false
 		switch cell.(type) {
 		case string:
-			fits = typ == "string" || typ == "date"
+			fits = typ == "string" || typ == "date" || typ == "boolean" && (cell == "True" || cell == "False") // as cron jobs have it
 		case float64, bool:
 			fits = typ != "date" // columns of strings have numbers in Kubernetes, too
 		}

@@ -42,7 +42,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 				registry.IntegerColumn("Up-to-date", "Number of nodes with a pod that is made from the present template.", 0),
 				registry.IntegerColumn("Available", "Number of nodes with a pod that has been ready for long enough.", 0),
 				registry.Column("Node Selector", "Labels of the nodes that should have a pod.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: daemonSetCells,
 		},

@@ -48,7 +48,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
 				registry.Column("Up-to-date", "Number of pods that are made from the present template.", 0),
 				registry.Column("Available", "Number of pods that have been ready for long enough.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: deploymentCells,
 		},

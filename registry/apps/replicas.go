@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -53,10 +52,3 @@ func prepareTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
 func templateWarnings(t *corev1.PodTemplateSpec) []string {
 	return podspec.Warnings(field.NewPath("spec", "template"), &t.Spec, &t.ObjectMeta)
 }
-
-// Columns that several kinds have, and their cells.
-var (
-	containersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
-	imagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
-	selectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
-)

@@ -39,7 +39,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
 				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
 				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn, selectorColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(rs.Spec.Template.Spec.Containers)

@@ -38,7 +38,7 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
-				registry.AgeColumn, containersColumn, imagesColumn,
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn,
 			},
 			Cells: func(s *appsv1.StatefulSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(s.Spec.Template.Spec.Containers)

@@ -9,7 +9,7 @@ type Number = struct {
 }
 
 // Count is the number in a field that may be unset.
-func Count(name string, value *int32) Number {
+func Count[T int32 | int64](name string, value *T) Number {
 	if value == nil {
 		return Number{Name: name}
 	}

@@ -46,7 +46,7 @@ func TestFullDomainLabels(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	p, three := field.NewPath("status"), int32(3)
-	counts := []check.Number{check.Count("a", &three), check.Count("b", nil), {"c", -1}}
+	counts := []check.Number{check.Count("a", &three), check.Count[int32]("b", nil), {"c", -1}}
 	checktest.Want(t, check.NotNegative(p, counts...), "status.c: Invalid value: -1: must be greater than or equal to 0")
 	checktest.Want(t, check.AtMost(p, 3, "more", counts...), "")
 	checktest.Want(t, check.AtMost(p, -1, "x", counts...), "status.a: Invalid value: 3: cannot be greater than x\nstatus.b: Invalid value: 0: cannot be greater than x")

@@ -44,6 +44,22 @@ spec.template: Required value`},
 	}
 }
 
+// TestOldTemplates: what a template has had against a rule may stay.
+func TestOldTemplates(t *testing.T) {
+	odd := strings.Replace(webTemplate, `"spec":{`, `"spec":{"overhead":{"hugepages-2Mi":"1Mi","memory":"1"},`, 1)
+	const want = `template.spec.overhead.limits[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of hugepages-2Mi`
+	controllers, templates := resource(t, "replicationcontrollers"), resource(t, "podtemplates")
+	rc := checktest.Decode[corev1.ReplicationController](t, `{"spec":{"selector":{"app":"web"},`+odd+`}}`)
+	checktest.Want(t, create(controllers, rc), "spec."+want)
+	checktest.Want(t, update(controllers, "", scheme.DeepCopy(rc), rc), "")
+	bare := scheme.DeepCopy(rc)
+	bare.Spec.Template = nil
+	checktest.Want(t, update(controllers, "", rc, bare), "spec."+want)
+	pt := checktest.Decode[corev1.PodTemplate](t, `{`+odd+`}`)
+	checktest.Want(t, create(templates, pt), want)
+	checktest.Want(t, update(templates, "", scheme.DeepCopy(pt), pt), "")
+}
+
 // TestNonConvertible: an annotation says that another version knew more of a field.
 func TestNonConvertible(t *testing.T) {
 	r := resource(t, "replicationcontrollers")

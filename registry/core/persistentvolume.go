@@ -28,7 +28,7 @@ func persistentVolumes() registry.Resource {
 			Warnings:                 func(v, _ *corev1.PersistentVolume) []string { return podspec.PersistentVolumeWarnings(v) },
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus},
+		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus, Metadata: registry.MetaChange},
 		Table:  volumeTable,
 	})
 }

@@ -25,7 +25,11 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 				}
 				podspec.DropDisabledTemplate(&t.Template, was)
 			},
-			Validate: func(t, _ *corev1.PodTemplate) field.ErrorList {
+			Validate: func(t, old *corev1.PodTemplate) field.ErrorList {
+				rules := rules
+				if old != nil {
+					rules = rules.AfterTemplate(&old.Template)
+				}
 				return rules.Template(field.NewPath("template"), &t.Template)
 			},
 			Warnings: func(t, old *corev1.PodTemplate) []string {

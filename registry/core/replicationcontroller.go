@@ -48,10 +48,7 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
 				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
 				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
-				registry.AgeColumn,
-				registry.Column("Containers", "Names of the containers of each pod.", 1),
-				registry.Column("Images", "Images of the containers of each pod.", 1),
-				registry.Column("Selector", "Labels by which the pods are found.", 1),
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: controllerCells,
 		},
@@ -67,6 +64,9 @@ func controllerName(name string, prefix bool) []string {
 }
 
 func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController) field.ErrorList {
+	if old != nil {
+		rules = rules.AfterTemplate(old.Spec.Template)
+	}
 	spec, p := &rc.Spec, field.NewPath("spec")
 	errs := check.NonNegative(p.Child("minReadySeconds"), spec.MinReadySeconds)
 	if len(spec.Selector) == 0 {

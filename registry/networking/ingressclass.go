@@ -1,7 +1,6 @@
 package networking
 
 import (
-	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
@@ -9,7 +8,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // ingressClasses makes the resource ingressclasses.
@@ -64,34 +62,11 @@ func checkIngressClass(c, old *networkingv1.IngressClass) field.ErrorList {
 	if len(spec.Controller) > maxController {
 		errs = append(errs, field.TooLong(p.Child("controller"), spec.Controller, maxController))
 	}
-	errs = append(errs, check.Needed(p.Child("controller"), spec.Controller, checkController)...)
+	errs = append(errs, check.Needed(p.Child("controller"), spec.Controller, check.DomainPath)...)
 	if spec.Parameters != nil {
 		errs = append(errs, checkParameters(p.Child("parameters"), spec.Parameters)...)
 	}
 	return errs
-}
-
-// pathPattern is what the path of a controller consists of: pathMarks, letters and digits.
-const (
-	pathPattern = `[A-Za-z0-9/\-._~%!$&'()*+,;=:]+`
-	pathMarks   = `/-._~%!$&'()*+,;=:`
-)
-
-// checkController checks a domain and a path.
-func checkController(p *field.Path, name string) field.ErrorList {
-	domain, path, _ := strings.Cut(name, "/")
-	if domain == "" || path == "" {
-		return field.ErrorList{field.Invalid(p, name, `must be a domain-prefixed path (such as "acme.io/foo")`)}
-	}
-	errs := check.DNSSubdomain(p, domain)
-	if strings.ContainsFunc(path, func(r rune) bool { return !isPathRune(r) }) {
-		errs = append(errs, field.Invalid(p, path, names.PatternError("Invalid path", pathPattern)))
-	}
-	return errs
-}
-
-func isPathRune(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(pathMarks, r)
 }
 
 // checkParameters checks what names an object in a namespace or outside of any, as its scope says.

@@ -286,7 +286,7 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 		[]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceHugePagesPrefix, corev1.ResourceMemory})}
 }
 
-// overhead checks what running a pod takes beside its containers.
-func (c *specCheck) overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
-	return requirements{nameRule: ContainerResourceName, was: c.was}.check(p, &corev1.ResourceRequirements{Limits: list})
+// Overhead checks what running a pod takes beside its containers.
+func (r Rules) Overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
+	return requirements{nameRule: ContainerResourceName, was: r.was}.check(p, &corev1.ResourceRequirements{Limits: list})
 }

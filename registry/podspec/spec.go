@@ -51,7 +51,7 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 	errs = append(errs, checkHostnameOverride(p, spec)...)
 	errs = append(errs, c.checkNames(p)...)
 	if spec.Overhead != nil {
-		errs = append(errs, c.overhead(p.Child("overhead"), spec.Overhead)...)
+		errs = append(errs, c.Overhead(p.Child("overhead"), spec.Overhead)...)
 	}
 	if spec.OS != nil {
 		errs = append(errs, c.checkOS(p)...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -90,6 +91,13 @@ func NameWarnings(name string) []string {
 	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "+
 		"a DNS label is recommended: %v", msgs)}
 }
+
+// Columns of kinds that make pods from a template. ContainerCells makes the cells of the first two.
+var (
+	ContainersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
+	ImagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
+	SelectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
+)
 
 // ContainerCells are the names and the images of containers, as tables show them.
 func ContainerCells(list []corev1.Container) (named, images string) {

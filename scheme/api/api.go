@@ -11,14 +11,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
+	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/api/eventsv1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/nodev1"
+	"github.com/coracle-project/coracle/scheme/api/policyv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 )
 
@@ -28,13 +33,18 @@ var Groups = map[string]*scheme.Builder{
 	"admissionregistration.k8s.io": admissionregistrationv1.Scheme,
 	"apps":                         appsv1.Scheme,
 	"autoscaling":                  scheme.NewBuilder(autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
+	"batch":                        batchv1.Scheme,
+	"certificates.k8s.io":          certificatesv1.Scheme,
 	"coordination.k8s.io":          coordinationv1.Scheme,
 	"discovery.k8s.io":             discoveryv1.Scheme,
 	"events.k8s.io":                eventsv1.Scheme,
 	"flowcontrol.apiserver.k8s.io": flowcontrolv1.Scheme,
 	"networking.k8s.io":            networkingv1.Scheme,
+	"node.k8s.io":                  nodev1.Scheme,
+	"policy":                       policyv1.Scheme,
 	"rbac.authorization.k8s.io":    rbacv1.Scheme,
 	"resource.k8s.io":              resourcev1.Scheme,
+	"scheduling.k8s.io":            schedulingv1.Scheme,
 	"storage.k8s.io":               storagev1.Scheme,
 }
 

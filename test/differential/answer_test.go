@@ -75,12 +75,15 @@ func generatedName(request map[string]any) *regexp.Regexp {
 	return regexp.MustCompile(regexp.QuoteMeta(plainEnd.FindString(base[:min(len(base), 58)])) + "[bcdfghjklmnpqrstvwxz2456789]{5}")
 }
 
-// withoutGenerated returns a with generated names made equal.
+// generatedUID finds what servers make up to tell objects apart.
+var generatedUID = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+
+// withoutGenerated returns a with generated names made equal, and UIDs, which jobs have in their labels.
 func (a answer) withoutGenerated(generated *regexp.Regexp) answer {
-	if generated == nil {
-		return a
+	text := generatedUID.ReplaceAll(encode(a.Body), []byte("UID"))
+	if generated != nil {
+		text = generated.ReplaceAll(text, []byte("GENERATED"))
 	}
-	text := generated.ReplaceAll(encode(a.Body), []byte("GENERATED"))
 	a.Body = nil
 	if err := decode(text, &a.Body); err != nil {
 		panic(err)

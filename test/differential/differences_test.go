@@ -29,7 +29,7 @@ var decisions = []*decision{
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
 	{
-		kinds: "Event|ReplicationController|DeviceClass", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
+		kinds: "Event|ReplicationController|DeviceClass|PodDisruptionBudget", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
 		reason: "Kubernetes looks at the metadata of some kinds only if it finds nothing else; Coracle names all at once.",
 	},
 	{
@@ -147,6 +147,20 @@ var decisions = []*decision{
 	{
 		kinds: ".*", what: `status differs at message: the name of the object \(.*`,
 		reason: "Coracle cuts names that no object can have.",
+	},
+	{
+		kinds: ".*", what: `causes in another order: [\s\S]*`, when: func(tr trial) bool {
+			return strings.Contains(string(encode(tr.ours.causes())), "Total length of <volume name>")
+		},
+		reason: "That an initiator makes a volume's name too long is said behind what is wrong with its source, not in the middle.",
+	},
+	{
+		kinds: "CertificateSigningRequest", what: `extra: metadata\.generateName: .*: may not contain '[/%]'`,
+		reason: "Kubernetes has no rule for the names of these requests but that of all names; Coracle repeats it with all else on an update.",
+	},
+	{
+		kinds: "Job|CronJob", what: ".*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
+		reason: "Kubernetes panics at a success policy of an indexed job without completions, which Coracle refuses.",
 	},
 	{
 		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {

@@ -1,0 +1,129 @@
+package batch
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// cronJobs makes the resource cronjobs.
+func cronJobs(rules podspec.Rules) registry.Resource {
+	return registry.Typed(registry.ResourceOf[*batchv1.CronJob]{
+		GroupResource: resource("cronjobs"),
+		Kind:          "CronJob", ShortNames: []string{"cj"}, Categories: []string{"all"},
+		Namespaced: true,
+		Strategy: registry.StrategyOf[*batchv1.CronJob]{
+			Metadata:                 registry.MetaChange,
+			Prepare:                  prepareCronJob,
+			Validate:                 func(c, old *batchv1.CronJob) field.ErrorList { return checkCronJob(rules, c, old) },
+			Warnings:                 cronJobWarnings,
+			AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"spec"},
+		Status:     &registry.StatusOf[*batchv1.CronJob]{},
+		Table: &registry.TableOf[*batchv1.CronJob]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Schedule", "When jobs are made.", 0),
+				registry.Column("Timezone", "Time zone that the schedule is read in.", 0),
+				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are made for now."},
+				registry.IntegerColumn("Active", "Number of jobs that run.", 0),
+				registry.Column("Last Schedule", "How long ago a job was last made.", 0),
+				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
+			},
+			Cells: cronJobCells,
+		},
+	})
+}
+
+func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
+	zone, suspended, last := registry.None, "<unset>", registry.None
+	if z := c.Spec.TimeZone; z != nil {
+		zone = *z
+	}
+	switch s := c.Spec.Suspend; {
+	case s == nil:
+	case *s:
+		suspended = "True"
+	default:
+		suspended = "False"
+	}
+	if t := c.Status.LastScheduleTime; t != nil {
+		last = registry.Since(t.Time, now)
+	}
+	names, images := podspec.ContainerCells(c.Spec.JobTemplate.Spec.Template.Spec.Containers)
+	return []any{
+		c.Name, c.Spec.Schedule, zone, suspended, int64(len(c.Status.Active)), last, registry.Age(&c.ObjectMeta, now),
+		names, images, registry.Selector(c.Spec.JobTemplate.Spec.Selector),
+	}
+}
+
+func prepareCronJob(_ *registry.Request, c, old *batchv1.CronJob) {
+	if old == nil {
+		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, nil)
+	} else {
+		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
+	}
+}
+
+// cronJobWarnings tell of a spec that is new or has changed.
+func cronJobWarnings(c, old *batchv1.CronJob) []string {
+	p := field.NewPath("spec", "jobTemplate", "spec")
+	if old == nil {
+		return append(podspec.NameWarnings(c.Name), specWarnings(p, &c.Spec.JobTemplate.Spec)...)
+	}
+	var warnings []string
+	if c.Generation != old.Generation {
+		warnings = specWarnings(p, &c.Spec.JobTemplate.Spec)
+	}
+	if hasZone(c.Spec.Schedule) {
+		warnings = append(warnings, "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "+
+			"https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details")
+	}
+	return warnings
+}
+
+// maxCronJobName is the length of names, in bytes, that leaves room in the names of jobs for the time.
+const maxCronJobName = 63 - 11
+
+func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList {
+	spec, p := &c.Spec, field.NewPath("spec")
+	var was *batchv1.CronJobSpec
+	if old != nil {
+		was = &old.Spec
+		rules = rules.AfterTemplate(&was.JobTemplate.Spec.Template)
+	}
+	errs := check.Needed(p.Child("schedule"), spec.Schedule, func(p *field.Path, s string) field.ErrorList {
+		return checkSchedule(p, s, spec.TimeZone, was != nil && hasZone(was.Schedule))
+	})
+	errs = append(errs, check.NotNegative(p, check.Count("startingDeadlineSeconds", spec.StartingDeadlineSeconds))...)
+	if zone := spec.TimeZone; zone != nil && (was == nil || was.TimeZone == nil || *was.TimeZone != *zone) {
+		errs = append(errs, checkTimeZone(p.Child("timeZone"), *zone)...)
+	}
+	errs = append(errs, check.OneOf(p.Child("concurrencyPolicy"), spec.ConcurrencyPolicy,
+		batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
+	errs = append(errs, checkJobTemplate(rules, p.Child("jobTemplate", "spec"), &spec.JobTemplate.Spec)...)
+	errs = append(errs, check.NotNegative(p, check.Count("successfulJobsHistoryLimit", spec.SuccessfulJobsHistoryLimit),
+		check.Count("failedJobsHistoryLimit", spec.FailedJobsHistoryLimit))...)
+	if old == nil && len(c.Name) > maxCronJobName {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, "must be no more than 52 characters"))
+	}
+	return errs
+}
+
+// checkJobTemplate checks the spec of jobs to come; their selectors will be generated.
+func checkJobTemplate(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
+	errs := checkSpec(rules, p, spec)
+	if spec.Selector != nil {
+		errs = append(errs, field.Invalid(p.Child("selector"), spec.Selector, "`selector` will be auto-generated"))
+	}
+	if orZero(spec.ManualSelector) {
+		errs = append(errs, field.NotSupported(p.Child("manualSelector"), true, []string{"nil", "false"}))
+	}
+	return errs
+}

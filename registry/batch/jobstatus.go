@@ -1,0 +1,219 @@
+package batch
+
+import (
+	"fmt"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// state is what the conditions of a job say is true.
+type state struct {
+	complete, failed, failing, succeeding, suspended bool
+
+	resumed bool // that it is suspended is false
+}
+
+func (s state) finished() bool { return s.complete || s.failed }
+
+func stateOf(j *batchv1.Job) state {
+	var s state
+	for _, c := range j.Status.Conditions {
+		is := c.Status == corev1.ConditionTrue
+		switch c.Type {
+		case batchv1.JobComplete:
+			s.complete = s.complete || is
+		case batchv1.JobFailed:
+			s.failed = s.failed || is
+		case batchv1.JobFailureTarget:
+			s.failing = s.failing || is
+		case batchv1.JobSuccessCriteriaMet:
+			s.succeeding = s.succeeding || is
+		case batchv1.JobSuspended:
+			s.suspended = s.suspended || is
+			s.resumed = s.resumed || c.Status == corev1.ConditionFalse
+		}
+	}
+	return s
+}
+
+// statusCheck checks a change of status. A rule is for what has changed: a job that breaks it already can still be worked on.
+type statusCheck struct {
+	p          *field.Path
+	job, old   *batchv1.Job
+	new, was   *batchv1.JobStatus
+	is, before state
+	errs       field.ErrorList
+}
+
+// checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not Kubernetes' own (managedBy), and
+// clients rely on how a job ends.
+func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
+	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j), before: stateOf(old)}
+	c.counts()
+	c.completion()
+	c.end()
+	c.indexes()
+	c.outcome()
+	c.steps()
+	return c.errs
+}
+
+// invalid reports a value if it is broken.
+func (c *statusCheck) invalid(broken bool, name string, value any, msg string) {
+	if broken {
+		c.errs = append(c.errs, field.Invalid(c.p.Child(name), value, msg))
+	}
+}
+
+// conflict reports conditions that do not go together.
+func (c *statusCheck) conflict(broken bool, msg string) {
+	c.invalid(broken, "conditions", field.Omit{}, msg)
+}
+
+// required reports a field that is missing.
+func (c *statusCheck) required(missing bool, name, msg string) {
+	if missing {
+		c.errs = append(c.errs, field.Required(c.p.Child(name), msg))
+	}
+}
+
+func (c *statusCheck) counts() {
+	s := c.new
+	c.errs = check.NotNegative(c.p, check.Count("active", &s.Active), check.Count("succeeded", &s.Succeeded),
+		check.Count("failed", &s.Failed), check.Count("ready", s.Ready), check.Count("terminating", s.Terminating))
+	if u := s.UncountedTerminatedPods; u != nil {
+		seen := check.Duplicates{}
+		c.uncounted("succeeded", u.Succeeded, seen)
+		c.uncounted("failed", u.Failed, seen)
+	}
+}
+
+func (c *statusCheck) uncounted(name string, uids []meta.UID, seen check.Duplicates) {
+	p := c.p.Child("uncountedTerminatedPods", name)
+	for i, uid := range field.Each(&c.errs, uids) {
+		switch {
+		case *uid == "":
+			c.errs = append(c.errs, field.Invalid(p.Index(i), *uid, "must not be empty"))
+		case !seen.Add(string(*uid)):
+			c.errs = append(c.errs, field.Duplicate(p.Index(i), *uid))
+		}
+	}
+}
+
+// completion checks that a job that has succeeded has not failed, and says when it succeeded.
+func (c *statusCheck) completion() {
+	completed := c.is.complete != c.before.complete
+	if completed || c.is.failed != c.before.failed {
+		c.conflict(c.is.complete && c.is.failed, "cannot set Complete=True and Failed=true conditions")
+	}
+	if completed || c.is.failing != c.before.failing {
+		c.conflict(c.is.complete && c.is.failing, "cannot set Complete=True and FailureTarget=true conditions")
+	}
+	start, end := c.new.StartTime, c.new.CompletionTime
+	ended := !end.Equal(c.was.CompletionTime)
+	if completed || ended {
+		c.invalid(end != nil && !c.is.complete, "completionTime", end, "cannot set completionTime when there is no Complete=True condition")
+		c.required(end == nil && c.is.complete, "completionTime", "completionTime is required for Complete jobs")
+	}
+	if ended || c.restarted() {
+		c.invalid(start != nil && end != nil && end.Before(start), "completionTime", end, "must be equal to or after `startTime`")
+	}
+	if c.is.failed != c.before.failed || c.failedIndexesChanged() {
+		c.conflict(c.is.failed && !c.is.failing, "cannot set Failed=True condition without the FailureTarget=true condition")
+	}
+	if completed || c.is.succeeding != c.before.succeeding {
+		c.conflict(c.is.complete && !c.is.succeeding, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+	}
+}
+
+func (c *statusCheck) restarted() bool { return !c.new.StartTime.Equal(c.was.StartTime) }
+
+func (c *statusCheck) failedIndexesChanged() bool {
+	return !scheme.Equal(c.new.FailedIndexes, c.was.FailedIndexes)
+}
+
+// end checks that nothing is left to do for a job that has finished.
+func (c *statusCheck) end() {
+	finished, changed := c.is.finished(), c.is.finished() != c.before.finished()
+	if changed || c.new.Active != c.was.Active {
+		c.invalid(finished && c.new.Active > 0, "active", c.new.Active, "active>0 is invalid for finished job")
+	}
+	idle := orZero(c.job.Spec.Suspend) && c.job.Spec.Completions != nil && *c.job.Spec.Completions == 0
+	if (changed || c.restarted()) && !idle {
+		c.required(finished && c.new.StartTime == nil, "startTime", "startTime is required for finished job")
+	}
+	if u := c.new.UncountedTerminatedPods; u != nil && (changed || !scheme.Equal(u, c.was.UncountedTerminatedPods)) {
+		c.invalid(finished && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u), "must be empty for finished job")
+	}
+}
+
+// indexes checks which indexes of an indexed job have ended, and how.
+func (c *statusCheck) indexes() {
+	spec, done, failed := &c.job.Spec, c.new.CompletedIndexes, c.new.FailedIndexes
+	doneChanged, failedChanged := done != c.was.CompletedIndexes, c.failedIndexesChanged()
+	if doneChanged {
+		c.readable("completedIndexes", done)
+	}
+	if failedChanged && failed != nil && spec.BackoffLimitPerIndex != nil {
+		c.readable("failedIndexes", *failed)
+	}
+	c.invalid(doneChanged && done != "" && !isIndexed(spec), "completedIndexes", done,
+		"cannot set non-empty completedIndexes when non-indexed completion mode")
+	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes", orZero(failed),
+		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
+	if (doneChanged || failedChanged) && spec.Completions != nil && failed != nil {
+		index, found := overlap(done, *failed, *spec.Completions)
+		c.invalid(found, "failedIndexes", *failed, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
+	}
+}
+
+// readable reports indexes that cannot be read.
+func (c *statusCheck) readable(name, text string) {
+	if c.job.Spec.Completions == nil {
+		return
+	}
+	if _, err := countIndexes(text, *c.job.Spec.Completions); err != nil {
+		c.invalid(true, name, text, "error parsing "+name+": "+err.Error())
+	}
+}
+
+// outcome checks what is left of the counts, and that a job is about to succeed or to fail, not both.
+func (c *statusCheck) outcome() {
+	if n := c.new.Terminating; n != nil && (c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
+		c.invalid(c.is.finished() && *n > 0, "terminating", *n, "terminating>0 is invalid for finished job")
+	}
+	if n := c.new.Ready; n != nil && (c.new.Active != c.was.Active || !scheme.Equal(n, c.was.Ready)) {
+		c.invalid(*n > c.new.Active, "ready", *n, "cannot set more ready pods than active")
+	}
+	c.conflict(c.is.succeeding && c.is.failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
+	c.conflict(c.is.succeeding && c.is.failing, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+	c.conflict(c.job.Spec.SuccessPolicy != nil && !c.is.succeeding && c.is.complete,
+		"cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
+}
+
+// steps checks that a job does not go back.
+func (c *statusCheck) steps() {
+	const disable = "cannot disable the terminal %s=True condition"
+	c.conflict(c.before.failed && !c.is.failed, fmt.Sprintf(disable, batchv1.JobFailed))
+	c.conflict(c.before.complete && !c.is.complete, fmt.Sprintf(disable, batchv1.JobComplete))
+	c.conflict(c.before.failing && !c.is.failing, fmt.Sprintf(disable, batchv1.JobFailureTarget))
+	c.invalid(c.new.Failed < c.was.Failed, "failed", c.new.Failed, "cannot decrease the failed counter")
+	spec := &c.job.Spec
+	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) { // others can be scaled down
+		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded, "cannot decrease the succeeded counter")
+	}
+	end, was := c.new.CompletionTime, c.was.CompletionTime
+	c.invalid(end != nil && was != nil && !end.Equal(was), "completionTime", end, "field is immutable")
+	resuming := c.before.suspended && c.is.resumed
+	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !orZero(spec.Suspend), "startTime", c.new.StartTime,
+		"field is immutable for unsuspended job once set")
+	c.conflict(c.before.succeeding && !c.is.succeeding, "cannot disable the SuccessCriteriaMet=True condition")
+	c.conflict(c.before.complete && !c.before.succeeding && c.is.succeeding,
+		"cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
+}

@@ -1,0 +1,64 @@
+package batch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones are the same on all machines
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// hasZone reports whether a schedule names a time zone itself, as those of old cron jobs may.
+func hasZone(schedule string) bool { return strings.Contains(schedule, "TZ") }
+
+func checkSchedule(p *field.Path, schedule string, zone *string, mayHaveZone bool) field.ErrorList {
+	var errs field.ErrorList
+	if err := parseSchedule(schedule); err != nil {
+		errs = append(errs, field.Invalid(p, schedule, err.Error()))
+	}
+	switch {
+	case !hasZone(schedule):
+	case !mayHaveZone:
+		errs = append(errs, field.Invalid(p, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+	case zone != nil:
+		errs = append(errs, field.Invalid(p, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
+	}
+	return errs
+}
+
+// parseSchedule returns what is wrong with a schedule. The parser panics at a zone that no schedule follows.
+func parseSchedule(schedule string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("invalid schedule format: %v", r)
+		}
+	}()
+	_, err = cron.ParseStandard(schedule)
+	return err
+}
+
+// zonePart is what stands between the slashes of the name of a time zone.
+var zonePart = regexp.MustCompile(`^[A-Za-z.\-_0-9+]{1,14}$`)
+
+func checkTimeZone(p *field.Path, zone string) field.ErrorList {
+	if zone == "" {
+		return field.ErrorList{field.Invalid(p, zone, "timeZone must be nil or non-empty string")}
+	}
+	for part := range strings.SplitSeq(zone, "/") {
+		if part == "." || part == ".." || strings.HasPrefix(part, "-") || !zonePart.MatchString(part) {
+			return field.ErrorList{field.Invalid(p, zone, "unknown time zone "+zone)}
+		}
+	}
+	var errs field.ErrorList
+	if strings.EqualFold(zone, "Local") {
+		errs = append(errs, field.Invalid(p, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+	}
+	if _, err := time.LoadLocation(zone); err != nil {
+		errs = append(errs, field.Invalid(p, zone, err.Error()))
+	}
+	return errs
+}

@@ -1,0 +1,178 @@
+package certificates
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// door is the way that a change comes in.
+type door int
+
+const (
+	theRequest  door = iota
+	theStatus        // for the certificate, and conditions but approvals
+	theApproval      // for conditions
+)
+
+// approvals are the conditions that decide about a request.
+var approvals = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
+
+// final are the conditions that never go, and are true.
+var final = append(slices.Clone(approvals), certificatesv1.CertificateFailed)
+
+// usages are what keys are used for, in order.
+var usages = []certificatesv1.KeyUsage{
+	certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth, certificatesv1.UsageCodeSigning,
+	certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
+	certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature, certificatesv1.UsageEmailProtection,
+	certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem, certificatesv1.UsageIPsecTunnel,
+	certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement, certificatesv1.UsageKeyEncipherment,
+	certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning, certificatesv1.UsageSMIME,
+	certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
+}
+
+const (
+	minSeconds = 600
+	// unknownSigner is one that clients of old versions did without.
+	unknownSigner = "kubernetes.io/legacy-unknown"
+)
+
+// checkRequest checks a request that is new, or changed through a door.
+func checkRequest(r, old *signingRequest, through door) field.ErrorList {
+	errs := checkSpec(&r.Spec, old != nil)
+	var before []condition
+	if old != nil {
+		before = old.Status.Conditions
+	}
+	conditions, certificate := field.NewPath("status", "conditions"), field.NewPath("status", "certificate")
+	errs = append(errs, checkConditions(conditions, r.Status.Conditions, before)...)
+	if old == nil {
+		return errs
+	}
+	renewed := !bytes.Equal(r.Status.Certificate, old.Status.Certificate)
+	if err := checkCertificate(r.Status.Certificate); renewed && err != nil && checkCertificate(old.Status.Certificate) == nil {
+		errs = append(errs, field.Invalid(certificate, "<certificate data>", err.Error()))
+	}
+	errs = append(errs, checkDecision(conditions, r.Status.Conditions, before, through)...)
+	switch {
+	case renewed && through != theStatus:
+		errs = append(errs, field.Forbidden(certificate, "updates may not set certificate content"))
+	case renewed && len(old.Status.Certificate) > 0:
+		errs = append(errs, field.Forbidden(certificate, "updates may not modify existing certificate content"))
+	}
+	return errs
+}
+
+// checkSpec checks what is asked for. A request that is stored stays as it is; old ones may have usages, and name signers, as new
+// ones may not.
+func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
+	p := field.NewPath("spec")
+	var errs field.ErrorList
+	if err := checkSigned(spec.Request); err != nil {
+		errs = append(errs, field.Invalid(p.Child("request"), spec.Request, err.Error()))
+	}
+	if len(spec.Usages) == 0 {
+		errs = append(errs, field.Required(p.Child("usages"), ""))
+	}
+	if !stored {
+		errs = append(errs, checkUsages(p.Child("usages"), spec.Usages)...)
+	}
+	if spec.SignerName == unknownSigner && !stored {
+		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName, "the legacy signerName is not allowed via this API version"))
+	} else {
+		errs = append(errs, check.Needed(p.Child("signerName"), spec.SignerName, checkSigner)...)
+	}
+	if s := spec.ExpirationSeconds; s != nil && *s < minSeconds {
+		errs = append(errs, field.Invalid(p.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
+	}
+	return errs
+}
+
+// checkUsages checks that each usage is known, and named once.
+func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList {
+	var errs field.ErrorList
+	for i, usage := range field.Each(&errs, list) {
+		errs = append(errs, check.Supported(p.Index(i), *usage, usages...)...)
+	}
+	seen := check.Duplicates{}
+	for i, usage := range field.Each(&errs, list) {
+		if !seen.Add(string(*usage)) {
+			errs = append(errs, field.Duplicate(p.Index(i), *usage))
+		}
+	}
+	return errs
+}
+
+// checkConditions checks conditions. What has been wrong with them before may stay.
+func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
+	var errs field.ErrorList
+	both := count(before, certificatesv1.CertificateApproved) > 0 && count(before, certificatesv1.CertificateDenied) > 0
+	unnamed, repeated := count(before, "") > 0, repeats(before)
+	seen := check.Duplicates{}
+	approved, denied := false, false
+	for i, c := range field.Each(&errs, list) {
+		at := p.Index(i)
+		if c.Type == "" && !unnamed {
+			errs = append(errs, field.Required(at.Child("type"), ""))
+		}
+		valid := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
+		if slices.Contains(final, c.Type) {
+			valid = valid[1:2]
+		}
+		errs = append(errs, check.OneOf(at.Child("status"), c.Status, valid...)...)
+		approved = approved || c.Type == certificatesv1.CertificateApproved
+		denied = denied || c.Type == certificatesv1.CertificateDenied
+		if approved && denied && !both && slices.Contains(approvals, c.Type) {
+			errs = append(errs, field.Invalid(p, c.Type, "Approved and Denied conditions are mutually exclusive"))
+		}
+		if !seen.Add(string(c.Type)) && !repeated {
+			errs = append(errs, field.Duplicate(at.Child("type"), c.Type))
+		}
+	}
+	return errs
+}
+
+// repeats reports whether there are several conditions of a type.
+func repeats(list []condition) bool {
+	seen := check.Duplicates{}
+	return slices.ContainsFunc(list, func(c condition) bool { return !seen.Add(string(c.Type)) })
+}
+
+// checkDecision checks that what has been decided stays, and that only those decide who may.
+func checkDecision(p *field.Path, list, before []condition, through door) field.ErrorList {
+	var errs field.ErrorList
+	for _, t := range final {
+		if count(list, t) < count(before, t) {
+			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not remove a condition of type %q", t)))
+		}
+	}
+	if through == theApproval {
+		return errs
+	}
+	for _, t := range approvals {
+		now, was := ofType(list, t), ofType(before, t)
+		switch {
+		case len(now) > len(was):
+			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not add a condition of type %q", t)))
+		case len(now) == len(was) && !scheme.Equal(&now, &was):
+			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not modify a condition of type %q\n%s", t, govalue.Diff(was, now))))
+		}
+	}
+	return errs
+}
+
+func ofType(list []condition, t certificatesv1.RequestConditionType) []condition {
+	var found []condition
+	for _, i := range places(list, t) {
+		found = append(found, list[i])
+	}
+	return found
+}

@@ -1,0 +1,101 @@
+package certificates
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// maxKeyBits bounds RSA keys: how long a signature takes to check grows faster than the key, and anybody may ask.
+const maxKeyBits = 16384
+
+// checkSigned says what is wrong with a PKCS #10 request in PEM, which whoever has its key has signed.
+func checkSigned(text []byte) error {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return err
+	}
+	if key, ok := request.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > maxKeyBits {
+		return fmt.Errorf("the RSA key has more than %d bits", maxKeyBits)
+	}
+	return request.CheckSignature()
+}
+
+// checkCertificate says what is wrong with certificates in PEM; there may be none at all.
+func checkCertificate(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	block, rest := pem.Decode(text)
+	if block == nil {
+		return errors.New("must contain at least one CERTIFICATE PEM block")
+	}
+	for ; block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			return fmt.Errorf("only CERTIFICATE PEM blocks are allowed, found %q", block.Type)
+		}
+		if len(block.Headers) > 0 {
+			return errors.New("no PEM block headers are permitted")
+		}
+		certs, err := x509.ParseCertificates(block.Bytes)
+		if err != nil {
+			return err
+		}
+		if len(certs) == 0 {
+			return errors.New("found CERTIFICATE PEM block containing 0 certificates")
+		}
+	}
+	return nil
+}
+
+// The longest that the name of a signer and its parts may be, in bytes.
+const (
+	maxDomain = 253
+	maxPath   = 253 + 1 + 63
+	maxSigner = maxDomain + 1 + maxPath
+)
+
+// checkSigner checks the name of a signer: a domain of at least two labels, and a path of names between dots.
+func checkSigner(p *field.Path, name string) field.ErrorList {
+	domain, path, ok := strings.Cut(name, "/")
+	if !ok || strings.Contains(path, "/") {
+		return field.ErrorList{field.Invalid(p, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
+	}
+	var errs field.ErrorList
+	if len(domain) > maxDomain {
+		errs = append(errs, field.TooLong(p, "", maxDomain))
+	}
+	errs = append(errs, eachLabel(p, domain, names.IsDNS1123Label)...)
+	if !strings.Contains(domain, ".") {
+		errs = append(errs, field.Invalid(p, domain, "should be a domain with at least two segments separated by dots"))
+	}
+	errs = append(errs, eachLabel(p, path, names.IsDNS1123Subdomain)...)
+	if len(name) > maxSigner {
+		errs = append(errs, field.TooLong(p, "", maxSigner))
+	}
+	return errs
+}
+
+// eachLabel reports the first of the labels between dots that a rule refuses.
+func eachLabel(p *field.Path, text string, rule func(string) []string) field.ErrorList {
+	var errs field.ErrorList
+	for label := range strings.SplitSeq(text, ".") {
+		for _, msg := range rule(label) {
+			errs = append(errs, field.Invalid(p, text, fmt.Sprintf("validating label %q: %s", label, msg)))
+		}
+		if len(errs) > 0 {
+			break
+		}
+	}
+	return errs
+}

@@ -1,0 +1,106 @@
+package scheduling
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// priorityClasses makes the resource priorityclasses. The generation of a class counts its value, which never changes: it is 1.
+func priorityClasses() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*schedulingv1.PriorityClass]{
+		GroupResource: meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"},
+		Kind:          "PriorityClass", ShortNames: []string{"pc"},
+		Strategy: registry.StrategyOf[*schedulingv1.PriorityClass]{
+			Metadata:                 registry.MetaChange,
+			Validate:                 checkPriorityClass,
+			AllowUnconditionalUpdate: true,
+			Permanent:                permanent,
+		},
+		Generation: []string{"value"},
+		Table: &registry.TableOf[*schedulingv1.PriorityClass]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.IntegerColumn("Value", "The priority.", 0),
+				{Name: "Global-Default", Type: "boolean", Description: "Whether pods that name no class are of this one."},
+				registry.AgeColumn,
+				registry.Column("PreemptionPolicy", "Whether pods of the class may take the place of less important ones.", 0),
+			},
+			Cells: func(c *schedulingv1.PriorityClass, now time.Time) []any {
+				policy := ""
+				if c.PreemptionPolicy != nil {
+					policy = string(*c.PreemptionPolicy)
+				}
+				return []any{c.Name, int64(c.Value), c.GlobalDefault, registry.Age(&c.ObjectMeta, now), policy}
+			},
+		},
+	})
+}
+
+const (
+	// systemPrefix begins the names of classes that every cluster has.
+	systemPrefix = "system-"
+	// highestPriority is that of the most important class that is not of the system.
+	highestPriority = 1000000000
+)
+
+// systemClasses are the values of the system's own classes, none of which is the default.
+var systemClasses = map[string]int32{
+	"system-cluster-critical": 2 * highestPriority,
+	"system-node-critical":    2*highestPriority + 1000,
+}
+
+func permanent(name string) string {
+	if _, ok := systemClasses[name]; ok {
+		return "this is a system priority class and cannot be deleted"
+	}
+	return ""
+}
+
+func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
+	if old != nil {
+		return checkPriorityClassUpdate(c, old)
+	}
+	var errs field.ErrorList
+	if strings.HasPrefix(c.Name, systemPrefix) {
+		if wrong := notSystemClass(c); wrong != "" {
+			errs = append(errs, field.Forbidden(field.NewPath("metadata", "name"),
+				"priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+wrong))
+		}
+	} else if c.Value > highestPriority {
+		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", highestPriority)))
+	}
+	if policy := c.PreemptionPolicy; policy != nil {
+		errs = append(errs, check.OneOf(field.NewPath("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	return errs
+}
+
+// notSystemClass says why a class is none of the system's, "" if it is.
+func notSystemClass(c *schedulingv1.PriorityClass) string {
+	value, known := systemClasses[c.Name]
+	switch {
+	case !known:
+		return c.Name + " is not a known system priority class"
+	case c.Value != value:
+		return fmt.Sprintf("value of %s PriorityClass must be %d", c.Name, value)
+	case c.GlobalDefault:
+		return fmt.Sprintf("globalDefault of %s PriorityClass must be false", c.Name)
+	}
+	return ""
+}
+
+func checkPriorityClassUpdate(c, old *schedulingv1.PriorityClass) field.ErrorList {
+	var errs field.ErrorList
+	if c.Value != old.Value {
+		errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+	}
+	return append(errs, check.Immutable(field.NewPath("preemptionPolicy"), c.PreemptionPolicy, old.PreemptionPolicy)...)
+}

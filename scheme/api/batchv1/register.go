@@ -1,0 +1,37 @@
+package batchv1
+
+import (
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// GroupVersion is the version that this package declares.
+var GroupVersion = meta.GroupVersion{Group: "batch", Version: "v1"}
+
+// Scheme registers the kinds, their defaults, and the field labels.
+var Scheme = scheme.NewBuilder(addKinds, addDefaults, addFieldLabels)
+
+func addKinds(s *scheme.Scheme) {
+	s.AddKnownTypes(GroupVersion,
+		&CronJob{}, &CronJobList{},
+		&Job{}, &JobList{},
+	)
+}
+
+func addDefaults(s *scheme.Scheme) {
+	scheme.AddDefaulting(s, defaultCronJob)
+	scheme.AddDefaulting(s, defaultJob)
+	scheme.AddDefaulting(s, defaultConditionPattern)
+}
+
+func addFieldLabels(s *scheme.Scheme) {
+	s.AddFieldLabels(GroupVersion.WithKind("Job"), func(label, value string) (string, string, error) {
+		switch label {
+		case "metadata.name", "metadata.namespace", "status.successful":
+			return label, value, nil
+		}
+		return "", "", fmt.Errorf("field label %q not supported for Job", label)
+	})
+}

@@ -1,0 +1,42 @@
+package nodev1
+
+import (
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// RuntimeClass names what nodes run pods with, for pods to choose.
+type RuntimeClass struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
+	// Name by which the configuration of nodes knows the runtime, a DNS label. It cannot be changed.
+	Handler string `json:"handler" pb:"2"`
+	// What running a pod takes beside its containers.
+	Overhead *Overhead `json:"overhead,omitempty" pb:"3"`
+	// Which nodes have the runtime; all by default.
+	Scheduling *Scheduling `json:"scheduling,omitempty" pb:"4"`
+}
+
+// Overhead is what running a pod takes beside its containers.
+type Overhead struct {
+	// Amounts for each pod.
+	PodFixed corev1.ResourceList `json:"podFixed,omitempty" pb:"1"`
+}
+
+// Scheduling tells which nodes have a runtime. It is added to what pods with the runtime ask for.
+type Scheduling struct {
+	// Labels of the nodes. A pod that asks for other values of them is refused.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty" pb:"1" map:"atomic"`
+	// Taints of the nodes that pods tolerate.
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" pb:"2" list:"atomic"`
+}
+
+// RuntimeClassList is a list of runtime classes.
+type RuntimeClassList struct {
+	meta.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
+	// The objects in the list.
+	Items []RuntimeClass `json:"items" pb:"2"`
+}
