@@ -10,6 +10,9 @@ import (
 
 // Drain knows the requests that are being served, and can see them out. All methods may be called at once.
 type Drain struct {
+	// Stays is told of each long-running request that begins. It is fixed before the first; nil: nobody is told.
+	Stays func()
+
 	all, long atomic.Int64 // long ones are among all
 	closing   atomic.Bool
 	// A token says that somebody left while closing; Close counts again.

@@ -51,6 +51,9 @@ func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter
 func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		d.long.Add(1)
+		if d.Stays != nil {
+			d.Stays()
+		}
 		defer d.long.Add(-1)
 		defer context.AfterFunc(d.open, of(r).End)()
 		next(w, r)

@@ -18,7 +18,8 @@ func TestLong(t *testing.T) {
 	} {
 		for _, allow := range []request.Decision{request.Allow, request.Deny} {
 			c := testConfig(t)
-			asked := 0
+			asked, stayed := 0, 0
+			c.Drain.Stays = func() { stayed++ }
 			check := func(by string, ctx context.Context, lasting bool) {
 				asked++
 				_, long := c.Drain.Running()
@@ -47,6 +48,9 @@ func TestLong(t *testing.T) {
 			}, "", "GET", target)
 			if asked != 3 {
 				t.Errorf("%s: asked %d times, want 3", target, asked)
+			}
+			if (stayed == 1) != (allow == request.Allow) {
+				t.Errorf("%s: %d requests stayed", target, stayed)
 			}
 			if short, long := c.Drain.Running(); short != 0 || long != 0 {
 				t.Errorf("%s: afterwards %d short and %d long requests are running", target, short, long)

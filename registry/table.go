@@ -53,6 +53,16 @@ var defaultColumns = []meta.TableColumnDefinition{
 	{Name: "Created At", Type: "date", Description: "When the object was created."},
 }
 
+// Label returns a label of an object as it is now, without decoding it, "" if it has none. Errors are those of Get.
+func (s *Store) Label(ctx context.Context, namespace, name, key string) (string, error) {
+	obj, err := s.get(ctx, namespace, name, "")
+	if err != nil {
+		return "", err
+	}
+	value, _ := obj.Labels.Get(key)
+	return value, nil
+}
+
 // Field returns a selectable field of an object, without decoding it. Errors are those of Get.
 func (s *Store) Field(ctx context.Context, namespace, name, label, resourceVersion string) (string, error) {
 	obj, err := s.get(ctx, namespace, name, resourceVersion)

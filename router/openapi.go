@@ -17,10 +17,11 @@ import (
 
 // OpenAPI answers /openapi/v2 and /openapi/v3, from what Discovery knows.
 //
-// A document is made when somebody asks for it, or for the index, which has the hashes of all. It is kept as bytes for as
-// long as what it describes: of each group version and each group one document of version 3, of everything the index and
-// version 2 in its two forms. When a group version changes, its own document, the index and version 2 are made again at
-// the next request for them, and nothing else.
+// A document is made when somebody asks for it, and kept as bytes for as long as what it describes: of each group version
+// and each group one document of version 3, of everything the index and version 2 in its two forms. The index has the hashes
+// of all documents. For it they are made one after the other, and only their hashes are kept: clients ask for few of them.
+// When a group version changes, its own document, the index and version 2 are made again at the next request for them, and
+// nothing else.
 type OpenAPI struct {
 	info      openapi.Info
 	codecs    *codec.Factory
@@ -40,6 +41,7 @@ type fixedSchema struct {
 type schemaSlot struct {
 	making sync.Mutex
 	doc    atomic.Pointer[schemaDoc]
+	etag   string // of the document, also before it is kept; under making
 }
 
 // schemaDoc is a finished document.
@@ -76,9 +78,22 @@ func (s *schemaSlot) get(make func() []byte) *schemaDoc {
 		return doc
 	}
 	body := make()
-	doc := &schemaDoc{body: body, etag: openapi.Hash(body), made: time.Now()}
+	s.etag = openapi.Hash(body)
+	doc := &schemaDoc{body: body, etag: s.etag, made: time.Now()}
 	s.doc.Store(doc)
 	return doc
+}
+
+// hash returns the hash of the document in a slot. If nobody has asked before, the document is made in room, which is
+// returned to be used again.
+func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash string, used []byte) {
+	s.making.Lock()
+	defer s.making.Unlock()
+	if s.etag == "" {
+		room = write(room[:0])
+		s.etag = openapi.Hash(room)
+	}
+	return s.etag, room
 }
 
 // described is something that has a document of version 3.
@@ -88,9 +103,14 @@ type described interface {
 	describe(o *OpenAPI) openapi.Document
 }
 
+// write appends the document of version 3.
+func (o *OpenAPI) write(dst []byte, d described) []byte {
+	return openapi.AppendV3JSON(dst, o.info, d.describe(o))
+}
+
 // doc returns the document of version 3.
 func (o *OpenAPI) doc(d described) *schemaDoc {
-	return d.slot().get(func() []byte { return openapi.V3JSON(o.info, d.describe(o)) })
+	return d.slot().get(func() []byte { return o.write(nil, d) })
 }
 
 // find returns what a path of version 3 stands for, nil if nothing.
@@ -194,12 +214,18 @@ var methodOf = map[string]string{
 	"create": http.MethodPost, "get": http.MethodGet, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
 }
 
-// index is the index of version 3. It makes the documents that are missing, for their hashes.
+// largeDoc is more than the largest document of version 3 takes as a rule, in bytes.
+const largeDoc = 1 << 20
+
+// index is the index of version 3. It makes the documents whose hashes are missing.
 func (o *OpenAPI) index(p *picture) *schemaDoc {
 	return p.schemas.index.get(func() []byte {
 		var entries []openapi.Entry
+		room := make([]byte, 0, largeDoc)
 		for _, d := range o.everything(p) {
-			entries = append(entries, openapi.Entry{Path: d.path(), Hash: o.doc(d).etag})
+			e := openapi.Entry{Path: d.path()}
+			e.Hash, room = d.slot().hash(room, func(dst []byte) []byte { return o.write(dst, d) })
+			entries = append(entries, e)
 		}
 		return openapi.Index(entries)
 	})

@@ -140,13 +140,17 @@ func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) 
 	return ended, out.flush()
 }
 
+// writeAt is how many bytes of events are put together before they are written. The connection puts more of them together
+// before it sends; what waits there for its turn is held by each watcher at once.
+const writeAt = 1 << 10
+
 // writeBatch writes the frames of a batch, by way of buf.
 func (wt *watcher) writeBatch(out *sender, buf *[]byte, events []request.Event, failed error) (ended bool, err error) {
 	for i := range events {
 		if *buf, failed = wt.appendEvent(*buf, &events[i]); failed != nil {
 			break
 		}
-		if len(*buf) >= flushAt {
+		if len(*buf) >= writeAt {
 			if err := out.write(*buf); err != nil {
 				return true, err
 			}

@@ -12,7 +12,7 @@ func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) 
 	chain := admission.Chain{
 		admission.NewNamespaceLifecycle(namespaces{resources}),
 		admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{},
-		admission.StorageObjectInUseProtection{},
+		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(namespaces{resources}),
 	}
 	if c.Plugins == nil {
 		return chain, nil
@@ -31,4 +31,13 @@ func (n namespaces) Field(ctx context.Context, namespace, name, path, resourceVe
 		return "", nil
 	}
 	return store.Field(ctx, namespace, name, path, resourceVersion)
+}
+
+// Label implements admission.NamespaceLabels.
+func (n namespaces) Label(ctx context.Context, namespace, name, key string) (string, error) {
+	store := n.resources.Store(meta.GroupResource{Resource: "namespaces"})
+	if store == nil {
+		return "", nil
+	}
+	return store.Label(ctx, namespace, name, key)
 }

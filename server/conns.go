@@ -106,7 +106,7 @@ func (l *bounded) admit(c *conn) bool {
 		return false
 	}
 	cs.open++
-	cs.crowd.came(cs.settled)
+	cs.crowd.came()
 	cs.waiting[0].push(c)
 	return true
 }

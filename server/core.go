@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/policy"
 	"github.com/coracle-project/coracle/registry/rbac"
+	"github.com/coracle-project/coracle/registry/resource"
 	"github.com/coracle-project/coracle/registry/scheduling"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme/api"
@@ -41,6 +42,7 @@ func coreGroups(c APIConfig) []Group {
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
 		{Name: "node.k8s.io", Priority: 16300, Resources: node.Resources()},
 		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
+		{Name: "resource.k8s.io", Priority: 16150, Resources: resource.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},
 	}
 	for i := range groups {

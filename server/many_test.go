@@ -49,6 +49,9 @@ func TestManyMistakes(t *testing.T) {
 		{"a long label", maps, meta(`"labels":{"` + long + `":"` + long + `"}`)},
 		{"data", maps, `{"metadata":{"name":"a"},"data":` + entries(`"?%d":""`, 250_000) + `}`},
 		{"containers", pods, `{"metadata":{"name":"a"},"spec":{"containers":` + listOf("{}", 40_000) + `}}`},
+		{"containers of a template", "/apis/apps/v1/namespaces/ns/deployments", `{"metadata":{"name":"a"},"spec":{"template":{"spec":{"containers":` +
+			listOf("{}", 40_000) + `}}}}`},
+		{"init containers", pods, spec(`"initContainers":` + listOf("{}", 40_000))},
 		{"variables", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"env":` + listOf("{}", 400_000) + `}]}}`},
 		{"mounts", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a","volumeMounts":` + listOf("{}", 200_000) + `}]}}`},
 		{"claims", pods, spec(`"resourceClaims":` + listOf(`{}`, 500_000))},
@@ -67,6 +70,12 @@ func TestManyMistakes(t *testing.T) {
 		if _, answer := p.bad("PUT "+tt.name, "PUT", maps+"/a", strings.NewReader(tt.body)); len(answer) > maxAnswer || status(answer).Reason != "Invalid" {
 			t.Errorf("PUT %s: got %d bytes: %.200s", tt.name, len(answer), answer)
 		}
+	}
+	p.mustDo("POST", pods, spec(`"hostname":"a"`))
+	ephemeral := spec(`"ephemeralContainers":` + listOf("{}", 40_000))
+	if _, answer := p.bad("ephemeral containers", "PUT", pods+"/a/ephemeralcontainers", strings.NewReader(ephemeral)); len(answer) > maxAnswer ||
+		status(answer).Reason != "Invalid" {
+		t.Errorf("ephemeral containers: got %d bytes: %.200s", len(answer), answer)
 	}
 }
 

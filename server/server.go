@@ -98,6 +98,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
 	}.Steps()...)
+	conns := newConns(maxConns(maxFiles()), c.Log)
+	d.life.drain.Stays = conns.crowd.came
 	client, err := newLoopback(handler, identity.loopback, d.codecs)
 	if err != nil {
 		d.close()
@@ -107,7 +109,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Scheme: d.scheme, Codecs: d.codecs, Core: d.core, Metrics: reg,
 		resources: d.resources,
 		log:       c.Log, handler: handler, client: client, identity: identity,
-		listeners: newListeners(c.Serving, newConns(maxConns(maxFiles()), c.Log)),
+		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}, nil
 }

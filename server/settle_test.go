@@ -9,7 +9,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestCrowdSettles gives memory back to the system when many connections have come and settled, and only then.
+// TestCrowdSettles gives memory back to the system when many connections and long-running requests have come and settled,
+// and only then.
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, cs := newPipes(), newConns(10*crowdSize, zap.NewNop())
@@ -36,8 +37,12 @@ func TestCrowdSettles(t *testing.T) {
 		if given() != before {
 			t.Error("a collection for a few")
 		}
-		for range 10 {
-			come(1)
+		for i := range 10 {
+			if i%2 == 0 {
+				come(1)
+			} else {
+				cs.crowd.came() // a watch
+			}
 			time.Sleep(crowdRest - 1)
 		}
 		if given() != before {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/coracle-project/coracle/registry"
@@ -33,7 +34,7 @@ const realSpec = `{"serviceAccountName":"web","nodeSelector":{"disk":"ssd"},"ini
 	`{"labelSelector":{"matchLabels":{"app":"web"}},"topologyKey":"kubernetes.io/hostname"}}]}}}`
 
 // steps are what a write of an object is made of, apart from the way there and storing, with what each may allocate: what it does
-// now, and a little more, as the race detector makes pools forget.
+// now, and a little more.
 var steps = []struct {
 	kind   meta.GroupVersionKind
 	body   string
@@ -44,14 +45,14 @@ var steps = []struct {
 		corev1.GroupVersion.WithKind("Pod"),
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0","namespace":"shop","labels":{"app":"web"}},"spec":` + realSpec + `}`,
 		`{"metadata":{"labels":{"release":"v2"}}}`,
-		map[string]float64{"decode": 70, "copy": 45, "default": 56, "encode": 20, "create": 76, "update": 75, "warn": 66, "strategic": 36, "merge": 4},
+		map[string]float64{"decode": 70, "copy": 45, "default": 51, "encode": 14, "create": 36, "update": 36, "warn": 40, "strategic": 36, "merge": 4},
 	},
 	{
 		appsv1.GroupVersion.WithKind("Deployment"),
 		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},"spec":{"replicas":3,` +
 			`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":` + realSpec + `}}}`,
 		`{"metadata":{"annotations":{"note":"two"}},"spec":{"replicas":5}}`,
-		map[string]float64{"decode": 77, "copy": 51, "default": 66, "encode": 25, "create": 82, "update": 81, "warn": 68, "strategic": 45, "merge": 4},
+		map[string]float64{"decode": 77, "copy": 51, "default": 61, "encode": 18, "create": 42, "update": 42, "warn": 42, "strategic": 45, "merge": 4},
 	},
 }
 
@@ -120,7 +121,11 @@ func BenchmarkStep(b *testing.B) {
 func TestStepAllocations(t *testing.T) {
 	for _, of := range steps {
 		for name, step := range stepsOf(t, of.kind, of.body, of.change) {
-			if got := testing.AllocsPerRun(20, step); got > of.allocs[name] {
+			got := math.Inf(1)
+			for range 20 { // the race detector makes pools forget now and then
+				got = min(got, testing.AllocsPerRun(1, step))
+			}
+			if got > of.allocs[name] {
 				t.Errorf("%s of a %s: got %v allocations, want at most %v", name, of.kind.Kind, got, of.allocs[name])
 			}
 		}

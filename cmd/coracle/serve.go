@@ -56,7 +56,7 @@ func serve(ctx context.Context, o *options, out io.Writer) error {
 }
 
 // tuneMemory weighs collection against memory, unless the user has an opinion: most of what the server holds is
-// long-lived bytes, so a heap may grow by half before it is collected.
+// long-lived bytes and watchers that wait, so a heap may grow by a fifth before it is collected.
 //
 // The ballast it returns is never touched, so it costs no memory: it only counts as live, which lets 20 MiB of garbage
 // come together even on a small heap, where the collector would otherwise run hundreds of times a second under load.
@@ -64,8 +64,8 @@ func tuneMemory() (ballast []byte) {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
-	debug.SetGCPercent(50)
-	return make([]byte, 32<<20)
+	debug.SetGCPercent(20)
+	return make([]byte, 80<<20)
 }
 
 func greet(out io.Writer, s *server.Server) {

@@ -50,7 +50,7 @@ func Needed(p *field.Path, value string, rule func(*field.Path, string) field.Er
 	if value == "" {
 		return field.ErrorList{field.Required(p, "")}
 	}
-	return rule(p, value)
+	return Apply(p, value, rule)
 }
 
 // Optional applies a rule to a value that may be empty.
@@ -58,7 +58,16 @@ func Optional(p *field.Path, value string, rule func(*field.Path, string) field.
 	if value == "" {
 		return nil
 	}
-	return rule(p, value)
+	return Apply(p, value, rule)
+}
+
+// Apply applies a rule that is the same wherever the value stands. It asks at no path first: a path that goes to a function
+// value is allocated, with all above it, and hardly any value is wrong.
+func Apply[T ~string](p *field.Path, value T, rule func(*field.Path, T) field.ErrorList) field.ErrorList {
+	if len(rule(nil, value)) == 0 {
+		return nil
+	}
+	return rule(field.NewPath(p.String()), value)
 }
 
 // OptionalOneOf reports a value that is set and none of valid.

@@ -112,3 +112,20 @@ func TestDuplicates(t *testing.T) {
 		t.Errorf("Add: want a and b to be new once each, got %v", seen)
 	}
 }
+
+// TestApplyAllocations: a value that is right costs no path.
+func TestApplyAllocations(t *testing.T) {
+	spec := field.NewPath("spec")
+	if got := testing.AllocsPerRun(100, func() {
+		for i := range 3 {
+			if errs := check.Needed(spec.Child("names").Index(i), "right", check.DNSLabel); len(errs) > 0 {
+				t.Fatal(errs)
+			}
+		}
+	}); got > 0 {
+		t.Errorf("got %v allocations, want none", got)
+	}
+	checktest.Want(t, check.Needed(spec.Child("names").Index(3), "..", check.NonReservedPath), `
+spec.names[3]: Invalid value: "..": must not contain '..'
+spec.names[3]: Invalid value: "..": must not start with '..'`)
+}

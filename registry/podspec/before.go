@@ -14,11 +14,14 @@ import (
 type before struct {
 	spec        *corev1.PodSpec
 	annotations map[string]string
-	known       map[quirk]bool
+	looked, had quirkSet // which quirks were looked for, and found
 }
 
 // quirk is something that an old spec may have, and a new one may not.
 type quirk int
+
+// quirkSet has a bit for each quirk.
+type quirkSet uint32
 
 const (
 	oddPages         quirk = iota // huge pages that are no whole pages
@@ -88,15 +91,14 @@ func (b *before) has(q quirk) bool {
 	if b == nil {
 		return false
 	}
-	yes, looked := b.known[q]
-	if !looked {
-		yes = quirks[q](b.spec)
-		if b.known == nil {
-			b.known = make(map[quirk]bool)
+	bit := quirkSet(1) << q
+	if b.looked&bit == 0 {
+		b.looked |= bit
+		if quirks[q](b.spec) {
+			b.had |= bit
 		}
-		b.known[q] = yes
 	}
-	return yes
+	return b.had&bit != 0
 }
 
 func hasOddPages(spec *corev1.PodSpec) bool {

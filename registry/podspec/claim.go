@@ -10,14 +10,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkClaimTemplate checks what a claim is made from. Of the metadata only labels and annotations are used; other fields are
-// reported under their Go names in lower camel case.
+// checkClaimTemplate checks what a claim is made from.
 func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
-	m := &t.ObjectMeta
-	at := p.Child("metadata")
-	errs := meta.ValidateAnnotations(m.Annotations, at.Child("annotations"))
-	errs = append(errs, meta.ValidateLabels(m.Labels, at.Child("labels"))...)
-	errs = append(errs, check.Forbidden(at, "cannot be set", []check.Setting{
+	errs := LabelsOnly(p.Child("metadata"), &t.ObjectMeta)
+	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
+}
+
+// LabelsOnly returns what is wrong with the metadata, at p, of what claims are made from: only labels and annotations are used.
+// Other fields are reported under their Go names in lower camel case.
+func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
+	errs := meta.ValidateAnnotations(m.Annotations, p.Child("annotations"))
+	errs = append(errs, meta.ValidateLabels(m.Labels, p.Child("labels"))...)
+	return append(errs, check.Forbidden(p, "cannot be set", []check.Setting{
 		{"name", m.Name != ""}, {"generateName", m.GenerateName != ""}, {"namespace", m.Namespace != ""},
 		{"selfLink", m.SelfLink != ""}, {"uID", m.UID != ""}, {"resourceVersion", m.ResourceVersion != ""},
 		{"generation", m.Generation != 0}, {"creationTimestamp", m.CreationTimestamp != nil},
@@ -26,7 +30,6 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 		{"ownerReferences", m.OwnerReferences != nil}, {"finalizers", m.Finalizers != nil},
 		{"managedFields", m.ManagedFields != nil},
 	})...)
-	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
 }
 
 // Claim returns what is wrong with the spec of a claim at p. old is nil for a new claim and for templates.

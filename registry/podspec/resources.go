@@ -35,14 +35,14 @@ var containerResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 }
 
-// isNative reports whether a resource name belongs to Kubernetes: it has no domain, or one of ours.
-func isNative(name corev1.ResourceName) bool {
+// IsNativeResource reports whether a resource name belongs to Kubernetes: it has no domain, or one of ours.
+func IsNativeResource(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
 }
 
-// isExtended reports whether a resource name belongs to somebody else, such as a device plugin.
-func isExtended(name corev1.ResourceName) bool {
-	return !isNative(name) && !strings.HasPrefix(string(name), "requests.") &&
+// IsExtendedResource reports whether a resource name belongs to somebody else, such as a device plugin.
+func IsExtendedResource(name corev1.ResourceName) bool {
+	return !IsNativeResource(name) && !strings.HasPrefix(string(name), "requests.") &&
 		len(names.IsQualifiedName("requests."+string(name))) == 0
 }
 
@@ -56,7 +56,9 @@ func IsStandardResource(name corev1.ResourceName) bool {
 func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 
 // CanOvercommit reports whether more of a resource may be limited than requested.
-func CanOvercommit(name corev1.ResourceName) bool { return isNative(name) && !corev1.IsHugePages(name) }
+func CanOvercommit(name corev1.ResourceName) bool {
+	return IsNativeResource(name) && !corev1.IsHugePages(name)
+}
 
 // ResourceName checks a name wherever resources are named.
 func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
@@ -77,7 +79,7 @@ func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
 			errs = append(errs, field.Invalid(p, name, "must be a standard resource for containers"))
 		}
-	case !isNative(name) && !isExtended(name):
+	case !IsNativeResource(name) && !IsExtendedResource(name):
 		errs = append(errs, field.Invalid(p, name, "doesn't follow extended resource name standard"))
 	}
 	return errs
@@ -86,7 +88,7 @@ func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 // ClaimResourceName checks the name of a resource in the status of a claim: of Kubernetes' own there is storage.
 func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
-	if len(errs) == 0 && isNative(name) {
+	if len(errs) == 0 && IsNativeResource(name) {
 		errs = check.Supported(p, name, corev1.ResourceStorage)
 	}
 	return errs
@@ -95,7 +97,7 @@ func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList 
 // ResourceAmount checks the amount of a resource.
 func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
 	errs := check.NonNegativeQuantity(p, q)
-	if (slices.Contains(countedResources, name) || isExtended(name)) && !isWhole(q) {
+	if (slices.Contains(countedResources, name) || IsExtendedResource(name)) && !isWhole(q) {
 		errs = append(errs, field.Invalid(p, q, "must be an integer"))
 	}
 	return errs
@@ -155,7 +157,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	limits, requests := p.Child("limits"), p.Child("requests")
 	var compute, huge bool
 	each := func(p *field.Path, name corev1.ResourceName, q meta.Quantity) {
-		errs = append(errs, c.nameRule(p, name)...)
+		errs = append(errs, check.Apply(p, name, c.nameRule)...)
 		errs = append(errs, ResourceAmount(p, name, q)...)
 		huge = huge || corev1.IsHugePages(name)
 		compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory

@@ -172,6 +172,11 @@ func weight(p *field.Path, w int32) field.ErrorList {
 	return nil
 }
 
+// NodeSelector returns what is wrong with the nodes, at p, that something can be used on.
+func NodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
+	return checkNodeSelector(p, s, false)
+}
+
 func checkNodeSelector(p *field.Path, s *corev1.NodeSelector, anyValue bool) field.ErrorList {
 	p = p.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
@@ -247,12 +252,10 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 }
 
 func (c *specCheck) checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
-	selector, namespaces := term.LabelSelector, term.NamespaceSelector
-	if c.was.has(oddSelectors) {
-		selector, namespaces = withAnyValues(selector), withAnyValues(namespaces)
+	errs := checkTermSelectors(p, term.LabelSelector, term.NamespaceSelector)
+	if len(errs) > 0 && c.was.has(oddSelectors) {
+		errs = checkTermSelectors(p, withAnyValues(term.LabelSelector), withAnyValues(term.NamespaceSelector))
 	}
-	errs := meta.ValidateLabelSelector(selector, p.Child("labelSelector"))
-	errs = append(errs, meta.ValidateLabelSelector(namespaces, p.Child("namespaceSelector"))...)
 	for _, ns := range field.Each(&errs, term.Namespaces) {
 		errs = append(errs, check.DNSLabel(p.Child("namespace"), *ns)...)
 	}
@@ -261,6 +264,11 @@ func (c *specCheck) checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) fi
 		errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 	}
 	return append(errs, check.QualifiedName(p.Child("topologyKey"), term.TopologyKey)...)
+}
+
+func checkTermSelectors(p *field.Path, pods, namespaces *meta.LabelSelector) field.ErrorList {
+	errs := meta.ValidateLabelSelector(pods, p.Child("labelSelector"))
+	return append(errs, meta.ValidateLabelSelector(namespaces, p.Child("namespaceSelector"))...)
 }
 
 // checkMatchKeys checks the keys whose values the selector of a term at p gets from the pod, when that is created. A key whose

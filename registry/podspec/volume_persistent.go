@@ -21,7 +21,7 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 		if affinity.Required == nil {
 			errs = append(errs, field.Required(at, "must specify required node constraints"))
 		} else {
-			errs = append(errs, checkNodeSelector(at, affinity.Required, false)...)
+			errs = append(errs, NodeSelector(at, affinity.Required)...)
 		}
 	}
 	errs = append(errs, checkVolumeSource(p, spec, name, spec.NodeAffinity != nil)...)

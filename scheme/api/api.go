@@ -22,6 +22,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/nodev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 )
@@ -42,6 +43,7 @@ var Groups = map[string]*scheme.Builder{
 	"node.k8s.io":                  nodev1.Scheme,
 	"policy":                       policyv1.Scheme,
 	"rbac.authorization.k8s.io":    rbacv1.Scheme,
+	"resource.k8s.io":              resourcev1.Scheme,
 	"scheduling.k8s.io":            schedulingv1.Scheme,
 	"storage.k8s.io":               storagev1.Scheme,
 }

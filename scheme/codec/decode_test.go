@@ -349,9 +349,12 @@ func TestDecodeMemory(t *testing.T) {
 		{"map", oddKind, `{"map":{` + entries.String() + `"":{}}}`, JSON},
 		{"message with pointers", oddKind, string(protowire.AppendString([]byte("k8s\x00\x12"), messages.String())), Protobuf},
 	} {
-		if _, err := f.Decode(DecodeRequest{Data: []byte(tt.data), Type: tt.typ, Default: tt.gvk}); err != errMemory {
-			t.Errorf("%s: got %v, want %v", tt.name, err, errMemory)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := f.Decode(DecodeRequest{Data: []byte(tt.data), Type: tt.typ, Default: tt.gvk}); err != errMemory {
+				t.Errorf("got %v, want %v", err, errMemory)
+			}
+		})
 	}
 }
 

@@ -53,6 +53,7 @@ func TestDecodeEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			metertest.Ends(t, 3, func(ctx context.Context) error { return work(meter.New(ctx)) })
 		})
 	}

@@ -72,7 +72,7 @@ func same(t *testing.T, what string, got any, want string) {
 }
 
 func TestCustomV3(t *testing.T) {
-	models := definitions(t, V3JSON(Info{}, customDocument(t, van)), "components", "schemas")
+	models := definitions(t, AppendV3JSON(nil, Info{}, customDocument(t, van)), "components", "schemas")
 	model := models["com.example.stable.v1.Van"].(map[string]any)
 	same(t, "kinds", model["x-kubernetes-group-version-kind"], `[{"group":"stable.example.com","kind":"Van","version":"v1"}]`)
 	same(t, "required", model["required"], `["spec"]`)
@@ -84,7 +84,7 @@ func TestCustomV3(t *testing.T) {
 	if len(model["properties"].(map[string]any)) != 4 || model["x-kubernetes-embedded-resource"] != nil {
 		t.Errorf("got %v", model)
 	}
-	spec := definitions(t, V3JSON(Info{}, customDocument(t, van)), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")
+	spec := definitions(t, AppendV3JSON(nil, Info{}, customDocument(t, van)), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")
 	properties := spec["properties"].(map[string]any)
 	var want map[string]any
 	if err := json.Unmarshal([]byte(van), &want); err != nil {
@@ -139,7 +139,7 @@ func TestCustomV2(t *testing.T) {
 	model := definitions(t, V2JSON(Info{}, []Document{open}), "definitions")["com.example.stable.v1.Van"]
 	same(t, "open", model, `{"type":"object","x-kubernetes-group-version-kind":[{"group":"stable.example.com","kind":"Van","version":"v1"}]}`)
 	// The schema itself is as it was: it serves version 3, too.
-	same(t, "after", definitions(t, V3JSON(Info{}, doc), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")["required"], `["seats","nul"]`)
+	same(t, "after", definitions(t, AppendV3JSON(nil, Info{}, doc), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")["required"], `["seats","nul"]`)
 }
 
 func TestCustomName(t *testing.T) {

@@ -90,11 +90,11 @@ type Endpoint struct {
 	JSONOnly bool
 }
 
-// V3JSON returns a document of OpenAPI 3.0 as JSON.
-func V3JSON(info Info, doc Document) []byte {
+// AppendV3JSON appends a document of OpenAPI 3.0 as JSON to dst.
+func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	b := newBuilder()
 	b.add(doc)
-	return b.writeV3(info)
+	return b.writeV3(dst, info)
 }
 
 // V2JSON returns all documents together as Swagger 2.0 in JSON.

@@ -150,9 +150,9 @@ type v3Operation struct {
 func parse(t *testing.T, doc Document) v3 {
 	t.Helper()
 	var parsed v3
-	data := V3JSON(Info{}, doc)
+	data := AppendV3JSON(nil, Info{}, doc)
 	if err := json.Unmarshal(data, &parsed); err != nil {
-		t.Fatalf("V3JSON(%s): %v", doc.Path, err)
+		t.Fatalf("AppendV3JSON(%s): %v", doc.Path, err)
 	}
 	return parsed
 }
@@ -315,7 +315,7 @@ func TestModels(t *testing.T) {
 	}
 	// Everything that is referred to is there.
 	for _, doc := range documents() {
-		data := V3JSON(Info{}, doc)
+		data := AppendV3JSON(nil, Info{}, doc)
 		parsed := parse(t, doc)
 		for _, part := range bytes.Split(data, []byte(`"#/components/schemas/`))[1:] {
 			name := string(part[:bytes.IndexByte(part, '"')])
@@ -403,9 +403,9 @@ func TestV2(t *testing.T) {
 
 func TestDeterminism(t *testing.T) {
 	docs := documents()
-	a, b := V3JSON(Info{}, docs[0]), V3JSON(Info{}, documents()[0])
+	a, b := AppendV3JSON(nil, Info{}, docs[0]), AppendV3JSON(nil, Info{}, documents()[0])
 	if !bytes.Equal(a, b) || Hash(a) != Hash(b) || len(Hash(a)) != 64 {
-		t.Error("V3JSON: equal input gave different documents")
+		t.Error("AppendV3JSON: equal input gave different documents")
 	}
 	if !bytes.Equal(V2Proto(Info{}, docs), V2Proto(Info{}, documents())) {
 		t.Error("V2Proto: equal input gave different documents")
@@ -438,7 +438,7 @@ func BenchmarkV3(b *testing.B) {
 	doc := documents()[0]
 	b.ReportAllocs()
 	for b.Loop() {
-		V3JSON(Info{}, doc)
+		AppendV3JSON(nil, Info{}, doc)
 	}
 }
 

@@ -12,9 +12,9 @@ const (
 	v2Models = "#/definitions/"
 )
 
-// writeV3 writes what was collected as OpenAPI 3.0.
-func (b *builder) writeV3(info Info) []byte {
-	var w writer
+// writeV3 appends what was collected as OpenAPI 3.0 to dst.
+func (b *builder) writeV3(dst []byte, info Info) []byte {
+	w := writer{dst}
 	w.open("", '{')
 	w.open("components", '{')
 	w.open("schemas", '{')

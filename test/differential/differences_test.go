@@ -29,7 +29,7 @@ var decisions = []*decision{
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
 	{
-		kinds: "Event|ReplicationController|PodDisruptionBudget", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
+		kinds: "Event|ReplicationController|DeviceClass|PodDisruptionBudget", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
 		reason: "Kubernetes looks at the metadata of some kinds only if it finds nothing else; Coracle names all at once.",
 	},
 	{
@@ -107,7 +107,7 @@ var decisions = []*decision{
 		reason: "Kubernetes counts a change before it drops what clients write about topology, which may be all of it.",
 	},
 	{
-		kinds:  "(Valid|Mut)ating(WebhookConfiguration|AdmissionPolicy)",
+		kinds:  "(Valid|Mut)ating(WebhookConfiguration|AdmissionPolicy)|DeviceClass|ResourceClaim(Template)?",
 		what:   `missing: .*[eE]xpression: FieldValueInvalid: Invalid value: "…": (compilation failed: |must evaluate to )[\s\S]*`,
 		reason: "Coracle does not compile expressions yet.",
 	},
@@ -117,6 +117,16 @@ var decisions = []*decision{
 			return strings.Contains(body, "[]") || strings.Contains(body, "{}")
 		},
 		reason: "Kubernetes counts it as a change that a list or map is empty which is unset in the store, where it will be unset again.",
+	},
+	{
+		kinds: "ResourceSlice", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
+			return notServed.Match(encode(tr.body))
+		},
+		reason: "Kubernetes counts a change before it drops fields that are not served, which may be all of it.",
+	},
+	{
+		kinds: "ResourceSlice", what: ".*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
+		reason: "Kubernetes panics at a range of amounts whose step is 0, which Coracle refuses.",
 	},
 	{
 		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
@@ -174,6 +184,9 @@ var decisions = []*decision{
 
 // emptyValue is an empty list or map in a network policy.
 var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":(\[\]|\{\})`)
+
+// notServed are the fields of devices that are not served.
+var notServed = regexp.MustCompile(`"(nodeAllocatableResourceMappings|bools|ints|strings|versions)":`)
 
 // refusedByAllocators reports whether a service got as far as the allocation of its addresses, and no further.
 func refusedByAllocators(a answer) bool {

@@ -3,6 +3,7 @@ package corev1
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -170,6 +171,15 @@ func TestImageTag(t *testing.T) {
 		{"App", ""},
 		{"app:", ""},
 		{"app@sha256:short", ""},
+		{strings.Repeat("a", 64), ""},
+		{strings.Repeat("a", 63), "latest"},
+		{strings.Repeat("g", 64), "latest"},
+		{strings.Repeat("g", 255-len("library/")), "latest"},
+		{strings.Repeat("g", 256-len("library/")), ""},
+		{"a/" + strings.Repeat("g", 253), "latest"},
+		{"a/" + strings.Repeat("g", 254), ""},
+		{"a.b/" + strings.Repeat("g", 255), "latest"},
+		{"index.docker.io/" + strings.Repeat("g", 248), ""},
 	} {
 		if got := ImageTag(tt.ref); got != tt.want {
 			t.Errorf("ImageTag(%q): got %q, want %q", tt.ref, got, tt.want)
@@ -213,13 +223,51 @@ func TestFieldLabels(t *testing.T) {
 	}
 }
 
+// The same grammar in regular expressions.
+var (
+	imagePath   = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
+	imageDomain = regexp.MustCompile(
+		`^(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?$`)
+	imageTag = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+)
+
+// imageParts are what may stand in a reference, or nearly.
+var imageParts = []string{
+	"", "a", "A", "a1", "1", "a-b", "a--b", "-a", "a-", "a_b", "a__b", "a___b", "a_", "_a", "a.b", "a..b", ".a", "a.", "a-.b", "a.-b", "a_-b",
+	"a/b", "a//b", "/a", "a/", "a:1", "a:", ":1", "a:b", "a:1:1", "[::1]", "[::1]:5", "[::1]5", "[::1]:", "[]", "[", "]", "a]", "[g]", "[a]]", "é", "a b", "+",
+	strings.Repeat("a", 128), strings.Repeat("a", 129),
+}
+
+func TestImageParts(t *testing.T) {
+	for _, part := range imageParts {
+		checkImagePart(t, part)
+	}
+}
+
+func checkImagePart(t *testing.T, part string) {
+	t.Helper()
+	if got, want := validImagePath(part), imagePath.MatchString(part); got != want {
+		t.Errorf("%q as a path: got %v, want %v", part, got, want)
+	}
+	if got, want := validImageDomain(part), imageDomain.MatchString(part); got != want {
+		t.Errorf("%q as a domain: got %v, want %v", part, got, want)
+	}
+	if got, want := validImageTag(part), imageTag.MatchString(part); got != want {
+		t.Errorf("%q as a tag: got %v, want %v", part, got, want)
+	}
+}
+
 func FuzzImageTag(f *testing.F) {
 	f.Add("reg.example.com:5000/a/b:v2")
 	f.Add("app@sha256:00")
+	for _, part := range imageParts {
+		f.Add(part)
+	}
 	f.Fuzz(func(t *testing.T, ref string) {
 		if tag := ImageTag(ref); tag != "" && tag != "latest" && !strings.Contains(ref, ":"+tag) {
 			t.Errorf("ImageTag(%q): got %q, which is not in it", ref, tag)
 		}
+		checkImagePart(t, ref)
 	})
 }
 

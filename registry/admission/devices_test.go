@@ -1,0 +1,88 @@
+package admission_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/check/checktest"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// labelled are the namespaces with a value of the label for access to devices as an administrator. Others cannot be found.
+type labelled map[string]string
+
+func (l labelled) Label(_ context.Context, _, name, key string) (string, error) {
+	value, ok := l[name]
+	switch {
+	case !ok:
+		return "", meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
+	case key != "resource.kubernetes.io/admin-access":
+		return "", nil
+	}
+	return value, nil
+}
+
+func TestDeviceAdminAccess(t *testing.T) {
+	claim := func(text string) meta.Object { return checktest.Decode[resourcev1.ResourceClaim](t, text) }
+	template := func(text string) meta.Object { return checktest.Decode[resourcev1.ResourceClaimTemplate](t, text) }
+	const (
+		requests  = `{"devices":{"requests":[{"name":"a","firstAvailable":[{}]},{"name":"b","exactly":{"adminAccess":false}},{"name":"c","exactly":{"adminAccess":true}}]}}`
+		plain     = `{"devices":{"requests":[{"name":"a","exactly":{}}]}}`
+		none      = `{"status":{"allocation":{"devices":{"results":[{},{"adminAccess":false}]}}}}`
+		given     = `{"status":{"allocation":{"devices":{"results":[{},{"adminAccess":true}]}}}}`
+		forbidden = `ResourceClaim.resource.k8s.io "x" is invalid: $.adminAccess: Forbidden: admin access to devices requires the ` +
+			"`resource.kubernetes.io/admin-access: true` label on the containing namespace"
+		inSpec, inStatus = "spec.devices.requests[2]", "status.allocation.devices.results[1]"
+	)
+	namespaces := labelled{"plain": "", "odd": "yes", "admin": "true"}
+	p := admission.NewDeviceAdminAccess(namespaces)
+	for _, tt := range []struct {
+		name      string
+		obj, old  meta.Object
+		forbidden string // where, in namespaces without the label
+	}{
+		{"another kind", &resourcev1.DeviceClass{}, nil, ""},
+		{"a claim", claim(`{"spec":` + plain + `}`), nil, ""},
+		{"a claim with a status", claim(given), nil, ""},
+		{"access in a claim", claim(`{"spec":` + requests + `}`), nil, inSpec},
+		{"access in an old claim", claim(`{"spec":` + requests + `}`), claim(`{}`), ""},
+		{"access in a template", template(`{"spec":{"spec":` + requests + `}}`), nil, inSpec},
+		{"a template", template(`{"spec":{"spec":` + plain + `}}`), nil, ""},
+		{"access in an old template", template(`{"spec":{"spec":` + requests + `}}`), template(`{}`), ""},
+		{"an allocation", claim(none), claim(`{}`), ""},
+		{"access in an allocation", claim(given), claim(none), inStatus},
+		{"access in a first allocation", claim(given), claim(`{}`), inStatus},
+		{"access in an old allocation", claim(given), claim(given), ""},
+	} {
+		for _, ns := range []string{"plain", "odd", "admin", "missing"} {
+			a := &admission.Attributes{
+				Operation: admission.Create, Kind: resourcev1.GroupVersion.WithKind("ResourceClaim"), Namespace: ns, Name: "x",
+				Object: tt.obj,
+			}
+			if tt.old != nil {
+				a.Operation, a.Old = admission.Update, tt.old
+			}
+			want := ""
+			switch {
+			case tt.forbidden == "" || ns == "admin":
+			case ns == "missing":
+				want = `namespaces "missing" not found`
+			default:
+				want = strings.Replace(forbidden, "$", tt.forbidden, 1)
+			}
+			got := ""
+			if err := p.Validate(t.Context(), a); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%s in %s:\ngot  %s\nwant %s", tt.name, ns, got, want)
+			}
+		}
+	}
+	if !p.Handles(admission.Create) || !p.Handles(admission.Update) || p.Handles(admission.Delete) || p.Name() != "DeviceAdminAccess" {
+		t.Error("wrong name or operations")
+	}
+}

@@ -1,0 +1,55 @@
+package resource
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// classes makes the resource deviceclasses.
+func classes() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*resourcev1.DeviceClass]{
+		GroupResource: resource("deviceclasses"),
+		Kind:          "DeviceClass",
+		Strategy: registry.StrategyOf[*resourcev1.DeviceClass]{
+			ValidateName: className, Metadata: registry.MetaWhole, Validate: checkClass, AllowUnconditionalUpdate: true,
+		},
+		Generation: []string{"spec"},
+		Table: &registry.TableOf[*resourcev1.DeviceClass]{
+			Columns: []meta.TableColumnDefinition{registry.NameColumn, registry.AgeColumn},
+			Cells: func(c *resourcev1.DeviceClass, now time.Time) []any {
+				return []any{c.Name, registry.Age(&c.ObjectMeta, now)}
+			},
+		},
+	})
+}
+
+// className is the rule for names of classes. What one is generated from only has to fit into a path.
+func className(name string, prefix bool) []string {
+	if prefix {
+		return names.IsPathSegmentPrefix(name)
+	}
+	return names.IsDNS1123Subdomain(name)
+}
+
+// checkClass checks a class. The length of parameters that stay as they are does not matter: there was no limit once.
+func checkClass(c, old *resourcev1.DeviceClass) field.ErrorList {
+	spec, p := &c.Spec, field.NewPath("spec")
+	errs := checkSelectors(p.Child("selectors"), spec.Selectors)
+	anyLength := old != nil && scheme.Equal(&spec.Config, &old.Spec.Config)
+	config := func(p *field.Path, c *resourcev1.DeviceClassConfiguration) field.ErrorList {
+		return checkConfiguration(p, &c.DeviceConfiguration, anyLength)
+	}
+	errs = append(errs, bounded(p.Child("config"), spec.Config, maxConfigs, config)...)
+	if name := spec.ExtendedResourceName; name != nil && !podspec.IsExtendedResource(corev1.ResourceName(*name)) {
+		errs = append(errs, field.Invalid(p.Child("extendedResourceName"), *name, "must be a valid extended resource name"))
+	}
+	return errs
+}

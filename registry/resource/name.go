@@ -1,0 +1,102 @@
+package resource
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// How long names may be, in bytes. Those of drivers are as those of CSI drivers.
+const (
+	maxDomain        = 63
+	maxPool          = 253
+	maxIdentifier    = 32
+	maxQualifiedName = maxDomain + len("/") + maxIdentifier
+)
+
+// checkPool checks the name of a pool, one or more subdomains.
+func checkPool(p *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	var errs field.ErrorList
+	if len(name) > maxPool {
+		errs = append(errs, field.TooLong(p, name, maxPool))
+	}
+	for _, part := range field.Each(&errs, strings.Split(name, "/")) {
+		errs = append(errs, check.DNSSubdomain(p, *part)...)
+	}
+	return errs
+}
+
+// checkQualifiedName checks the name of an attribute or a capacity. Any name with two slashes is right, as in kube-apiserver.
+func checkQualifiedName(p *field.Path, name string) field.ErrorList {
+	if strings.Count(name, "/") > 1 {
+		return nil
+	}
+	domain, id, qualified := strings.Cut(name, "/")
+	if !qualified {
+		return checkIdentifier(p, name)
+	}
+	var errs field.ErrorList
+	if domain == "" {
+		errs = append(errs, field.Invalid(p, "", "the domain must not be empty"))
+	} else {
+		errs = append(errs, podspec.CSIDriverName(p, domain)...)
+	}
+	if id == "" {
+		return append(errs, field.Invalid(p, "", "the name must not be empty"))
+	}
+	return append(errs, checkIdentifier(p, id)...)
+}
+
+func checkIdentifier(p *field.Path, id string) field.ErrorList {
+	var errs field.ErrorList
+	if len(id) > maxIdentifier {
+		errs = append(errs, field.TooLong(p, id, maxIdentifier))
+	}
+	return append(errs, check.Invalid(p, id, names.IsCIdentifier(id))...)
+}
+
+// checkFullName checks a qualified name that must have a domain.
+func checkFullName(p *field.Path, name resourcev1.FullyQualifiedName) field.ErrorList {
+	errs := checkQualifiedName(p, string(name))
+	if !strings.Contains(string(name), "/") {
+		errs = append(errs, field.Invalid(p, name, "a fully qualified name must be a domain and a name separated by a slash"))
+	}
+	return errs
+}
+
+func checkUUID(p *field.Path, id string) field.ErrorList {
+	if err := uuid.Validate(id); err != nil {
+		return field.ErrorList{field.Invalid(p, id, fmt.Sprintf("error validating uid: %v", err))}
+	}
+	if len(id) != 36 || id != strings.ToLower(id) {
+		return field.ErrorList{field.Invalid(p, id, "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` "+
+			"with lowercase hexadecimal characters")}
+	}
+	return nil
+}
+
+// checkInterface checks the address of a network interface with its prefix, in canonical form.
+func checkInterface(p *field.Path, text *string) field.ErrorList {
+	prefix, msgs := names.ParseCIDR(*text, false)
+	if len(msgs) > 0 {
+		return field.ErrorList{field.Invalid(p, *text, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")}
+	}
+	addr, bits := prefix.Addr(), prefix.Bits()
+	if addr.Is4In6() {
+		addr, bits = addr.Unmap(), max(bits-96, bits%97)
+	}
+	if canonical := fmt.Sprintf("%s/%d", addr, bits); *text != canonical {
+		return field.ErrorList{field.Invalid(p, *text, fmt.Sprintf("must be in canonical form (%q)", canonical))}
+	}
+	return nil
+}
