@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
@@ -53,6 +54,11 @@ var (
 
 // orders are the orders of fields in internal structs, where they are not those of ours.
 var orders = map[reflect.Type][]string{
+	reflect.TypeFor[batchv1.JobSpec](): strings.Fields(`Parallelism Completions PodFailurePolicy SuccessPolicy
+		ActiveDeadlineSeconds BackoffLimit BackoffLimitPerIndex MaxFailedIndexes Selector ManualSelector Template
+		TTLSecondsAfterFinished CompletionMode Suspend PodReplacementPolicy ManagedBy`),
+	reflect.TypeFor[batchv1.JobStatus](): strings.Fields(`Conditions StartTime CompletionTime Active Terminating Ready Succeeded
+		Failed CompletedIndexes FailedIndexes UncountedTerminatedPods`),
 	reflect.TypeFor[corev1.PersistentVolumeSource](): strings.Fields(`GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs
 		NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk
 		PortworxVolume ScaleIO Local StorageOS CSI`),
