@@ -117,6 +117,9 @@ func judgeDefaults(t *testing.T, k bothKind, obj map[string]any) map[string]stri
 // ourCompleted returns an object of ours with defaults, as it is when it comes back from the version that is stored.
 func (k bothKind) ourCompleted(obj meta.Typed) (meta.Typed, error) {
 	k.scheme.Default(obj)
+	if !legacyscheme.Scheme.Recognizes(k.GroupKind().WithVersion(runtime.APIVersionInternal)) {
+		return obj, nil
+	}
 	hub, err := k.scheme.ToHub(obj)
 	if err != nil {
 		return nil, err

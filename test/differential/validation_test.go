@@ -41,7 +41,7 @@ func TestWrites(t *testing.T) {
 	learnEnums(c.ours.scheme)
 	t.Cleanup(func() { logUnseen(t) })
 	for _, row := range rows {
-		t.Run(row.Kind.Kind, func(t *testing.T) {
+		t.Run(row.String(), func(t *testing.T) {
 			t.Parallel()
 			c.judge(t, row)
 		})
