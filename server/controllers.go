@@ -18,12 +18,10 @@ var controllerSet = []struct {
 	{"namespace-controller", meta.GroupResource{Resource: "namespaces"}, startNamespaceController},
 }
 
-// addControllers adds post-start hooks for the system namespaces and the selected controllers.
+// addControllers adds post-start hooks for the system's objects and the selected controllers.
 func (s *Server) addControllers(selection []string) error {
-	if s.Store(meta.GroupResource{Resource: "namespaces"}) != nil {
-		if err := s.AddPostStartHook(Hook{Name: "start-system-namespaces-controller", Run: createSystemNamespaces}); err != nil {
-			return err
-		}
+	if err := s.addSystemObjects(); err != nil {
+		return err
 	}
 	for _, c := range controllerSet {
 		if !selected(selection, c.name) || s.Store(c.needs) == nil {

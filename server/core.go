@@ -1,11 +1,6 @@
 package server
 
 import (
-	"context"
-	"time"
-
-	"go.uber.org/zap"
-
 	"github.com/coracle-project/coracle/registry/admissionregistration"
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/autoscaling"
@@ -24,9 +19,7 @@ import (
 	"github.com/coracle-project/coracle/registry/scheduling"
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme/api"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/client"
 )
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
@@ -56,38 +49,4 @@ func coreGroups(c APIConfig) []Group {
 		groups[i].AddToScheme = api.Groups[groups[i].Name].AddToScheme
 	}
 	return groups
-}
-
-// systemNamespaces exist in every cluster.
-var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
-
-// createSystemNamespaces is a post-start hook: it makes the system namespaces that are missing, and tries until it
-// has. The server is not ready before that.
-func createSystemNamespaces(ctx context.Context, s *Server) error {
-	for {
-		err := s.addSystemNamespaces(ctx)
-		if err == nil || ctx.Err() != nil {
-			return nil
-		}
-		s.log.Warn("cannot create the system namespaces yet", zap.Error(err))
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-func (s *Server) addSystemNamespaces(ctx context.Context) error {
-	namespaces := client.For[*corev1.Namespace](s.client, corev1.GroupVersion.WithResource("namespaces"))
-	for _, name := range systemNamespaces {
-		if _, err := namespaces.Get(ctx, name, meta.GetOptions{}); err == nil {
-			continue
-		}
-		ns := &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}}
-		if _, err := namespaces.Create(ctx, ns, meta.CreateOptions{}); err != nil && !meta.IsAlreadyExists(err) {
-			return err
-		}
-		s.log.Debug("created system namespace", zap.String("namespace", name))
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 )
 
 // podOf returns the pod that a write creates or updates, nil if it is about something else or a subresource.
@@ -15,15 +16,8 @@ func podOf(a *Attributes) *corev1.Pod {
 	return pod
 }
 
-// Priority turns a pod's priority class into its priority. The classes of the system are known; there are no others
-// as long as PriorityClass is not served.
+// Priority turns a pod's priority class into its priority. The classes of the system are known, and no others.
 type Priority struct{}
-
-// systemClasses are the priority classes that every cluster has.
-var systemClasses = map[string]int32{
-	"system-cluster-critical": 2000000000,
-	"system-node-critical":    2000001000,
-}
 
 // Name is the plugin's name.
 func (Priority) Name() string { return "Priority" }
@@ -50,7 +44,7 @@ func (Priority) Mutate(_ context.Context, a *Attributes) error {
 	priority, policy := int32(0), corev1.PreemptLowerPriority
 	if class := spec.PriorityClassName; class != "" {
 		var known bool
-		if priority, known = systemClasses[class]; !known {
+		if priority, known = schedulingv1.SystemClasses[class]; !known {
 			return a.Forbidden("no PriorityClass with name %s was found", class)
 		}
 	}

@@ -30,7 +30,8 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return orZero(spec.CompletionMode) == batchv1.IndexedCompletion
 }
 
-// checkJob checks a job, and on an update what has changed. kube-apiserver checks the spec twice then, and says so.
+// checkJob checks a job, and on an update what has changed. kube-apiserver checks the spec twice then, and says so; here that ends
+// when there is enough to say.
 func checkJob(rules podspec.Rules, j, old *batchv1.Job) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
@@ -39,7 +40,7 @@ func checkJob(rules podspec.Rules, j, old *batchv1.Job) field.ErrorList {
 	errs := checkGenerated(j, old == nil || hasDomainLabels(&old.Spec.Template))
 	errs = append(errs, checkSelectingSpec(rules, p, &j.Spec)...)
 	errs = append(errs, checkHostnames(j)...)
-	if old != nil {
+	if old != nil && !errs.Full() {
 		errs = append(errs, checkSelectingSpec(rules, p, &j.Spec)...)
 		errs = append(errs, checkSpecUpdate(p, j, old)...)
 	}

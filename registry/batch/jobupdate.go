@@ -22,11 +22,6 @@ func checkSpecUpdate(p *field.Path, j, old *batchv1.Job) field.ErrorList {
 	return append(errs, check.Immutable(p.Child("successPolicy"), spec.SuccessPolicy, was.SuccessPolicy)...)
 }
 
-// unchanged is check.Unchanged for fields that may be unset.
-func unchanged[T any](p *field.Path, value, old *T) field.ErrorList {
-	return check.Immutable(p, value, old)
-}
-
 // checkCompletionsUpdate lets the completions of an indexed job change together with its parallelism.
 func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {

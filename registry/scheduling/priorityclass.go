@@ -44,21 +44,11 @@ func priorityClasses() registry.Resource {
 	})
 }
 
-const (
-	// systemPrefix begins the names of classes that every cluster has.
-	systemPrefix = "system-"
-	// highestPriority is that of the most important class that is not of the system.
-	highestPriority = 1000000000
-)
-
-// systemClasses are the values of the system's own classes, none of which is the default.
-var systemClasses = map[string]int32{
-	"system-cluster-critical": 2 * highestPriority,
-	"system-node-critical":    2*highestPriority + 1000,
-}
+// systemPrefix begins the names of classes that every cluster has. None of them is the default.
+const systemPrefix = "system-"
 
 func permanent(name string) string {
-	if _, ok := systemClasses[name]; ok {
+	if _, ok := schedulingv1.SystemClasses[name]; ok {
 		return "this is a system priority class and cannot be deleted"
 	}
 	return ""
@@ -74,8 +64,8 @@ func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 			errs = append(errs, field.Forbidden(field.NewPath("metadata", "name"),
 				"priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+wrong))
 		}
-	} else if c.Value > highestPriority {
-		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", highestPriority)))
+	} else if c.Value > schedulingv1.HighestPriority {
+		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", schedulingv1.HighestPriority)))
 	}
 	if policy := c.PreemptionPolicy; policy != nil {
 		errs = append(errs, check.OneOf(field.NewPath("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
@@ -85,7 +75,7 @@ func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 
 // notSystemClass says why a class is none of the system's, "" if it is.
 func notSystemClass(c *schedulingv1.PriorityClass) string {
-	value, known := systemClasses[c.Name]
+	value, known := schedulingv1.SystemClasses[c.Name]
 	switch {
 	case !known:
 		return c.Name + " is not a known system priority class"

@@ -13,17 +13,15 @@ const (
 	addressesAndWording = "cluster IPs, and descriptions in Kubernetes's own words; ours are our own"
 	allKinds            = "all kinds of Kubernetes"
 	apply               = "server-side apply"
-	batch               = "the group batch"
 	binding             = "the binding of pods"
 	customResources     = "custom resources"
 	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
 	policies            = "admission policies"
-	policy              = "the group policy"
 	quotas              = "what quotas and limit ranges do to other objects"
 	rbac                = "RBAC"
 	reviews             = "the reviews of users, rights and tokens"
-	scheduling          = "the group scheduling.k8s.io"
+	scheduling          = "priority classes for pods"
 	tokens              = "tokens of service accounts"
 	wording             = "descriptions in Kubernetes's own words; ours are our own"
 )
@@ -102,18 +100,17 @@ var waiting = map[string]wait{
 	"openapi/v2":                                {wording, []int{0}},
 	"openapi/v3":                                {allKinds, []int{1}},
 	"priority/pods":                             {scheduling, nil},
-	"priority/system-classes":                   {scheduling, []int{0}},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
 	"scale/deployment":                          {apply, []int{8, 9}},
-	"table/batch-and-others":                    {batch, nil},
+	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {addressesAndWording, []int{2, 7}},
 	"tokens/bound":                              {tokens, nil},
 	"tokens/request":                            {tokens, nil},
 	"tokens/review":                             {tokens, nil},
 	"update/replaces-everything":                {addresses, []int{1, 3}},
-	"update/unconditional-not-allowed":          {policy, nil},
+	"update/unconditional-not-allowed":          {customResources, nil},
 	"validation/names":                          {addresses, []int{8}},
 	"validation/service-update":                 {addresses, nil},
 	"watch/too-old":                             {customResources, nil},

@@ -6,6 +6,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// HighestPriority is the highest value of a class that is none of the system's.
+const HighestPriority = 1000000000
+
+// SystemClasses are the values of the system's own classes, which every cluster has.
+var SystemClasses = map[string]int32{
+	"system-cluster-critical": 2 * HighestPriority,
+	"system-node-critical":    2*HighestPriority + 1000,
+}
+
 // PriorityClass gives pods that name it a priority.
 type PriorityClass struct {
 	meta.TypeMeta `json:",inline"`

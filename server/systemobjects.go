@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// systemObjects exist in every cluster that has their resource. They are made by post-start hooks.
+var systemObjects = []struct {
+	hook string
+	of   meta.GroupResource
+	add  func(ctx context.Context, s *Server) error
+}{
+	{"start-system-namespaces-controller", meta.GroupResource{Resource: "namespaces"}, addSystemNamespaces},
+	{"scheduling/bootstrap-system-priority-classes",
+		meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"}, addSystemClasses},
+}
+
+// addSystemObjects adds the hooks. Each tries until it has made what is missing; the server is not ready before that.
+func (s *Server) addSystemObjects() error {
+	for _, o := range systemObjects {
+		if s.Store(o.of) == nil {
+			continue
+		}
+		run := func(ctx context.Context, s *Server) error {
+			for {
+				err := o.add(ctx, s)
+				if err == nil || ctx.Err() != nil {
+					return nil
+				}
+				s.log.Warn("cannot create the system's objects yet", zap.String("resource", o.of.Resource), zap.Error(err))
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Second):
+				}
+			}
+		}
+		if err := s.AddPostStartHook(Hook{Name: o.hook, Run: run}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addSystemNamespaces(ctx context.Context, s *Server) error {
+	var list []*corev1.Namespace
+	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		list = append(list, &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+	}
+	return addMissing(ctx, s, corev1.GroupVersion.WithResource("namespaces"), list)
+}
+
+// classUses describe the system's priority classes.
+var classUses = map[string]string{
+	"system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+	"system-node-critical":    "Used for system critical pods that must not be moved from their current node.",
+}
+
+func addSystemClasses(ctx context.Context, s *Server) error {
+	var list []*schedulingv1.PriorityClass
+	for name, value := range schedulingv1.SystemClasses {
+		list = append(list, &schedulingv1.PriorityClass{ObjectMeta: meta.ObjectMeta{Name: name}, Value: value, Description: classUses[name]})
+	}
+	return addMissing(ctx, s, schedulingv1.GroupVersion.WithResource("priorityclasses"), list)
+}
+
+// addMissing creates those of the objects that do not exist.
+func addMissing[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVersionResource, list []T) error {
+	objects := client.For[T](s.client, gvr)
+	for _, obj := range list {
+		name := obj.GetObjectMeta().Name
+		if _, err := objects.Get(ctx, name, meta.GetOptions{}); err == nil {
+			continue
+		}
+		if _, err := objects.Create(ctx, obj, meta.CreateOptions{}); err != nil && !meta.IsAlreadyExists(err) {
+			return err
+		}
+		s.log.Debug("created a system object", zap.String("resource", gvr.Resource), zap.String("name", name))
+	}
+	return nil
+}
