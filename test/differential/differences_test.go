@@ -38,7 +38,7 @@ var decisions = []*decision{
 	},
 	{
 		kinds: ".*", what: "warning extra: 0 - .*", when: func(tr trial) bool {
-			return tr.theirs.Code == http.StatusBadRequest && len(tr.ours.Warnings) == 1 && strings.Contains(tr.ours.Warnings[0], "ownerReferences contains duplicate entries")
+			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(fmt.Sprint(tr.ours.Warnings), "ownerReferences contains duplicate entries")
 		},
 		reason: "Coracle drops repeated owners while it reads an object, also if it refuses the object's name then.",
 	},
