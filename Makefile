@@ -19,7 +19,7 @@ run: ## run the server
 	$(GO) run ./cmd/coracle serve
 
 .PHONY: test
-test: vet unit interop robust ## all tests: what CI runs
+test: vet unit interop robust ## all tests but the differential ones: what CI runs, and then those
 
 .PHONY: vet
 vet: ## formatting and go vet
@@ -42,7 +42,7 @@ robust: ## kill servers under load and check what everybody saw, for DURATION (d
 
 .PHONY: differential
 differential: ## judge codec, defaults and writes of every kind by Kubernetes' code, with SEED and COUNT (a factor, default 1; a module of its own)
-	cd test/differential && $(GO) test -count=1 -timeout 20m .
+	cd test/differential && $(GO) test -count=1 -timeout 20m
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it

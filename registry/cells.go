@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,15 +14,16 @@ const (
 	Unknown = "<unknown>"
 )
 
-// Labels prints labels as key=value pairs in order, or None.
+// Labels prints labels as key=value pairs in the order of these texts, or None.
 func Labels(labels map[string]string) string {
 	if len(labels) == 0 {
 		return None
 	}
 	pairs := make([]string, 0, len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, key+"="+labels[key])
+	for key, value := range labels {
+		pairs = append(pairs, key+"="+value)
 	}
+	slices.Sort(pairs)
 	return strings.Join(pairs, ",")
 }
 

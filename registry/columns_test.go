@@ -40,3 +40,18 @@ func TestHumanDuration(t *testing.T) {
 		t.Errorf("Since(zero): got %q, want <unknown>", got)
 	}
 }
+
+func TestLabels(t *testing.T) {
+	for _, tt := range []struct {
+		labels map[string]string
+		want   string
+	}{
+		{nil, "<none>"},
+		{map[string]string{"b": "1", "a": ""}, "a=,b=1"},
+		{map[string]string{"a": "b", "a.a": "c"}, "a.a=c,a=b"}, // by the whole text
+	} {
+		if got := Labels(tt.labels); got != tt.want {
+			t.Errorf("Labels(%v): got %q, want %q", tt.labels, got, tt.want)
+		}
+	}
+}

@@ -201,6 +201,21 @@ func TestField(t *testing.T) {
 	}
 }
 
+func TestLabel(t *testing.T) {
+	k := newKit(t, options{})
+	labelled := named("a", colored("red"))
+	labelled.Labels = map[string]string{"shape": "round"}
+	k.create(labelled)
+	for key, want := range map[string]string{"shape": "round", "size": ""} {
+		if got, err := k.Label(k.ctx, "ns", "a", key); err != nil || got != want {
+			t.Errorf("Label(%s): got %q, %v, want %q", key, got, err, want)
+		}
+	}
+	if _, err := k.Label(k.ctx, "ns", "b", "shape"); !meta.IsNotFound(err) {
+		t.Errorf("Label of nothing: %v", err)
+	}
+}
+
 // TestDeclaredTable: a kind has the columns that it declares, and a row has conditions if the kind says which.
 func TestDeclaredTable(t *testing.T) {
 	ended := []meta.TableRowCondition{{Type: "Completed", Status: "True"}}

@@ -46,3 +46,24 @@ func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p.remove(widgetsName)
 	create("after", http.StatusForbidden)
 }
+
+// TestDeviceAdminAccess: a label of a namespace lets claims in it have access to devices as an administrator.
+func TestDeviceAdminAccess(t *testing.T) {
+	p := newInProcess(t)
+	const claims = "/apis/resource.k8s.io/v1/namespaces/team/resourceclaims"
+	const claim = `{"metadata":{"name":"a"},"spec":{"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":"c","adminAccess":true}}]}}}`
+	if code, body := p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"team"}}`); code != http.StatusCreated {
+		t.Fatalf("namespace: got %d %s", code, body)
+	}
+	if code, body := p.do("POST", claims, claim); code != http.StatusUnprocessableEntity {
+		t.Errorf("without the label: got %d %s, want %d", code, body, http.StatusUnprocessableEntity)
+	}
+	code, body := p.do("PATCH", "/api/v1/namespaces/team", `{"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}}`,
+		"Content-Type", "application/merge-patch+json")
+	if code != http.StatusOK {
+		t.Fatalf("label: got %d %s", code, body)
+	}
+	if code, body := p.do("POST", claims, claim); code != http.StatusCreated {
+		t.Errorf("with the label: got %d %s, want %d", code, body, http.StatusCreated)
+	}
+}

@@ -99,34 +99,35 @@ func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.Metr
 	return text
 }
 
-// targetText shows a measurement as what it was, a slash, and what it should be.
+// targetText shows a measurement as what it was, a slash, and what it should be. One without its source has no type that
+// makes sense.
 func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) string {
-	switch spec.Type {
-	case autoscalingv2.ExternalMetricSourceType:
+	switch {
+	case spec.Type == autoscalingv2.ExternalMetricSourceType && spec.External != nil:
 		var current *autoscalingv2.MetricValueStatus
 		if status.External != nil {
 			current = &status.External.Current
 		}
 		return valueText(&spec.External.Target, current)
-	case autoscalingv2.ObjectMetricSourceType:
+	case spec.Type == autoscalingv2.ObjectMetricSourceType && spec.Object != nil:
 		var current *autoscalingv2.MetricValueStatus
 		if status.Object != nil {
 			current = &status.Object.Current
 		}
 		return valueText(&spec.Object.Target, current)
-	case autoscalingv2.PodsMetricSourceType:
+	case spec.Type == autoscalingv2.PodsMetricSourceType && spec.Pods != nil:
 		current := registry.Unknown
 		if status.Pods != nil {
 			current = quantityText(status.Pods.Current.AverageValue)
 		}
 		return current + "/" + quantityText(spec.Pods.Target.AverageValue)
-	case autoscalingv2.ResourceMetricSourceType:
+	case spec.Type == autoscalingv2.ResourceMetricSourceType && spec.Resource != nil:
 		var current *autoscalingv2.MetricValueStatus
 		if status.Resource != nil {
 			current = &status.Resource.Current
 		}
 		return string(spec.Resource.Name) + ": " + useText(&spec.Resource.Target, current)
-	case autoscalingv2.ContainerResourceMetricSourceType:
+	case spec.Type == autoscalingv2.ContainerResourceMetricSourceType && spec.ContainerResource != nil:
 		var current *autoscalingv2.MetricValueStatus
 		if status.ContainerResource != nil {
 			current = &status.ContainerResource.Current

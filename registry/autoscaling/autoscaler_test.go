@@ -164,9 +164,12 @@ func TestTable(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`: `x Deployment/d cpu: <unknown>/80% 1 5 0 <unknown>`,
 		`{"minReplicas":2,"metrics":[{"type":"Pods","pods":{"target":{"averageValue":"3"}}},{"type":"Resource","resource":{"name":"memory","target":{"averageValue":"1Gi"}}},{"type":"Odd"},{"type":"Odd"}]}`: `x Deployment/d <unknown>/3, memory: <unknown>/1Gi + 2 more... 2 5 0 <unknown>`,
-		`{"metrics":[{"type":"Odd"},{"type":"Resource","resource":{"name":"cpu","target":{}}}]}`:                                                                                                              `x Deployment/d <unknown type>, cpu: <unknown>/<auto> 1 5 0 <unknown>`,
-		`{"metrics":[{"type":"External","external":{"target":{"value":"1"}}},{"type":"External","external":{"target":{"averageValue":"2"}}}]}`:                                                                `x Deployment/d <unknown>/1, <unknown>/2 (avg) 1 5 0 <unknown>`,
-		`{"metrics":[{"type":"Object","object":{"target":{"value":"1"}}},{"type":"ContainerResource","containerResource":{"name":"cpu","target":{"averageUtilization":5}}}]}`:                                 `x Deployment/d <unknown>/1, cpu: <unknown>/5% 1 5 0 <unknown>`,
+		`{"metrics":[{"type":"Pods"},{"type":"Object"}]}`:                                                                                                                     `x Deployment/d <unknown type>, <unknown type> 1 5 0 <unknown>`,
+		`{"metrics":[{"type":"External"},{"type":"ContainerResource"}]}`:                                                                                                      `x Deployment/d <unknown type>, <unknown type> 1 5 0 <unknown>`,
+		`{"metrics":[{"type":"Resource"}]}`:                                                                                                                                   `x Deployment/d <unknown type> 1 5 0 <unknown>`,
+		`{"metrics":[{"type":"Odd"},{"type":"Resource","resource":{"name":"cpu","target":{}}}]}`:                                                                              `x Deployment/d <unknown type>, cpu: <unknown>/<auto> 1 5 0 <unknown>`,
+		`{"metrics":[{"type":"External","external":{"target":{"value":"1"}}},{"type":"External","external":{"target":{"averageValue":"2"}}}]}`:                                `x Deployment/d <unknown>/1, <unknown>/2 (avg) 1 5 0 <unknown>`,
+		`{"metrics":[{"type":"Object","object":{"target":{"value":"1"}}},{"type":"ContainerResource","containerResource":{"name":"cpu","target":{"averageUtilization":5}}}]}`: `x Deployment/d <unknown>/1, cpu: <unknown>/5% 1 5 0 <unknown>`,
 	} {
 		more := strings.TrimSuffix(strings.TrimPrefix(in, "{"), "}")
 		if more != "" {

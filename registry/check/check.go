@@ -215,7 +215,9 @@ func Immutable[T any](p *field.Path, value, old *T) field.ErrorList {
 		return nil
 	}
 	var shown any = value
-	if _, text := shown.(*string); !text {
+	if text, ok := shown.(*string); ok && text != nil {
+		shown = *text
+	} else {
 		shown = govalue.JSON(value)
 	}
 	return field.ErrorList{field.Invalid(p, shown, "field is immutable")}

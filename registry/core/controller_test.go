@@ -101,6 +101,12 @@ status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas
 	} {
 		checktest.Want(t, update(r, "status", checktest.Decode[corev1.ReplicationController](t, `{"status":{`+in+`}}`), old), want)
 	}
+	now := scheme.DeepCopy(old)
+	now.Labels = nil
+	checktest.Want(t, update(r, "status", now, old), "")
+	if now.Labels["app"] != "web" {
+		t.Errorf("labels: got %v, want those of the template", now.Labels)
+	}
 }
 
 // TestTemplateWarnings: of a changed controller they are about the template before the change.

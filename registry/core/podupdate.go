@@ -63,6 +63,9 @@ func withoutUpdatable(spec, old *corev1.PodSpec) *corev1.PodSpec {
 	for i := range rest.InitContainers {
 		rest.InitContainers[i].Image = old.InitContainers[i].Image
 	}
+	if len(rest.InitContainers) == 0 {
+		rest.InitContainers = nil // which is how an empty list is stored
+	}
 	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
 	rest.SchedulingGates = old.SchedulingGates
 	rest.Tolerations = old.Tolerations

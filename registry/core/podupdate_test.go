@@ -164,6 +164,10 @@ func TestPodUpdateShowsTheDifference(t *testing.T) {
 	if len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("got %v\nwant %s", errs.ToAggregate(), want)
 	}
+	pod.Spec.InitContainers = []corev1.Container{} // which does not count as a difference
+	if errs := update(r, "", pod, old); len(errs) != 1 || errs[0].Error() != want {
+		t.Errorf("empty list: got %v\nwant %s", errs.ToAggregate(), want)
+	}
 }
 
 func TestPodStatus(t *testing.T) {

@@ -37,7 +37,11 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			OrphanByDefault:          true,
 		},
 		Generation: []string{"spec"},
-		Status:     &registry.StatusOf[*corev1.ReplicationController]{Validate: checkControllerStatus},
+		Status: &registry.StatusOf[*corev1.ReplicationController]{
+			// Labels that a client takes off come back: a client need not send the template that they are taken from.
+			Prepare:  func(_ *registry.Request, rc, _ *corev1.ReplicationController) { corev1.CompleteController(rc) },
+			Validate: checkControllerStatus,
+		},
 		Subresources: []registry.SubresourceOf[*corev1.ReplicationController]{scale.Of(func(rc *corev1.ReplicationController) scale.Size {
 			return scale.Size{Wanted: &rc.Spec.Replicas, Counted: rc.Status.Replicas, Selector: meta.SelectorFromSet(rc.Spec.Selector)}
 		})},

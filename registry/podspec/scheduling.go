@@ -337,38 +337,38 @@ func checkLabelKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.E
 	return errs
 }
 
-func (sc *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
+func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
 	var errs field.ErrorList
 	type pair struct {
 		key    string
 		action corev1.UnsatisfiableConstraintAction
 	}
 	last := make(map[pair]int, len(list))
-	for i, c := range list {
-		last[pair{c.TopologyKey, c.WhenUnsatisfiable}] = i
+	for i, rule := range list {
+		last[pair{rule.TopologyKey, rule.WhenUnsatisfiable}] = i
 	}
-	for i, c := range field.Each(&errs, list) {
+	for i, rule := range field.Each(&errs, list) {
 		p := p.Index(i)
-		errs = append(errs, check.Positive(p.Child("maxSkew"), c.MaxSkew)...)
-		if c.TopologyKey == "" {
+		errs = append(errs, check.Positive(p.Child("maxSkew"), rule.MaxSkew)...)
+		if rule.TopologyKey == "" {
 			errs = append(errs, field.Required(p.Child("topologyKey"), "can not be empty"))
 		}
-		errs = append(errs, check.Supported(p.Child("whenUnsatisfiable"), c.WhenUnsatisfiable,
+		errs = append(errs, check.Supported(p.Child("whenUnsatisfiable"), rule.WhenUnsatisfiable,
 			corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
-		if last[pair{c.TopologyKey, c.WhenUnsatisfiable}] > i {
+		if last[pair{rule.TopologyKey, rule.WhenUnsatisfiable}] > i {
 			errs = append(errs, field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"),
-				fmt.Sprintf("{%s, %s}", c.TopologyKey, c.WhenUnsatisfiable)))
+				fmt.Sprintf("{%s, %s}", rule.TopologyKey, rule.WhenUnsatisfiable)))
 		}
-		errs = append(errs, checkMinDomains(p.Child("minDomains"), c)...)
-		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, inclusionPolicies...)...)
-		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, inclusionPolicies...)...)
-		if sc.was.has(mergedKeys) {
-			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector)...)
+		errs = append(errs, checkMinDomains(p.Child("minDomains"), rule)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), rule.NodeAffinityPolicy, inclusionPolicies...)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), rule.NodeTaintsPolicy, inclusionPolicies...)...)
+		if c.was.has(mergedKeys) {
+			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), rule.MatchLabelKeys, rule.LabelSelector)...)
 		} else {
-			errs = append(errs, checkMatchKeys(p, c.MatchLabelKeys, nil, c.LabelSelector)...)
+			errs = append(errs, checkMatchKeys(p, rule.MatchLabelKeys, nil, rule.LabelSelector)...)
 		}
-		if !sc.was.has(oddSpread) {
-			errs = append(errs, meta.ValidateLabelSelector(c.LabelSelector, p.Child("labelSelector"))...)
+		if !c.was.has(oddSpread) {
+			errs = append(errs, meta.ValidateLabelSelector(rule.LabelSelector, p.Child("labelSelector"))...)
 		}
 	}
 	return errs

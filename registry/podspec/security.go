@@ -227,13 +227,13 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 		at := p.Child("gmsaCredentialSpec")
 		switch {
 		case *spec == "":
-			errs = append(errs, field.Invalid(at, *spec, "gmsaCredentialSpec cannot be an empty string"))
+			errs = append(errs, field.Invalid(at, spec, "gmsaCredentialSpec cannot be an empty string"))
 		case len(*spec) > maxGMSASpec:
-			errs = append(errs, field.Invalid(at, *spec, "gmsaCredentialSpec size must be under 64 KiB"))
+			errs = append(errs, field.Invalid(at, spec, "gmsaCredentialSpec size must be under 64 KiB"))
 		}
 	}
 	if o.RunAsUserName != nil {
-		errs = append(errs, check.Invalid(p.Child("runAsUserName"), *o.RunAsUserName, windowsUser(*o.RunAsUserName))...)
+		errs = append(errs, check.Invalid(p.Child("runAsUserName"), o.RunAsUserName, windowsUser(*o.RunAsUserName))...)
 	}
 	return errs
 }

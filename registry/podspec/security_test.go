@@ -67,6 +67,7 @@ C.windowsOptions.gmsaCredentialSpecName: Invalid value: "N_": ` + checktest.Subd
 C.windowsOptions.gmsaCredentialSpec: Invalid value: "": gmsaCredentialSpec cannot be an empty string
 C.windowsOptions.runAsUserName: Invalid value: "": runAsUserName cannot be an empty string`},
 		{``, `"windowsOptions":{"runAsUserName":"a\tb"}`, `C.windowsOptions.runAsUserName: Invalid value: "a\tb": runAsUserName cannot contain control characters`},
+		{``, `"windowsOptions":{"runAsUserName":"\u0000"}`, `C.windowsOptions.runAsUserName: Invalid value: "\u0000": runAsUserName cannot contain control characters`},
 		{``, `"windowsOptions":{"runAsUserName":"?\\"}`, `
 C.windowsOptions.runAsUserName: Invalid value: "?\\": runAsUserName's Domain doesn't match the NetBios nor the DNS format
 C.windowsOptions.runAsUserName: Invalid value: "?\\": runAsUserName's User cannot be empty`},

@@ -44,9 +44,6 @@ func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList
 	if n == 0 {
 		errs = append(errs, field.Required(p, "must specify a volume type"))
 	}
-	if s := v.ISCSI; s != nil && s.InitiatorName != nil && len(v.Name)+1+len(s.TargetPortal) > maxInitiator {
-		errs = append(errs, field.Invalid(p.Child("name"), v.Name, longInitiator))
-	}
 	return errs
 }
 
@@ -64,7 +61,7 @@ func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
 		member("awsElasticBlockStore", s.AWSElasticBlockStore, checkAWSDisk),
 		member("secret", s.Secret, checkSecret),
 		member("nfs", s.NFS, checkNFS),
-		member("iscsi", s.ISCSI, checkISCSI),
+		member("iscsi", s.ISCSI, checkISCSI).and(func() field.ErrorList { return checkInitiator(p.Child("name"), v) }),
 		member("glusterfs", s.Glusterfs, checkGlusterfs),
 		member("flocker", s.Flocker, checkFlocker),
 		member("persistentVolumeClaim", s.PersistentVolumeClaim, checkClaimName),
@@ -95,6 +92,7 @@ type checker struct {
 	name   string
 	check  func(*field.Path) field.ErrorList // nil for a member that is not set
 	path   string                            // where the check reports
+	also   func() field.ErrorList            // if set, checks a member that is refused, too
 	beside bool                              // whether the member is checked, and not refused, beside another
 }
 
@@ -111,6 +109,12 @@ func (c checker) at(path string) checker {
 	return c
 }
 
+// and returns the checker with another check, which looks at a member that is refused, too.
+func (c checker) and(also func() field.ErrorList) checker {
+	c.also = also
+	return c
+}
+
 // union applies the check of the first member that is set, and refuses the others. It reports how many are set.
 func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
@@ -123,6 +127,9 @@ func union(p *field.Path, members []checker) (field.ErrorList, int) {
 			errs = append(errs, field.Forbidden(p.Child(m.name), "may not specify more than 1 volume type"))
 		} else {
 			errs = append(errs, m.check(p.Child(m.path))...)
+		}
+		if m.also != nil {
+			errs = append(errs, m.also()...)
 		}
 	}
 	return errs, n

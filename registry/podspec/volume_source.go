@@ -78,6 +78,14 @@ func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
 	return errs
 }
 
+// checkInitiator returns what is wrong with the name of a volume whose initiator is named.
+func checkInitiator(p *field.Path, v *corev1.Volume) field.ErrorList {
+	if s := v.ISCSI; s.InitiatorName != nil && len(v.Name)+1+len(s.TargetPortal) > maxInitiator {
+		return field.ErrorList{field.Invalid(p, v.Name, longInitiator)}
+	}
+	return nil
+}
+
 func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 	var errs field.ErrorList
 	targets := p.Child("targetWWNs")

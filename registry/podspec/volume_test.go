@@ -53,6 +53,10 @@ $.initiatorname: Invalid value: "x": must be valid format starting with iqn, eui
 		{`"iscsi":{"targetPortal":"` + strings.Repeat("p", 62) + `","iqn":"eui.0123456789abcdef","lun":0,"initiatorName":"eui.0123456789abcdef"}`, ``},
 		{`"iscsi":{"targetPortal":"` + strings.Repeat("p", 63) + `","iqn":"eui.0123456789abcdef","lun":0,"initiatorName":"eui.0123456789abcdef"}`,
 			`spec.volumes[0].name: Invalid value: "v": Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.`},
+		{`"nfs":{"server":"s","path":"/"},"iscsi":{"targetPortal":"` + strings.Repeat("p", 63) + `","initiatorName":"x"},"csi":{"driver":"d"}`, `
+spec.volumes[0].iscsi: Forbidden: may not specify more than 1 volume type
+spec.volumes[0].name: Invalid value: "v": Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.
+spec.volumes[0].csi: Forbidden: may not specify more than 1 volume type`},
 		{`"iscsi":{"targetPortal":"p","iqn":"eui.0123456789abcdef","lun":256,"chapAuthSession":true}`, `
 $.lun: Invalid value: 256: must be between 0 and 255, inclusive
 $.secretRef: Required value`},

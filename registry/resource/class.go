@@ -36,7 +36,11 @@ func className(name string, prefix bool) []string {
 	if prefix {
 		return names.IsPathSegmentPrefix(name)
 	}
-	return names.IsDNS1123Subdomain(name)
+	msgs := names.IsDNS1123Subdomain(name)
+	if len(name) > names.DNS1123SubdomainMaxLength {
+		msgs[0] = names.MaxBytesError(names.DNS1123SubdomainMaxLength) // elsewhere called characters
+	}
+	return msgs
 }
 
 // checkClass checks a class. The length of parameters that stay as they are does not matter: there was no limit once.

@@ -62,7 +62,8 @@ func TestClassName(t *testing.T) {
 		prefix bool
 		want   string
 	}{
-		{"a.b", false, ""}, {"a_", false, checktest.Subdomain}, {"A_", true, ""}, {"a/", true, "may not contain '/'"},
+		{"a.b", false, ""}, {"a_", false, checktest.Subdomain}, {strings.Repeat("a", 253), false, ""},
+		{strings.Repeat("a", 254), false, "must be no more than 253 bytes"}, {"A_", true, ""}, {"a/", true, "may not contain '/'"},
 	} {
 		if got := strings.Join(className(tt.name, tt.prefix), ";"); got != tt.want {
 			t.Errorf("className(%q, %t): got %q, want %q", tt.name, tt.prefix, got, tt.want)

@@ -96,24 +96,27 @@ func (e *Error) Body() string {
 	return b.String()
 }
 
-// valueText prints a value for a message: strings quoted, numbers and booleans plain, pointers as what they point to,
-// nil as null, all else as JSON. What JSON cannot express is printed as Go sees it. Of a long string the beginning is
-// printed; of other values that are too long nothing, so that they need not be encoded first.
+// valueText prints a value for a message: strings quoted, numbers and booleans plain, all else as JSON, strings behind a
+// pointer, too, in which some characters read otherwise. What JSON cannot express is printed as Go sees it. Of a long string
+// the beginning is printed; of other values that are too long nothing, so that they need not be encoded first.
 func valueText(v any) string {
-	rv := reflect.ValueOf(v)
-	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
-		rv = rv.Elem()
-		v = rv.Interface()
-	}
 	switch v := v.(type) {
 	case string:
 		return strconv.Quote(Cut(v, MaxText))
 	case bool, int32, int64, float32, float64:
 		return fmt.Sprint(v)
+	case *string:
+		if v != nil {
+			return jsonText(Cut(*v, MaxText))
+		}
 	}
 	if room := MaxText; !fits(reflect.ValueOf(v), &room) {
 		return valueOmitted
 	}
+	return jsonText(v)
+}
+
+func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("%#v", v)

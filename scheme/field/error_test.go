@@ -41,6 +41,8 @@ func TestErrorMessages(t *testing.T) {
 		{Invalid(p, (*int)(nil), "d"), `a: Invalid value: null: d`},
 		{Invalid(p, ptr(3), "d"), `a: Invalid value: 3: d`},
 		{Invalid(p, ptr("x"), "d"), `a: Invalid value: "x": d`},
+		{Invalid(p, ptr("<\x00"), "d"), `a: Invalid value: "\u003c\u0000": d`},
+		{Invalid(p, (*string)(nil), "d"), `a: Invalid value: null: d`},
 		{Invalid(p, name("q"), "d"), `a: Invalid value: "q": d`},
 		{Invalid(p, uint8(4), "d"), `a: Invalid value: 4: d`},
 		{Invalid(p, 1e30, "d"), `a: Invalid value: 1e+30: d`},

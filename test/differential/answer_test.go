@@ -63,7 +63,10 @@ func (a answer) settle() {
 }
 
 // plainEnd is the end of a text that looks the same in every quoted form.
-var plainEnd = regexp.MustCompile(`[ !#-;=?-\[\]-~]*$`)
+var plainEnd = regexp.MustCompile(`[ !#-%'-;=?-\[\]-~]*$`)
+
+// escaped is what may stand for a character that does not, and goes with the name: its letters are none of the name's.
+const escaped = `(?:\\+(?:[abfnrtv]|x[0-9a-f]{2}|u[0-9a-f]{4}))?`
 
 // generatedName finds the random end of a name that a server made.
 func generatedName(request map[string]any) *regexp.Regexp {
@@ -72,7 +75,11 @@ func generatedName(request map[string]any) *regexp.Regexp {
 	if name, _ := m["name"].(string); base == "" || name != "" {
 		return nil
 	}
-	return regexp.MustCompile(regexp.QuoteMeta(plainEnd.FindString(base[:min(len(base), 58)])) + "[bcdfghjklmnpqrstvwxz2456789]{5}")
+	before := escaped
+	if end := plainEnd.FindString(base[:min(len(base), 58)]); end != "" {
+		before = regexp.QuoteMeta(end)
+	}
+	return regexp.MustCompile(before + "[bcdfghjklmnpqrstvwxz2456789]{5}")
 }
 
 // generatedUID finds what servers make up to tell objects apart.

@@ -17,15 +17,15 @@ func init() {
 	add(
 		Row{Kind: apps("Deployment"), Resource: "deployments", Big: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := deploymentstore.NewStorage(o)
-			return Doors{"": s.Deployment, "status": s.Status}, err
+			return Doors{"": s.Deployment, "status": s.Status, "scale": s.Scale}, err
 		}},
 		Row{Kind: apps("ReplicaSet"), Resource: "replicasets", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := replicasetstore.NewStorage(o)
-			return Doors{"": s.ReplicaSet, "status": s.Status}, err
+			return Doors{"": s.ReplicaSet, "status": s.Status, "scale": s.Scale}, err
 		}},
 		Row{Kind: apps("StatefulSet"), Resource: "statefulsets", Big: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := statefulsetstore.NewStorage(o)
-			return Doors{"": s.StatefulSet, "status": s.Status}, err
+			return Doors{"": s.StatefulSet, "status": s.Status, "scale": s.Scale}, err
 		}},
 		Row{Kind: apps("DaemonSet"), Resource: "daemonsets", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, status, err := daemonsetstore.NewREST(o)

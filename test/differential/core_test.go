@@ -66,7 +66,7 @@ func init() {
 		}},
 		Row{Kind: v1("ReplicationController"), Resource: "replicationcontrollers", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := controllerstore.NewStorage(o)
-			return Doors{"": s.Controller, "status": s.Status}, err
+			return Doors{"": s.Controller, "status": s.Status, "scale": s.Scale}, err
 		}},
 		Row{Kind: v1("Service"), Resource: "services", Big: true, REST: newServices, Settle: settleService},
 		Row{Kind: v1("ServiceAccount"), Resource: "serviceaccounts", REST: func(o generic.RESTOptionsGetter) (Doors, error) {

@@ -25,6 +25,10 @@ type decision struct {
 // decisions are all differences that are listed. What no run meets any more is to be taken off: each run logs it.
 var decisions = []*decision{
 	{
+		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool { return tr.theirs.Code == panicked && tr.ours.Code < 500 },
+		reason: "Kubernetes' code fails: it does not look whether a field is set. Coracle answers.",
+	},
+	{
 		kinds: ".*", what: "metadata causes in another place",
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
@@ -34,7 +38,7 @@ var decisions = []*decision{
 	},
 	{
 		kinds: ".*", what: "warning extra: 0 - .*", when: func(tr trial) bool {
-			return tr.theirs.Code == http.StatusBadRequest && len(tr.ours.Warnings) == 1 && strings.Contains(tr.ours.Warnings[0], "ownerReferences contains duplicate entries")
+			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(fmt.Sprint(tr.ours.Warnings), "ownerReferences contains duplicate entries")
 		},
 		reason: "Coracle drops repeated owners while it reads an object, also if it refuses the object's name then.",
 	},
@@ -79,7 +83,9 @@ var decisions = []*decision{
 		reason: "Coracle shows the class that the pod has. Kubernetes does so, too, unless containers were added or removed.",
 	},
 	{
-		kinds: "StatefulSet", what: `(missing|extra): spec\.template\.spec\.volumes\[\*\]\..*: FieldValueRequired: Required value`,
+		kinds: "StatefulSet", what: `(missing|extra): spec\.template\.spec\.volumes\[\*\]\..*`, when: func(tr trial) bool {
+			return slices.Equal(inAnyOrder(tr.theirs.causes()), inAnyOrder(tr.ours.causes()))
+		},
 		reason: "Kubernetes checks a template with the volumes of the claims to be made in the order of a map; here they keep their own.",
 	},
 	{
@@ -187,6 +193,18 @@ var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|match
 
 // notServed are the fields of devices that are not served.
 var notServed = regexp.MustCompile(`"(nodeAllocatableResourceMappings|bools|ints|strings|versions)":`)
+
+// inAnyOrder are causes as they are, whatever the order of the volumes that they are about.
+func inAnyOrder(causes []string) []string {
+	list := make([]string, len(causes))
+	for i, c := range causes {
+		list[i] = volumeIndex.ReplaceAllString(c, ".volumes[*]")
+	}
+	slices.Sort(list)
+	return list
+}
+
+var volumeIndex = regexp.MustCompile(`\.volumes\[[0-9]+\]`)
 
 // refusedByAllocators reports whether a service got as far as the allocation of its addresses, and no further.
 func refusedByAllocators(a answer) bool {

@@ -14,6 +14,9 @@
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
+//   - TestShown: which fields of an object messages show, and in which order.
+//
+// TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //
 // To add a kind: a Row in <group>_test.go (see core_test.go), made of Kubernetes' registry of the kind, and examples in
 // testdata/<group>/<resource>.yaml: a few objects, each as rich in fields as it can be, which together use every field.

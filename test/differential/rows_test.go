@@ -191,4 +191,6 @@ func nameOf(obj map[string]any) string {
 	return name
 }
 
-func (r Row) String() string { return fmt.Sprintf("%s.%s", r.Kind.Kind, r.folder()) }
+func (r Row) String() string {
+	return fmt.Sprintf("%s.%s.%s", r.Kind.Kind, r.Kind.Version, r.Kind.Group)
+}

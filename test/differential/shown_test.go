@@ -20,7 +20,8 @@ import (
 const shownCount = 5
 
 // neverShown are parts that differ, but that no message shows: fields that only old versions have, or one side leaves out.
-const neverShown = `HorizontalPodAutoscaler\..*|CSIDriver\.Spec|Secret\.Data|(DaemonSet|Deployment)\.Spec|Node\.Spec.*|Pod\.Status.*`
+const neverShown = `HorizontalPodAutoscaler\..*|CSIDriver\.Spec|Secret\.Data|(DaemonSet|Deployment)\.Spec|Node\.Spec.*|Pod\.Status.*|` +
+	`(Valid|Mut)atingAdmissionPolicy(Binding)?\.Spec.*`
 
 // TestShown compares how messages show the parts of an object: as Kubernetes' internal types, with their fields in their
 // order.

@@ -45,7 +45,7 @@ func (c *court) judgeTables(t *testing.T, row Row, stored []map[string]any, r *r
 		}
 		obj = versioned(t, hub, row.Kind) // with defaults
 		c.ours.replace(t, row, obj)
-		c.objects.put(row.Resource, row.namespace(), nameOf(obj), hub)
+		c.objects.put(row.Resource, row.namespace(), nameOf(obj), internal(t, obj))
 		url := row.url(nameOf(obj), "") + "?includeObject=None"
 		theirs, ours := table(c.theirs, url), table(c.ours, url)
 		if !reflect.DeepEqual(theirs, ours) { // it may have been the turn of a second, which ages show

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -72,18 +73,22 @@ func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 		}
 	}
 	h := filters.WithWarningRecorder(http.Handler(container))
-	h = asAdmin(recovered(h))
+	h = withoutPanics(asAdmin(h))
 	return filters.WithRequestInfo(h, &request.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 	})
 }
 
-// recovered answers requests that Kubernetes panics at as its filter for panics does: with an internal error.
-func recovered(next http.Handler) http.Handler {
+// panicked is the code that answers a request which Kubernetes' code is not ready for. Around the handlers of a whole
+// kube-apiserver there is one that makes it a 500.
+const panicked = 599
+
+func withoutPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if recover() != nil {
-				w.WriteHeader(http.StatusInternalServerError)
+			if p := recover(); p != nil {
+				w.WriteHeader(panicked)
+				fmt.Fprintf(w, "%q", fmt.Sprint(p))
 			}
 		}()
 		next.ServeHTTP(w, r)

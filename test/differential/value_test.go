@@ -155,7 +155,7 @@ func (m *mutator) spoil(s string) string {
 var tricky = []string{
 	"", " ", "a", "A", "abc", "a-b", "a.b", "a_b", "-a", "a-", ".", "..", "a..b", "a/b", "/a", "a//b", "../a", "a/../b", "/", "*", "*.a.b", "0", "1", "-1",
 	"80", "1a", "true", "null", "None", "default", "kube-system", "example.com", "example.com/a", "example.com/A_b.c", "example.com/", "/name",
-	"kubernetes.io/a", "a.kubernetes.io/b", "node.kubernetes.io/x", "Example.COM", "a b", "ünïcode", "$(VAR)", "a=b", "a,b", "{}", "[]", "{\"a\":1}", "\n", "a\nb", "\x00", "#",
+	"kubernetes.io/a", "a.kubernetes.io/b", "node.kubernetes.io/x", "Example.COM", "a b", "ünïcode", "$(VAR)", "a=b", "a,b", "{}", "[]", "{\"a\":1}", "\n", "a\nb", "\x00", "#", "<a&b>",
 	"10.0.0.1", "10.0.0.256", "010.0.0.1", "0.0.0.0", "127.0.0.1", "169.254.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1", "2001:db8::1",
 	"2001:DB8::1", "::ffff:10.0.0.1", "10.0.0.0/8", "10.0.0.1/8", "10.0.0.0/33", "010.0.0.0/8", "fd00::/8", "::/0", "10.0.0.1:80", "[::1]:80",
 	"http://example.com", "https://example.com/path?q=1#f", "https://u:p@example.com", "ftp://x", "://", "http", "TCP", "tcp", "UDP",

@@ -117,8 +117,8 @@ func hasClusterIP(t ServiceType) bool {
 
 func defaultEndpointPort(p *EndpointPort) { scheme.SetDefault(&p.Protocol, ProtocolTCP) }
 
-// defaultReplicationController takes the labels of the template for those of the pods to look for, and for its own.
-func defaultReplicationController(rc *ReplicationController) {
+// CompleteController takes the labels of the template for those of the pods to look for, and for its own.
+func CompleteController(rc *ReplicationController) {
 	if rc.Spec.Template == nil {
 		return
 	}

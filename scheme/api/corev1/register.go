@@ -43,7 +43,7 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultNode)
 	scheme.AddDefaulting(s, defaultService)
 	scheme.AddDefaulting(s, defaultEndpointPort)
-	scheme.AddDefaulting(s, defaultReplicationController)
+	scheme.AddDefaulting(s, CompleteController)
 	scheme.AddDefaulting(s, defaultLimitRangeItem)
 	scheme.AddDefaulting(s, defaultQuota)
 	scheme.AddDefaulting(s, defaultPod)
