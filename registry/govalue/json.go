@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
@@ -101,6 +102,8 @@ func write(b *bytes.Buffer, v reflect.Value) {
 		b.WriteByte('}')
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		writeList(b, v)
+	case t.Kind() == reflect.Map && !v.IsNil() && isAPI(t.Elem()):
+		writeMap(b, v)
 	default:
 		writeJSON(b, v)
 	}
@@ -171,6 +174,18 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 		write(b, v.Index(i))
 	}
 	b.WriteByte(']')
+}
+
+// writeMap writes the elements of a map in the order of their keys.
+func writeMap(b *bytes.Buffer, v reflect.Value) {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
+	b.WriteByte('{')
+	sep := ""
+	for _, k := range keys {
+		sep = writeField(b, k.String(), v.MapIndex(k), sep)
+	}
+	b.WriteByte('}')
 }
 
 func writePodSpec(b *bytes.Buffer, v reflect.Value) {
