@@ -64,7 +64,7 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
 	}
-	prepareTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
+	podspec.DropDisabledTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
 	switch {
 	case old == nil:
 		countTemplate(ds, max(templateGeneration(ds), 1))

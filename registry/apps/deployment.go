@@ -68,7 +68,7 @@ func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 }
 
 func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
-	prepareTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
+	podspec.DropDisabledTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))

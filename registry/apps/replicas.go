@@ -39,16 +39,7 @@ func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelec
 	return append(errs, podspec.Lasting(p, t, "ReplicaSet")...)
 }
 
-// prepareTemplate drops what is not served from the template in an object, unless the old one, if there is one, has it.
-func prepareTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
-	var was *corev1.PodTemplateSpec
-	if old != nil {
-		was = in(old)
-	}
-	podspec.DropDisabledTemplate(in(obj), was)
-}
-
 // templateWarnings are those about the template of a spec.
 func templateWarnings(t *corev1.PodTemplateSpec) []string {
-	return podspec.Warnings(field.NewPath("spec", "template"), &t.Spec, &t.ObjectMeta)
+	return podspec.TemplateWarnings(field.NewPath("spec", "template"), t)
 }

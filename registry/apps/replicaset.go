@@ -22,7 +22,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*appsv1.ReplicaSet]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, rs, old *appsv1.ReplicaSet) {
-				prepareTemplate(rs, old, func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
+				podspec.DropDisabledTemplate(rs, old, func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
 			},
 			Validate:                 func(rs, old *appsv1.ReplicaSet) field.ErrorList { return checkReplicaSet(rules, rs, old) },
 			Warnings:                 replicaSetWarnings,

@@ -58,7 +58,7 @@ func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 			r.MaxUnavailable = nil
 		}
 	}
-	prepareTemplate(s, old, func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
+	podspec.DropDisabledTemplate(s, old, func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
 }
 
 func limitsMissing(s *appsv1.StatefulSet) bool {

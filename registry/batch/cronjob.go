@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -64,11 +65,7 @@ func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
 }
 
 func prepareCronJob(_ *registry.Request, c, old *batchv1.CronJob) {
-	if old == nil {
-		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, nil)
-	} else {
-		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
-	}
+	podspec.DropDisabledTemplate(c, old, func(c *batchv1.CronJob) *corev1.PodTemplateSpec { return &c.Spec.JobTemplate.Spec.Template })
 }
 
 // cronJobWarnings tell of a spec that is new or has changed.

@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -97,14 +98,10 @@ func durationCell(s *batchv1.JobStatus, now time.Time) string {
 }
 
 func prepareJob(_ *registry.Request, j, old *batchv1.Job) {
-	if old != nil {
-		podspec.DropDisabledTemplate(&j.Spec.Template, &old.Spec.Template)
-		return
-	}
-	if !orZero(j.Spec.ManualSelector) {
+	if old == nil && !orZero(j.Spec.ManualSelector) {
 		generateSelector(j)
 	}
-	podspec.DropDisabledTemplate(&j.Spec.Template, nil)
+	podspec.DropDisabledTemplate(j, old, func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template })
 }
 
 // labelJob gives a job without labels those of its pods once more, now that they have been generated.
@@ -167,5 +164,5 @@ func specWarnings(p *field.Path, spec *batchv1.JobSpec) []string {
 		warnings = append(warnings, p.String()+": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "+
 			"than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
-	return append(warnings, podspec.Warnings(p.Child("template"), &spec.Template.Spec, &spec.Template.ObjectMeta)...)
+	return append(warnings, podspec.TemplateWarnings(p.Child("template"), &spec.Template)...)
 }
