@@ -196,12 +196,15 @@ func checkBinding(p *field.Path, conditions, failures []string) field.ErrorList 
 	errs := bounded(at, conditions, maxBinding, label)
 	errs = append(errs, bounded(failed, failures, maxBinding, label)...)
 	errs = append(errs, repeated(at, conditions, itself)...)
-	seen := check.Duplicates{}
+	wanted, seen := make(map[string]bool, len(conditions)), check.Duplicates{}
+	for _, c := range conditions {
+		wanted[c] = true
+	}
 	for i, c := range field.Each(&errs, failures) {
 		if !seen.Add(*c) {
 			errs = append(errs, field.Duplicate(failed.Index(i), *c))
 		}
-		if slices.Contains(conditions, *c) {
+		if wanted[*c] {
 			errs = append(errs, field.Invalid(failed.Index(i), *c, "bindingFailureConditions must not overlap with bindingConditions"))
 		}
 	}
