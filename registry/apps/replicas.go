@@ -3,26 +3,18 @@ package apps
 import (
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
-
-// orZero is the value that a field stands for.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}
 
 // notLess reports a count of collisions that has fallen: names that are taken would be tried again.
 func notLess(p *field.Path, count, old *int32) field.ErrorList {
 	if old == nil || count != nil && *count >= *old {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p.Child("collisionCount"), orZero(count), "cannot be decremented")}
+	return field.ErrorList{field.Invalid(p.Child("collisionCount"), scheme.OrZero(count), "cannot be decremented")}
 }
 
 // checkReplicaTemplate checks what deployments and replica sets, which messages call by the same names, have in common: the

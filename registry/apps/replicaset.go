@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/scale"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -44,7 +45,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(rs.Spec.Template.Spec.Containers)
 				return []any{
-					rs.Name, int64(orZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
+					rs.Name, int64(scheme.OrZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
 					registry.Age(&rs.ObjectMeta, now), names, images, registry.Selector(rs.Spec.Selector),
 				}
 			},

@@ -137,7 +137,7 @@ func controllerCells(rc *corev1.ReplicationController, now time.Time) []any {
 		named, images = podspec.ContainerCells(t.Spec.Containers)
 	}
 	return []any{
-		rc.Name, check.Count("", rc.Spec.Replicas).Value, int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
+		rc.Name, int64(scheme.OrZero(rc.Spec.Replicas)), int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
 		registry.Age(&rc.ObjectMeta, now), named, images, registry.Labels(rc.Spec.Selector),
 	}
 }

@@ -35,7 +35,7 @@ func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList
 	}
 	errs = append(errs, named(p.Child("attributes"), d.Attributes, checkQualifiedName, checkAttribute)...)
 	capacity := checkWholeCapacity
-	if d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations {
+	if scheme.OrZero(d.AllowMultipleAllocations) {
 		capacity = checkSharedCapacity
 	}
 	errs = append(errs, named(p.Child("capacity"), d.Capacity, checkQualifiedName, capacity)...)
@@ -63,7 +63,7 @@ func (c deviceCheck) oldDevice(name string) *resourcev1.Device {
 
 // nodes checks which nodes can use the device, if that is not the slice's to say.
 func (c deviceCheck) nodes(p *field.Path, d *resourcev1.Device) field.ErrorList {
-	if each := c.spec.PerDeviceNodeSelection; each == nil || !*each {
+	if !scheme.OrZero(c.spec.PerDeviceNodeSelection) {
 		if d.NodeName == nil && d.NodeSelector == nil && d.AllNodes == nil {
 			return nil
 		}
