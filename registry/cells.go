@@ -38,8 +38,3 @@ func Selector(s *meta.LabelSelector) string {
 	}
 	return None
 }
-
-// IntegerColumn is Column for numbers.
-func IntegerColumn(name, description string, priority int32) meta.TableColumnDefinition {
-	return meta.TableColumnDefinition{Name: name, Type: "integer", Description: description, Priority: priority}
-}

@@ -26,6 +26,16 @@ func Column(name, description string, priority int32) meta.TableColumnDefinition
 	return meta.TableColumnDefinition{Name: name, Type: "string", Description: description, Priority: priority}
 }
 
+// IntegerColumn is Column for numbers.
+func IntegerColumn(name, description string, priority int32) meta.TableColumnDefinition {
+	return meta.TableColumnDefinition{Name: name, Type: "integer", Description: description, Priority: priority}
+}
+
+// BooleanColumn is Column for what is true or false.
+func BooleanColumn(name, description string, priority int32) meta.TableColumnDefinition {
+	return meta.TableColumnDefinition{Name: name, Type: "boolean", Description: description, Priority: priority}
+}
+
 // Age returns how long before now the object was created, for people.
 func Age(m *meta.ObjectMeta, now time.Time) string {
 	if m.CreationTimestamp == nil {

@@ -15,3 +15,12 @@ func SetPointer[T any](p **T, v T) {
 		*p = &made
 	}
 }
+
+// OrZero is the value that a field stands for which may be unset: what p points to, or the zero value if it is nil.
+func OrZero[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

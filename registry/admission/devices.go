@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -66,7 +67,7 @@ func adminAccess(a *Attributes) *field.Path {
 // adminRequest is the path of the first request for such access, as it is in a claim.
 func adminRequest(list []resourcev1.DeviceRequest) *field.Path {
 	for i := range list {
-		if r := list[i].Exactly; r != nil && r.AdminAccess != nil && *r.AdminAccess {
+		if r := list[i].Exactly; r != nil && scheme.OrZero(r.AdminAccess) {
 			return field.NewPath("spec", "devices", "requests").Index(i).Child("adminAccess")
 		}
 	}
@@ -80,7 +81,7 @@ func adminResult(c *resourcev1.ResourceClaim) *field.Path {
 	}
 	list := c.Status.Allocation.Devices.Results
 	for i := range list {
-		if access := list[i].AdminAccess; access != nil && *access {
+		if scheme.OrZero(list[i].AdminAccess) {
 			return field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess")
 		}
 	}

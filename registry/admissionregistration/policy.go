@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -118,12 +119,9 @@ func checkParamRef(p *field.Path, r *v1.ParamRef) field.ErrorList {
 	return append(errs, check.OneOf(p, *r.ParameterNotFoundAction, v1.DenyAction, v1.AllowAction)...)
 }
 
-// unset is what cells show of parameters that are not taken.
-const unset = "<unset>"
-
 func paramKindCell(k *v1.ParamKind) string {
 	if k == nil {
-		return unset
+		return registry.Unset
 	}
 	return k.APIVersion + "/" + k.Kind
 }
@@ -132,7 +130,7 @@ func paramKindCell(k *v1.ParamKind) string {
 func paramRefCell(r *v1.ParamRef) string {
 	switch {
 	case r == nil, r.Name == "" && r.Selector == nil:
-		return unset
+		return registry.Unset
 	case r.Name == "":
 		return selectorCell(r.Selector)
 	case r.Namespace == "":

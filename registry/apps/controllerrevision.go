@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -40,7 +41,7 @@ func controllerRevisions() registry.Resource {
 // controllerCell names the owner that is the controller, as kubectl takes names.
 func controllerCell(owners []meta.OwnerReference) string {
 	for _, o := range owners {
-		if o.Controller != nil && *o.Controller {
+		if scheme.OrZero(o.Controller) {
 			gv, _ := meta.ParseGroupVersion(o.APIVersion)
 			return strings.ToLower(gv.WithKind(o.Kind).GroupKind().String()) + "/" + o.Name
 		}

@@ -64,7 +64,7 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
 	}
-	prepareTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
+	podspec.DropDisabledTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
 	switch {
 	case old == nil:
 		countTemplate(ds, max(templateGeneration(ds), 1))
@@ -123,7 +123,7 @@ func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field
 
 // checkRollingDaemonSet checks limits that defaults have completed: a node gets its new pod before or after the old one goes.
 func checkRollingDaemonSet(p *field.Path, r *appsv1.RollingUpdateDaemonSet) field.ErrorList {
-	missing, surplus := orZero(r.MaxUnavailable), orZero(r.MaxSurge)
+	missing, surplus := scheme.OrZero(r.MaxUnavailable), scheme.OrZero(r.MaxSurge)
 	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)
 	errs = append(errs, check.IntOrPercent(p.Child("maxSurge"), surplus)...)
 	errs = append(errs, check.AtMost100Percent(p.Child("maxUnavailable"), missing)...)

@@ -62,13 +62,13 @@ func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 		selector = s.String()
 	}
 	return []any{
-		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, orZero(d.Spec.Replicas)), int64(d.Status.UpdatedReplicas),
+		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, scheme.OrZero(d.Spec.Replicas)), int64(d.Status.UpdatedReplicas),
 		int64(d.Status.AvailableReplicas), registry.Age(&d.ObjectMeta, now), names, images, selector,
 	}
 }
 
 func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
-	prepareTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
+	podspec.DropDisabledTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
@@ -158,7 +158,7 @@ func checkDeploymentStrategy(p *field.Path, s *appsv1.DeploymentStrategy) field.
 
 // checkRollingDeployment checks limits that defaults have completed.
 func checkRollingDeployment(p *field.Path, r *appsv1.RollingUpdateDeployment) field.ErrorList {
-	missing, surplus := orZero(r.MaxUnavailable), orZero(r.MaxSurge)
+	missing, surplus := scheme.OrZero(r.MaxUnavailable), scheme.OrZero(r.MaxSurge)
 	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)
 	errs = append(errs, check.IntOrPercent(p.Child("maxSurge"), surplus)...)
 	if check.Amount(missing) == 0 && check.Amount(surplus) == 0 {

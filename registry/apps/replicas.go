@@ -3,26 +3,18 @@ package apps
 import (
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
-
-// orZero is the value that a field stands for.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}
 
 // notLess reports a count of collisions that has fallen: names that are taken would be tried again.
 func notLess(p *field.Path, count, old *int32) field.ErrorList {
 	if old == nil || count != nil && *count >= *old {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p.Child("collisionCount"), orZero(count), "cannot be decremented")}
+	return field.ErrorList{field.Invalid(p.Child("collisionCount"), scheme.OrZero(count), "cannot be decremented")}
 }
 
 // checkReplicaTemplate checks what deployments and replica sets, which messages call by the same names, have in common: the
@@ -39,16 +31,7 @@ func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelec
 	return append(errs, podspec.Lasting(p, t, "ReplicaSet")...)
 }
 
-// prepareTemplate drops what is not served from the template in an object, unless the old one, if there is one, has it.
-func prepareTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
-	var was *corev1.PodTemplateSpec
-	if old != nil {
-		was = in(old)
-	}
-	podspec.DropDisabledTemplate(in(obj), was)
-}
-
 // templateWarnings are those about the template of a spec.
 func templateWarnings(t *corev1.PodTemplateSpec) []string {
-	return podspec.Warnings(field.NewPath("spec", "template"), &t.Spec, &t.ObjectMeta)
+	return podspec.TemplateWarnings(field.NewPath("spec", "template"), t)
 }

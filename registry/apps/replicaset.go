@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/scale"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -22,7 +23,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*appsv1.ReplicaSet]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, rs, old *appsv1.ReplicaSet) {
-				prepareTemplate(rs, old, func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
+				podspec.DropDisabledTemplate(rs, old, func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
 			},
 			Validate:                 func(rs, old *appsv1.ReplicaSet) field.ErrorList { return checkReplicaSet(rules, rs, old) },
 			Warnings:                 replicaSetWarnings,
@@ -44,7 +45,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(rs.Spec.Template.Spec.Containers)
 				return []any{
-					rs.Name, int64(orZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
+					rs.Name, int64(scheme.OrZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
 					registry.Age(&rs.ObjectMeta, now), names, images, registry.Selector(rs.Spec.Selector),
 				}
 			},

@@ -43,7 +43,7 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 			Cells: func(s *appsv1.StatefulSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(s.Spec.Template.Spec.Containers)
 				return []any{
-					s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, orZero(s.Spec.Replicas)), registry.Age(&s.ObjectMeta, now), names, images,
+					s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, scheme.OrZero(s.Spec.Replicas)), registry.Age(&s.ObjectMeta, now), names, images,
 				}
 			},
 		},
@@ -58,7 +58,7 @@ func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 			r.MaxUnavailable = nil
 		}
 	}
-	prepareTemplate(s, old, func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
+	podspec.DropDisabledTemplate(s, old, func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
 }
 
 func limitsMissing(s *appsv1.StatefulSet) bool {

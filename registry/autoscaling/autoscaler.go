@@ -1,10 +1,3 @@
-// Package autoscaling knows what is special about the resources of autoscaling: horizontal pod autoscalers, which are stored as
-// autoscaling/v2.
-//
-// Not here: the verbs (registry), types, defaults and the conversion of autoscaling/v1 (scheme/api/autoscalingv2 and
-// scheme/api/autoscalingv1), the scales of other groups (registry/scale).
-//
-// Read: autoscaler.go, then check.go.
 package autoscaling
 
 import (
@@ -17,11 +10,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
-
-// Resources returns the resources of the group.
-func Resources() []registry.Resource {
-	return []registry.Resource{autoscalers()}
-}
 
 // autoscalers makes the resource horizontalpodautoscalers.
 func autoscalers() registry.Resource {

@@ -8,7 +8,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // Longest times that rules may name, in seconds.
@@ -66,11 +65,8 @@ func checkTarget(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 }
 
 func checkReference(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference) field.ErrorList {
-	pathSegment := func(p *field.Path, value string) field.ErrorList {
-		return check.Invalid(p, value, names.IsPathSegmentName(value))
-	}
-	errs := check.Needed(p.Child("kind"), ref.Kind, pathSegment)
-	return append(errs, check.Needed(p.Child("name"), ref.Name, pathSegment)...)
+	errs := check.Needed(p.Child("kind"), ref.Kind, check.PathSegment)
+	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
 }
 
 // checkAPIVersion checks the group and version of a reference at p. core lets it be of the core group.

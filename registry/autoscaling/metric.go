@@ -5,7 +5,6 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // metricSource is one of the fields of a measurement, of which the type says which is to be set.
@@ -134,7 +133,7 @@ func checkMeasure(p *field.Path, id *autoscalingv2.MetricIdentifier, t *autoscal
 	if name := p.Child("metric", "name"); id.Name == "" {
 		errs = append(errs, field.Required(name, "must specify a metric name"))
 	} else {
-		errs = append(errs, check.Invalid(name, id.Name, names.IsPathSegmentName(id.Name))...)
+		errs = append(errs, check.PathSegment(name, id.Name)...)
 	}
 	return append(errs, checkMetricTarget(p.Child("target"), t)...)
 }

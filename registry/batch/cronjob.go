@@ -6,7 +6,9 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -31,7 +33,7 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 				registry.NameColumn,
 				registry.Column("Schedule", "When jobs are made.", 0),
 				registry.Column("Timezone", "Time zone that the schedule is read in.", 0),
-				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are made for now."},
+				registry.BooleanColumn("Suspend", "Whether no jobs are made for now.", 0),
 				registry.IntegerColumn("Active", "Number of jobs that run.", 0),
 				registry.Column("Last Schedule", "How long ago a job was last made.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
@@ -42,7 +44,7 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 }
 
 func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
-	zone, suspended, last := registry.None, "<unset>", registry.None
+	zone, suspended, last := registry.None, registry.Unset, registry.None
 	if z := c.Spec.TimeZone; z != nil {
 		zone = *z
 	}
@@ -64,11 +66,7 @@ func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
 }
 
 func prepareCronJob(_ *registry.Request, c, old *batchv1.CronJob) {
-	if old == nil {
-		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, nil)
-	} else {
-		podspec.DropDisabledTemplate(&c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
-	}
+	podspec.DropDisabledTemplate(c, old, func(c *batchv1.CronJob) *corev1.PodTemplateSpec { return &c.Spec.JobTemplate.Spec.Template })
 }
 
 // cronJobWarnings tell of a spec that is new or has changed.
@@ -122,7 +120,7 @@ func checkJobTemplate(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec)
 	if spec.Selector != nil {
 		errs = append(errs, field.Invalid(p.Child("selector"), spec.Selector, "`selector` will be auto-generated"))
 	}
-	if orZero(spec.ManualSelector) {
+	if scheme.OrZero(spec.ManualSelector) {
 		errs = append(errs, field.NotSupported(p.Child("manualSelector"), true, []string{"nil", "false"}))
 	}
 	return errs

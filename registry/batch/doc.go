@@ -24,12 +24,3 @@ func Resources(rules podspec.Rules) []registry.Resource {
 func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: batchv1.GroupVersion.Group, Resource: name}
 }
-
-// orZero is the value that a field stands for.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}

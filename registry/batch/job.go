@@ -7,7 +7,9 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -80,7 +82,7 @@ func completionsCell(j *batchv1.Job) string {
 	switch {
 	case j.Spec.Completions != nil:
 		return fmt.Sprintf("%d/%d", j.Status.Succeeded, *j.Spec.Completions)
-	case orZero(j.Spec.Parallelism) > 1:
+	case scheme.OrZero(j.Spec.Parallelism) > 1:
 		return fmt.Sprintf("%d/1 of %d", j.Status.Succeeded, *j.Spec.Parallelism)
 	}
 	return fmt.Sprintf("%d/1", j.Status.Succeeded)
@@ -97,14 +99,10 @@ func durationCell(s *batchv1.JobStatus, now time.Time) string {
 }
 
 func prepareJob(_ *registry.Request, j, old *batchv1.Job) {
-	if old != nil {
-		podspec.DropDisabledTemplate(&j.Spec.Template, &old.Spec.Template)
-		return
-	}
-	if !orZero(j.Spec.ManualSelector) {
+	if old == nil && !scheme.OrZero(j.Spec.ManualSelector) {
 		generateSelector(j)
 	}
-	podspec.DropDisabledTemplate(&j.Spec.Template, nil)
+	podspec.DropDisabledTemplate(j, old, func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template })
 }
 
 // labelJob gives a job without labels those of its pods once more, now that they have been generated.
@@ -163,9 +161,9 @@ func jobWarnings(j, old *batchv1.Job) []string {
 // specWarnings tell of the spec of a job, or of those that a cron job makes.
 func specWarnings(p *field.Path, spec *batchv1.JobSpec) []string {
 	var warnings []string
-	if isIndexed(spec) && orZero(spec.Completions) > manyCompletions && orZero(spec.Parallelism) > maxParallelismOfMany {
+	if isIndexed(spec) && scheme.OrZero(spec.Completions) > manyCompletions && scheme.OrZero(spec.Parallelism) > maxParallelismOfMany {
 		warnings = append(warnings, p.String()+": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "+
 			"than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
-	return append(warnings, podspec.Warnings(p.Child("template"), &spec.Template.Spec, &spec.Template.ObjectMeta)...)
+	return append(warnings, podspec.TemplateWarnings(p.Child("template"), &spec.Template)...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -133,7 +134,7 @@ func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 		errs = append(errs, field.TooMany(p, n, maxRules))
 	}
 	for i, rule := range field.Each(&errs, rules) {
-		errs = append(errs, checkSuccessRule(p.Index(i), rule, orZero(spec.Completions))...)
+		errs = append(errs, checkSuccessRule(p.Index(i), rule, scheme.OrZero(spec.Completions))...)
 	}
 	return errs
 }

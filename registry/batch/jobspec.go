@@ -6,6 +6,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -27,7 +28,7 @@ const (
 )
 
 func isIndexed(spec *batchv1.JobSpec) bool {
-	return orZero(spec.CompletionMode) == batchv1.IndexedCompletion
+	return scheme.OrZero(spec.CompletionMode) == batchv1.IndexedCompletion
 }
 
 // checkJob checks a job, and on an update what has changed. kube-apiserver checks the spec twice then, and says so; here that ends
@@ -57,7 +58,7 @@ func hasDomainLabels(t *corev1.PodTemplateSpec) bool {
 // checkGenerated checks that a selector and labels that the server generates have not been chosen by the client. domain says
 // whether the labels that have a domain must be there.
 func checkGenerated(j *batchv1.Job, domain bool) field.ErrorList {
-	if orZero(j.Spec.ManualSelector) || j.Spec.Selector == nil {
+	if scheme.OrZero(j.Spec.ManualSelector) || j.Spec.Selector == nil {
 		return nil
 	}
 	labels := generatedLabels(j)
@@ -93,7 +94,7 @@ func hasLabel(p *field.Path, labels map[string]string, key, want string) field.E
 
 // checkHostnames checks that the pod of the last index gets a host name from the name of the job.
 func checkHostnames(j *batchv1.Job) field.ErrorList {
-	if !isIndexed(&j.Spec) || orZero(j.Spec.Completions) <= 0 {
+	if !isIndexed(&j.Spec) || scheme.OrZero(j.Spec.Completions) <= 0 {
 		return nil
 	}
 	last := fmt.Sprintf("%s-%d", j.Name, *j.Spec.Completions-1)
@@ -180,7 +181,7 @@ func checkIndexed(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 		atMost("maxFailedIndexes", spec.MaxFailedIndexes, *spec.Completions, "must be less than or equal to completions")
 	}
 	atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailed, fmt.Sprintf("must be less than or equal to %d", maxFailed))
-	if orZero(spec.Completions) > manyCompletions && spec.BackoffLimitPerIndex != nil {
+	if scheme.OrZero(spec.Completions) > manyCompletions && spec.BackoffLimitPerIndex != nil {
 		if spec.MaxFailedIndexes == nil {
 			errs = append(errs, field.Required(p.Child("maxFailedIndexes"),
 				fmt.Sprintf("must be specified when completions is above %d", manyCompletions)))

@@ -144,7 +144,7 @@ func (c *statusCheck) end() {
 	if changed || c.new.Active != c.was.Active {
 		c.invalid(finished && c.new.Active > 0, "active", c.new.Active, "active>0 is invalid for finished job")
 	}
-	idle := orZero(c.job.Spec.Suspend) && c.job.Spec.Completions != nil && *c.job.Spec.Completions == 0
+	idle := scheme.OrZero(c.job.Spec.Suspend) && c.job.Spec.Completions != nil && *c.job.Spec.Completions == 0
 	if (changed || c.restarted()) && !idle {
 		c.required(finished && c.new.StartTime == nil, "startTime", "startTime is required for finished job")
 	}
@@ -165,7 +165,7 @@ func (c *statusCheck) indexes() {
 	}
 	c.invalid(doneChanged && done != "" && !isIndexed(spec), "completedIndexes", done,
 		"cannot set non-empty completedIndexes when non-indexed completion mode")
-	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes", orZero(failed),
+	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes", scheme.OrZero(failed),
 		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
 	if (doneChanged || failedChanged) && spec.Completions != nil && failed != nil {
 		index, found := overlap(done, *failed, *spec.Completions)
@@ -211,7 +211,7 @@ func (c *statusCheck) steps() {
 	end, was := c.new.CompletionTime, c.was.CompletionTime
 	c.invalid(end != nil && was != nil && !end.Equal(was), "completionTime", end, "field is immutable")
 	resuming := c.before.suspended && c.is.resumed
-	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !orZero(spec.Suspend), "startTime", c.new.StartTime,
+	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !scheme.OrZero(spec.Suspend), "startTime", c.new.StartTime,
 		"field is immutable for unsuspended job once set")
 	c.conflict(c.before.succeeding && !c.is.succeeding, "cannot disable the SuccessCriteriaMet=True condition")
 	c.conflict(c.before.complete && !c.before.succeeding && c.is.succeeding,

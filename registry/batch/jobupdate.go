@@ -27,7 +27,7 @@ func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.Err
 	if !isIndexed(spec) {
 		return check.Immutable(p, spec.Completions, old.Completions)
 	}
-	if spec.Completions == nil || scheme.Equal(spec.Completions, old.Completions) || *spec.Completions == orZero(spec.Parallelism) {
+	if spec.Completions == nil || scheme.Equal(spec.Completions, old.Completions) || *spec.Completions == scheme.OrZero(spec.Parallelism) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, *spec.Completions, "can only be modified in tandem with spec.parallelism")}
@@ -51,7 +51,7 @@ func checkTemplateUpdate(p *field.Path, t *corev1.PodTemplateSpec, old *batchv1.
 
 // rests reports whether a job is suspended, and has no active pods or never had any.
 func rests(j *batchv1.Job) bool {
-	return orZero(j.Spec.Suspend) && (j.Status.StartTime == nil || stateOf(j).suspended) && j.Status.Active == 0
+	return scheme.OrZero(j.Spec.Suspend) && (j.Status.StartTime == nil || stateOf(j).suspended) && j.Status.Active == 0
 }
 
 // takeScheduling takes over from next what pods ask of nodes.

@@ -1,11 +1,14 @@
 package certificates
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -51,14 +54,12 @@ func signingRequests() registry.Resource {
 				registry.Column("Condition", "What has become of the request.", 0),
 			},
 			Cells: func(r *signingRequest, now time.Time) []any {
-				signer, duration := r.Spec.SignerName, registry.None
-				if signer == "" {
-					signer = registry.None
-				}
+				duration := registry.None
 				if s := r.Spec.ExpirationSeconds; s != nil {
 					duration = registry.HumanDuration(time.Duration(*s) * time.Second)
 				}
-				return []any{r.Name, registry.Age(&r.ObjectMeta, now), signer, r.Spec.Username, duration, conditionCell(&r.Status)}
+				return []any{r.Name, registry.Age(&r.ObjectMeta, now), cmp.Or(r.Spec.SignerName, registry.None), r.Spec.Username, duration,
+					conditionCell(&r.Status)}
 			},
 		},
 	})
@@ -114,26 +115,25 @@ func prepareStatus(r *registry.Request, csr, old *signingRequest) {
 	fillInTimes(r, csr, old)
 }
 
-// fillInTimes completes conditions.
+// fillInTimes completes conditions. One came to be as it is now, unless it has been so before.
 func fillInTimes(r *registry.Request, csr, old *signingRequest) {
-	now := meta.Time{Time: r.Now}
+	type state struct {
+		of certificatesv1.RequestConditionType
+		is corev1.ConditionStatus
+	}
+	now, since := meta.Time{Time: r.Now}, map[state]meta.Time{}
+	for _, c := range slices.Backward(old.Status.Conditions) { // the first one counts
+		if !c.LastTransitionTime.IsZero() {
+			since[state{c.Type, c.Status}] = c.LastTransitionTime
+		}
+	}
 	for i := range csr.Status.Conditions {
 		c := &csr.Status.Conditions[i]
 		scheme.SetDefault(&c.LastUpdateTime, now)
 		if c.LastTransitionTime.IsZero() {
-			c.LastTransitionTime = lastTransition(old.Status.Conditions, c, now)
+			c.LastTransitionTime = cmp.Or(since[state{c.Type, c.Status}], now)
 		}
 	}
-}
-
-// lastTransition is when a condition came to be as it is: now, unless it has been so before.
-func lastTransition(before []condition, c *condition, now meta.Time) meta.Time {
-	for i := range before {
-		if b := &before[i]; b.Type == c.Type && b.Status == c.Status && !b.LastTransitionTime.IsZero() {
-			return b.LastTransitionTime
-		}
-	}
-	return now
 }
 
 // places are the indexes of the conditions of a type.

@@ -1,22 +1,15 @@
-// Package coordination knows what is special about the resources of coordination.k8s.io: leases. They may be created by
-// PUT, and are replaced only by those who have seen the latest version, as a lease is what parties compete for.
-//
-// Not here: the verbs (registry), the types (scheme/api/coordinationv1).
 package coordination
 
 import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
-
-// Resources returns the resources of the group.
-func Resources() []registry.Resource {
-	return []registry.Resource{leases()}
-}
 
 // leases makes the resource leases.
 func leases() registry.Resource {
@@ -35,11 +28,7 @@ func leases() registry.Resource {
 				registry.NameColumn, registry.Column("Holder", "Identity of the holder.", 0), registry.AgeColumn,
 			},
 			Cells: func(l *coordinationv1.Lease, now time.Time) []any {
-				holder := ""
-				if l.Spec.HolderIdentity != nil {
-					holder = *l.Spec.HolderIdentity
-				}
-				return []any{l.Name, holder, registry.Age(&l.ObjectMeta, now)}
+				return []any{l.Name, scheme.OrZero(l.Spec.HolderIdentity), registry.Age(&l.ObjectMeta, now)}
 			},
 		},
 	})
@@ -58,10 +47,8 @@ func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
 	if d := spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 		errs = append(errs, field.Invalid(p.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
 	}
-	if n := spec.LeaseTransitions; n != nil && *n < 0 {
-		errs = append(errs, field.Invalid(p.Child("leaseTransitions"), *n, "must be greater than or equal to 0"))
-	}
-	if spec.PreferredHolder != nil && *spec.PreferredHolder != "" && (spec.Strategy == nil || *spec.Strategy == "") {
+	errs = append(errs, check.NotNegative(p, check.Count("leaseTransitions", spec.LeaseTransitions))...)
+	if scheme.OrZero(spec.PreferredHolder) != "" && scheme.OrZero(spec.Strategy) == "" {
 		errs = append(errs, field.Forbidden(p.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
 	}
 	return errs

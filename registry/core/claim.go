@@ -31,7 +31,20 @@ func claims() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Status: &registry.StatusOf[*corev1.PersistentVolumeClaim]{Validate: checkClaimStatus},
-		Table:  claimTable,
+		Table: &registry.TableOf[*corev1.PersistentVolumeClaim]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Status", "What became of the claim.", 0),
+				registry.Column("Volume", "Volume that the claim is bound to.", 0),
+				registry.Column("Capacity", "How much the volume holds.", 0),
+				registry.Column("Access Modes", "How the volume can be mounted.", 0),
+				registry.Column("StorageClass", "Storage class that the claim asks for.", 0),
+				registry.Column("VolumeAttributesClass", "Volume attributes class that the claim asks for.", 0),
+				registry.AgeColumn,
+				registry.Column("VolumeMode", "Whether the volume holds a file system or is a raw device.", 1),
+			},
+			Cells: claimCells,
+		},
 	})
 }
 
@@ -50,10 +63,7 @@ func prepareClaim(_ *registry.Request, c, old *corev1.PersistentVolumeClaim) {
 	}
 	filled := old != nil && (old.Spec.DataSource != nil || old.Spec.DataSourceRef != nil)
 	if s := spec.DataSource; s != nil && spec.DataSourceRef == nil && !filled {
-		group := ""
-		if s.APIGroup != nil {
-			group = *s.APIGroup
-		}
+		group := scheme.OrZero(s.APIGroup)
 		if !(s.Kind == "PersistentVolumeClaim" && group == "" || s.Kind == "VolumeSnapshot" && group == snapshotGroup) {
 			spec.DataSource = nil // ignored ever since; newer clients use the other form
 		}
@@ -63,7 +73,7 @@ func prepareClaim(_ *registry.Request, c, old *corev1.PersistentVolumeClaim) {
 
 // isElsewhere reports whether what a claim is filled from is in a namespace that is named.
 func isElsewhere(ref *corev1.TypedObjectReference) bool {
-	return ref != nil && ref.Namespace != nil && *ref.Namespace != ""
+	return ref != nil && scheme.OrZero(ref.Namespace) != ""
 }
 
 // completeDataSources takes one form of what a claim is filled from for the other.
@@ -176,21 +186,6 @@ func claimWarnings(c, _ *corev1.PersistentVolumeClaim) []string {
 			field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation)))
 	}
 	return append(warnings, podspec.ClaimWarnings(field.NewPath("spec"), &c.Spec)...)
-}
-
-var claimTable = &registry.TableOf[*corev1.PersistentVolumeClaim]{
-	Columns: []meta.TableColumnDefinition{
-		registry.NameColumn,
-		registry.Column("Status", "What became of the claim.", 0),
-		registry.Column("Volume", "Volume that the claim is bound to.", 0),
-		registry.Column("Capacity", "How much the volume holds.", 0),
-		registry.Column("Access Modes", "How the volume can be mounted.", 0),
-		registry.Column("StorageClass", "Storage class that the claim asks for.", 0),
-		registry.Column("VolumeAttributesClass", "Volume attributes class that the claim asks for.", 0),
-		registry.AgeColumn,
-		registry.Column("VolumeMode", "Whether the volume holds a file system or is a raw device.", 1),
-	},
-	Cells: claimCells,
 }
 
 func claimCells(c *corev1.PersistentVolumeClaim, now time.Time) []any {

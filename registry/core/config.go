@@ -44,9 +44,6 @@ var configMapColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
-// isSet reports whether a mark is there and true.
-func isSet(mark *bool) bool { return mark != nil && *mark }
-
 // changed reports whether data are not what they were. To kube-apiserver, which compares Go values here, no map is another
 // than an empty one.
 func changed[M map[string]V, V any](now, was M) bool {
@@ -55,14 +52,14 @@ func changed[M map[string]V, V any](now, was M) bool {
 
 // sealed reports changes of an object that was marked immutable: of the mark itself, and of the fields listed.
 func sealed(mark *bool, data ...check.Setting) field.ErrorList {
-	data = append([]check.Setting{{"immutable", !isSet(mark)}}, data...)
+	data = append([]check.Setting{{"immutable", !scheme.OrZero(mark)}}, data...)
 	return check.Forbidden(nil, "field is immutable when `immutable` is set", data)
 }
 
 // checkConfigMap tells of the seal before the rest.
 func checkConfigMap(cm, old *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
-	if old != nil && isSet(old.Immutable) {
+	if old != nil && scheme.OrZero(old.Immutable) {
 		errs = sealed(cm.Immutable, check.Setting{"data", changed(cm.Data, old.Data)},
 			check.Setting{"binaryData", changed(cm.BinaryData, old.BinaryData)})
 	}
@@ -133,7 +130,7 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	if old != nil {
 		errs = check.Immutable(field.NewPath("type"), &s.Type, &old.Type)
 	}
-	if old != nil && isSet(old.Immutable) {
+	if old != nil && scheme.OrZero(old.Immutable) {
 		errs = append(errs, sealed(s.Immutable, check.Setting{"data", changed(s.Data, old.Data)})...)
 	}
 	p := field.NewPath("data")

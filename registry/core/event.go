@@ -37,25 +37,23 @@ func events(opts Options) registry.Resource {
 			{Label: "source", Path: "source.component", Else: "reportingComponent"},
 			{Label: "type", Path: "type"},
 		},
-		Table: eventTable,
-		TTL:   func(*corev1.Event) time.Duration { return opts.eventTTL() },
+		Table: &registry.TableOf[*corev1.Event]{
+			Columns: []meta.TableColumnDefinition{
+				registry.Column("Last Seen", "Time since the event last occurred.", 0),
+				registry.Column("Type", "Normal or Warning; others may be added.", 0),
+				registry.Column("Reason", "A short word that says why the event happened.", 0),
+				registry.Column("Object", "Kind and name of the object that the event is about.", 0),
+				registry.Column("Subobject", "Part of the object that the event is about.", 1),
+				registry.Column("Source", "Who reports the event.", 1),
+				registry.Column("Message", "What happened.", 0),
+				registry.Column("First Seen", "Time since the event was first recorded.", 1),
+				registry.Column("Count", "How often the event has occurred.", 1),
+				{Name: "Name", Type: "string", Format: "name", Priority: 1, Description: registry.NameColumn.Description},
+			},
+			Cells: eventCells,
+		},
+		TTL: func(*corev1.Event) time.Duration { return opts.eventTTL() },
 	})
-}
-
-var eventTable = &registry.TableOf[*corev1.Event]{
-	Columns: []meta.TableColumnDefinition{
-		registry.Column("Last Seen", "Time since the event last occurred.", 0),
-		registry.Column("Type", "Normal or Warning; others may be added.", 0),
-		registry.Column("Reason", "A short word that says why the event happened.", 0),
-		registry.Column("Object", "Kind and name of the object that the event is about.", 0),
-		registry.Column("Subobject", "Part of the object that the event is about.", 1),
-		registry.Column("Source", "Who reports the event.", 1),
-		registry.Column("Message", "What happened.", 0),
-		registry.Column("First Seen", "Time since the event was first recorded.", 1),
-		registry.Column("Count", "How often the event has occurred.", 1),
-		{Name: "Name", Type: "string", Format: "name", Priority: 1, Description: registry.NameColumn.Description},
-	},
-	Cells: eventCells,
 }
 
 func eventCells(e *corev1.Event, now time.Time) []any {

@@ -30,7 +30,21 @@ func nodes() registry.Resource {
 		},
 		Status: &registry.StatusOf[*corev1.Node]{OnCreate: true, Prepare: prepareNode, Validate: checkNodeUpdate},
 		Fields: []registry.FieldValue{{Label: "spec.unschedulable", Path: "spec.unschedulable", Default: "false"}},
-		Table:  nodeTable,
+		Table: &registry.TableOf[*corev1.Node]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Status", "Whether the node is ready, and takes new pods.", 0),
+				registry.Column("Roles", "Roles that the node's labels name.", 0),
+				registry.AgeColumn,
+				registry.Column("Version", "Version of the kubelet.", 0),
+				registry.Column("Internal-IP", "First internal address of the node.", 1),
+				registry.Column("External-IP", "First external address of the node.", 1),
+				registry.Column("OS-Image", "Operating system image of the node.", 1),
+				registry.Column("Kernel-Version", "Kernel version and architecture of the node.", 1),
+				registry.Column("Container-Runtime", "Container runtime and its version.", 1),
+			},
+			Cells: nodeCells,
+		},
 	})
 }
 
@@ -126,22 +140,6 @@ func nodeWarnings(n, _ *corev1.Node) []string {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
 	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.CIDRWarnings)...)
-}
-
-var nodeTable = &registry.TableOf[*corev1.Node]{
-	Columns: []meta.TableColumnDefinition{
-		registry.NameColumn,
-		registry.Column("Status", "Whether the node is ready, and takes new pods.", 0),
-		registry.Column("Roles", "Roles that the node's labels name.", 0),
-		registry.AgeColumn,
-		registry.Column("Version", "Version of the kubelet.", 0),
-		registry.Column("Internal-IP", "First internal address of the node.", 1),
-		registry.Column("External-IP", "First external address of the node.", 1),
-		registry.Column("OS-Image", "Operating system image of the node.", 1),
-		registry.Column("Kernel-Version", "Kernel version and architecture of the node.", 1),
-		registry.Column("Container-Runtime", "Container runtime and its version.", 1),
-	},
-	Cells: nodeCells,
 }
 
 func nodeCells(n *corev1.Node, now time.Time) []any {

@@ -29,7 +29,22 @@ func persistentVolumes() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus, Metadata: registry.MetaChange},
-		Table:  volumeTable,
+		Table: &registry.TableOf[*corev1.PersistentVolume]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Capacity", "How much the volume holds.", 0),
+				registry.Column("Access Modes", "How the volume can be mounted.", 0),
+				registry.Column("Reclaim Policy", "What happens to the volume once its claim is gone.", 0),
+				registry.Column("Status", "What became of the volume.", 0),
+				registry.Column("Claim", "Claim that the volume is bound to.", 0),
+				registry.Column("StorageClass", "Storage class of the volume.", 0),
+				registry.Column("VolumeAttributesClass", "Volume attributes class of the volume.", 0),
+				registry.Column("Reason", "Why the volume failed.", 0),
+				registry.AgeColumn,
+				registry.Column("VolumeMode", "Whether the volume holds a file system or is a raw device.", 1),
+			},
+			Cells: volumeCells,
+		},
 	})
 }
 
@@ -132,23 +147,6 @@ func renameLabels(now, was []corev1.NodeSelectorRequirement) {
 	}
 }
 
-var volumeTable = &registry.TableOf[*corev1.PersistentVolume]{
-	Columns: []meta.TableColumnDefinition{
-		registry.NameColumn,
-		registry.Column("Capacity", "How much the volume holds.", 0),
-		registry.Column("Access Modes", "How the volume can be mounted.", 0),
-		registry.Column("Reclaim Policy", "What happens to the volume once its claim is gone.", 0),
-		registry.Column("Status", "What became of the volume.", 0),
-		registry.Column("Claim", "Claim that the volume is bound to.", 0),
-		registry.Column("StorageClass", "Storage class of the volume.", 0),
-		registry.Column("VolumeAttributesClass", "Volume attributes class of the volume.", 0),
-		registry.Column("Reason", "Why the volume failed.", 0),
-		registry.AgeColumn,
-		registry.Column("VolumeMode", "Whether the volume holds a file system or is a raw device.", 1),
-	},
-	Cells: volumeCells,
-}
-
 func volumeCells(v *corev1.PersistentVolume, now time.Time) []any {
 	spec, claim := &v.Spec, ""
 	if ref := spec.ClaimRef; ref != nil {
@@ -197,10 +195,7 @@ func classOf(m *meta.ObjectMeta, class *string) string {
 	if name, ok := m.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return name
 	}
-	if class == nil {
-		return ""
-	}
-	return *class
+	return scheme.OrZero(class)
 }
 
 func orUnset[T ~string](s *T) string {

@@ -19,11 +19,7 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*corev1.PodTemplate]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, t, old *corev1.PodTemplate) {
-				var was *corev1.PodTemplateSpec
-				if old != nil {
-					was = &old.Template
-				}
-				podspec.DropDisabledTemplate(&t.Template, was)
+				podspec.DropDisabledTemplate(t, old, func(t *corev1.PodTemplate) *corev1.PodTemplateSpec { return &t.Template })
 			},
 			Validate: func(t, old *corev1.PodTemplate) field.ErrorList {
 				rules := rules
@@ -36,7 +32,7 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 				if old != nil && t.Generation == old.Generation {
 					return nil
 				}
-				return templateWarnings(field.NewPath("template"), &t.Template)
+				return podspec.TemplateWarnings(field.NewPath("template"), &t.Template)
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -54,11 +50,4 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 			},
 		},
 	})
-}
-
-func templateWarnings(p *field.Path, t *corev1.PodTemplateSpec) []string {
-	if t == nil {
-		return nil
-	}
-	return podspec.Warnings(p, &t.Spec, &t.ObjectMeta)
 }

@@ -25,11 +25,7 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			Metadata:     registry.MetaChange,
 			ValidateName: controllerName,
 			Prepare: func(_ *registry.Request, rc, old *corev1.ReplicationController) {
-				var was *corev1.PodTemplateSpec
-				if old != nil {
-					was = old.Spec.Template
-				}
-				podspec.DropDisabledTemplate(rc.Spec.Template, was)
+				podspec.DropDisabledTemplate(rc, old, func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template })
 			},
 			Validate:                 func(rc, old *corev1.ReplicationController) field.ErrorList { return checkController(rules, rc, old) },
 			Warnings:                 controllerWarnings,
@@ -118,9 +114,9 @@ func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 	p := field.NewPath("spec", "template")
 	switch {
 	case old == nil:
-		return append(podspec.NameWarnings(rc.Name), templateWarnings(p, rc.Spec.Template)...)
+		return append(podspec.NameWarnings(rc.Name), podspec.TemplateWarnings(p, rc.Spec.Template)...)
 	case rc.Generation != old.Generation:
-		return templateWarnings(p, old.Spec.Template)
+		return podspec.TemplateWarnings(p, old.Spec.Template)
 	}
 	return nil
 }
@@ -141,7 +137,7 @@ func controllerCells(rc *corev1.ReplicationController, now time.Time) []any {
 		named, images = podspec.ContainerCells(t.Spec.Containers)
 	}
 	return []any{
-		rc.Name, check.Count("", rc.Spec.Replicas).Value, int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
+		rc.Name, int64(scheme.OrZero(rc.Spec.Replicas)), int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
 		registry.Age(&rc.ObjectMeta, now), named, images, registry.Labels(rc.Spec.Selector),
 	}
 }

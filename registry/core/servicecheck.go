@@ -350,7 +350,7 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 func changedList[T ~string](p *field.Path, name string, svc *corev1.Service, now, was []T) field.ErrorList {
 	var errs field.ErrorList
 	list, policy := p.Child(name), p.Child("ipFamilyPolicy")
-	single := svc.Spec.IPFamilyPolicy != nil && *svc.Spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack
+	single := scheme.OrZero(svc.Spec.IPFamilyPolicy) == corev1.IPFamilyPolicySingleStack
 	singular := map[string]string{"clusterIPs": "clusterIP", "ipFamilies": "ipFamily"}[name]
 	if len(now) == 0 && len(was) > 0 {
 		return field.ErrorList{field.Invalid(list.Index(0), now, "primary "+singular+" can not be unset")}

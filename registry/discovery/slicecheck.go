@@ -40,10 +40,7 @@ func checkPorts(p *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, port := range field.Each(&errs, ports) {
-		p, name := p.Index(i), ""
-		if port.Name != nil {
-			name = *port.Name
-		}
+		p, name := p.Index(i), scheme.OrZero(port.Name)
 		errs = append(errs, check.Optional(p.Child("name"), name, check.DNSLabel)...)
 		if !seen.Add(name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), name))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -45,10 +46,7 @@ func priorityLevels() registry.Resource {
 func priorityLevelCells(pl *flowcontrolv1.PriorityLevelConfiguration, now time.Time) []any {
 	var shares, queues, hand, length any = registry.None, registry.None, registry.None, registry.None
 	if l := pl.Spec.Limited; l != nil {
-		shares = int64(0)
-		if n := l.NominalConcurrencyShares; n != nil {
-			shares = int64(*n)
-		}
+		shares = int64(scheme.OrZero(l.NominalConcurrencyShares))
 		if q := l.LimitResponse.Queuing; q != nil {
 			queues, hand, length = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
 		}

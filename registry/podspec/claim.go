@@ -88,7 +88,7 @@ func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec
 		return errs
 	}
 	errs = append(errs, checkDataSource(p.Child("dataSourceRef"), ref.APIGroup, ref.Kind, ref.Name, anyGroup)...)
-	elsewhere := ref.Namespace != nil && *ref.Namespace != ""
+	elsewhere := scheme.OrZero(ref.Namespace) != ""
 	if elsewhere {
 		errs = append(errs, check.DNSLabel(p.Child("dataSourceRef", "namespace"), *ref.Namespace)...)
 	}

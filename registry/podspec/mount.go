@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
@@ -75,7 +76,7 @@ func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *core
 	errs := check.Supported(p, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer,
 		corev1.MountPropagationNone)
 	sc := ctr.SecurityContext
-	if mode == corev1.MountPropagationBidirectional && (sc == nil || sc.Privileged == nil || !*sc.Privileged) {
+	if mode == corev1.MountPropagationBidirectional && (sc == nil || !scheme.OrZero(sc.Privileged)) {
 		errs = append(errs, field.Forbidden(p, "Bidirectional mount propagation is available only to privileged containers"))
 	}
 	return errs

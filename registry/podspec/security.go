@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -18,7 +19,7 @@ func (c *specCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) fie
 		return nil
 	}
 	var errs field.ErrorList
-	privileged := sc.Privileged != nil && *sc.Privileged
+	privileged := scheme.OrZero(sc.Privileged)
 	if privileged && !c.AllowPrivileged {
 		errs = append(errs, field.Forbidden(p.Child("privileged"), "disallowed by cluster policy"))
 	}
@@ -64,8 +65,8 @@ func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	for i, id := range field.Each(&errs, sc.SupplementalGroups) {
 		errs = append(errs, check.GroupID(p.Child("supplementalGroups").Index(i), id)...)
 	}
-	if share := c.spec.ShareProcessNamespace; c.spec.HostPID && share != nil && *share {
-		errs = append(errs, field.Invalid(p.Child("shareProcessNamespace"), *share,
+	if c.spec.HostPID && scheme.OrZero(c.spec.ShareProcessNamespace) {
+		errs = append(errs, field.Invalid(p.Child("shareProcessNamespace"), true,
 			"ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
 	errs = append(errs, c.checkSysctls(p.Child("sysctls"), sc.Sysctls)...)
@@ -281,7 +282,7 @@ func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	if c.spec.SecurityContext != nil {
 		podOptions = c.spec.SecurityContext.WindowsOptions
 	}
-	podWants := podOptions != nil && podOptions.HostProcess != nil && *podOptions.HostProcess
+	podWants := podOptions != nil && scheme.OrZero(podOptions.HostProcess)
 	var errs field.ErrorList
 	var with, without int
 	for p, ctr := range Containers(p, c.spec) {

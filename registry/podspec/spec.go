@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -107,7 +108,7 @@ func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList 
 	}
 	name, at := *spec.HostnameOverride, p.Child("hostnameOverride")
 	var errs field.ErrorList
-	if spec.SetHostnameAsFQDN != nil && *spec.SetHostnameAsFQDN {
+	if scheme.OrZero(spec.SetHostnameAsFQDN) {
 		errs = append(errs, field.Forbidden(at, "may not be specified when setHostnameAsFQDN is true"))
 	}
 	if spec.HostNetwork {

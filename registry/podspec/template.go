@@ -70,16 +70,27 @@ func NotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList
 	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "empty selector is invalid for "+kind)}
 }
 
-// DropDisabledTemplate is DropDisabled for templates; both may be nil.
-func DropDisabledTemplate(t, old *corev1.PodTemplateSpec) {
+// DropDisabledTemplate is DropDisabled for the template that in finds in an object; nil if it has none. There may be no old object.
+func DropDisabledTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
+	t := in(obj)
 	if t == nil {
 		return
 	}
 	var was *corev1.PodSpec
 	if old != nil {
-		was = &old.Spec
+		if template := in(old); template != nil {
+			was = &template.Spec
+		}
 	}
 	DropDisabled(&t.Spec, was)
+}
+
+// TemplateWarnings are Warnings for the template at p, if there is one.
+func TemplateWarnings(p *field.Path, t *corev1.PodTemplateSpec) []string {
+	if t == nil {
+		return nil
+	}
+	return Warnings(p, &t.Spec, &t.ObjectMeta)
 }
 
 // NameWarnings tell of the name of an owner of pods that is too much for the names of pods made from it.

@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,14 +69,39 @@ func TestSelector(t *testing.T) {
 }
 
 func TestDropDisabledTemplate(t *testing.T) {
-	DropDisabledTemplate(nil, nil)
-	group := &corev1.PodSchedulingGroup{}
-	template, old := &corev1.PodTemplateSpec{}, &corev1.PodTemplateSpec{}
-	template.Spec.SchedulingGroup, old.Spec.SchedulingGroup = group, group
-	if DropDisabledTemplate(template, old); template.Spec.SchedulingGroup == nil {
-		t.Error("with an old template that uses it, the group is dropped")
+	with := func() *corev1.ReplicationController {
+		t := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulingGroup: &corev1.PodSchedulingGroup{}}}
+		return &corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: t}}
 	}
-	if DropDisabledTemplate(template, nil); template.Spec.SchedulingGroup != nil {
-		t.Error("the group is kept")
+	for _, tt := range []struct {
+		name string
+		old  *corev1.ReplicationController
+		kept bool
+	}{
+		{"no old object", nil, false},
+		{"no old template", &corev1.ReplicationController{}, false},
+		{"an old template that uses it", with(), true},
+	} {
+		rc := with()
+		DropDisabledTemplate(rc, tt.old, templateOf)
+		if kept := rc.Spec.Template.Spec.SchedulingGroup != nil; kept != tt.kept {
+			t.Errorf("%s: the group is kept: got %v, want %v", tt.name, kept, tt.kept)
+		}
+	}
+	none := &corev1.ReplicationController{}
+	if DropDisabledTemplate(none, with(), templateOf); none.Spec.Template != nil {
+		t.Error("there is a template where there was none")
+	}
+}
+
+func templateOf(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template }
+
+func TestTemplateWarnings(t *testing.T) {
+	p, template := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: map[string]string{"beta.kubernetes.io/os": "linux"}}}
+	if got := TemplateWarnings(p, nil); got != nil {
+		t.Errorf("no template: got %q", got)
+	}
+	if got, want := TemplateWarnings(p, template), Warnings(p, &template.Spec, &template.ObjectMeta); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -20,19 +21,11 @@ const (
 type device struct{ Driver, Pool, Device, ShareID string }
 
 func allocated(r *resourcev1.DeviceRequestAllocationResult) device {
-	d := device{Driver: r.Driver, Pool: r.Pool, Device: r.Device}
-	if r.ShareID != nil {
-		d.ShareID = string(*r.ShareID)
-	}
-	return d
+	return device{Driver: r.Driver, Pool: r.Pool, Device: r.Device, ShareID: string(scheme.OrZero(r.ShareID))}
 }
 
 func reported(s *resourcev1.AllocatedDeviceStatus) device {
-	d := device{Driver: s.Driver, Pool: s.Pool, Device: s.Device}
-	if s.ShareID != nil {
-		d.ShareID = *s.ShareID
-	}
-	return d
+	return device{Driver: s.Driver, Pool: s.Pool, Device: s.Device, ShareID: scheme.OrZero(s.ShareID)}
 }
 
 // devicesOf are the devices that are allocated; there are none without an allocation.

@@ -35,7 +35,7 @@ func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList
 	}
 	errs = append(errs, named(p.Child("attributes"), d.Attributes, checkQualifiedName, checkAttribute)...)
 	capacity := checkWholeCapacity
-	if d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations {
+	if scheme.OrZero(d.AllowMultipleAllocations) {
 		capacity = checkSharedCapacity
 	}
 	errs = append(errs, named(p.Child("capacity"), d.Capacity, checkQualifiedName, capacity)...)
@@ -63,7 +63,7 @@ func (c deviceCheck) oldDevice(name string) *resourcev1.Device {
 
 // nodes checks which nodes can use the device, if that is not the slice's to say.
 func (c deviceCheck) nodes(p *field.Path, d *resourcev1.Device) field.ErrorList {
-	if each := c.spec.PerDeviceNodeSelection; each == nil || !*each {
+	if !scheme.OrZero(c.spec.PerDeviceNodeSelection) {
 		if d.NodeName == nil && d.NodeSelector == nil && d.AllNodes == nil {
 			return nil
 		}
@@ -196,12 +196,15 @@ func checkBinding(p *field.Path, conditions, failures []string) field.ErrorList 
 	errs := bounded(at, conditions, maxBinding, label)
 	errs = append(errs, bounded(failed, failures, maxBinding, label)...)
 	errs = append(errs, repeated(at, conditions, itself)...)
-	seen := check.Duplicates{}
+	wanted, seen := make(map[string]bool, len(conditions)), check.Duplicates{}
+	for _, c := range conditions {
+		wanted[c] = true
+	}
 	for i, c := range field.Each(&errs, failures) {
 		if !seen.Add(*c) {
 			errs = append(errs, field.Duplicate(failed.Index(i), *c))
 		}
-		if slices.Contains(conditions, *c) {
+		if wanted[*c] {
 			errs = append(errs, field.Invalid(failed.Index(i), *c, "bindingFailureConditions must not overlap with bindingConditions"))
 		}
 	}

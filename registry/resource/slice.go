@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -39,11 +40,7 @@ func deviceSlices() registry.Resource {
 				registry.AgeColumn,
 			},
 			Cells: func(s *resourcev1.ResourceSlice, now time.Time) []any {
-				node := ""
-				if s.Spec.NodeName != nil {
-					node = *s.Spec.NodeName
-				}
-				return []any{s.Name, node, s.Spec.Driver, s.Spec.Pool.Name, registry.Age(&s.ObjectMeta, now)}
+				return []any{s.Name, scheme.OrZero(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, registry.Age(&s.ObjectMeta, now)}
 			},
 		},
 	})

@@ -7,6 +7,7 @@ package scale
 import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -33,11 +34,10 @@ func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 }
 
 func show(size Size) *autoscalingv1.Scale {
-	s := &autoscalingv1.Scale{Status: autoscalingv1.ScaleStatus{Replicas: size.Counted, Selector: size.Selector.String()}}
-	if n := *size.Wanted; n != nil {
-		s.Spec.Replicas = *n
+	return &autoscalingv1.Scale{
+		Spec:   autoscalingv1.ScaleSpec{Replicas: scheme.OrZero(*size.Wanted)},
+		Status: autoscalingv1.ScaleStatus{Replicas: size.Counted, Selector: size.Selector.String()},
 	}
-	return s
 }
 
 // Selector is the selector of an object as a Size has it. One that cannot be compiled, which no check lets pass, selects nothing.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -29,15 +30,12 @@ func priorityClasses() registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.IntegerColumn("Value", "The priority.", 0),
-				{Name: "Global-Default", Type: "boolean", Description: "Whether pods that name no class are of this one."},
+				registry.BooleanColumn("Global-Default", "Whether pods that name no class are of this one.", 0),
 				registry.AgeColumn,
 				registry.Column("PreemptionPolicy", "Whether pods of the class may take the place of less important ones.", 0),
 			},
 			Cells: func(c *schedulingv1.PriorityClass, now time.Time) []any {
-				policy := ""
-				if c.PreemptionPolicy != nil {
-					policy = string(*c.PreemptionPolicy)
-				}
+				policy := string(scheme.OrZero(c.PreemptionPolicy))
 				return []any{c.Name, int64(c.Value), c.GlobalDefault, registry.Age(&c.ObjectMeta, now), policy}
 			},
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -19,31 +20,22 @@ func volumeAttachments() registry.Resource {
 		GroupResource: resource("volumeattachments"),
 		Kind:          "VolumeAttachment",
 		Strategy:      registry.StrategyOf[*storagev1.VolumeAttachment]{Metadata: registry.MetaObject, Validate: checkAttachment},
-		Status:        &registry.StatusOf[*storagev1.VolumeAttachment]{Prepare: keepMetadata, Validate: checkAttachment},
+		Status:        &registry.StatusOf[*storagev1.VolumeAttachment]{Prepare: registry.KeepMeta[*storagev1.VolumeAttachment], Validate: checkAttachment},
 		Table: &registry.TableOf[*storagev1.VolumeAttachment]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				{Name: "Attacher", Type: "string", Format: "name", Description: "Name of the CSI driver that attaches the volume."},
 				registry.Column("PV", "Name of the persistent volume.", 0),
 				registry.Column("Node", "Name of the node.", 0),
-				{Name: "Attached", Type: "boolean", Description: "Whether the volume is attached."},
+				registry.BooleanColumn("Attached", "Whether the volume is attached.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(a *storagev1.VolumeAttachment, now time.Time) []any {
-				volume := ""
-				if name := a.Spec.Source.PersistentVolumeName; name != nil {
-					volume = *name
-				}
+				volume := scheme.OrZero(a.Spec.Source.PersistentVolumeName)
 				return []any{a.Name, a.Spec.Attacher, volume, a.Spec.NodeName, a.Status.Attached, registry.Age(&a.ObjectMeta, now)}
 			},
 		},
 	})
-}
-
-func keepMetadata(_ *registry.Request, a, old *storagev1.VolumeAttachment) {
-	m, was := &a.ObjectMeta, &old.ObjectMeta
-	m.DeletionTimestamp, m.SelfLink = was.DeletionTimestamp, was.SelfLink
-	m.Labels, m.Annotations, m.Finalizers, m.OwnerReferences = was.Labels, was.Annotations, was.Finalizers, was.OwnerReferences
 }
 
 func checkAttachment(a, old *storagev1.VolumeAttachment) field.ErrorList {

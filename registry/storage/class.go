@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -168,7 +169,7 @@ func storageClassCells(c *storagev1.StorageClass, now time.Time) []any {
 	if c.VolumeBindingMode != nil {
 		mode = *c.VolumeBindingMode
 	}
-	return []any{name, c.Provisioner, string(policy), string(mode), isTrue(c.AllowVolumeExpansion), registry.Age(&c.ObjectMeta, now)}
+	return []any{name, c.Provisioner, string(policy), string(mode), scheme.OrZero(c.AllowVolumeExpansion), registry.Age(&c.ObjectMeta, now)}
 }
 
 // volumeAttributesClasses makes the resource volumeattributesclasses.

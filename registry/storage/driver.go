@@ -27,11 +27,11 @@ func csiDrivers() registry.Resource {
 		Table: &registry.TableOf[*storagev1.CSIDriver]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				{Name: "AttachRequired", Type: "boolean", Description: "Whether volumes must be attached before they are mounted."},
-				{Name: "PodInfoOnMount", Type: "boolean", Description: "Whether the driver is told about the pod."},
-				{Name: "StorageCapacity", Type: "boolean", Description: "Whether the scheduler looks at the capacity that is reported."},
+				registry.BooleanColumn("AttachRequired", "Whether volumes must be attached before they are mounted.", 0),
+				registry.BooleanColumn("PodInfoOnMount", "Whether the driver is told about the pod.", 0),
+				registry.BooleanColumn("StorageCapacity", "Whether the scheduler looks at the capacity that is reported.", 0),
 				registry.Column("TokenRequests", "Whom the tokens are for that the driver gets.", 0),
-				{Name: "RequiresRepublish", Type: "boolean", Description: "Whether the driver is asked again and again to mount a volume."},
+				registry.BooleanColumn("RequiresRepublish", "Whether the driver is asked again and again to mount a volume.", 0),
 				registry.Column("Modes", "What volumes can be.", 0),
 				registry.AgeColumn,
 			},
@@ -112,7 +112,7 @@ func driverCells(d *storagev1.CSIDriver, now time.Time) []any {
 	}
 	attach := spec.AttachRequired == nil || *spec.AttachRequired
 	return []any{
-		d.Name, attach, isTrue(spec.PodInfoOnMount), isTrue(spec.StorageCapacity), tokens, isTrue(spec.RequiresRepublish), modes,
+		d.Name, attach, scheme.OrZero(spec.PodInfoOnMount), scheme.OrZero(spec.StorageCapacity), tokens, scheme.OrZero(spec.RequiresRepublish), modes,
 		registry.Age(&d.ObjectMeta, now),
 	}
 }

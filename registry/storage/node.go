@@ -21,7 +21,7 @@ func csiNodes() registry.Resource {
 		Table: &registry.TableOf[*storagev1.CSINode]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				{Name: "Drivers", Type: "integer", Description: "Number of drivers on the node."},
+				registry.IntegerColumn("Drivers", "Number of drivers on the node.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(n *storagev1.CSINode, now time.Time) []any {

@@ -1,6 +1,7 @@
 package autoscalingv1
 
 import (
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -120,22 +121,14 @@ func noteRules(r *autoscalingv2.HPAScalingRules) *rulesNote {
 	return note
 }
 
-// orZero is the amount that a field stands for.
-func orZero(q *meta.Quantity) meta.Quantity {
-	if q == nil {
-		return meta.Quantity{}
-	}
-	return *q
-}
-
 // v1Spec is how a measurement is written. It shares memory with m.
 func v1Spec(m *autoscalingv2.MetricSpec) metricSpec {
 	out := metricSpec{Type: m.Type}
 	if s := m.Object; s != nil {
-		out.Object = &objectSource{v1Reference(s.DescribedObject), s.Metric.Name, orZero(s.Target.Value), s.Metric.Selector, s.Target.AverageValue}
+		out.Object = &objectSource{v1Reference(s.DescribedObject), s.Metric.Name, scheme.OrZero(s.Target.Value), s.Metric.Selector, s.Target.AverageValue}
 	}
 	if s := m.Pods; s != nil {
-		out.Pods = &podsSource{s.Metric.Name, orZero(s.Target.AverageValue), s.Metric.Selector}
+		out.Pods = &podsSource{s.Metric.Name, scheme.OrZero(s.Target.AverageValue), s.Metric.Selector}
 	}
 	if s := m.Resource; s != nil {
 		out.Resource = &resourceSource{s.Name, s.Target.AverageUtilization, s.Target.AverageValue}
@@ -208,19 +201,19 @@ func (s *resourceSource) target() autoscalingv2.MetricTarget {
 func v1Status(m *autoscalingv2.MetricStatus) metricStatus {
 	out := metricStatus{Type: m.Type}
 	if s := m.Object; s != nil {
-		out.Object = &objectStatus{v1Reference(s.DescribedObject), s.Metric.Name, orZero(s.Current.Value), s.Metric.Selector, s.Current.AverageValue}
+		out.Object = &objectStatus{v1Reference(s.DescribedObject), s.Metric.Name, scheme.OrZero(s.Current.Value), s.Metric.Selector, s.Current.AverageValue}
 	}
 	if s := m.Pods; s != nil {
-		out.Pods = &podsStatus{s.Metric.Name, orZero(s.Current.AverageValue), s.Metric.Selector}
+		out.Pods = &podsStatus{s.Metric.Name, scheme.OrZero(s.Current.AverageValue), s.Metric.Selector}
 	}
 	if s := m.Resource; s != nil {
-		out.Resource = &resourceStatus{s.Name, s.Current.AverageUtilization, orZero(s.Current.AverageValue)}
+		out.Resource = &resourceStatus{s.Name, s.Current.AverageUtilization, scheme.OrZero(s.Current.AverageValue)}
 	}
 	if s := m.ContainerResource; s != nil {
-		out.ContainerResource = &containerStatus{resourceStatus{s.Name, s.Current.AverageUtilization, orZero(s.Current.AverageValue)}, s.Container}
+		out.ContainerResource = &containerStatus{resourceStatus{s.Name, s.Current.AverageUtilization, scheme.OrZero(s.Current.AverageValue)}, s.Container}
 	}
 	if s := m.External; s != nil {
-		out.External = &externalStatus{s.Metric.Name, s.Metric.Selector, orZero(s.Current.Value), s.Current.AverageValue}
+		out.External = &externalStatus{s.Metric.Name, s.Metric.Selector, scheme.OrZero(s.Current.Value), s.Current.AverageValue}
 	}
 	return out
 }

@@ -25,5 +25,3 @@ func Resources() []registry.Resource {
 func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: storagev1.GroupVersion.Group, Resource: name}
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }
