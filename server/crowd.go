@@ -8,7 +8,7 @@ import (
 )
 
 // When many clients come at once, as they do after a restart, the process grows by what their handshakes and first requests
-// take, and by half of all before that is collected; what has been collected the runtime keeps for minutes. So it is given
+// take, and by a fifth of all before that is collected; what has been collected the runtime keeps for minutes. So it is given
 // back to the system when they have settled. A crowd is crowdSize arrivals, which are new connections and long-running
 // requests, and has settled when for crowdRest none has come, and no connection has gone or sent its first request.
 const (

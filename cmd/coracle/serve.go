@@ -58,7 +58,7 @@ func serve(ctx context.Context, o *options, out io.Writer) error {
 // tuneMemory weighs collection against memory, unless the user has an opinion: most of what the server holds is
 // long-lived bytes and watchers that wait, so a heap may grow by a fifth before it is collected.
 //
-// The ballast it returns is never touched, so it costs no memory: it only counts as live, which lets 20 MiB of garbage
+// The ballast it returns is never touched, so it costs no memory: it only counts as live, which lets 16 MiB of garbage
 // come together even on a small heap, where the collector would otherwise run hundreds of times a second under load.
 func tuneMemory() (ballast []byte) {
 	if os.Getenv("GOGC") != "" {

@@ -18,10 +18,10 @@ const (
 	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
 	policies            = "admission policies"
+	priorityClasses     = "priority classes for pods"
 	quotas              = "what quotas and limit ranges do to other objects"
 	rbac                = "RBAC"
 	reviews             = "the reviews of users, rights and tokens"
-	scheduling          = "priority classes for pods"
 	tokens              = "tokens of service accounts"
 	wording             = "descriptions in Kubernetes's own words; ours are our own"
 )
@@ -99,7 +99,7 @@ var waiting = map[string]wait{
 	"openapi/custom-resource":                   {customResources, nil},
 	"openapi/v2":                                {wording, []int{0}},
 	"openapi/v3":                                {allKinds, []int{1}},
-	"priority/pods":                             {scheduling, nil},
+	"priority/pods":                             {priorityClasses, nil},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
