@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -179,6 +180,10 @@ func metered(r *registry.ResourceOf[*widget]) {
 				}
 				return nil
 			},
+			Table: &registry.Table{
+				Columns: []meta.TableColumnDefinition{registry.IntegerColumn("Size", "", 0)},
+				Cells:   func(shown meta.Object, _ time.Time) []any { return []any{shown.(*meter).Spec.Size} },
+			},
 		},
 	})
 	r.Strategy.Validate = func(w, _ *widget) field.ErrorList {
@@ -242,7 +247,7 @@ func TestProjectionIsShown(t *testing.T) {
 	if err != nil || !strings.Contains(string(yaml), "length: 3\n") {
 		t.Errorf("YAML: got %s, %v", yaml, err)
 	}
-	if cells, _, err := door.Row(k.ctx, enc, now); err != nil || len(cells) != len(door.Columns()) || cells[0] != "a" {
+	if cells, _, err := door.Row(k.ctx, enc, now); err != nil || len(cells) != 1 || cells[0] != int64(3) || door.Columns()[0].Name != "Size" {
 		t.Errorf("as a row: got %v, %v", cells, err)
 	}
 	_, err = door.Get(k.ctx, "ns", "none", "")

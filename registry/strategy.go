@@ -275,4 +275,6 @@ type ProjectionOf[T meta.Object] struct {
 	Apply func(obj T, shown meta.Object)
 	// Validate says what is wrong with what the client sent; may be nil.
 	Validate func(shown meta.Object) field.ErrorList
+	// Table shows in a row what Show returns; may be nil.
+	Table *Table
 }

@@ -10,10 +10,18 @@ import (
 
 // Columns returns the columns of the kind's Table.
 func (s *Store) Columns() []meta.TableColumnDefinition {
-	if s.res.Table == nil || s.project != nil {
-		return defaultColumns
+	if t := s.table(); t != nil {
+		return t.Columns
 	}
-	return s.res.Table.Columns
+	return defaultColumns
+}
+
+// table is how objects are shown in rows; nil: as those that declare nothing.
+func (s *Store) table() *Table {
+	if s.project != nil {
+		return s.project.Table
+	}
+	return s.res.Table
 }
 
 // Row returns the cells of an object's row, one for each column, and the row's conditions. Without an object it is the row
@@ -32,7 +40,8 @@ func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]
 }
 
 func (s *Store) row(obj meta.Object, now time.Time) ([]any, []meta.TableRowCondition) {
-	if s.res.Table == nil || s.project != nil {
+	t := s.table()
+	if t == nil {
 		m := obj.GetObjectMeta()
 		var created time.Time
 		if m.CreationTimestamp != nil {
@@ -41,10 +50,10 @@ func (s *Store) row(obj meta.Object, now time.Time) ([]any, []meta.TableRowCondi
 		return []any{m.Name, created.Format(time.RFC3339)}, nil
 	}
 	var conditions []meta.TableRowCondition
-	if s.res.Table.Conditions != nil {
-		conditions = s.res.Table.Conditions(obj)
+	if t.Conditions != nil {
+		conditions = t.Conditions(obj)
 	}
-	return s.res.Table.Cells(obj, now), conditions
+	return t.Cells(obj, now), conditions
 }
 
 // defaultColumns are for kinds that declare none.

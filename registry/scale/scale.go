@@ -5,6 +5,8 @@
 package scale
 
 import (
+	"time"
+
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
@@ -29,8 +31,23 @@ func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 			Show:     func(obj T) meta.Object { return show(of(obj)) },
 			Apply:    func(obj T, shown meta.Object) { *of(obj).Wanted = new(shown.(*autoscalingv1.Scale).Spec.Replicas) },
 			Validate: checkScale,
+			Table:    table,
 		},
 	}
+}
+
+// table shows a scale as others always have: what it calls available are the replicas that there are.
+var table = &registry.Table{
+	Columns: []meta.TableColumnDefinition{
+		registry.Column("Name", "Name of the object that is scaled.", 0),
+		registry.IntegerColumn("Desired", "Number of replicas that are wanted.", 0),
+		registry.IntegerColumn("Available", "Number of replicas that there are.", 0),
+		registry.AgeColumn,
+	},
+	Cells: func(shown meta.Object, now time.Time) []any {
+		s := shown.(*autoscalingv1.Scale)
+		return []any{s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), registry.Age(&s.ObjectMeta, now)}
+	},
 }
 
 func show(size Size) *autoscalingv1.Scale {

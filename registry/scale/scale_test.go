@@ -1,7 +1,9 @@
 package scale
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
@@ -37,6 +39,18 @@ func TestScale(t *testing.T) {
 	h.selector = &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{{Key: "a", Operator: "X"}}}
 	if shown := door.Project.Show(h).(*autoscalingv1.Scale); shown.Status.Selector != "" {
 		t.Errorf("of a selector that is none: got %q", shown.Status.Selector)
+	}
+}
+
+func TestTable(t *testing.T) {
+	s := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}, Status: autoscalingv1.ScaleStatus{Replicas: 2}}
+	s.Name = "web"
+	var names []string
+	for _, c := range table.Columns {
+		names = append(names, c.Name+" "+c.Type)
+	}
+	if got, want := fmt.Sprint(names, table.Cells(s, time.Time{})), "[Name string Desired integer Available integer Age string] [web 3 2 <unknown>]"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

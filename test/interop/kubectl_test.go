@@ -137,7 +137,12 @@ var scripts = map[string]string{
 	"watched": `await watches '[1-9]'`,
 	"unwatch": `kill $1; await watches 0`,
 	"watches": `kubectl get --raw /metrics | grep -q "^apiserver_longrunning_requests{.*} $1"`,
+	// ageless levels out ages that level does not see, and columns, whose widths go with them.
+	"ageless": `sed -E -e 's/\b([0-9]+y)?[0-9]+[ds]\b/AGE/g' -e 's/  +/  /g'`,
 }
+
+// examples is the folder of one object of every kind, the KINDS of sessions.
+const examples = "../../server/testdata/kinds"
 
 // commandLimit bounds a command of a session.
 const commandLimit = time.Minute
@@ -158,13 +163,17 @@ func newShell(t *testing.T, s *server) *shell {
 			t.Fatal(err)
 		}
 	}
+	kinds, err := filepath.Abs(examples)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &shell{
 		dir: filepath.Join(dir, "work"),
 		env: []string{
 			"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
-			"HOME=" + dir, "KUBECONFIG=" + s.kubeconfig(), "TMPDIR=" + dir, "TZ=UTC", "LANG=C", "TERM=dumb",
+			"HOME=" + dir, "KUBECONFIG=" + s.kubeconfig(), "TMPDIR=" + dir, "TZ=UTC", "LANG=C", "TERM=dumb", "KINDS=" + kinds,
 		},
-		level: strings.NewReplacer(s.url(), "SERVER", strings.TrimPrefix(s.url(), "https://"), "SERVER", dir, "DIR"),
+		level: strings.NewReplacer(kinds, "KINDS", s.url(), "SERVER", strings.TrimPrefix(s.url(), "https://"), "SERVER", dir, "DIR"),
 	}
 }
 
