@@ -20,7 +20,8 @@
 //   - Every error is a *meta.StatusError with the words of kube-apiserver, or that of the context.
 //
 // All methods of Store may be called at once. Not here: media types and HTTP (router), who may do it (filters), the
-// rules of single kinds (core/, coordination/) and what those share (check/, podspec/, govalue/).
+// rules of single kinds (core/, apps/ and the others that bear the names of groups) and what those share (check/, podspec/, scale/,
+// govalue/).
 //
 // Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go, update.go, delete.go, door.go;
 // list.go and selector.go; action.go, errors.go; discard.go and handmade.go, for what was stored past the API; then
