@@ -87,7 +87,7 @@ func keepAllocated(svc, old *corev1.Service) {
 		if spec.ClusterIP == "" {
 			spec.ClusterIP = was.ClusterIP
 		}
-		if len(spec.ClusterIPs) == 0 && spec.ClusterIP == was.ClusterIP {
+		if len(spec.ClusterIPs) == 0 {
 			spec.ClusterIPs = slices.Clone(was.ClusterIPs)
 		}
 		if spec.ClusterIP == was.ClusterIP {
@@ -128,16 +128,19 @@ func keepNodePorts(ports, old []corev1.ServicePort) {
 // completeClusterIPs makes clusterIPs follow clusterIP where a client knows only the latter. old is nil on create.
 func completeClusterIPs(svc, old *corev1.Service) {
 	spec := &svc.Spec
-	if len(spec.ClusterIPs) == 0 && spec.ClusterIP != "" {
-		spec.ClusterIPs = []string{spec.ClusterIP}
-		return
+	same := old != nil && spec.ClusterIP == old.Spec.ClusterIP
+	if same && len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
 	}
-	if old == nil || spec.ClusterIP == old.Spec.ClusterIP || !slices.Equal(spec.ClusterIPs, old.Spec.ClusterIPs) {
-		return
-	}
-	if spec.ClusterIP == "" {
+	switch {
+	case old == nil || same: // the old one may be from before there was clusterIPs
+		if len(spec.ClusterIPs) == 0 && spec.ClusterIP != "" {
+			spec.ClusterIPs = []string{spec.ClusterIP}
+		}
+	case !slices.Equal(spec.ClusterIPs, old.Spec.ClusterIPs): // the client says both
+	case spec.ClusterIP == "":
 		spec.ClusterIPs = nil
-	} else {
+	default:
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
 }

@@ -170,6 +170,7 @@ spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be set to 'SingleSta
 			`spec.externalTrafficPolicy: Invalid value: "Cluster": may only be set for externally-accessible services`},
 		{"other node ports not dropped", `"type":"NodePort","ports":[{"port":80,"nodePort":30001}]`, `"type":"ClusterIP","ports":[{"port":80,"nodePort":30002}]`,
 			"spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"},
+		{"another address, of an external service", one + ports, `"type":"ExternalName","externalName":"a","clusterIP":"10.0.0.2"`, ``},
 		{"other addresses not dropped", one + ports, `"type":"ExternalName","externalName":"a","clusterIP":"10.0.0.2","clusterIPs":["10.0.0.2"],"ipFamilies":["IPv6"]`, `
 spec.clusterIPs: Forbidden: may not be set for ExternalName services
 spec.ipFamilies: Forbidden: may not be set for ExternalName services`},

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
@@ -53,6 +55,11 @@ var (
 
 // orders are the orders of fields in internal structs, where they are not those of ours.
 var orders = map[reflect.Type][]string{
+	reflect.TypeFor[batchv1.JobSpec](): strings.Fields(`Parallelism Completions PodFailurePolicy SuccessPolicy
+		ActiveDeadlineSeconds BackoffLimit BackoffLimitPerIndex MaxFailedIndexes Selector ManualSelector Template
+		TTLSecondsAfterFinished CompletionMode Suspend PodReplacementPolicy ManagedBy`),
+	reflect.TypeFor[batchv1.JobStatus](): strings.Fields(`Conditions StartTime CompletionTime Active Terminating Ready Succeeded
+		Failed CompletedIndexes FailedIndexes UncountedTerminatedPods`),
 	reflect.TypeFor[corev1.PersistentVolumeSource](): strings.Fields(`GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs
 		NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk
 		PortworxVolume ScaleIO Local StorageOS CSI`),
@@ -95,6 +102,8 @@ func write(b *bytes.Buffer, v reflect.Value) {
 		b.WriteByte('}')
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		writeList(b, v)
+	case t.Kind() == reflect.Map && !v.IsNil() && isAPI(t.Elem()):
+		writeMap(b, v)
 	default:
 		writeJSON(b, v)
 	}
@@ -165,6 +174,18 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 		write(b, v.Index(i))
 	}
 	b.WriteByte(']')
+}
+
+// writeMap writes the elements of a map in the order of their keys.
+func writeMap(b *bytes.Buffer, v reflect.Value) {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
+	b.WriteByte('{')
+	sep := ""
+	for _, k := range keys {
+		sep = writeField(b, k.String(), v.MapIndex(k), sep)
+	}
+	b.WriteByte('}')
 }
 
 func writePodSpec(b *bytes.Buffer, v reflect.Value) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -91,5 +92,17 @@ func TestLongValues(t *testing.T) {
 	}
 	if got, want := Diff([]string{"a"}, []string{"b"}), "@@ -1,3 +1,3 @@\n [\n- \"a\"\n+ \"b\"\n ]\n"; got != want {
 		t.Errorf("Diff: got %q, want %q", got, want)
+	}
+}
+
+// TestMap shows the elements of a map under their Go names, as those of a list.
+func TestMap(t *testing.T) {
+	set := resourcev1.CounterSet{Name: "s", Counters: map[string]resourcev1.Counter{"b": {}, "a": {}}}
+	got, err := JSON(set).MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"Name":"s","Counters":{"a":{"Value":"0"},"b":{"Value":"0"}}}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

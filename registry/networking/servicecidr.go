@@ -23,7 +23,9 @@ func serviceCIDRs() registry.Resource {
 			Validate:                 checkServiceCIDR,
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*networkingv1.ServiceCIDR]{Prepare: registry.KeepMeta[*networkingv1.ServiceCIDR]},
+		Status: &registry.StatusOf[*networkingv1.ServiceCIDR]{
+			Prepare: registry.KeepMeta[*networkingv1.ServiceCIDR], Metadata: registry.MetaChange,
+		},
 		Table: &registry.TableOf[*networkingv1.ServiceCIDR]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn, registry.Column("CIDRs", "The ranges.", 0), registry.AgeColumn,

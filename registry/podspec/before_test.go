@@ -58,10 +58,11 @@ func TestAfterMore(t *testing.T) {
 		`"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"k","whenUnsatisfiable":"DoNotSchedule","matchLabelKeys":["a"],"labelSelector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"a","operator":"Exists"}]}}],`+ctr+`}}`)
 	rules := Rules{}.After(&old.Spec, nil)
 	checktest.Want(t, rules.Pod(decode(t, `{"spec":{"tolerations":[{"key":"k","operator":"Lt"},{"key":"k","operator":"Gt","value":"007"},{"key":"k","operator":"Gt","value":"-9223372036854775809"}],
-		"securityContext":{"seLinuxChangePolicy":"Odd"},"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"k","whenUnsatisfiable":"DoNotSchedule","matchLabelKeys":["a"]},
+		"securityContext":{"seLinuxChangePolicy":"Odd"},"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"k","whenUnsatisfiable":"DoNotSchedule","matchLabelKeys":["a","-"]},
 		{"maxSkew":1,"topologyKey":"l","whenUnsatisfiable":"DoNotSchedule","matchLabelKeys":["-","c"],"labelSelector":{"matchExpressions":[{"key":"c","operator":"Exists"}]}}],`+ctr+`}}`)),
 		`spec.securityContext.seLinuxChangePolicy: Unsupported value: "Odd": supported values: "MountOption", "Recursive"
 spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set
+spec.topologySpreadConstraints[0].matchLabelKeys[1]: Invalid value: "-": `+qualified+`
 spec.topologySpreadConstraints[1].matchLabelKeys[0]: Invalid value: "-": `+qualified+`
 spec.topologySpreadConstraints[1].matchLabelKeys[1]: Invalid value: "c": exists in both matchLabelKeys and labelSelector
 spec.tolerations[0].value: Invalid value: "": must be non-empty

@@ -10,15 +10,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
+// places are where a container finds volumes, by their names. Of a volume that it finds in two places, only the last counts
+// against the others, as in kube-apiserver.
+type places map[string]string
+
+// paths returns all places.
+func (p places) paths() check.Duplicates {
+	set := make(check.Duplicates, len(p))
+	for _, path := range p {
+		set.Add(path)
+	}
+	return set
+}
+
 // checkMounts checks where a container mounts volumes.
 func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
-	deviceNames, devicePaths := check.Duplicates{}, check.Duplicates{}
+	devices := places{}
 	for _, d := range ctr.VolumeDevices {
-		deviceNames.Add(d.Name)
-		devicePaths.Add(d.DevicePath)
+		devices[d.Name] = d.DevicePath
 	}
+	devicePaths := devices.paths()
 	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
 		at := p.Index(i)
 		errs = append(errs, check.Required(at.Child("name"), m.Name)...)
@@ -29,7 +42,7 @@ func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Erro
 		if !seen.Add(m.MountPath) {
 			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must be unique"))
 		}
-		if deviceNames[m.Name] {
+		if _, ok := devices[m.Name]; ok {
 			errs = append(errs, field.Invalid(at.Child("name"), m.Name, "must not already exist in volumeDevices"))
 		}
 		if devicePaths[m.MountPath] {
@@ -97,11 +110,11 @@ func (c *specCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.Err
 	if len(ctr.VolumeDevices) == 0 {
 		return nil
 	}
-	mountNames, mountPaths := check.Duplicates{}, check.Duplicates{}
+	mounts := places{}
 	for i := range ctr.VolumeMounts {
-		mountNames.Add(ctr.VolumeMounts[i].Name)
-		mountPaths.Add(ctr.VolumeMounts[i].MountPath)
+		mounts[ctr.VolumeMounts[i].Name] = ctr.VolumeMounts[i].MountPath
 	}
+	mountPaths := mounts.paths()
 	for i, d := range field.Each(&errs, ctr.VolumeDevices) {
 		p := p.Index(i)
 		name, path := p.Child("name"), p.Child("devicePath")
@@ -125,7 +138,7 @@ func (c *specCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.Err
 		} else {
 			seenPaths.Add(d.DevicePath)
 		}
-		if mountNames[d.Name] {
+		if _, ok := mounts[d.Name]; ok {
 			errs = append(errs, field.Invalid(name, d.Name, "must not already exist in volumeMounts"))
 		}
 		if mountPaths[d.DevicePath] {

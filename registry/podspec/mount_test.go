@@ -50,6 +50,8 @@ $.volumeMounts[0].name: Invalid value: "p": must not already exist in volumeDevi
 $.volumeMounts[0].mountPath: Invalid value: "/a": must not already exist as a path in volumeDevices
 $.volumeDevices[0].name: Invalid value: "p": must not already exist in volumeMounts
 $.volumeDevices[0].devicePath: Invalid value: "/a": must not already exist as a path in volumeMounts`},
+		{`"volumeMounts":[{"name":"e","mountPath":"/a"},{"name":"e","mountPath":"/b"}],"volumeDevices":[{"name":"p","devicePath":"/a"}]`, `
+$.volumeMounts[0].mountPath: Invalid value: "/a": must not already exist as a path in volumeDevices`},
 	} {
 		checkContainer(t, tt.more, tt.want)
 	}

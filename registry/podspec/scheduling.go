@@ -306,17 +306,19 @@ func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelect
 
 // checkUnmergedKeys checks keys as earlier servers did, which did not put them into the selector.
 func checkUnmergedKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
-	if s == nil {
-		return checkLabelKeys(p, keys, s)
-	}
-	selected := check.Duplicates{}
-	for key := range s.MatchLabels {
-		selected.Add(key)
-	}
-	for _, e := range s.MatchExpressions {
-		selected.Add(e.Key)
-	}
 	var errs field.ErrorList
+	selected := check.Duplicates{}
+	switch {
+	case s != nil:
+		for key := range s.MatchLabels {
+			selected.Add(key)
+		}
+		for _, e := range s.MatchExpressions {
+			selected.Add(e.Key)
+		}
+	case len(keys) > 0:
+		errs = append(errs, field.Forbidden(p, "must not be specified when labelSelector is not set"))
+	}
 	for i, key := range field.Each(&errs, keys) {
 		errs = append(errs, check.QualifiedName(p.Index(i), *key)...)
 		if selected[*key] {

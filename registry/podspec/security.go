@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // checkSecurity checks the security settings of a container.
@@ -222,7 +223,7 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 	}
 	var errs field.ErrorList
 	if o.GMSACredentialSpecName != nil {
-		errs = append(errs, check.DNSSubdomain(p.Child("gmsaCredentialSpecName"), *o.GMSACredentialSpecName)...)
+		errs = append(errs, check.Invalid(p.Child("gmsaCredentialSpecName"), o.GMSACredentialSpecName, names.IsDNS1123Subdomain(*o.GMSACredentialSpecName))...)
 	}
 	if spec := o.GMSACredentialSpec; spec != nil {
 		at := p.Child("gmsaCredentialSpec")
