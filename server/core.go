@@ -24,10 +24,9 @@ import (
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
 func coreGroups(c APIConfig) []Group {
-	opts := core.Options{EventTTL: c.EventTTL, AllowPrivileged: c.AllowPrivileged}
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	groups := []Group{
-		{Name: "", Priority: 18000, Resources: core.Resources(opts), Observed: core.Observed()},
+		{Name: "", Priority: 18000, Resources: core.Resources(rules, c.EventTTL), Observed: core.Observed()},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},

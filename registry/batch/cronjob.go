@@ -101,7 +101,7 @@ func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList 
 	})
 	errs = append(errs, check.NotNegative(p, check.Count("startingDeadlineSeconds", spec.StartingDeadlineSeconds))...)
 	if zone := spec.TimeZone; zone != nil && (was == nil || was.TimeZone == nil || *was.TimeZone != *zone) {
-		errs = append(errs, checkTimeZone(p.Child("timeZone"), *zone)...)
+		errs = append(errs, checkTimeZone(p.Child("timeZone"), zone)...)
 	}
 	errs = append(errs, check.OneOf(p.Child("concurrencyPolicy"), spec.ConcurrencyPolicy,
 		batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)

@@ -44,21 +44,23 @@ func parseSchedule(schedule string) (err error) {
 // zonePart is what stands between the slashes of the name of a time zone.
 var zonePart = regexp.MustCompile(`^[A-Za-z.\-_0-9+]{1,14}$`)
 
-func checkTimeZone(p *field.Path, zone string) field.ErrorList {
+// checkTimeZone checks the name of a time zone, which messages show as kube-apiserver shows pointers.
+func checkTimeZone(p *field.Path, name *string) field.ErrorList {
+	zone := *name
 	if zone == "" {
-		return field.ErrorList{field.Invalid(p, zone, "timeZone must be nil or non-empty string")}
+		return field.ErrorList{field.Invalid(p, name, "timeZone must be nil or non-empty string")}
 	}
 	for part := range strings.SplitSeq(zone, "/") {
 		if part == "." || part == ".." || strings.HasPrefix(part, "-") || !zonePart.MatchString(part) {
-			return field.ErrorList{field.Invalid(p, zone, "unknown time zone "+zone)}
+			return field.ErrorList{field.Invalid(p, name, "unknown time zone "+zone)}
 		}
 	}
 	var errs field.ErrorList
 	if strings.EqualFold(zone, "Local") {
-		errs = append(errs, field.Invalid(p, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+		errs = append(errs, field.Invalid(p, name, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
 	}
 	if _, err := time.LoadLocation(zone); err != nil {
-		errs = append(errs, field.Invalid(p, zone, err.Error()))
+		errs = append(errs, field.Invalid(p, name, err.Error()))
 	}
 	return errs
 }

@@ -27,16 +27,16 @@ func signingRequests() registry.Resource {
 		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group, Resource: "certificatesigningrequests"},
 		Kind:          "CertificateSigningRequest", ShortNames: []string{"csr"},
 		Strategy: registry.StrategyOf[*signingRequest]{
-			ValidateName:             names.PathSegmentName,
 			Metadata:                 registry.MetaWhole,
+			ValidateName:             names.PathSegmentName,
 			Prepare:                  prepareRequest,
 			Validate:                 func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theRequest) },
 			AllowUnconditionalUpdate: true,
 		},
 		Status: &registry.StatusOf[*signingRequest]{
-			Metadata: registry.MetaWhole,
 			Prepare:  prepareStatus,
 			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theStatus) },
+			Metadata: registry.MetaWhole,
 		},
 		Subresources: []registry.SubresourceOf[*signingRequest]{{
 			Name: "approval", Owns: []string{"status.conditions"},

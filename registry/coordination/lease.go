@@ -1,6 +1,7 @@
 package coordination
 
 import (
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
@@ -9,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // leases makes the resource leases.
@@ -48,8 +50,19 @@ func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
 		errs = append(errs, field.Invalid(p.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
 	}
 	errs = append(errs, check.NotNegative(p, check.Count("leaseTransitions", spec.LeaseTransitions))...)
+	if spec.Strategy != nil {
+		errs = append(errs, checkStrategy(p.Child("strategy", "strategy"), *spec.Strategy)...)
+	}
 	if scheme.OrZero(spec.PreferredHolder) != "" && scheme.OrZero(spec.Strategy) == "" {
-		errs = append(errs, field.Forbidden(p.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
+		errs = append(errs, field.Forbidden(p.Child("preferredHolder"), "may only be specified if `strategy` is defined"))
 	}
 	return errs
+}
+
+// checkStrategy checks how a leader is picked: in a way that Kubernetes knows, or one whose name has a domain.
+func checkStrategy(p *field.Path, strategy coordinationv1.CoordinatedLeaseStrategy) field.ErrorList {
+	if strings.Contains(string(strategy), "/") {
+		return check.Invalid(p, strategy, names.IsQualifiedName(string(strategy)))
+	}
+	return check.Supported(p, strategy, coordinationv1.OldestEmulationVersion)
 }

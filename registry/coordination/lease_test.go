@@ -29,12 +29,18 @@ func TestLease(t *testing.T) {
 		}
 	}
 	word := func(s string) *string { return &s }
-	const lonely = "spec.preferredHolder: Forbidden: may only be specified when `strategy` is defined"
+	const lonely = "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"
+	const unknown = "spec.strategy.strategy: Unsupported value: "
 	for _, tt := range []struct {
 		holder, strategy *string
 		want             string
 	}{
-		{word("h"), word("OldestEmulationVersion"), ""}, {word("h"), nil, lonely}, {word("h"), word(""), lonely}, {word(""), nil, ""}, {nil, nil, ""},
+		{word("h"), word("OldestEmulationVersion"), ""}, {word("h"), nil, lonely}, {word("h"), word(""), unknown + `"": supported values: "OldestEmulationVersion"` + "\n" + lonely},
+		{word(""), nil, ""}, {nil, nil, ""}, {nil, word("a.example/b"), ""},
+		{nil, word("Newest"), unknown + `"Newest": supported values: "OldestEmulationVersion"`},
+		{nil, word("a/b/c"), `spec.strategy.strategy: Invalid value: "a/b/c": a valid label key must consist of alphanumeric characters, '-', '_' or '.', ` +
+			"and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+			"'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"},
 	} {
 		l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{PreferredHolder: tt.holder, Strategy: (*coordinationv1.CoordinatedLeaseStrategy)(tt.strategy)}}
 		checktest.Want(t, s.Validate(l, nil), tt.want)

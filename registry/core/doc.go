@@ -19,26 +19,10 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 )
 
-// Options are what a server decides about the core group.
-type Options struct {
-	// AllowPrivileged lets containers be privileged (--allow-privileged).
-	AllowPrivileged bool
-	// EventTTL is how long events are kept (--event-ttl); 0 means an hour.
-	EventTTL time.Duration
-}
-
-func (o Options) eventTTL() time.Duration {
-	if o.EventTTL == 0 {
-		return time.Hour
-	}
-	return o.EventTTL
-}
-
-// Resources returns the resources of the core group.
-func Resources(opts Options) []registry.Resource {
-	rules := podspec.Rules{AllowPrivileged: opts.AllowPrivileged}
+// Resources returns the resources of the core group. Events are kept for eventTTL; 0 means until they are deleted.
+func Resources(rules podspec.Rules, eventTTL time.Duration) []registry.Resource {
 	return []registry.Resource{
-		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(opts), services(), pods(opts),
+		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(eventTTL), services(), pods(rules),
 		persistentVolumes(), claims(),
 		podTemplates(rules), replicationControllers(rules), endpoints(), limitRanges(), resourceQuotas(),
 	}

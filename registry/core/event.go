@@ -12,7 +12,7 @@ import (
 
 // events makes the resource events, which the group events.k8s.io shows as well. They are kept for a while only, and have no
 // dependents.
-func events(opts Options) registry.Resource {
+func events(ttl time.Duration) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},
 		Kind:          "Event", ShortNames: []string{"ev"},
@@ -52,7 +52,7 @@ func events(opts Options) registry.Resource {
 			},
 			Cells: eventCells,
 		},
-		TTL: func(*corev1.Event) time.Duration { return opts.eventTTL() },
+		TTL: func(*corev1.Event) time.Duration { return ttl },
 	})
 }
 

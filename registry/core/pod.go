@@ -12,8 +12,7 @@ import (
 )
 
 // pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
-func pods(opts Options) registry.Resource {
-	rules := podspec.Rules{AllowPrivileged: opts.AllowPrivileged}
+func pods(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
 		GroupResource: meta.GroupResource{Resource: "pods"},
 		Kind:          "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},

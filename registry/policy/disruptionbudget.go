@@ -19,7 +19,8 @@ func disruptionBudgets() registry.Resource {
 		Kind:          "PodDisruptionBudget", ShortNames: []string{"pdb"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*policyv1.PodDisruptionBudget]{
-			ValidateName: names.PathSegmentName, Validate: checkBudget,
+			ValidateName: names.PathSegmentName,
+			Validate:     checkBudget,
 		},
 		Generation: []string{"spec"},
 		Status:     &registry.StatusOf[*policyv1.PodDisruptionBudget]{Validate: checkBudgetStatus},

@@ -16,9 +16,12 @@ import (
 func claims() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*resourcev1.ResourceClaim]{
 		GroupResource: resource("resourceclaims"),
-		Kind:          "ResourceClaim", Namespaced: true,
+		Kind:          "ResourceClaim",
+		Namespaced:    true,
 		Strategy: registry.StrategyOf[*resourcev1.ResourceClaim]{
-			Metadata: registry.MetaWhole, Validate: checkClaim, AllowUnconditionalUpdate: true,
+			Metadata:                 registry.MetaWhole,
+			Validate:                 checkClaim,
+			AllowUnconditionalUpdate: true,
 		},
 		Status: &registry.StatusOf[*resourcev1.ResourceClaim]{
 			Prepare: func(r *registry.Request, c, old *resourcev1.ResourceClaim) {
@@ -71,9 +74,12 @@ func checkClaim(c, old *resourcev1.ResourceClaim) field.ErrorList {
 func claimTemplates() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*resourcev1.ResourceClaimTemplate]{
 		GroupResource: resource("resourceclaimtemplates"),
-		Kind:          "ResourceClaimTemplate", Namespaced: true,
+		Kind:          "ResourceClaimTemplate",
+		Namespaced:    true,
 		Strategy: registry.StrategyOf[*resourcev1.ResourceClaimTemplate]{
-			Metadata: registry.MetaWhole, Validate: checkClaimTemplate, AllowUnconditionalUpdate: true,
+			Metadata:                 registry.MetaWhole,
+			Validate:                 checkClaimTemplate,
+			AllowUnconditionalUpdate: true,
 		},
 		Table: &registry.TableOf[*resourcev1.ResourceClaimTemplate]{
 			Columns: []meta.TableColumnDefinition{registry.NameColumn, registry.AgeColumn},

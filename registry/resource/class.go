@@ -19,7 +19,10 @@ func classes() registry.Resource {
 		GroupResource: resource("deviceclasses"),
 		Kind:          "DeviceClass",
 		Strategy: registry.StrategyOf[*resourcev1.DeviceClass]{
-			ValidateName: className, Metadata: registry.MetaWhole, Validate: checkClass, AllowUnconditionalUpdate: true,
+			Metadata:                 registry.MetaWhole,
+			ValidateName:             className,
+			Validate:                 checkClass,
+			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},
 		Table: &registry.TableOf[*resourcev1.DeviceClass]{

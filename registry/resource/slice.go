@@ -23,7 +23,10 @@ func deviceSlices() registry.Resource {
 		GroupResource: resource("resourceslices"),
 		Kind:          "ResourceSlice",
 		Strategy: registry.StrategyOf[*resourcev1.ResourceSlice]{
-			Metadata: registry.MetaChange, Prepare: prepareSlice, Validate: checkSlice, Warnings: sliceWarnings,
+			Metadata:                 registry.MetaChange,
+			Prepare:                  prepareSlice,
+			Validate:                 checkSlice,
+			Warnings:                 sliceWarnings,
 			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},

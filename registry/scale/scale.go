@@ -68,8 +68,6 @@ func Selector(s *meta.LabelSelector) meta.LabelRequirements {
 
 func checkScale(shown meta.Object) field.ErrorList {
 	s := shown.(*autoscalingv1.Scale)
-	path := field.NewPath("metadata")
-	errs := meta.ValidateObjectMeta(&s.ObjectMeta, true, names.DNSSubdomainName, path)
-	errs = append(errs, meta.ValidateFinalizerNames(s.Finalizers, path.Child("finalizers"))...)
+	errs := check.ObjectMeta(&s.ObjectMeta, true, names.DNSSubdomainName)
 	return append(errs, check.NonNegative(field.NewPath("spec", "replicas"), s.Spec.Replicas)...)
 }

@@ -23,9 +23,6 @@ func Now() Time { return NewTime(time.Now()) }
 // NewTime returns t without what a Time cannot hold: fractions of a second, the zone, the monotonic clock.
 func NewTime(t time.Time) Time { return Time{t.UTC().Truncate(time.Second)} }
 
-// NowMicro returns the current time as a MicroTime.
-func NowMicro() MicroTime { return NewMicroTime(time.Now()) }
-
 // NewMicroTime returns t without what a MicroTime cannot hold: fractions of a microsecond, the zone, the monotonic clock.
 func NewMicroTime(t time.Time) MicroTime { return MicroTime{t.UTC().Truncate(time.Microsecond)} }
 
