@@ -92,6 +92,8 @@ $.external.target.value: Forbidden: may not set both a target value for metric a
 		`{"type":"ContainerResource","containerResource":{"target":{"type":"Utilization","averageUtilization":1,"averageValue":"1"}}}`: `$.containerResource.name: Required value: must specify a resource name
 $.containerResource.container: Required value: must specify a container
 $.containerResource.target.averageValue: Forbidden: may not set both a target raw value and a target utilization`,
+		`{"type":"ContainerResource","containerResource":{"name":"\u0000","container":"c","target":{"type":"Utilization","averageUtilization":1}}}`: `$.containerResource.name: Invalid value: "\x00": ` + checktest.Qualified + `
+$.containerResource.name: Invalid value: "\u0000": must be a standard resource for containers`,
 		`{"type":"ContainerResource","containerResource":{"name":"pods","container":"C","target":{"type":"Utilization","averageUtilization":1}}}`: `$.containerResource.name: Invalid value: "pods": must be a standard resource for containers
 $.containerResource.container: Invalid value: "C": ` + checktest.Label,
 	} {

@@ -19,8 +19,7 @@ func decode(t *testing.T, text string) *discoveryv1.EndpointSlice {
 
 func TestSlice(t *testing.T) {
 	r := Resources()[0]
-	const qname = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
-		"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+	const qname = checktest.Qualified
 	const value = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
 		"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 	hints := func(field string, n int) string {

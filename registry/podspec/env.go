@@ -104,6 +104,11 @@ func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
+// sourceName checks the name of a config map or secret, which may end in a dash, as what a name is generated from.
+func sourceName(p *field.Path, name string) field.ErrorList {
+	return check.Invalid(p, name, names.DNSSubdomainName(name, true))
+}
+
 func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
 	var errs field.ErrorList
 	for i, source := range field.Each(&errs, sources) {
@@ -111,7 +116,7 @@ func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList
 		errs = append(errs, check.Optional(at.Child("prefix"), source.Prefix, envName)...)
 		named := func(p *field.Path, name string) {
 			n++
-			errs = append(errs, check.Needed(p, name, check.DNSSubdomain)...)
+			errs = append(errs, check.Needed(p, name, sourceName)...)
 		}
 		if source.ConfigMapRef != nil {
 			named(at.Child("configMapRef", "name"), source.ConfigMapRef.Name)

@@ -73,7 +73,7 @@ $.fileKeyRef.volumeName: Not found: "E"`},
 // TestManyVariables has variables from all that a config map or a secret holds.
 func TestManyVariables(t *testing.T) {
 	for _, tt := range []struct{ sources, want string }{
-		{`{"prefix":"A","configMapRef":{"name":"m"}},{"secretRef":{"name":"s"}}`, ``},
+		{`{"prefix":"A","configMapRef":{"name":"m"}},{"secretRef":{"name":"s-"}}`, ``},
 		{`{"prefix":"=","configMapRef":{"name":""}},{"secretRef":{"name":"S"}}`, `
 $[0].prefix: Invalid value: "=": ` + variable + `
 $[0].configMapRef.name: Required value

@@ -30,8 +30,7 @@ func checkSpec(t *testing.T, spec, want string) {
 
 // What is wrong with a qualified name, with the value of a label and with the name of a variable.
 const (
-	qualified = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ` +
-		`(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
+	qualified  = checktest.Qualified
 	labelValue = `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an ` +
 		`alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
 	variable = `a valid environment variable name must consist only of printable ASCII characters other than '='`

@@ -71,9 +71,12 @@ func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	return nil
 }
 
-// ContainerResourceName checks a name in the resources of a container.
+// ContainerResourceName checks a name in the resources of a container. What is no name at all is shown as a text.
 func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	errs := ResourceName(p, name)
+	errs := check.QualifiedName(p, string(name))
+	if len(errs) == 0 {
+		errs = ResourceName(p, name)
+	}
 	switch {
 	case !strings.Contains(string(name), "/"):
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {

@@ -14,8 +14,7 @@ import (
 var testTime = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 const (
-	qualified = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ` +
-		`(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
+	qualified  = checktest.Qualified
 	labelValue = `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an ` +
 		`alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
 	identifier = `a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' ` +

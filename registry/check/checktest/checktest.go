@@ -21,11 +21,13 @@ func Want(tb testing.TB, errs field.ErrorList, want string) {
 	}
 }
 
-// What is wrong with a DNS label, and with a DNS subdomain.
+// What is wrong with a DNS label, a DNS subdomain, and a qualified name.
 const (
 	Label = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and ` +
 		`end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`
 	Subdomain = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must ` +
 		`start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is ` +
 		`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+	Qualified = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric ` +
+		`character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
 )

@@ -39,7 +39,7 @@ func defaultStatefulSet(s *StatefulSet) {
 		spec.UpdateStrategy.Type = RollingUpdateStatefulSetStrategyType
 		scheme.SetPointer(&spec.UpdateStrategy.RollingUpdate, RollingUpdateStatefulSetStrategy{})
 	}
-	if r := spec.UpdateStrategy.RollingUpdate; r != nil && spec.UpdateStrategy.Type == RollingUpdateStatefulSetStrategyType {
+	if r := spec.UpdateStrategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.Partition, 0)
 	}
 	scheme.SetPointer(&spec.PersistentVolumeClaimRetentionPolicy, StatefulSetPersistentVolumeClaimRetentionPolicy{})

@@ -34,6 +34,7 @@ func TestDefaults(t *testing.T) {
 			`"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain","whenScaled":"Retain"}}`},
 		{&appsv1.StatefulSet{}, `{}`, `"replicas":1`},
 		{&appsv1.StatefulSet{}, `{"updateStrategy":{"type":"RollingUpdate"}}`, `"updateStrategy":{"type":"RollingUpdate"}`},
+		{&appsv1.StatefulSet{}, `{"updateStrategy":{"type":"OnDelete","rollingUpdate":{}}}`, `"updateStrategy":{"type":"OnDelete","rollingUpdate":{"partition":0}}`},
 		{&appsv1.StatefulSet{}, `{"updateStrategy":{"type":"OnDelete"},"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}}`,
 			`"updateStrategy":{"type":"OnDelete"},"revisionHistoryLimit":10,"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain","whenScaled":"Delete"}}`},
 		{&appsv1.StatefulSet{}, `{"volumeClaimTemplates":[{"kind":"Odd"}]}`, `"volumeClaimTemplates":[{"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}]`},
