@@ -24,12 +24,12 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 		return nil, s.apiError(err, req.Name)
 	}
 	m := w.obj.GetObjectMeta()
-	generated := m.Name == "" && m.GenerateName != ""
-	enc, err := w.createNamed(ctx, generated)
+	generates := m.GenerateName != "" // perhaps for nothing: the error is the same
+	enc, err := w.createNamed(ctx, generates && m.Name == "")
 	w.settleWith(ctx, err)
 	name := w.obj.GetObjectMeta().Name
 	if errors.Is(err, storage.Exists) {
-		return nil, s.existsError(ctx, req.Namespace, name, generated)
+		return nil, s.existsError(ctx, req.Namespace, name, generates)
 	}
 	if err != nil {
 		return nil, s.apiError(err, name)
@@ -140,8 +140,8 @@ func (s *Store) dryCreate(ctx context.Context, key string, value []byte) (reques
 }
 
 // existsError tells a name that is taken from one whose object is still going away.
-func (s *Store) existsError(ctx context.Context, namespace, name string, generated bool) error {
-	if generated {
+func (s *Store) existsError(ctx context.Context, namespace, name string, generates bool) error {
+	if generates {
 		return meta.NewGenerateNameConflict(s.res.GroupResource, name, 1)
 	}
 	err := meta.NewAlreadyExists(s.res.GroupResource, name)

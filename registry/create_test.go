@@ -151,6 +151,10 @@ func TestGenerateNameTriesAgain(t *testing.T) {
 	if store.puts != 16 {
 		t.Errorf("got %d puts, want 8 more", store.puts-8)
 	}
+	_, err = k.Create(k.ctx, k.creation(named("n", func(w *widget) { w.GenerateName = "g-" }), &meta.CreateOptions{}))
+	if store.puts != 17 || !strings.HasSuffix(err.Error(), ", the server was not able to generate a unique name for the object") {
+		t.Errorf("a name of the client's own beside generateName: got %v after %d puts", err, store.puts-16)
+	}
 }
 
 func TestTimeToLive(t *testing.T) {

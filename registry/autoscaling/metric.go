@@ -4,6 +4,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -100,12 +101,21 @@ func checkResource(p *field.Path, s *autoscalingv2.ResourceMetricSource) field.E
 	return append(errs, checkUse(p.Child("target"), &s.Target)...)
 }
 
+// checkResourceName checks the name of a resource of containers. What is no name at all is shown as a text.
+func checkResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	errs := check.QualifiedName(p, string(name))
+	if len(errs) == 0 {
+		errs = podspec.ResourceName(p, name)
+	}
+	return append(errs, podspec.ContainerResource(p, name)...)
+}
+
 func checkContainerResource(p *field.Path, s *autoscalingv2.ContainerResourceMetricSource) field.ErrorList {
 	var errs field.ErrorList
 	if s.Name == "" {
 		errs = append(errs, field.Required(p.Child("name"), "must specify a resource name"))
 	} else {
-		errs = append(errs, podspec.ContainerResourceName(p.Child("name"), s.Name)...)
+		errs = append(errs, checkResourceName(p.Child("name"), s.Name)...)
 	}
 	if s.Container == "" {
 		errs = append(errs, field.Required(p.Child("container"), "must specify a container"))

@@ -71,12 +71,14 @@ func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	return nil
 }
 
-// ContainerResourceName checks a name in the resources of a container. What is no name at all is shown as a text.
+// ContainerResourceName checks a name in the resources of a container.
 func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
-	errs := check.QualifiedName(p, string(name))
-	if len(errs) == 0 {
-		errs = ResourceName(p, name)
-	}
+	return append(ResourceName(p, name), ContainerResource(p, name)...)
+}
+
+// ContainerResource checks that containers can have a resource.
+func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList {
+	var errs field.ErrorList
 	switch {
 	case !strings.Contains(string(name), "/"):
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
