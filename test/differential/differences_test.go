@@ -89,13 +89,6 @@ var decisions = []*decision{
 		reason: "Kubernetes checks a template with the volumes of the claims to be made in the order of a map; here they keep their own.",
 	},
 	{
-		kinds: "DaemonSet", what: ".*", when: func(tr trial) bool {
-			message, _ := tr.theirs.Body["message"].(string)
-			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(message, "strconv.ParseInt")
-		},
-		reason: "A template generation that is no number is none. Kubernetes cannot read such an object at all.",
-	},
-	{
 		kinds: "Deployment|DaemonSet", what: ".*", when: func(tr trial) bool {
 			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(string(encode(tr.theirs.Body)), "strconv.ParseInt: parsing")
 		},
@@ -131,10 +124,6 @@ var decisions = []*decision{
 		reason: "Kubernetes counts a change before it drops fields that are not served, which may be all of it.",
 	},
 	{
-		kinds: "ResourceSlice", what: ".*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
-		reason: "Kubernetes panics at a range of amounts whose step is 0, which Coracle refuses.",
-	},
-	{
 		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
 		reason: "Addresses and node ports are allocated before validation, and a refusal there is the only one. Coracle does not allocate yet.",
 	},
@@ -151,10 +140,6 @@ var decisions = []*decision{
 		reason: "Follows from the allocation of addresses, which Coracle does not have yet.",
 	},
 	{
-		kinds: ".*", what: `status differs at message: the name of the object \(.*`,
-		reason: "Coracle cuts names that no object can have.",
-	},
-	{
 		kinds: ".*", what: `causes in another order: [\s\S]*`, when: func(tr trial) bool {
 			return strings.Contains(string(encode(tr.ours.causes())), "Total length of <volume name>")
 		},
@@ -163,10 +148,6 @@ var decisions = []*decision{
 	{
 		kinds: "CertificateSigningRequest", what: `extra: metadata\.generateName: .*: may not contain '[/%]'`,
 		reason: "Kubernetes has no rule for the names of these requests but that of all names; Coracle repeats it with all else on an update.",
-	},
-	{
-		kinds: "Job|CronJob|HorizontalPodAutoscaler", what: `[\s\S]*`, when: func(tr trial) bool { return tr.theirs.Code == http.StatusInternalServerError },
-		reason: "Kubernetes panics at a success policy of an indexed job without completions, which Coracle refuses, and at a metric without a target.",
 	},
 	{
 		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
