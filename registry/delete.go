@@ -288,10 +288,10 @@ func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
 // admit asks the admission plugins about deleting old.
 func (d *deletion) admit() error {
 	d.attrs.Old, d.attrs.Options = d.old, d.opts
-	if err := d.s.cfg.Admission.Mutate(d.ctx, d.attrs); err != nil {
+	if err := d.admission().Mutate(d.ctx, d.attrs); err != nil {
 		return err
 	}
-	return d.s.cfg.Admission.Validate(d.ctx, d.attrs)
+	return d.admission().Validate(d.ctx, d.attrs)
 }
 
 // result answers with the object, or for kinds that do not return it and are gone, a Status.

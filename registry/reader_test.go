@@ -2,12 +2,14 @@ package registry_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -185,6 +187,51 @@ func TestView(t *testing.T) {
 		if list, err := view.List(k.ctx, ns); err != nil || len(list) != want {
 			t.Errorf("List(%q): %d, %v, want %d", ns, len(list), err, want)
 		}
+	}
+}
+
+// TestViewWrites lets the server itself write what admission would refuse to clients.
+func TestViewWrites(t *testing.T) {
+	refusal := meta.NewForbidden(meta.GroupResource{Resource: "widgets"}, "a", errors.New("no"))
+	k := newKit(t, options{chain: admission.Chain{&plugin{validate: func(*admission.Attributes) error { return refusal }}}})
+	view, err := registry.ViewOf[*widget](k.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := named("a", colored("red"), func(w *widget) { w.Namespace = "ns" })
+	if err := view.Create(k.ctx, w); err != nil || w.UID != "" {
+		t.Errorf("Create: %v; the caller's object became %s", err, text(w))
+	}
+	if err := view.Create(k.ctx, w); !meta.IsAlreadyExists(err) {
+		t.Errorf("a second Create: %v", err)
+	}
+	paint := func(color string) func(*widget) error {
+		return func(w *widget) error { w.Spec.Color = color; return nil }
+	}
+	if w, err := view.Update(k.ctx, "ns", "a", true, paint("blue")); err != nil || w.Spec.Color != "blue" || k.get("a").Spec.Color != "red" {
+		t.Errorf("dry Update: %s, %v; stored: %s", text(w), err, text(k.get("a")))
+	}
+	if w, err := view.Update(k.ctx, "ns", "a", false, paint("blue")); err != nil || w.Spec.Color != "blue" || k.get("a").Spec.Color != "blue" {
+		t.Errorf("Update: %s, %v; stored: %s", text(w), err, text(k.get("a")))
+	}
+	if _, err := view.Update(k.ctx, "ns", "a", false, func(*widget) error { return refusal }); !errors.Is(err, refusal) {
+		t.Errorf("Update that the change refuses: %v", err)
+	}
+	if _, err := view.Update(k.ctx, "ns", "b", false, paint("blue")); !meta.IsNotFound(err) {
+		t.Errorf("Update of nothing: %v", err)
+	}
+	other := meta.UID("other")
+	if err := view.Delete(k.ctx, "ns", "a", false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &other}}); !meta.IsConflict(err) {
+		t.Errorf("Delete of another: %v", err)
+	}
+	if err := view.Delete(k.ctx, "ns", "a", true, &meta.DeleteOptions{}); err != nil || k.get("a") == nil {
+		t.Errorf("dry Delete: %v", err)
+	}
+	if err := view.Delete(k.ctx, "ns", "a", false, &meta.DeleteOptions{}); err != nil {
+		t.Errorf("Delete: %v", err)
+	}
+	if _, err := view.Get(k.ctx, "ns", "a"); !meta.IsNotFound(err) {
+		t.Errorf("Get of what was deleted: %v", err)
 	}
 }
 

@@ -74,6 +74,12 @@ type Store struct {
 	project     *Projection
 }
 
+// Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a write changes beside its own
+// object.
+type Stores interface {
+	Store(gr meta.GroupResource) *Store
+}
+
 // New makes the Store of a resource. Its kind must be known, and its group be a domain or one of Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
 	if err := checkPlace(res.GroupResource); err != nil {

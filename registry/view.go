@@ -5,11 +5,16 @@ import (
 	"fmt"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// View reads the objects of a Store as values of their own type T, in process: for admission plugins, controllers and
-// handlers. Reads see every write that ended before they began. The caller owns what it gets.
+// View reads and writes the objects of a Store as values of their own type T, in process: for admission plugins, handlers, and
+// what a write does beside its own object. Reads see every write that ended before they began. The caller owns what it
+// gets. Writes are the server's own: admission, which has been asked about what led to them, is not asked again.
+// Errors are a *meta.StatusError.
 type View[T meta.Object] struct{ store *Store }
 
 // ViewOf makes a View. It is an error if there is no store, or if T is not the hub type of its kind.
@@ -24,7 +29,7 @@ func ViewOf[T meta.Object](s *Store) (View[T], error) {
 	return View[T]{s}, nil
 }
 
-// Get returns one object. namespace is "" for kinds without. Errors are a *meta.StatusError.
+// Get returns one object. namespace is "" for kinds without.
 func (v View[T]) Get(ctx context.Context, namespace, name string) (T, error) {
 	enc, err := v.store.Get(ctx, namespace, name, "")
 	if err != nil {
@@ -48,6 +53,45 @@ func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 		objects = append(objects, obj)
 	}
 	return objects, nil
+}
+
+// Create stores a new object, as if a client had sent it.
+func (v View[T]) Create(ctx context.Context, obj T) error {
+	_, err := v.store.Create(ctx, &request.Write{
+		Namespace: obj.GetObjectMeta().Namespace, Options: &meta.CreateOptions{}, Admitted: true,
+		Change: func(context.Context, request.Current) (meta.Typed, error) { return scheme.Copy(obj), nil },
+	})
+	return err
+}
+
+// Update lets change have the present object, and stores what it makes of it, again if somebody else was faster. It is past
+// the strategy, too: the change is neither prepared nor validated, and counts as no generation. An error of change ends it.
+// With dryRun nothing is stored.
+func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool, change func(obj T) error) (T, error) {
+	var changed T
+	key, err := v.store.key(namespace, name)
+	if err != nil {
+		return changed, err
+	}
+	_, err = v.store.objects.Update(ctx, key, cache.UpdateOptions{DryRun: dryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+		obj, err := v.decode(ctx, cur)
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := change(obj); err != nil {
+			return nil, 0, err
+		}
+		changed = obj
+		value, err := v.store.reader.encode(ctx, obj)
+		return value, 0, err
+	})
+	return changed, v.store.apiError(err, name)
+}
+
+// Delete deletes an object, or marks it, as if a client had asked for it with these options.
+func (v View[T]) Delete(ctx context.Context, namespace, name string, dryRun bool, opts *meta.DeleteOptions) error {
+	_, err := v.store.Delete(ctx, &request.Write{Namespace: namespace, Name: name, DryRun: dryRun, Options: opts, Admitted: true}, opts)
+	return err
 }
 
 func (v View[T]) decode(ctx context.Context, enc request.Encoded) (T, error) {

@@ -75,6 +75,14 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 	return a
 }
 
+// admission is who is to be asked about the write.
+func (w *write) admission() admission.Chain {
+	if w.req.Admitted {
+		return nil
+	}
+	return w.s.cfg.Admission
+}
+
 // begin makes the object of a try and lets admission change it. cur is the state that it starts from, which decodes to
 // w.old; both are nil if there is none.
 func (w *write) begin(ctx context.Context, cur *cache.Object) error {
@@ -102,7 +110,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	if w.s.project != nil {
 		w.attrs.Old = w.s.show(w.old)
 	}
-	if err := w.s.cfg.Admission.Mutate(ctx, w.attrs); err != nil {
+	if err := w.admission().Mutate(ctx, w.attrs); err != nil {
 		return err
 	}
 	w.obj = w.attrs.Object
@@ -194,7 +202,7 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 		w.attrs.Object = w.obj
 	}
 	w.attrs.Name = w.obj.GetObjectMeta().Name
-	if err := w.s.cfg.Admission.Validate(ctx, w.attrs); err != nil {
+	if err := w.admission().Validate(ctx, w.attrs); err != nil {
 		return nil, err
 	}
 	return w.encode(ctx, w.obj)

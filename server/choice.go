@@ -25,27 +25,27 @@ var profiles = map[string][]meta.GroupResource{
 	},
 }
 
-// choose returns the groups of c with what is served of them. Their kinds are in s.
-func choose(c *APIConfig, s *scheme.Scheme) ([]Group, error) {
+// choose returns groups with what c serves of them. Their kinds are in s.
+func choose(c *APIConfig, groups []Group, s *scheme.Scheme) ([]Group, error) {
 	ch := &choice{s, map[meta.GroupVersion]bool{}, map[meta.GroupVersionResource]bool{}}
-	for i := range c.Groups {
-		for _, gv := range s.VersionsOf(c.Groups[i].Name) {
+	for i := range groups {
+		for _, gv := range s.VersionsOf(groups[i].Name) {
 			ch.versions[gv] = true
 		}
 	}
 	if kept, ok := profiles[c.Profile]; ok {
-		for i := range c.Groups {
-			ch.keep(kept, &c.Groups[i])
+		for i := range groups {
+			ch.keep(kept, &groups[i])
 		}
 	}
-	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(c.Groups, func(g Group) bool { return g.builtIn }))
+	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(groups, func(g Group) bool { return g.builtIn }))
 	if err != nil {
 		return nil, err
 	}
 	for _, set := range settings {
 		set(ch)
 	}
-	return ch.apply(c.Groups), nil
+	return ch.apply(groups), nil
 }
 
 func (c *choice) serves(gvr meta.GroupVersionResource) bool {

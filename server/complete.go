@@ -46,13 +46,7 @@ func (c Config) complete() (completed, error) {
 
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
-	if c.Core || c.Groups == nil {
-		groups := coreGroups(c)
-		for i := range groups {
-			groups[i].builtIn = true
-		}
-		c.Groups = append(groups, c.Groups...)
-	}
+	c.Core = c.Core || c.Groups == nil
 	return c
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admissionregistration"
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/autoscaling"
@@ -22,11 +23,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// coreGroups returns Kubernetes' own groups as far as they are served.
-func coreGroups(c APIConfig) []Group {
+// coreGroups returns Kubernetes' own groups as far as they are served. Some of their resources write others, which they find
+// in stores.
+func coreGroups(c APIConfig, stores registry.Stores) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	groups := []Group{
-		{Name: "", Priority: 18000, Resources: core.Resources(rules, c.EventTTL), Observed: core.Observed()},
+		{
+			Name: "", Priority: 18000, Observed: core.Observed(),
+			Resources: core.Resources(core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores}),
+		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},

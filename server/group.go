@@ -52,6 +52,18 @@ func (g *Group) names() (names []meta.GroupResource) {
 	return names
 }
 
+// groups are all that may be served: Kubernetes' own, if they are wanted, and the configured ones.
+func (c *APIConfig) groups(stores registry.Stores) []Group {
+	if !c.Core {
+		return c.Groups
+	}
+	groups := coreGroups(*c, stores)
+	for i := range groups {
+		groups[i].builtIn = true
+	}
+	return append(groups, c.Groups...)
+}
+
 // register adds the kinds of the group to a scheme.
 func (g *Group) register(s *scheme.Scheme) {
 	if g.builtIn {

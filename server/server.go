@@ -127,8 +127,9 @@ type declaration struct {
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New()}
-	for i := range c.API.Groups {
-		c.API.Groups[i].register(d.scheme)
+	all := c.API.groups(Stores{t})
+	for i := range all {
+		all[i].register(d.scheme)
 	}
 	if err := d.scheme.Complete(); err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
-	groups, err := choose(&c.API, d.scheme)
+	groups, err := choose(&c.API, all, d.scheme)
 	if err != nil {
 		return d, err
 	}

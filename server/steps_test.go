@@ -67,7 +67,7 @@ func stepsOf(tb testing.TB, gvk meta.GroupVersionKind, body, change string) map[
 	}
 	k := kind.NewTypes(s, codec.NewFactory(s)).Kind(gvk.GroupKind())
 	var strategy registry.Strategy
-	for _, r := range append(core.Resources(podspec.Rules{}, 0), apps.Resources(podspec.Rules{})...) {
+	for _, r := range append(core.Resources(core.Config{}), apps.Resources(podspec.Rules{})...) {
 		if r.Kind == gvk.Kind {
 			strategy = r.Strategy
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
-	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -19,7 +18,7 @@ var testTime = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func resource(t *testing.T, name string) *registry.Resource {
 	t.Helper()
-	for _, r := range Resources(podspec.Rules{}, time.Hour) {
+	for _, r := range Resources(Config{EventTTL: time.Hour}) {
 		if r.GroupResource.Resource == name {
 			return &r
 		}
@@ -112,7 +111,7 @@ func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 
 func TestResourcesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range Resources(podspec.Rules{}, time.Hour) {
+	for _, r := range Resources(Config{EventTTL: time.Hour}) {
 		if seen[r.GroupResource.Resource] {
 			t.Errorf("%s: declared twice", r.GroupResource.Resource)
 		}
@@ -145,7 +144,7 @@ func TestResourcesAreComplete(t *testing.T) {
 
 // Empty objects come in from the network: nothing may panic.
 func TestEmptyObjects(t *testing.T) {
-	for _, r := range Resources(podspec.Rules{}, time.Hour) {
+	for _, r := range Resources(Config{EventTTL: time.Hour}) {
 		make := func() meta.Object {
 			obj, err := checktest.Scheme().NewObject(corev1.GroupVersion.WithKind(r.Kind))
 			if err != nil {

@@ -19,12 +19,21 @@ import (
 	"github.com/coracle-project/coracle/registry/podspec"
 )
 
-// Resources returns the resources of the core group. Events are kept for eventTTL; 0 means until they are deleted.
-func Resources(rules podspec.Rules, eventTTL time.Duration) []registry.Resource {
+// Config is what the resources of the core group go by.
+type Config struct {
+	Rules podspec.Rules
+	// EventTTL is how long Events are kept; 0 means until they are deleted.
+	EventTTL time.Duration
+	// Stores has what some writes change beside their own object.
+	Stores registry.Stores
+}
+
+// Resources returns the resources of the core group.
+func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
-		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(eventTTL), services(), pods(rules),
+		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(), pods(c.Rules),
 		persistentVolumes(), claims(),
-		podTemplates(rules), replicationControllers(rules), endpoints(), limitRanges(), resourceQuotas(),
+		podTemplates(c.Rules), replicationControllers(c.Rules), endpoints(), limitRanges(), resourceQuotas(),
 	}
 }
 

@@ -113,6 +113,8 @@ type Write struct {
 	UID meta.UID
 	// ForceCreate lets an update create what does not exist, whatever the strategy says (apply).
 	ForceCreate bool
+	// Admitted: admission has let pass what this is a part of, and is not asked again.
+	Admitted bool
 	// Warn tells the client something, also when the write succeeds; Annotate adds to the audit record of the request.
 	// Either is nil if nobody listens.
 	Warn     func(text string)
