@@ -12,10 +12,11 @@ import (
 // controllerSet are the controllers that a server can run, by the names that kube-controller-manager gives them.
 var controllerSet = []struct {
 	name  string
-	needs meta.GroupResource // not run by servers without this resource
+	needs meta.GroupResource // not run by servers without this resource; empty for none
 	start func(ctx context.Context, s *Server) error
 }{
 	{"namespace-controller", meta.GroupResource{Resource: "namespaces"}, startNamespaceController},
+	{"garbage-collector-controller", meta.GroupResource{}, startGarbageCollector},
 }
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers.
@@ -24,7 +25,7 @@ func (s *Server) addControllers(selection []string) error {
 		return err
 	}
 	for _, c := range controllerSet {
-		if !selected(selection, c.name) || s.Store(c.needs) == nil {
+		if !selected(selection, c.name) || c.needs.Resource != "" && s.Store(c.needs) == nil {
 			continue
 		}
 		if err := s.AddPostStartHook(Hook{Name: "start-" + c.name, Run: c.start}); err != nil {
@@ -45,8 +46,11 @@ func controllerNames() []string {
 
 // controllerName accepts the short names of old.
 func controllerName(name string) string {
-	if name == "namespace" {
+	switch name {
+	case "namespace":
 		return "namespace-controller"
+	case "garbagecollector":
+		return "garbage-collector-controller"
 	}
 	return name
 }

@@ -10,7 +10,7 @@ import (
 // Ownership is what an encoded object says about who owns it and whether it is to go. Strings refer to the data looked
 // at, unless they hold escapes.
 type Ownership struct {
-	UID string
+	UID, Namespace string
 	// Deleting says that there is a deletionTimestamp.
 	Deleting bool
 	// Owners and Finalizers are in the order of the data. The slices are reused when the Ownership is.
@@ -137,6 +137,8 @@ func (l *ownersPeeker) metadata(key string) error {
 	switch key {
 	case "uid":
 		return l.text(&l.out.UID)
+	case "namespace":
+		return l.text(&l.out.Namespace)
 	case "deletionTimestamp":
 		l.out.Deleting = l.Next() != 'n'
 		return l.Skip()
@@ -168,6 +170,7 @@ func (l *ownersPeeker) owner(key string) error {
 // Fields of the messages that every kind has in common: metadata is the first field of each object.
 const (
 	protoMetadata          = 1
+	protoNamespace         = 3
 	protoUID               = 5
 	protoDeletionTimestamp = 9
 	protoOwnerReferences   = 13
@@ -196,6 +199,8 @@ func (o *Ownership) proto(data []byte) error {
 
 func (o *Ownership) protoMetadata(number protowire.Number, value []byte) error {
 	switch number {
+	case protoNamespace:
+		o.Namespace = sharedText(value)
 	case protoUID:
 		o.UID = sharedText(value)
 	case protoDeletionTimestamp:

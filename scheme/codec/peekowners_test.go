@@ -11,7 +11,7 @@ import (
 // ownershipOf is what PeekOwners finds, found by decoding.
 func ownershipOf(m *meta.ObjectMeta) Ownership {
 	text := func(s string) string { return string([]rune(s)) } // invalid UTF-8 is replaced
-	o := Ownership{UID: text(string(m.UID)), Deleting: m.DeletionTimestamp != nil}
+	o := Ownership{UID: text(string(m.UID)), Namespace: text(m.Namespace), Deleting: m.DeletionTimestamp != nil}
 	for _, f := range m.Finalizers {
 		o.Finalizers = append(o.Finalizers, text(f))
 	}
