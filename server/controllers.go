@@ -32,6 +32,7 @@ var controllerSet = []controllerEntry{
 			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
 		},
 	},
+	{name: "garbage-collector-controller", short: "garbagecollector", run: collectGarbage},
 }
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a

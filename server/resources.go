@@ -72,7 +72,7 @@ func (s *resources) Install(on *GenericServer, g Group) error {
 	if err != nil {
 		return err
 	}
-	s.table.now.Store(next)
+	s.table.set(next)
 	s.review(offers)
 	var versions []router.GroupVersion
 	for _, o := range offers {
@@ -127,7 +127,7 @@ func (s *resources) Replace(res registry.Resource) error {
 		return err
 	}
 	store.Adopt() // nothing can fail any more
-	s.table.now.Store(next)
+	s.table.set(next)
 	for i, o := range before {
 		after[i].earlier = append(o.earlier.Inside(), o.on.Replace(o.versions, after[i].versions)...)
 	}
@@ -158,7 +158,7 @@ func (s *resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err err
 	for _, o := range offers {
 		retired = append(append(retired, o.earlier...), o.on.Remove(o.versions...)...)
 	}
-	s.table.now.Store(now.without(offers))
+	s.table.set(now.without(offers))
 	return s.retire(offers, retired), nil
 }
 
@@ -203,7 +203,7 @@ func (s *resources) forget(offers []*offer) {
 		}
 		s.metrics.forget(o)
 	}
-	s.table.now.Store(next)
+	s.table.set(next)
 }
 
 // offersOf makes what a group adds.

@@ -37,6 +37,8 @@ type tableState struct {
 	// entries are found by the prefix of their keys. Those that have been removed stay here until nobody can write any
 	// more: what is written has to be encrypted to the last.
 	entries map[string]*entry
+
+	replaced chan struct{} // closed when there is another state
 }
 
 // entry is a resource, by whatever names. One without a store has nothing but its name and what is behind it.
@@ -101,9 +103,12 @@ func (o *offer) serves(gv meta.GroupVersion, subresource string) bool {
 
 func newTable(root string) *table {
 	t := &table{root: root}
-	t.now.Store(&tableState{})
+	t.now.Store(&tableState{replaced: make(chan struct{})})
 	return t
 }
+
+// set replaces the state, and tells those who wait for that. The caller holds change.
+func (t *table) set(next *tableState) { close(t.now.Swap(next).replaced) }
 
 // close ends all changes: those that come later are refused.
 func (t *table) close() {
@@ -163,7 +168,8 @@ func (s *tableState) of(e *entry) []*offer {
 }
 
 func (s *tableState) clone() *tableState {
-	next := &tableState{offers: maps.Clone(s.offers), kinds: maps.Clone(s.kinds), entries: maps.Clone(s.entries)}
+	next := &tableState{offers: maps.Clone(s.offers), kinds: maps.Clone(s.kinds), entries: maps.Clone(s.entries),
+		replaced: make(chan struct{})}
 	if next.offers == nil { // the first state
 		next.offers, next.kinds, next.entries = map[meta.GroupResource]*offer{}, map[meta.GroupKind]*offer{}, map[string]*entry{}
 	}

@@ -67,30 +67,36 @@ type Loop struct {
 // Run works until ctx ends, and returns when the calls of Reconcile have.
 func (l Loop) Run(ctx context.Context) {
 	l.Log = cmp.Or(l.Log, zap.NewNop())
-	q := newQueue()
+	q := newQueue[Name]()
 	var workers sync.WaitGroup
 	for range max(l.Workers, 1) {
-		workers.Go(func() { l.work(ctx, q) })
+		workers.Go(func() {
+			for _, s := range l.After {
+				if s.Synced(ctx) != nil {
+					return
+				}
+			}
+			work(ctx, q, l.Reconcile, l.failed)
+		})
 	}
 	l.Source(ctx, q.add, func(err error) { l.Log.Warn("watch failed", zap.Error(err)) })
 	workers.Wait()
 }
 
-// work reconciles one object after the other.
-func (l *Loop) work(ctx context.Context, q *queue) {
-	for _, s := range l.After {
-		if s.Synced(ctx) != nil {
-			return
-		}
-	}
+func (l *Loop) failed(name Name, err error) {
+	l.Log.Warn("reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
+}
+
+// work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of errors.
+func work[K comparable](ctx context.Context, q *queue[K], reconcile func(context.Context, K) (time.Duration, error), failed func(K, error)) {
 	for {
 		name, ok := q.next(ctx)
 		if !ok {
 			return
 		}
-		again, err := l.Reconcile(ctx, name)
+		again, err := reconcile(ctx, name)
 		if err != nil && ctx.Err() == nil {
-			l.Log.Warn("reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
+			failed(name, err)
 		}
 		q.done(name, again, err != nil)
 	}

@@ -13,43 +13,44 @@ const (
 	maxPause   = time.Minute
 )
 
-// queue holds the names that a loop has to work on, each once, and from when. Names are taken in the order in which they
-// become due. One that is taken is nobody else's until it is done; if it is added meanwhile, it is due again then.
+// queue holds the names that a loop has to work on, each once, and from when; what a name is, the loop knows. Names are taken
+// in the order in which they become due. One that is taken is nobody else's until it is done; if it is added meanwhile, it
+// is due again then.
 //
 // A name costs memory while it waits or is worked on, and neither a goroutine nor a timer.
-type queue struct {
+type queue[K comparable] struct {
 	turn  chan struct{} // holds a token while somebody waits for the first name to become due; others wait for the token
 	first chan struct{} // has a token when another name has become the first
 
 	mu struct {
 		sync.Mutex
-		tasks map[Name]*task
-		heap  taskHeap // of the tasks that nobody has taken
+		tasks map[K]*task[K]
+		heap  taskHeap[K] // of the tasks that nobody has taken
 	}
 }
 
 // task is a name that is waiting or being worked on.
-type task struct {
-	name  Name
+type task[K comparable] struct {
+	name  K
 	due   time.Time // zero if there is nothing to do after the work on it
 	taken bool
 	place int // in the heap; -1 outside of it
 	tries int // failures in a row
 }
 
-func newQueue() *queue {
-	q := &queue{turn: make(chan struct{}, 1), first: make(chan struct{}, 1)}
-	q.mu.tasks = map[Name]*task{}
+func newQueue[K comparable]() *queue[K] {
+	q := &queue[K]{turn: make(chan struct{}, 1), first: make(chan struct{}, 1)}
+	q.mu.tasks = map[K]*task[K]{}
 	return q
 }
 
 // add makes name due now.
-func (q *queue) add(name Name) {
+func (q *queue[K]) add(name K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.mu.tasks[name]
 	if t == nil {
-		t = &task{name: name, place: -1}
+		t = &task[K]{name: name, place: -1}
 		q.mu.tasks[name] = t
 	}
 	t.dueIn(0)
@@ -57,32 +58,32 @@ func (q *queue) add(name Name) {
 }
 
 // next waits for a name that is due and takes it; ok is false if ctx ends before that.
-func (q *queue) next(ctx context.Context) (name Name, ok bool) {
+func (q *queue[K]) next(ctx context.Context) (name K, ok bool) {
 	select {
 	case q.turn <- struct{}{}:
 		defer func() { <-q.turn }()
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		name, due, ok := q.take()
+		taken, due, ok := q.take()
 		if ok {
-			return name, true
+			return taken, true
 		}
 		q.wait(ctx, due)
 	}
-	return Name{}, false
+	return name, false
 }
 
 // take takes the first name if it is due, else it says when that will be: at the zero time if there is none.
-func (q *queue) take() (name Name, due time.Time, ok bool) {
+func (q *queue[K]) take() (name K, due time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.mu.heap) == 0 {
-		return Name{}, time.Time{}, false
+		return name, time.Time{}, false
 	}
 	t := q.mu.heap[0]
 	if t.due.After(time.Now()) {
-		return Name{}, t.due, false
+		return name, t.due, false
 	}
 	heap.Pop(&q.mu.heap)
 	t.taken, t.due = true, time.Time{}
@@ -90,7 +91,7 @@ func (q *queue) take() (name Name, due time.Time, ok bool) {
 }
 
 // wait lasts until due, until another name is the first, or until ctx ends.
-func (q *queue) wait(ctx context.Context, due time.Time) {
+func (q *queue[K]) wait(ctx context.Context, due time.Time) {
 	var up <-chan time.Time
 	if !due.IsZero() {
 		timer := time.NewTimer(time.Until(due))
@@ -106,7 +107,7 @@ func (q *queue) wait(ctx context.Context, due time.Time) {
 
 // done gives back a name. If the work on it failed, it is due again after a growing pause; else after the one given, if
 // there is one.
-func (q *queue) done(name Name, again time.Duration, failed bool) {
+func (q *queue[K]) done(name K, again time.Duration, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.mu.tasks[name]
@@ -124,7 +125,7 @@ func (q *queue) done(name Name, again time.Duration, failed bool) {
 }
 
 // placeLocked puts t where it belongs after a change.
-func (q *queue) placeLocked(t *task) {
+func (q *queue[K]) placeLocked(t *task[K]) {
 	switch {
 	case t.taken:
 		return
@@ -145,29 +146,29 @@ func (q *queue) placeLocked(t *task) {
 }
 
 // dueIn makes t due after a pause, unless it is due before that.
-func (t *task) dueIn(pause time.Duration) {
+func (t *task[K]) dueIn(pause time.Duration) {
 	if at := time.Now().Add(pause); t.due.IsZero() || at.Before(t.due) {
 		t.due = at
 	}
 }
 
 // taskHeap is a heap.Interface: the first to become due is at 0.
-type taskHeap []*task
+type taskHeap[K comparable] []*task[K]
 
-func (h taskHeap) Len() int           { return len(h) }
-func (h taskHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h taskHeap[K]) Len() int           { return len(h) }
+func (h taskHeap[K]) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
 
-func (h taskHeap) Swap(i, j int) {
+func (h taskHeap[K]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].place, h[j].place = i, j
 }
 
-func (h *taskHeap) Push(t any) {
-	t.(*task).place = len(*h)
-	*h = append(*h, t.(*task))
+func (h *taskHeap[K]) Push(t any) {
+	t.(*task[K]).place = len(*h)
+	*h = append(*h, t.(*task[K]))
 }
 
-func (h *taskHeap) Pop() any {
+func (h *taskHeap[K]) Pop() any {
 	old := *h
 	last := len(old) - 1
 	t := old[last]

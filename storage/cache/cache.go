@@ -22,16 +22,18 @@
 //     there for every read and write that follows.
 //   - A deletion shows the last state with the revision of the deletion; so does an object that leaves a selector.
 //   - The cache equals the store at its revision (Resource.Verify).
+//   - A Tap shows every entry and every later change under the prefix, of loaded resources and others, or says that it
+//     has lost its place.
 //   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
 //
 // Goroutines: one that reads the watch, one that trims idle windows, one or two for each load under way, one for each
 // resource whose history is being read. Close waits for all.
-// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then one of shelf.mu and history.mu. None is held across I/O,
+// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then one of shelf.mu, history.mu and Tap.mu. None is held across I/O,
 // decoding or a callback.
 //
 // Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
 // Read: config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, cold.go,
-// watch.go, history.go, past.go, write.go, own.go.
+// watch.go, history.go, past.go, write.go, own.go, tap.go.
 package cache
 
 import (
@@ -68,6 +70,7 @@ type Cache struct {
 		cursor    storage.Cursor
 		head      storage.Revision // of the batch in hand, or the last
 		routes    map[string][]*Resource
+		taps      []*Tap
 		resources map[*Resource]struct{} // in use; those of routes
 	}
 }
@@ -103,7 +106,7 @@ func (c *Cache) known() storage.Revision { return max(c.seen.now(), storage.Revi
 func (c *Cache) Close() {
 	c.mu.Lock()
 	c.mu.closed = true
-	cursor, resources := c.mu.cursor, slices.Collect(maps.Keys(c.mu.resources))
+	cursor, resources, taps := c.mu.cursor, slices.Collect(maps.Keys(c.mu.resources)), c.mu.taps
 	c.mu.Unlock()
 	c.cancel()
 	if cursor != nil {
@@ -112,6 +115,9 @@ func (c *Cache) Close() {
 	c.wg.Wait()
 	for _, r := range resources {
 		r.end(closed("watch", r.cfg.Prefix))
+	}
+	for _, t := range taps {
+		t.lose(closed("watch", c.cfg.Prefix))
 	}
 	c.seen.close()
 }
@@ -254,10 +260,13 @@ func (c *Cache) reopen(rev storage.Revision, cause error, wait *time.Duration) (
 func (c *Cache) restart(rev storage.Revision) {
 	c.mu.Lock()
 	c.mu.head = rev
-	resources := slices.Collect(maps.Keys(c.mu.resources))
+	resources, taps := slices.Collect(maps.Keys(c.mu.resources)), c.mu.taps
 	c.mu.Unlock()
 	for _, r := range resources {
 		r.end(&storage.Error{Op: "watch", Key: r.cfg.Prefix, Kind: storage.Compacted, Rev: rev})
+	}
+	for _, t := range taps {
+		t.lose(&storage.Error{Op: "watch", Key: c.cfg.Prefix, Kind: storage.Compacted, Rev: rev})
 	}
 	c.seen.advance(rev)
 }
@@ -266,7 +275,7 @@ func (c *Cache) restart(rev storage.Revision) {
 func (c *Cache) ingest(batch storage.Batch) {
 	c.mu.Lock()
 	c.mu.head = max(c.mu.head, batch.Rev)
-	routes := c.mu.routes // replaced, never changed
+	routes, taps := c.mu.routes, c.mu.taps // replaced, never changed
 	c.mu.Unlock()
 	for i := range batch.Events {
 		key := batch.Events[i].Key
@@ -292,6 +301,11 @@ func (c *Cache) ingest(batch storage.Batch) {
 	clear(c.inbox)
 	c.inbox = c.inbox[:0]
 	c.seen.advance(batch.Rev)
+	if len(batch.Events) > 0 {
+		for _, t := range taps {
+			t.offer(batch.Events)
+		}
+	}
 }
 
 // join adds r to the stream. Every change after the returned revision will be handed to it. It returns false if r is

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// collectGarbage runs the garbage collector. The scan of the store is not to keep anybody waiting.
+func collectGarbage(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
+	select {
+	case <-s.life.ready:
+		(&controller.GarbageCollector{Client: s.client, Stream: s.stream, Resources: kept{s.table}, Log: log}).Run(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// stream is a controller.Stream of everything under the prefix of the server's keys. What cannot be decrypted is left out.
+func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error] {
+	return func(yield func(controller.Change, error) bool) {
+		tap, err := s.backend.cache.Tap(ctx)
+		if err != nil {
+			yield(controller.Change{}, err)
+			return
+		}
+		defer tap.Close()
+		for entry, err := range tap.Entries(ctx) {
+			if entry.Err != nil {
+				continue
+			}
+			if !yield(controller.Change{Key: entry.Key, Value: entry.Value}, err) || err != nil {
+				return
+			}
+		}
+		if !yield(controller.Change{Synced: true}, nil) {
+			return
+		}
+		for {
+			events, err := tap.Next(ctx)
+			if err != nil {
+				yield(controller.Change{}, err)
+				return
+			}
+			for i := range events {
+				if ev := &events[i]; ev.Err == nil && !yield(controller.Change{Key: ev.Key, Value: ev.Value}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kept are the controller.Resources with a store.
+type kept struct{ table *table }
+
+// Changed implements controller.Resources.
+func (k kept) Changed() <-chan struct{} { return k.table.now.Load().replaced }
+
+// Place implements controller.Resources.
+func (k kept) Place(key string) (controller.Place, bool) {
+	e := k.table.ofKey(key)
+	if e == nil {
+		return controller.Place{}, false
+	}
+	now := k.table.now.Load()
+	o := now.offers[e.name]
+	if o == nil || o.entry != e {
+		return controller.Place{}, false
+	}
+	if len(o.versions) == 0 { // under another name there may be one
+		for _, o = range now.of(e) {
+			if len(o.versions) > 0 {
+				break
+			}
+		}
+		if len(o.versions) == 0 {
+			return controller.Place{}, false
+		}
+	}
+	place := controller.Place{Resource: o.versions[0].WithResource(o.name.Resource), Kind: o.kind.Kind, Name: key[len(e.prefix):]}
+	if e.store.Resource().Namespaced {
+		place.Namespace, place.Name, _ = strings.Cut(place.Name, "/")
+	}
+	return place, true
+}
+
+// Home implements controller.Resources.
+func (k kept) Home(apiVersion, kind string) (controller.Home, bool) {
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	if !ok {
+		return controller.Home{}, false
+	}
+	o := k.table.now.Load().kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
+	if o == nil || o.store == nil || !o.serves(gv, "") {
+		return controller.Home{}, false
+	}
+	return controller.Home{
+		Resource: gv.WithResource(o.name.Resource), Prefix: o.prefix, Namespaced: o.store.Resource().Namespaced,
+	}, true
+}
+
+// Ignored implements controller.Resources: events go by themselves.
+func (k kept) Ignored(key string) bool {
+	e := k.table.ofKey(key)
+	return e != nil && e.name.Resource == "events" && (e.name.Group == "" || e.name.Group == "events.k8s.io")
+}

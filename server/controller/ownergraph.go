@@ -1,0 +1,435 @@
+package controller
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// ownerGraph is who depends on whom among the objects of a store. It is built from what is stored and follows it, change by
+// change, and says who is worth a look; it decides nothing: whoever looks asks the server what is true.
+//
+// A node is a place, named by the key of the store where an object is or should be. There is one for each object that has
+// owners or is held by a finalizer of the collector, and for each place that a reference names; whoever neither owns nor is
+// owned costs nothing. An edge is one reference. It names the owner's uid as well, which the object at that place has, or
+// has not: then there is no such owner.
+//
+// The nodes that are worth a look are in todo. The stream of changes calls apply, in order, and synced once; workers call the
+// rest.
+type ownerGraph struct {
+	resources Resources
+	todo      *queue[*node]
+	seed      maphash.Seed
+	peek      codec.Ownership // of the change in hand
+
+	mu struct {
+		sync.Mutex
+		nodes map[string]*node
+		// loose are the objects with references that lead nowhere, because no resource has such a kind now.
+		loose map[*node]looseRefs
+		// parked are nodes that wait for resources to come or go.
+		parked map[*node]bool
+		// seen are the objects that were there when the stream began, each by its key and uid; nil from synced on.
+		seen map[uint64]bool
+	}
+}
+
+// node is a place for an object.
+type node struct {
+	key        string
+	uid        identity // of the object that is there or, if it is gone, that was
+	owners     *edge    // its references, in order
+	dependents *edge    // the references to it
+	state      presence
+	waits      wait
+}
+
+// identity is a hash of a uid. Its lowest bit is 0.
+type identity uint64
+
+// presence is what is known about the object of a node.
+type presence uint8
+
+const (
+	unknown presence = iota // nobody has looked
+	present
+	absent
+)
+
+// wait is what an object that is being deleted waits for.
+type wait uint8
+
+const (
+	nothing    wait = iota
+	foreground      // for those who depend on it to go, as far as they block it
+	orphaning       // for those who depend on it to forget it
+)
+
+// finalizer is what keeps an object that waits.
+func (w wait) finalizer() string {
+	if w == orphaning {
+		return meta.FinalizerOrphanDependents
+	}
+	return meta.FinalizerDeleteDependents
+}
+
+// waitOf says what an object waits for.
+func waitOf(deleting bool, finalizers []string) wait {
+	switch {
+	case !deleting:
+		return nothing
+	case slices.Contains(finalizers, meta.FinalizerOrphanDependents):
+		return orphaning
+	case slices.Contains(finalizers, meta.FinalizerDeleteDependents):
+		return foreground
+	}
+	return nothing
+}
+
+// edge is one reference.
+type edge struct {
+	owner, dependent *node
+	next, prev       *edge    // among the owner's dependents
+	also             *edge    // the dependent's next reference
+	packed           identity // of the owner that is meant; the lowest bit says that the reference blocks its deletion
+}
+
+func (e *edge) uid() identity { return e.packed &^ 1 }
+func (e *edge) blocks() bool  { return e.packed&1 != 0 }
+
+// holds reports whether e keeps its owner from what it waits for.
+func (e *edge) holds() bool {
+	return e.dependent != e.owner && e.uid() == e.owner.uid && (e.owner.waits == orphaning || e.blocks())
+}
+
+// looseRefs are references that are to be looked up again.
+type looseRefs struct {
+	namespace string
+	refs      []codec.OwnerRef
+}
+
+func newOwnerGraph(resources Resources) *ownerGraph {
+	g := &ownerGraph{resources: resources, todo: newQueue[*node](), seed: maphash.MakeSeed()}
+	g.mu.nodes, g.mu.loose, g.mu.parked, g.mu.seen = map[string]*node{}, map[*node]looseRefs{}, map[*node]bool{}, map[uint64]bool{}
+	return g
+}
+
+func (g *ownerGraph) identity(uid string) identity { return identity(maphash.String(g.seed, uid) &^ 1) }
+
+// mark stands for an object at a place.
+func (g *ownerGraph) mark(key string, uid identity) uint64 {
+	return maphash.String(g.seed, key) ^ uint64(uid)
+}
+
+// apply takes in the present value at a key; nil if it is gone. Of what cannot be read nobody knows whose it is: it is left
+// as it was.
+func (g *ownerGraph) apply(key string, value []byte) {
+	if value != nil && codec.PeekOwners(value, &g.peek) != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.mu.nodes[key]
+	if value == nil {
+		if n != nil {
+			g.goneLocked(n)
+		}
+		return
+	}
+	uid, waits := g.identity(g.peek.UID), waitOf(g.peek.Deleting, g.peek.Finalizers)
+	if g.mu.seen != nil {
+		g.mu.seen[g.mark(key, uid)] = true
+	}
+	if n == nil {
+		if len(g.peek.Owners) == 0 && waits == nothing || g.resources.Ignored(key) {
+			return
+		}
+		n = g.nodeLocked(key)
+	}
+	g.thereLocked(n, uid, waits)
+	g.relinkLocked(n, g.peek.Namespace, g.peek.Owners)
+	g.dropLocked(n)
+}
+
+// synced ends the scan: from now on, whoever has not been seen is not there, unless it came later.
+func (g *ownerGraph) synced() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, n := range g.mu.nodes {
+		if n.state != unknown {
+			continue
+		}
+		for e := n.dependents; e != nil; e = e.next {
+			if g.mu.seen[g.mark(n.key, e.uid())] {
+				g.thereLocked(n, e.uid(), nothing)
+				break
+			}
+		}
+		if n.state == unknown {
+			g.todo.add(n)
+		}
+	}
+	g.mu.seen = nil
+}
+
+// thereLocked notes which object is at n. Those who mean another are worth a look, and so are all who depend on one that
+// begins to wait for them.
+func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
+	if n.state != present || n.uid != uid {
+		n.state, n.uid, n.waits = present, uid, nothing
+		for e := n.dependents; e != nil; e = e.next {
+			if e.uid() != uid {
+				g.todo.add(e.dependent)
+			}
+		}
+	}
+	if n.waits == waits {
+		return
+	}
+	if n.waits = waits; waits != nothing {
+		g.todo.add(n)
+		g.addDependentsLocked(n)
+	}
+}
+
+// goneLocked notes that the object at n is gone.
+func (g *ownerGraph) goneLocked(n *node) {
+	n.state, n.waits = absent, nothing
+	g.addDependentsLocked(n)
+	old := n.owners
+	n.owners = nil
+	g.unlinkLocked(old)
+	delete(g.mu.loose, n)
+	g.dropLocked(n)
+}
+
+func (g *ownerGraph) addDependentsLocked(n *node) {
+	for e := n.dependents; e != nil; e = e.next {
+		g.todo.add(e.dependent)
+	}
+}
+
+func (g *ownerGraph) nodeLocked(key string) *node {
+	n := g.mu.nodes[key]
+	if n == nil {
+		n = &node{key: key}
+		g.mu.nodes[key] = n
+	}
+	return n
+}
+
+// dropLocked forgets a node that is of no use.
+func (g *ownerGraph) dropLocked(n *node) {
+	if n.owners != nil || n.dependents != nil || n.waits != nothing {
+		return
+	}
+	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[n.key] == n {
+		delete(g.mu.nodes, n.key)
+		delete(g.mu.parked, n)
+	}
+}
+
+// relinkLocked gives n the edges for its references, unless it has them.
+func (g *ownerGraph) relinkLocked(n *node, namespace string, refs []codec.OwnerRef) {
+	if g.linkedLocked(n, namespace, refs) {
+		return
+	}
+	old := n.owners
+	n.owners = nil
+	delete(g.mu.loose, n)
+	for i, last := 0, &n.owners; i < len(refs); i++ {
+		if e := g.linkLocked(n, namespace, &refs[i]); e != nil {
+			*last, last = e, &e.also
+		} else {
+			g.mu.loose[n] = looseRefs{} // filled in below
+		}
+	}
+	if _, isLoose := g.mu.loose[n]; isLoose {
+		g.mu.loose[n] = looseRefs{strings.Clone(namespace), cloneRefs(refs)}
+	}
+	g.unlinkLocked(old) // after the new ones, so that their owners are not forgotten in between
+}
+
+// cloneRefs copies references together with their text, which is part of a stored value.
+func cloneRefs(refs []codec.OwnerRef) []codec.OwnerRef {
+	refs = slices.Clone(refs)
+	for i, r := range refs {
+		refs[i] = codec.OwnerRef{APIVersion: strings.Clone(r.APIVersion), Kind: strings.Clone(r.Kind), Name: strings.Clone(r.Name),
+			UID: strings.Clone(r.UID), Blocks: r.Blocks}
+	}
+	return refs
+}
+
+// linkedLocked reports whether n's edges are for these references. It allocates nothing.
+func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerRef) bool {
+	e := n.owners
+	for i := range refs {
+		if e == nil || e.packed != g.pack(&refs[i]) {
+			return false
+		}
+		home, ok := g.resources.Home(refs[i].APIVersion, refs[i].Kind)
+		if !ok || !home.has(e.owner.key, namespace, refs[i].Name) {
+			return false
+		}
+		e = e.also
+	}
+	return e == nil
+}
+
+func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
+	packed := g.identity(ref.UID)
+	if ref.Blocks {
+		packed |= 1
+	}
+	return packed
+}
+
+// linkLocked makes the edge for a reference; nil if it leads nowhere.
+func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) *edge {
+	home, ok := g.resources.Home(ref.APIVersion, ref.Kind)
+	if !ok {
+		return nil
+	}
+	owner := g.nodeLocked(home.key(namespace, ref.Name))
+	if home.Namespaced && namespace == "" {
+		owner.state = absent // an object of the whole cluster has no owner in a namespace
+	}
+	e := &edge{owner: owner, dependent: n, next: owner.dependents, packed: g.pack(ref)}
+	if e.next != nil {
+		e.next.prev = e
+	}
+	owner.dependents = e
+	switch {
+	case owner.state == unknown:
+		if g.mu.seen == nil {
+			g.todo.add(owner)
+		}
+	case owner.state == absent, owner.uid != e.uid(), owner.waits != nothing:
+		g.todo.add(n)
+	}
+	return e
+}
+
+// unlinkLocked takes away the edges of a dependent, from the first one on. An owner that nothing holds any more is worth
+// a look.
+func (g *ownerGraph) unlinkLocked(first *edge) {
+	for e := first; e != nil; e = e.also {
+		if e.next != nil {
+			e.next.prev = e.prev
+		}
+		if e.prev != nil {
+			e.prev.next = e.next
+		} else {
+			e.owner.dependents = e.next
+		}
+		if e.owner.waits != nothing && e.uid() == e.owner.uid && !e.owner.held() {
+			g.todo.add(e.owner)
+		}
+		g.dropLocked(e.owner)
+	}
+}
+
+// held reports whether any dependent keeps n from what it waits for.
+func (n *node) held() bool {
+	for e := n.dependents; e != nil; e = e.next {
+		if e.holds() {
+			return true
+		}
+	}
+	return false
+}
+
+// outlook is what a worker has to know about a node.
+type outlook struct {
+	uid   identity // of the object that all this is about
+	waits wait
+	held  bool // while it waits
+	// released says that one of its owners waits to be forgotten.
+	released bool
+	// owns says that there are objects that depend on it, and entangled that one of them waits for what depends on itself: maybe
+	// for this one.
+	owns, entangled bool
+}
+
+// look returns what is known about n; ok is false if it is not in the graph any more.
+func (g *ownerGraph) look(n *node) (o outlook, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.nodes[n.key] != n {
+		return o, false
+	}
+	delete(g.mu.parked, n)
+	o.uid, o.waits, o.held = n.uid, n.waits, n.waits != nothing && n.held()
+	for e := n.owners; e != nil; e = e.also {
+		o.released = o.released || e.owner.waits == orphaning && e.owner.uid == e.uid()
+	}
+	for e := n.dependents; e != nil && !o.entangled; e = e.next {
+		if e.uid() == n.uid {
+			o.owns, o.entangled = true, e.dependent.waits == foreground
+		}
+	}
+	return o, true
+}
+
+// found notes that the server has an object at n. What the stream has shown meanwhile is newer.
+func (g *ownerGraph) found(n *node, uid string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n.state == unknown {
+		g.thereLocked(n, g.identity(uid), nothing)
+	}
+}
+
+// missing notes that the server has no object at n. What the stream has shown meanwhile is newer.
+func (g *ownerGraph) missing(n *node) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n.state == unknown {
+		n.state = absent
+		g.addDependentsLocked(n)
+	}
+}
+
+// isGone reports whether an owner is known to be gone. A uid never comes back.
+func (g *ownerGraph) isGone(key, uid string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.mu.nodes[key]
+	return n != nil && n.state == absent && n.uid != 0 && n.uid == g.identity(uid)
+}
+
+// lacks notes that an owner is not where it is said to be. It will not be there later either.
+func (g *ownerGraph) lacks(key, uid string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := g.mu.nodes[key]; n != nil && n.state == absent && n.uid == 0 {
+		n.uid = g.identity(uid)
+	}
+}
+
+// park puts n off until resources come or go.
+func (g *ownerGraph) park(n *node) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.nodes[n.key] == n {
+		g.mu.parked[n] = true
+	}
+}
+
+// reconsider looks again at what no resource was there for.
+func (g *ownerGraph) reconsider() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for n, l := range maps.Clone(g.mu.loose) {
+		g.relinkLocked(n, l.namespace, l.refs)
+	}
+	for n := range g.mu.parked {
+		g.todo.add(n)
+	}
+	clear(g.mu.parked)
+}
