@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -37,12 +38,26 @@ func create(r *registry.Resource, obj meta.Object) field.ErrorList {
 		}
 		keep(obj, k.New())
 	}
+	reserve(r, obj, nil)
 	return door{r.Strategy.Prepare, validate(r)}.write(obj, nil)
+}
+
+// reserve takes what is counted outside of obj, as a dry run would.
+func reserve(r *registry.Resource, obj, old meta.Object) {
+	if r.Reserve == nil {
+		return
+	}
+	if _, err := r.Reserve(context.Background(), &registry.Request{Now: testTime, DryRun: true}, obj, old); err != nil {
+		panic(err)
+	}
 }
 
 // update runs obj through a door of the resource, "" for the resource itself, as a change of old.
 func update(r *registry.Resource, name string, obj, old meta.Object) field.ErrorList {
 	d := door{r.Strategy.Prepare, validate(r)}
+	if name == "" {
+		reserve(r, obj, old)
+	}
 	if name == "status" {
 		d = door{r.Status.Prepare, r.Status.Validate}
 	}

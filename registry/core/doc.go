@@ -31,7 +31,7 @@ type Config struct {
 // Resources returns the resources of the core group.
 func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
-		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(), pods(c.Rules),
+		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(&c), pods(c.Rules),
 		persistentVolumes(), claims(),
 		podTemplates(c.Rules), replicationControllers(c.Rules), endpoints(), limitRanges(), resourceQuotas(),
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// services makes the resource services. Addresses and node ports are allocated between Prepare and Validate, by whoever
-// owns the ranges; here they are kept over updates and let go where a type has no use for them.
-func services() registry.Resource {
+// services makes the resource services. What is allocated for them is taken and given back by reserveService; here it is let go
+// where a type has no use for it.
+func services(c *Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Service]{
 		GroupResource: meta.GroupResource{Resource: "services"},
 		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
@@ -26,7 +26,8 @@ func services() registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
+		Reserve: reserveService(reserveAddresses(c)),
+		Status:  &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},
@@ -37,13 +38,8 @@ func services() registry.Resource {
 
 func prepareService(_ *registry.Request, svc, old *corev1.Service) {
 	if old != nil {
-		keepAllocated(svc, old)
-	}
-	completeClusterIPs(svc, old)
-	if old != nil {
 		dropUseless(svc, old)
 	}
-	completeFamilies(svc)
 }
 
 // dropInternalPolicy takes from services outside of the cluster what was once a default of theirs, too.
