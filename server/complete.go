@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry/ports"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -18,7 +20,8 @@ import (
 // finished, and nobody can change it for another.
 type completed struct {
 	Config
-	origins []*regexp.Regexp // Serving.CORSOrigins
+	origins   []*regexp.Regexp // Serving.CORSOrigins
+	nodePorts ports.Span       // Services.NodePortRange
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
@@ -40,8 +43,10 @@ func (c Config) complete() (completed, error) {
 	setDefault(&c.Authorization.Mode, AuthorizePrivileged)
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
-	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins}, errors.Join(c.validate(), err)
+	setDefault(&c.Services.NodePortRange, "30000-32767")
+	origins, originsErr := compileAll(c.Serving.CORSOrigins)
+	nodePorts, portsErr := ports.ParseSpan(c.Services.NodePortRange)
+	return completed{c, origins, nodePorts}, errors.Join(c.validate(), originsErr, portsErr)
 }
 
 func (c APIConfig) complete() APIConfig {

@@ -20,6 +20,7 @@ type Config struct {
 	DataDir string
 
 	API            APIConfig
+	Services       ServicesConfig
 	Storage        StorageConfig
 	Serving        ServingConfig
 	Authentication AuthenticationConfig
@@ -53,6 +54,13 @@ type APIConfig struct {
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
+}
+
+// ServicesConfig says what services are given.
+type ServicesConfig struct {
+	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is the same.
+	// (--service-node-port-range)
+	NodePortRange string
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,

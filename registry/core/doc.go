@@ -17,6 +17,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/ports"
 )
 
 // Config is what the resources of the core group go by.
@@ -26,6 +27,8 @@ type Config struct {
 	EventTTL time.Duration
 	// Stores has what some writes change beside their own object.
 	Stores registry.Stores
+	// NodePorts hands out the node ports of services; nil: what clients ask for is taken as it is.
+	NodePorts *ports.Allocator
 }
 
 // Resources returns the resources of the core group.

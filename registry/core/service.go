@@ -26,7 +26,7 @@ func services(c *Config) registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Reserve: reserveService(reserveAddresses(c)),
+		Reserve: reserveService(reserveAddresses(c), reservePorts(c.NodePorts)),
 		Status:  &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},

@@ -27,7 +27,7 @@ const commitTime = 10 * time.Second
 // Changes that are asked for while another is being written are written together: ports cost one write at a time, not one each.
 type Allocator struct {
 	span    Span
-	records registry.Records[*corev1.RangeAllocation]
+	records registry.Records[*corev1.RangeAllocation] // set by Open
 
 	turn    chan struct{} // of the one who writes
 	mu      sync.Mutex
@@ -49,10 +49,11 @@ type change struct {
 	done  chan struct{}
 }
 
-// New returns the allocator of node ports. It reads nothing yet.
-func New(span Span, records registry.Records[*corev1.RangeAllocation]) *Allocator {
-	return &Allocator{span: span, records: records, turn: make(chan struct{}, 1)}
-}
+// New returns the allocator of node ports. It is opened before it is used.
+func New(span Span) *Allocator { return &Allocator{span: span, turn: make(chan struct{}, 1)} }
+
+// Open says where the record is. Nothing is read yet.
+func (a *Allocator) Open(records registry.Records[*corev1.RangeAllocation]) { a.records = records }
 
 // Span is the range.
 func (a *Allocator) Span() Span { return a.span }
