@@ -21,7 +21,7 @@ import (
 type completed struct {
 	Config
 	origins   []*regexp.Regexp // Serving.CORSOrigins
-	nodePorts ports.Span       // Services.NodePortRange
+	nodePorts ports.Span       // API.Services.NodePortRange
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
@@ -43,14 +43,14 @@ func (c Config) complete() (completed, error) {
 	setDefault(&c.Authorization.Mode, AuthorizePrivileged)
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
-	setDefault(&c.Services.NodePortRange, "30000-32767")
 	origins, originsErr := compileAll(c.Serving.CORSOrigins)
-	nodePorts, portsErr := ports.ParseSpan(c.Services.NodePortRange)
+	nodePorts, portsErr := ports.ParseSpan(c.API.Services.NodePortRange)
 	return completed{c, origins, nodePorts}, errors.Join(c.validate(), originsErr, portsErr)
 }
 
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
+	setDefault(&c.Services.NodePortRange, "30000-32767")
 	c.Core = c.Core || c.Groups == nil
 	return c
 }

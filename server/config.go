@@ -20,7 +20,6 @@ type Config struct {
 	DataDir string
 
 	API            APIConfig
-	Services       ServicesConfig
 	Storage        StorageConfig
 	Serving        ServingConfig
 	Authentication AuthenticationConfig
@@ -54,6 +53,8 @@ type APIConfig struct {
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
+	// Services is what services are given.
+	Services ServicesConfig
 }
 
 // ServicesConfig says what services are given.

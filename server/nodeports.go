@@ -31,11 +31,11 @@ func (s *resources) openNodePorts(a *ports.Allocator) error {
 // repairNodePorts repairs the record of node ports once, without which none are handed out, and from then on in the background.
 func repairNodePorts(ctx context.Context, s *Server) error {
 	log := s.log.Named("node-ports")
-	c := &controller.NodePorts{
-		Client: s.client, Ports: s.nodePorts, Events: controller.NewRecorder(s.client, "portallocator-repair-controller", log), Log: log,
+	r := &nodePortRepair{
+		client: s.client, ports: s.nodePorts, events: controller.NewRecorder(s.client, "portallocator-repair-controller", log), log: log,
 	}
 	for {
-		err := c.Repair(ctx)
+		err := r.repair(ctx)
 		if err == nil {
 			break
 		}
@@ -48,6 +48,6 @@ func repairNodePorts(ctx context.Context, s *Server) error {
 		case <-time.After(time.Second):
 		}
 	}
-	s.life.controllers.run(c.Run)
+	s.life.controllers.run(r.run)
 	return nil
 }

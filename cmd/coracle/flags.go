@@ -53,7 +53,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.API.Profile, "profile", "", "crd-only serves of the built-in resources those alone that a server for resources of one's own needs")
 	f.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
 	f.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept")
-	f.StringVar(&c.Services.NodePortRange, "service-node-port-range", "30000-32767", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
+	f.StringVar(&c.API.Services.NodePortRange, "service-node-port-range", "30000-32767", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
 	f.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	f.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
 	f.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "watches served at once; 0 for no bound")

@@ -1,4 +1,4 @@
-package controller
+package server
 
 import (
 	"context"
@@ -12,16 +12,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/storage"
 )
 
-// NodePorts compares the node ports that are taken with those that services have. A port that a service has and nobody took is
+// nodePortRepair compares the node ports that are taken with those that services have. A port that a service has and nobody took is
 // taken for it. One that is taken and nobody has may be that of a service which is being written; if it is found so again and again
 // it was left by a server that died, and is released. What only the owner of a service can put right is told in Events.
-type NodePorts struct {
-	Client *client.Client
-	Ports  *ports.Allocator
-	Events *Recorder
-	Log    *zap.Logger
+type nodePortRepair struct {
+	client *client.Client
+	ports  *ports.Allocator
+	events *controller.Recorder
+	log    *zap.Logger
 
 	leaks map[int]int // how often in a row a port was taken and nobody's
 }
@@ -31,11 +33,18 @@ const (
 	leakRounds    = 3 // it is released when it is found for the third time
 )
 
-// Run repairs every few minutes until ctx ends.
-func (c *NodePorts) Run(ctx context.Context) {
-	for pause(ctx, nodePortPause) {
-		if err := c.Repair(ctx); err != nil && ctx.Err() == nil {
-			c.Log.Warn("cannot repair the node ports", zap.Error(err))
+// run repairs every few minutes until ctx ends.
+func (r *nodePortRepair) run(ctx context.Context) {
+	again := time.NewTicker(nodePortPause)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := r.repair(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("cannot repair the node ports", zap.Error(err))
 		}
 	}
 }
@@ -56,38 +65,42 @@ type portFinding struct {
 	reason, about string
 }
 
-// errPortsChanged ends a round that another server's has overtaken.
-var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
-
-// Repair compares once, and makes the record if there is none, or one of another range. It is not called by several at once.
-func (c *NodePorts) Repair(ctx context.Context) error {
-	taken, rev, err := c.Ports.Load(ctx)
+// repair compares once, and makes the record if there is none, or one of another range. It is not called by several at once.
+func (r *nodePortRepair) repair(ctx context.Context) error {
+	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
 		return err
 	}
-	r := &portRound{span: c.Ports.Span(), taken: taken, used: ports.NewSet(c.Ports.Span()), leaks: map[int]int{}}
-	services := client.For[*corev1.Service](c.Client, corev1.GroupVersion.WithResource("services"))
+	round := &portRound{span: r.ports.Span(), taken: taken, used: ports.NewSet(r.ports.Span()), leaks: map[int]int{}}
+	services := client.For[*corev1.Service](r.client, corev1.GroupVersion.WithResource("services"))
 	for svc, err := range services.All(ctx, meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}) {
 		if err != nil {
 			return err
 		}
-		r.see(svc)
+		round.see(svc)
 	}
-	r.findLeaks(c.leaks)
-	if rev == 0 || taken.Span() != r.span {
-		ok, err := c.Ports.Replace(ctx, r.rebuilt(), rev)
-		if err == nil && !ok {
-			err = errPortsChanged
-		}
-		if err != nil {
-			return err
-		}
-	} else if err := c.Ports.Change(ctx, r.mend); err != nil {
+	round.findLeaks(r.leaks)
+	if err := r.store(ctx, round, rev); err != nil {
 		return err
 	}
-	c.leaks = r.leaks
-	c.report(ctx, r)
+	r.leaks = round.leaks
+	r.report(ctx, round)
 	return nil
+}
+
+// errPortsChanged ends a round that another server's has overtaken.
+var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
+
+// store writes what a round has found into the record, which was at rev when the round began.
+func (r *nodePortRepair) store(ctx context.Context, round *portRound, rev storage.Revision) error {
+	if rev != 0 && round.taken.Span() == round.span {
+		return r.ports.Change(ctx, round.mend)
+	}
+	ok, err := r.ports.Replace(ctx, round.rebuilt(), rev)
+	if err == nil && !ok {
+		err = errPortsChanged
+	}
+	return err
 }
 
 // see compares the ports of one service.
@@ -170,23 +183,21 @@ func (r *portRound) mend(now *ports.Set) error {
 }
 
 // report tells what was found.
-func (c *NodePorts) report(ctx context.Context, r *portRound) {
-	for _, f := range r.findings {
-		c.Log.Warn("a node port needs repair", zap.String("namespace", f.service.Namespace), zap.String("service", f.service.Name),
+func (r *nodePortRepair) report(ctx context.Context, round *portRound) {
+	for _, f := range round.findings {
+		svc := f.service
+		r.log.Warn("a node port needs repair", zap.String("namespace", svc.Namespace), zap.String("service", svc.Name),
 			zap.String("reason", f.reason), zap.String("finding", f.about))
-		c.Events.Event(ctx, referenceTo(f.service), corev1.EventTypeWarning, f.reason, f.about)
+		about := corev1.ObjectReference{
+			Kind: "Service", APIVersion: corev1.GroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID,
+			ResourceVersion: svc.ResourceVersion,
+		}
+		r.events.Event(ctx, about, corev1.EventTypeWarning, f.reason, f.about)
 	}
-	if len(r.leaks) > 0 {
-		c.Log.Debug("node ports are taken and nobody's: if they stay so, they are released", zap.Int("ports", len(r.leaks)))
+	if len(round.leaks) > 0 {
+		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released", zap.Int("ports", len(round.leaks)))
 	}
-	if len(r.released) > 0 {
-		c.Log.Warn("released node ports that nobody had", zap.Ints("ports", r.released))
-	}
-}
-
-func referenceTo(svc *corev1.Service) corev1.ObjectReference {
-	return corev1.ObjectReference{
-		Kind: "Service", APIVersion: corev1.GroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID,
-		ResourceVersion: svc.ResourceVersion,
+	if len(round.released) > 0 {
+		r.log.Warn("released node ports that nobody had", zap.Ints("ports", round.released))
 	}
 }
