@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/coracle-project/coracle/registry/ports"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -20,8 +18,7 @@ import (
 // finished, and nobody can change it for another.
 type completed struct {
 	Config
-	origins   []*regexp.Regexp // Serving.CORSOrigins
-	nodePorts ports.Span       // API.Services.NodePortRange
+	origins []*regexp.Regexp // Serving.CORSOrigins
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
@@ -43,15 +40,14 @@ func (c Config) complete() (completed, error) {
 	setDefault(&c.Authorization.Mode, AuthorizePrivileged)
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
-	origins, originsErr := compileAll(c.Serving.CORSOrigins)
-	nodePorts, portsErr := ports.ParseSpan(c.API.Services.NodePortRange)
-	return completed{c, origins, nodePorts}, errors.Join(c.validate(), originsErr, portsErr)
+	origins, err := compileAll(c.Serving.CORSOrigins)
+	return completed{c, origins}, errors.Join(c.validate(), err)
 }
 
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
-	setDefault(&c.Services.NodePortRange, "30000-32767")
 	c.Core = c.Core || c.Groups == nil
+	c.Services = c.Services.complete()
 	return c
 }
 
@@ -137,7 +133,9 @@ func (c *APIConfig) validate() error {
 	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
 		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
 	}
-	return errors.Join(errs...)
+	_, rangesErr := c.Services.ranges()
+	_, portsErr := c.Services.nodePorts()
+	return errors.Join(append(errs, rangesErr, portsErr)...)
 }
 
 func (c *StorageConfig) validate() error {

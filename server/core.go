@@ -28,10 +28,13 @@ import (
 // in stores.
 func coreGroups(c APIConfig, stores registry.Stores, nodePorts *ports.Allocator) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
+	ranges, _ := c.Services.ranges() // checked when the configuration was completed
 	groups := []Group{
 		{
 			Name: "", Priority: 18000, Observed: core.Observed(),
-			Resources: core.Resources(core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores, NodePorts: nodePorts}),
+			Resources: core.Resources(core.Config{
+				Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: nodePorts, Stores: stores,
+			}),
 		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},

@@ -128,7 +128,8 @@ type declaration struct {
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New()}
-	nodePorts := ports.New(c.nodePorts)
+	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
+	nodePorts := ports.New(span)
 	all := c.API.groups(Stores{t}, nodePorts)
 	for i := range all {
 		all[i].register(d.scheme)

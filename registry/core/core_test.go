@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -38,25 +37,29 @@ func create(r *registry.Resource, obj meta.Object) field.ErrorList {
 		}
 		keep(obj, k.New())
 	}
-	reserve(r, obj, nil)
+	if errs := complete(obj, nil); len(errs) > 0 {
+		return errs
+	}
 	return door{r.Strategy.Prepare, validate(r)}.write(obj, nil)
 }
 
-// reserve takes what is counted outside of obj, as a dry run would.
-func reserve(r *registry.Resource, obj, old meta.Object) {
-	if r.Reserve == nil {
-		return
+// complete does what stands before the reservation of a service, in a cluster with addresses of both families.
+func complete(obj, old meta.Object) field.ErrorList {
+	svc, ok := obj.(*corev1.Service)
+	if !ok {
+		return nil
 	}
-	if _, err := r.Reserve(context.Background(), &registry.Request{Now: testTime, DryRun: true}, obj, old); err != nil {
-		panic(err)
-	}
+	was, _ := old.(*corev1.Service)
+	return completeService(families{corev1.IPv4Protocol, corev1.IPv6Protocol}, svc, was)
 }
 
 // update runs obj through a door of the resource, "" for the resource itself, as a change of old.
 func update(r *registry.Resource, name string, obj, old meta.Object) field.ErrorList {
 	d := door{r.Strategy.Prepare, validate(r)}
 	if name == "" {
-		reserve(r, obj, old)
+		if errs := complete(obj, old); len(errs) > 0 {
+			return errs
+		}
 	}
 	if name == "status" {
 		d = door{r.Status.Prepare, r.Status.Validate}

@@ -222,7 +222,7 @@ func (c *portClaim) takeAt(i int, requested int32) error {
 	if requested != 0 {
 		if err := c.from.Take(int(requested)); err != nil {
 			at := field.NewPath("spec", "ports").Index(i).Child("nodePort")
-			return meta.NewInvalid(serviceKind, c.svc.Name, field.ErrorList{field.Invalid(at, requested, err.Error())})
+			return invalidService(c.svc, field.ErrorList{field.Invalid(at, requested, err.Error())})
 		}
 		c.requested = append(c.requested, int(requested))
 		c.took(i, int(requested))
@@ -258,8 +258,6 @@ func (c *portClaim) takeHealth() error {
 	c.taken = append(c.taken, port)
 	return nil
 }
-
-var serviceKind = meta.GroupKind{Kind: "Service"}
 
 // dryTaker answers as a set would, and takes nothing. Who takes any port is shown one that nobody can have.
 type dryTaker struct {

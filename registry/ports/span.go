@@ -29,12 +29,12 @@ func ParseSpan(text string) (Span, error) {
 	}
 	first, err := strconv.Atoi(from)
 	if err != nil {
-		return Span{}, fmt.Errorf("ports: %q is no port range: %w", text, err)
+		return Span{}, fmt.Errorf("%q is no port range: %w", text, err)
 	}
 	last := first
 	if hyphen || plus {
 		if last, err = strconv.Atoi(to); err != nil {
-			return Span{}, fmt.Errorf("ports: %q is no port range: %w", text, err)
+			return Span{}, fmt.Errorf("%q is no port range: %w", text, err)
 		}
 	}
 	if plus {
@@ -42,9 +42,9 @@ func ParseSpan(text string) (Span, error) {
 	}
 	switch {
 	case first > maxPort || last > maxPort:
-		return Span{}, fmt.Errorf("ports: the port range %q goes beyond %d", text, maxPort)
+		return Span{}, fmt.Errorf("the port range %q goes beyond %d", text, maxPort)
 	case first < 0 || last < first:
-		return Span{}, fmt.Errorf("ports: the port range %q ends before it begins", text)
+		return Span{}, fmt.Errorf("the port range %q ends before it begins", text)
 	}
 	return Span{first, last - first + 1}, nil
 }
