@@ -79,12 +79,22 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	}
 }
 
-// beforeCreate fills in what the server owns and validates the object.
-func (w *write) beforeCreate() error {
-	s, m := w.s, w.obj.GetObjectMeta()
+// baptize gives a new object its identity, by which what is reserved for it can name it.
+func (w *write) baptize() error {
+	m := w.obj.GetObjectMeta()
 	if err := w.stay(m); err != nil {
 		return err
 	}
+	m.UID = NewUID()
+	if m.GenerateName != "" && m.Name == "" {
+		m.Name = generateName(m.GenerateName)
+	}
+	return nil
+}
+
+// beforeCreate fills in what the server owns and validates the object.
+func (w *write) beforeCreate() error {
+	s, m := w.s, w.obj.GetObjectMeta()
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
 	if s.empty != nil {
 		s.empty(w.obj)
@@ -93,11 +103,7 @@ func (w *write) beforeCreate() error {
 		m.Generation = 1
 	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
-	m.UID = NewUID()
 	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
-	if m.GenerateName != "" && m.Name == "" {
-		m.Name = generateName(m.GenerateName)
-	}
 	if s.strategy.Prepare != nil {
 		s.strategy.Prepare(w.r, w.obj, nil)
 	}

@@ -125,9 +125,10 @@ func (c MetaChecks) ofDoor() MetaChecks {
 }
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
-// ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, obj is nil when
-// old goes. It is called for each try of a write, with the state that the try starts from; a deletion that only begins
-// is none. An error ends the write.
+// ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, when obj has its
+// name and UID; obj is nil when old goes, through whichever door. It is called for each try of a write, with the state that the
+// try starts from; a deletion that only begins is none, and neither is a write to a part of the object, such as its status. An
+// error ends the write.
 //
 // settle, if it is not nil, is called once when it is known what became of the try: with true after it was stored (or
 // found to be stored already: an update that changes nothing), with false if it was not, or if somebody else did it.

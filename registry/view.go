@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
@@ -53,6 +54,31 @@ func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 		objects = append(objects, obj)
 	}
 	return objects, nil
+}
+
+// Seen reports whether there is an object of a name by what this server knows of without asking: the newest states may be
+// missing.
+func (v View[T]) Seen(ctx context.Context, namespace, name string) (bool, error) {
+	_, err := v.store.Get(ctx, namespace, name, "0")
+	if meta.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Names returns the names of a namespace's objects, or of all with namespace "", and how many there are.
+func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[string], error) {
+	list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})
+	if err != nil {
+		return 0, nil, err
+	}
+	return list.Len, func(yield func(string) bool) {
+		for item := range list.Items {
+			if _, name := v.store.split(item.(*cache.Object).Key); !yield(name) {
+				return
+			}
+		}
+	}, nil
 }
 
 // Create stores a new object, as if a client had sent it.

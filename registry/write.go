@@ -21,7 +21,8 @@ import (
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
 //	           repeat are dropped
-//	reserve    take what is counted outside of the object                                           (finish)
+//	baptize    a new object gets its name and UID                                                   (finish)
+//	reserve    take what is counted outside of the object
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
 //	prepare    the strategy and the store fill in what the server owns, and count the change
 //	validate   metadata, declaration, strategy
@@ -188,12 +189,15 @@ func (w *write) wrongUID(have meta.UID) error {
 // finish takes the object from admission's hands to the bytes to store.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
 	w.r.Now = w.s.now() // of this try: the one before may have waited long, and others have written since
-	if err := w.reserve(ctx, w.obj, w.old); err != nil {
-		return nil, err
-	}
 	before := w.beforeUpdate
 	if w.old == nil {
 		before = w.beforeCreate
+		if err := w.baptize(); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.reserve(ctx, w.obj, w.old); err != nil {
+		return nil, err
 	}
 	if err := before(); err != nil {
 		return nil, err
@@ -208,10 +212,12 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	return w.encode(ctx, w.obj)
 }
 
-// reserve makes the reservation of a try. That of the try before is given back first.
+// reserve makes the reservation of a try. That of the try before is given back first. A door to a part of the object reserves
+// nothing: what it says of the rest does not count.
 func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
 	w.settle(ctx, false)
-	if w.s.res.Reserve == nil {
+	part := w.s.subresource != "" && w.s.project == nil
+	if w.s.res.Reserve == nil || part && obj != nil {
 		return nil
 	}
 	var err error

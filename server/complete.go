@@ -47,6 +47,7 @@ func (c Config) complete() (completed, error) {
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.EventTTL, time.Hour)
 	c.Core = c.Core || c.Groups == nil
+	c.Services = c.Services.complete()
 	return c
 }
 
@@ -132,7 +133,9 @@ func (c *APIConfig) validate() error {
 	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
 		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
 	}
-	return errors.Join(errs...)
+	_, rangesErr := c.Services.ranges()
+	_, portsErr := c.Services.nodePorts()
+	return errors.Join(append(errs, rangesErr, portsErr)...)
 }
 
 func (c *StorageConfig) validate() error {

@@ -53,6 +53,19 @@ type APIConfig struct {
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
+	// Services is what services are given.
+	Services ServicesConfig
+}
+
+// ServicesConfig says what services are given.
+type ServicesConfig struct {
+	// ClusterIPRanges are one or two ranges that cluster IPs come from, of different families; default 10.0.0.0/24. Services that
+	// name no family have that of the first. They become the ServiceCIDR "kubernetes"; more can be added to a running
+	// cluster by ServiceCIDRs of one's own. (--service-cluster-ip-range)
+	ClusterIPRanges []string
+	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is the same.
+	// (--service-node-port-range)
+	NodePortRange string
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,

@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/registry/node"
 	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/registry/policy"
+	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/registry/rbac"
 	"github.com/coracle-project/coracle/registry/resource"
 	"github.com/coracle-project/coracle/registry/scheduling"
@@ -25,12 +26,15 @@ import (
 
 // coreGroups returns Kubernetes' own groups as far as they are served. Some of their resources write others, which they find
 // in stores.
-func coreGroups(c APIConfig, stores registry.Stores) []Group {
+func coreGroups(c APIConfig, stores registry.Stores, nodePorts *ports.Allocator) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
+	ranges, _ := c.Services.ranges() // checked when the configuration was completed
 	groups := []Group{
 		{
 			Name: "", Priority: 18000, Observed: core.Observed(),
-			Resources: core.Resources(core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores}),
+			Resources: core.Resources(core.Config{
+				Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: nodePorts, Stores: stores,
+			}),
 		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/kind"
@@ -53,11 +54,11 @@ func (g *Group) names() (names []meta.GroupResource) {
 }
 
 // groups are all that may be served: Kubernetes' own, if they are wanted, and the configured ones.
-func (c *APIConfig) groups(stores registry.Stores) []Group {
+func (c *APIConfig) groups(stores registry.Stores, nodePorts *ports.Allocator) []Group {
 	if !c.Core {
 		return c.Groups
 	}
-	groups := coreGroups(*c, stores)
+	groups := coreGroups(*c, stores, nodePorts)
 	for i := range groups {
 		groups[i].builtIn = true
 	}

@@ -16,7 +16,7 @@ func (t *table) accepting(declared <-chan struct{}) acceptor {
 	return func(f file.Found) ([]byte, file.Birth, error) {
 		<-declared
 		e := t.ofKey(f.Key)
-		if e == nil || encryption.Encrypted(f.Value) {
+		if e == nil || e.store == nil || encryption.Encrypted(f.Value) {
 			return f.Value, file.Birth{}, nil
 		}
 		if _, _, err := e.chain.Decrypt(f.Key, f.Value); err != nil { // nobody could read it

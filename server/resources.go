@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -53,6 +54,8 @@ type resources struct {
 	log     *zap.Logger
 	work    *background   // waits for the last requests for what was removed
 	longest time.Duration // that a request and its answer may take, watches apart
+
+	nodePorts *ports.Allocator // nil: there are no services
 }
 
 // Install adds the resources of a group, on one server of the delegation chain: all of them, or, with an error, none.

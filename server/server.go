@@ -12,6 +12,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -127,7 +128,9 @@ type declaration struct {
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New()}
-	all := c.API.groups(Stores{t})
+	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
+	nodePorts := ports.New(span)
+	all := c.API.groups(Stores{t}, nodePorts)
 	for i := range all {
 		all[i].register(d.scheme)
 	}
@@ -160,7 +163,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 			return d, err
 		}
 	}
-	return d, nil
+	return d, d.resources.openNodePorts(nodePorts)
 }
 
 // close ends what a server that is not made has begun.
@@ -182,6 +185,11 @@ func (s *Server) populate(c completed) error {
 	}
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
+	}
+	if s.nodePorts != nil {
+		if err := s.AddPostStartHook(Hook{Name: "start-service-ip-repair-controllers", Run: repairNodePorts}); err != nil {
+			return err
+		}
 	}
 	if c.Setup != nil {
 		return c.Setup(s)

@@ -41,7 +41,8 @@ type tableState struct {
 	replaced chan struct{} // closed when there is another state
 }
 
-// entry is a resource, by whatever names. One without a store has nothing but its name and what is behind it.
+// entry is a resource, by whatever names. One without a store has nothing but its name and what is behind it. Records that are no
+// resource have one, too, with neither.
 type entry struct {
 	name    meta.GroupResource // the first of its names, by which it is encrypted and measured
 	bare    bare               // nil: there is a store
@@ -201,6 +202,13 @@ func (s *tableState) with(offers []*offer) (*tableState, error) {
 		next.entries[o.prefix] = o.entry
 	}
 	return next, nil
+}
+
+// withRecords returns the state with records that are no resource.
+func (s *tableState) withRecords(e *entry) *tableState {
+	next := s.clone()
+	next.entries[e.prefix] = e
+	return next
 }
 
 // without returns the state without some offers. Their entries stay.

@@ -52,7 +52,10 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.runtime, "runtime-config", nil, "API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
 	f.StringVar(&c.API.Profile, "profile", "", "crd-only serves of the built-in resources those alone that a server for resources of one's own needs")
 	f.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
+	f.StringSliceVar(&c.API.Services.ClusterIPRanges, "service-cluster-ip-range", []string{"10.0.0.0/24"},
+		"ranges that the cluster IPs of services come from: one, or two of different families")
 	f.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept")
+	f.StringVar(&c.API.Services.NodePortRange, "service-node-port-range", "30000-32767", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
 	f.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	f.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
 	f.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "watches served at once; 0 for no bound")

@@ -37,12 +37,30 @@ func create(r *registry.Resource, obj meta.Object) field.ErrorList {
 		}
 		keep(obj, k.New())
 	}
+	if errs := complete(obj, nil); len(errs) > 0 {
+		return errs
+	}
 	return door{r.Strategy.Prepare, validate(r)}.write(obj, nil)
+}
+
+// complete does what stands before the reservation of a service, in a cluster with addresses of both families.
+func complete(obj, old meta.Object) field.ErrorList {
+	svc, ok := obj.(*corev1.Service)
+	if !ok {
+		return nil
+	}
+	was, _ := old.(*corev1.Service)
+	return completeService(families{corev1.IPv4Protocol, corev1.IPv6Protocol}, svc, was)
 }
 
 // update runs obj through a door of the resource, "" for the resource itself, as a change of old.
 func update(r *registry.Resource, name string, obj, old meta.Object) field.ErrorList {
 	d := door{r.Strategy.Prepare, validate(r)}
+	if name == "" {
+		if errs := complete(obj, old); len(errs) > 0 {
+			return errs
+		}
+	}
 	if name == "status" {
 		d = door{r.Status.Prepare, r.Status.Validate}
 	}

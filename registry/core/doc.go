@@ -13,10 +13,12 @@
 package core
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/podspec"
+	"github.com/coracle-project/coracle/registry/ports"
 )
 
 // Config is what the resources of the core group go by.
@@ -24,14 +26,19 @@ type Config struct {
 	Rules podspec.Rules
 	// EventTTL is how long Events are kept; 0 means until they are deleted.
 	EventTTL time.Duration
+	// ServiceRanges are one or two ranges that the addresses of services come from at first, of different families. Services
+	// that name no family have that of the first. None is IPv4.
+	ServiceRanges []netip.Prefix
 	// Stores has what some writes change beside their own object.
 	Stores registry.Stores
+	// NodePorts hands out the node ports of services; nil: what clients ask for is taken as it is.
+	NodePorts *ports.Allocator
 }
 
 // Resources returns the resources of the core group.
 func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
-		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(), pods(c.Rules),
+		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(c), pods(c.Rules),
 		persistentVolumes(), claims(),
 		podTemplates(c.Rules), replicationControllers(c.Rules), endpoints(), limitRanges(), resourceQuotas(),
 	}

@@ -42,7 +42,7 @@ func FuzzService(f *testing.F) {
 		}
 		checktest.Scheme().Default(svc)
 		checktest.Scheme().Default(old)
-		r := services()
+		r := services(Config{})
 		serviceCells(svc, testTime)
 		update(&r, "", scheme.DeepCopy(svc), old)
 		create(&r, svc)

@@ -346,7 +346,9 @@ func TestServiceFamilies(t *testing.T) {
 		{`{"clusterIP":"fd00::1"}`, "SingleStack", "IPv6"},
 		{`{"clusterIP":"None","selector":{"a":"b"}}`, "SingleStack", "IPv4"},
 		{`{"clusterIP":"None"}`, "RequireDualStack", "IPv4 IPv6"},
-		{`{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"]}`, "RequireDualStack", "IPv4 IPv6"},
+		{`{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilyPolicy":"PreferDualStack"}`, "PreferDualStack", "IPv4 IPv6"},
+		{`{"ipFamilies":["IPv6"],"ipFamilyPolicy":"PreferDualStack"}`, "PreferDualStack", "IPv6 IPv4"},
+		{`{"clusterIP":"None","selector":{"a":"b"},"ipFamilyPolicy":"RequireDualStack"}`, "RequireDualStack", "IPv4 IPv6"},
 	} {
 		svc := checktest.Decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)
 		create(resource(t, "services"), svc)
@@ -374,8 +376,8 @@ func TestServiceUpdate(t *testing.T) {
 			"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","internalTrafficPolicy":"Cluster"}`, ``},
 		{"to cluster address", `{"type":"ClusterIP","externalTrafficPolicy":"Cluster","ports":[{"name":"a","port":80,"nodePort":30001}]}`, ``},
 		{"second address", `{"type":"NodePort","clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"SingleStack","ports":[{"port":80}]}`, `
-spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary clusterIP
-spec.ipFamilyPolicy: Invalid value: "SingleStack": must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary ipFamily`},
+spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified
+spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			svc := checktest.Decode[corev1.Service](t, `{"spec":`+tt.spec+`}`)

@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// services makes the resource services. Addresses and node ports are allocated between Prepare and Validate, by whoever
-// owns the ranges; here they are kept over updates and let go where a type has no use for them.
-func services() registry.Resource {
+// services makes the resource services. What is allocated for them is taken and given back by reserveService; here it is let go
+// where a type has no use for it.
+func services(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Service]{
 		GroupResource: meta.GroupResource{Resource: "services"},
 		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
@@ -26,7 +26,8 @@ func services() registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
+		Reserve: reserveService(familiesOf(c.ServiceRanges), reserveAddresses(newAddressPool(&c)), reservePorts(c.NodePorts)),
+		Status:  &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},
@@ -37,13 +38,8 @@ func services() registry.Resource {
 
 func prepareService(_ *registry.Request, svc, old *corev1.Service) {
 	if old != nil {
-		keepAllocated(svc, old)
-	}
-	completeClusterIPs(svc, old)
-	if old != nil {
 		dropUseless(svc, old)
 	}
-	completeFamilies(svc)
 }
 
 // dropInternalPolicy takes from services outside of the cluster what was once a default of theirs, too.
@@ -90,14 +86,6 @@ func keepAllocated(svc, old *corev1.Service) {
 		if len(spec.ClusterIPs) == 0 {
 			spec.ClusterIPs = slices.Clone(was.ClusterIPs)
 		}
-		if spec.ClusterIP == was.ClusterIP {
-			if spec.IPFamilyPolicy == nil {
-				spec.IPFamilyPolicy = was.IPFamilyPolicy
-			}
-			if len(spec.IPFamilies) == 0 {
-				spec.IPFamilies = slices.Clone(was.IPFamilies)
-			}
-		}
 	}
 	if usesNodePorts(svc) && usesNodePorts(old) {
 		keepNodePorts(spec.Ports, was.Ports)
@@ -128,14 +116,14 @@ func keepNodePorts(ports, old []corev1.ServicePort) {
 // completeClusterIPs makes clusterIPs follow clusterIP where a client knows only the latter. old is nil on create.
 func completeClusterIPs(svc, old *corev1.Service) {
 	spec := &svc.Spec
-	same := old != nil && spec.ClusterIP == old.Spec.ClusterIP
-	if same && len(spec.ClusterIPs) == 0 {
-		spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
-	}
 	switch {
-	case old == nil || same: // the old one may be from before there was clusterIPs
-		if len(spec.ClusterIPs) == 0 && spec.ClusterIP != "" {
-			spec.ClusterIPs = []string{spec.ClusterIP}
+	case old == nil || spec.ClusterIP == old.Spec.ClusterIP:
+		if len(spec.ClusterIPs) > 0 || spec.ClusterIP == "" {
+			return
+		}
+		spec.ClusterIPs = []string{spec.ClusterIP}
+		if old != nil {
+			spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
 		}
 	case !slices.Equal(spec.ClusterIPs, old.Spec.ClusterIPs): // the client says both
 	case spec.ClusterIP == "":
@@ -143,43 +131,6 @@ func completeClusterIPs(svc, old *corev1.Service) {
 	default:
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
-}
-
-// completeFamilies sets the IP families of a service and how many it wants: those of its addresses, else IPv4 alone.
-// A headless service whose endpoints somebody else manages may have any.
-func completeFamilies(svc *corev1.Service) {
-	spec := &svc.Spec
-	if !usesClusterIP(svc) {
-		return
-	}
-	if !isHeadless(svc) {
-		for i := len(spec.IPFamilies); i < min(len(spec.ClusterIPs), 2); i++ {
-			if ip, msgs := names.ParseIP(spec.ClusterIPs[i], false); len(msgs) == 0 {
-				spec.IPFamilies = append(spec.IPFamilies, familyOf(ip.Is4()))
-			}
-		}
-	}
-	anyFamily := isHeadless(svc) && len(spec.Selector) == 0
-	if spec.IPFamilyPolicy == nil {
-		policy := corev1.IPFamilyPolicySingleStack
-		if anyFamily || len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 {
-			policy = corev1.IPFamilyPolicyRequireDualStack
-		}
-		spec.IPFamilyPolicy = &policy
-	}
-	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
-	}
-	if anyFamily && len(spec.IPFamilies) == 1 && *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
-		spec.IPFamilies = append(spec.IPFamilies, familyOf(spec.IPFamilies[0] != corev1.IPv4Protocol))
-	}
-}
-
-func familyOf(is4 bool) corev1.IPFamily {
-	if is4 {
-		return corev1.IPv4Protocol
-	}
-	return corev1.IPv6Protocol
 }
 
 // dropUseless lets go of values that the new type has no use for, if the client left them as they were, and of where a load

@@ -146,8 +146,8 @@ func TestServiceChanges(t *testing.T) {
 		{"second address", one + `,"ipFamilyPolicy":"SingleStack"` + ports, two + `,"ipFamilyPolicy":"PreferDualStack"` + ports, ``},
 		{"second address released", two + `,"ipFamilyPolicy":"PreferDualStack"` + ports, one + `,"ipFamilyPolicy":"SingleStack"` + ports, ``},
 		{"second address released without saying so", two + `,"ipFamilyPolicy":"PreferDualStack"` + ports, one + `,"ipFamilyPolicy":"PreferDualStack"` + ports, `
-spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be set to 'SingleStack' when releasing the secondary clusterIP
-spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be set to 'SingleStack' when releasing the secondary ipFamily`},
+spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to release the secondary cluster IP
+spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to release the secondary IP family`},
 		{"other families", `"clusterIP":"None","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack"`, `"clusterIP":"None","ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack"`, ``},
 		{"two ports of one name", `"type":"NodePort","ports":[{"name":"a","port":80,"nodePort":30001}]`, `"type":"NodePort","ports":[{"name":"a","port":80},{"name":"a","port":81}]`,
 			`spec.ports[1].name: Duplicate value: "a"`},

@@ -322,10 +322,10 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	if usesClusterIP(svc) && usesClusterIP(old) {
 		if !isHeadless(svc) || !isHeadless(old) {
-			errs = append(errs, changedList(p, "clusterIPs", svc, svc.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
+			errs = append(errs, changedList(p.Child("clusterIPs"), svc.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
 		}
 		if !isHeadless(svc) || len(svc.Spec.Selector) > 0 {
-			errs = append(errs, changedList(p, "ipFamilies", svc, svc.Spec.IPFamilies, old.Spec.IPFamilies)...)
+			errs = append(errs, changedList(p.Child("ipFamilies"), svc.Spec.IPFamilies, old.Spec.IPFamilies)...)
 		}
 	}
 	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
@@ -346,26 +346,14 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
-// changedList compares clusterIPs or ipFamilies with what they were.
-func changedList[T ~string](p *field.Path, name string, svc *corev1.Service, now, was []T) field.ErrorList {
+// changedList compares clusterIPs or ipFamilies with what they were. That they become more or fewer by what the policy says has been
+// seen to before.
+func changedList[T ~string](p *field.Path, now, was []T) field.ErrorList {
 	var errs field.ErrorList
-	list, policy := p.Child(name), p.Child("ipFamilyPolicy")
-	single := scheme.OrZero(svc.Spec.IPFamilyPolicy) == corev1.IPFamilyPolicySingleStack
-	singular := map[string]string{"clusterIPs": "clusterIP", "ipFamilies": "ipFamily"}[name]
-	if len(now) == 0 && len(was) > 0 {
-		return field.ErrorList{field.Invalid(list.Index(0), now, "primary "+singular+" can not be unset")}
-	}
 	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
 		if now[i] != was[i] {
-			errs = append(errs, field.Invalid(list.Index(i), now, "may not change once set"))
+			errs = append(errs, field.Invalid(p.Index(i), now, "may not change once set"))
 		}
-	}
-	switch {
-	case len(was) == 2 && len(now) == 1 && !single:
-		errs = append(errs, field.Invalid(policy, svc.Spec.IPFamilyPolicy, "must be set to 'SingleStack' when releasing the secondary "+singular))
-	case len(was) == 1 && len(now) == 2 && single:
-		errs = append(errs, field.Invalid(policy, svc.Spec.IPFamilyPolicy,
-			"must be set to 'RequireDualStack' or 'PreferDualStack' when adding a secondary "+singular))
 	}
 	return errs
 }

@@ -32,6 +32,7 @@ func addKinds(s *scheme.Scheme) {
 		&ResourceQuota{}, &ResourceQuotaList{},
 		&ComponentStatus{}, &ComponentStatusList{},
 		&PersistentVolumeClaim{}, &PersistentVolumeClaimList{},
+		&RangeAllocation{},
 	)
 }
 

@@ -2,6 +2,12 @@ package networkingv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
+// Labels of IPAddresses.
+const (
+	LabelIPAddressFamily = "ipaddress.kubernetes.io/ip-family"  // IPv4 or IPv6
+	LabelManagedBy       = "ipaddress.kubernetes.io/managed-by" // who looks after the object
+)
+
 // IPAddress says who has an address. Its name is the address, in canonical form.
 type IPAddress struct {
 	meta.TypeMeta `json:",inline"`

@@ -2,6 +2,12 @@ package networkingv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
+// Conditions of ServiceCIDRs, and reasons.
+const (
+	ServiceCIDRConditionReady    = "Ready" // addresses are taken from the ranges
+	ServiceCIDRReasonTerminating = "Terminating"
+)
+
 // ServiceCIDR holds ranges that the cluster IPs of services are taken from.
 type ServiceCIDR struct {
 	meta.TypeMeta `json:",inline"`

@@ -1,0 +1,232 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/iprange"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// addressPool is where services get addresses from: the ranges of the ServiceCIDRs. Who has one is said by the IPAddress of its
+// name: whoever creates that has the address, on whichever server, and until it is deleted. A service that is not stored in
+// the end, because the server has died, leaves an IPAddress without it, which is for the repair of addresses to find.
+type addressPool struct {
+	stores registry.Stores
+	first  []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
+}
+
+// DefaultServiceCIDR is the name of the ServiceCIDR that has the ranges of the configuration.
+const DefaultServiceCIDR = "kubernetes"
+
+// AddressManager is what the IPAddresses of services say of who looks after them.
+const AddressManager = "ipallocator.k8s.io"
+
+// What keeps a service from an address. Kubernetes' words.
+var (
+	errFull          = errors.New("range is full")
+	errAllocated     = errors.New("provided IP is already allocated")
+	errOtherNetwork  = errors.New("the provided network does not match the current range")
+	errRangeNotReady = errors.New("allocator not ready")
+)
+
+func newAddressPool(c *Config) *addressPool {
+	p := &addressPool{stores: c.Stores}
+	for _, prefix := range c.ServiceRanges {
+		p.first = append(p.first, iprange.New(prefix))
+	}
+	return p
+}
+
+// guesses is how often an address is chosen by chance before those that are taken are looked at.
+const guesses = 8
+
+// take takes an address for a service.
+func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool) error {
+	ranges, err := p.ranges(ctx, family)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		switch {
+		case !r.Contains(ip):
+		case dryRun:
+			return nil
+		default:
+			return p.create(ctx, ip, svc)
+		}
+	}
+	switch {
+	case !dryRun:
+		return errOtherNetwork
+	case len(ranges) == 0:
+		return errRangeNotReady
+	}
+	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v", ip, ranges[0].Prefix)
+}
+
+// takeAny takes an address for a service that asks for none. What a dry run answers is none that a service can have.
+func (p *addressPool) takeAny(ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool) (netip.Addr, error) {
+	ranges, err := p.ranges(ctx, family)
+	switch {
+	case err != nil:
+		return netip.Addr{}, err
+	case !dryRun:
+	case len(ranges) == 0:
+		return netip.Addr{}, errRangeNotReady
+	default:
+		return ranges[0].Prefix.Addr(), nil
+	}
+	for _, r := range ranges {
+		for _, band := range r.Bands() {
+			if ip, err := p.takeFrom(ctx, band, svc); err != errFull {
+				return ip, err
+			}
+		}
+	}
+	return netip.Addr{}, errFull
+}
+
+// takeFrom takes an address from a band.
+func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *corev1.Service) (netip.Addr, error) {
+	addresses, err := p.addresses()
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for range guesses {
+		ip, ok := band.Any()
+		if !ok {
+			return netip.Addr{}, errFull
+		}
+		if taken, err := addresses.Seen(ctx, "", ip.String()); err != nil {
+			return netip.Addr{}, err
+		} else if taken {
+			continue
+		}
+		if err := p.create(ctx, ip, svc); err != errAllocated {
+			return ip, err
+		}
+	}
+	for ctx.Err() == nil { // each round that finds somebody else faster is one address less
+		n, all, err := addresses.Names(ctx, "")
+		if err != nil {
+			return netip.Addr{}, err
+		}
+		ip, ok := band.Free(n, parsed(all))
+		if !ok {
+			return netip.Addr{}, errFull
+		}
+		if err := p.create(ctx, ip, svc); err != errAllocated {
+			return ip, err
+		}
+	}
+	return netip.Addr{}, ctx.Err()
+}
+
+// parsed are the addresses that have IPAddresses of these names.
+func parsed(names iter.Seq[string]) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		for name := range names {
+			if ip, err := netip.ParseAddr(name); err == nil && !yield(ip) {
+				return
+			}
+		}
+	}
+}
+
+// create makes the IPAddress of a service.
+func (p *addressPool) create(ctx context.Context, ip netip.Addr, svc *corev1.Service) error {
+	addresses, err := p.addresses()
+	if err != nil {
+		return err
+	}
+	err = addresses.Create(ctx, NewServiceAddress(ip, svc.Namespace, svc.Name))
+	if meta.IsAlreadyExists(err) {
+		return errAllocated
+	}
+	return err
+}
+
+// NewServiceAddress returns the IPAddress that says that a service has an address.
+func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
+	return &networkingv1.IPAddress{
+		ObjectMeta: meta.ObjectMeta{Name: ip.String(), Labels: map[string]string{
+			networkingv1.LabelIPAddressFamily: string(familyOf(ip.Is4())), networkingv1.LabelManagedBy: AddressManager,
+		}},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{
+			Resource: "services", Namespace: namespace, Name: name,
+		}},
+	}
+}
+
+// giveBack deletes the IPAddress of a service. One that says that somebody else has the address stays. What fails is left to the
+// repair.
+func (p *addressPool) giveBack(ctx context.Context, ip netip.Addr, svc *corev1.Service) {
+	addresses, err := p.addresses()
+	if err != nil {
+		return
+	}
+	a, err := addresses.Get(ctx, "", ip.String())
+	if err != nil {
+		return
+	}
+	if ref := a.Spec.ParentRef; ref == nil || *ref != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
+		return
+	}
+	_ = addresses.Delete(ctx, "", a.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
+}
+
+// ranges returns the ranges of a family from which addresses are taken.
+func (p *addressPool) ranges(ctx context.Context, family corev1.IPFamily) ([]iprange.Range, error) {
+	store := p.store("servicecidrs")
+	if store == nil || p.store("ipaddresses") == nil { // switched off
+		return nil, nil
+	}
+	cidrs, err := registry.ViewOf[*networkingv1.ServiceCIDR](store)
+	if err != nil {
+		return nil, err
+	}
+	all, err := cidrs.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var list []iprange.Range
+	begun := false
+	for _, c := range all {
+		begun = begun || c.Name == DefaultServiceCIDR
+		if c.DeletionTimestamp == nil && rangesReady(c) {
+			list = append(list, iprange.Parse(c.Spec.CIDRs)...)
+		}
+	}
+	if !begun {
+		list = append(list, p.first...)
+	}
+	return slices.DeleteFunc(list, func(r iprange.Range) bool {
+		return familyOf(r.Is4()) != family || !r.Is4() && r.Prefix.Bits() < 64
+	}), nil
+}
+
+// rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they may: perhaps no controller runs.
+func rangesReady(c *networkingv1.ServiceCIDR) bool {
+	for _, cond := range c.Status.Conditions {
+		if cond.Type == networkingv1.ServiceCIDRConditionReady {
+			return cond.Status == meta.ConditionTrue
+		}
+	}
+	return true
+}
+
+func (p *addressPool) addresses() (registry.View[*networkingv1.IPAddress], error) {
+	return registry.ViewOf[*networkingv1.IPAddress](p.store("ipaddresses"))
+}
+
+func (p *addressPool) store(resource string) *registry.Store {
+	return p.stores.Store(meta.GroupResource{Group: networkingv1.GroupVersion.Group, Resource: resource})
+}

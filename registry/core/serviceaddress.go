@@ -1,0 +1,134 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// reserveAddresses takes the cluster IPs of services, and gives back what they have no more.
+func reserveAddresses(pool *addressPool) reservation {
+	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (settle, error) {
+		c := addressChange{pool: pool, dryRun: r.DryRun, svc: svc}
+		if svc == nil {
+			c.svc, c.given = old, addressesOf(old)
+			return c.settle, nil
+		}
+		if err := c.plan(ctx, old); err != nil {
+			c.settle(context.WithoutCancel(ctx), false)
+			return nil, err
+		}
+		if len(c.taken)+len(c.given) == 0 {
+			return nil, nil
+		}
+		return c.settle, nil
+	}
+}
+
+// addressChange is what a write changes in the addresses of a service.
+type addressChange struct {
+	pool   *addressPool
+	dryRun bool
+	svc    *corev1.Service
+	taken  []netip.Addr // given back if the write fails
+	given  []netip.Addr // given back if it does not
+}
+
+func (c *addressChange) settle(ctx context.Context, stored bool) {
+	back := c.taken
+	if stored {
+		back = c.given
+	}
+	for _, ip := range back {
+		c.pool.giveBack(ctx, ip, c.svc)
+	}
+}
+
+// plan takes what the service lacks, and finds out what it no longer has. What it has had it keeps; that it may not be changed is
+// for others to say.
+func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
+	svc := c.svc
+	switch {
+	case old == nil || !usesClusterIP(old):
+		if usesClusterIP(svc) && !isHeadless(svc) {
+			return c.take(ctx, 0)
+		}
+	case prefersAsBefore(svc, old), isHeadless(old):
+	case !usesClusterIP(svc):
+		c.given = addressesOf(old)
+	case len(old.Spec.IPFamilies) == 1 && len(svc.Spec.IPFamilies) == 2:
+		return c.take(ctx, 1)
+	case len(old.Spec.IPFamilies) == 2 && len(svc.Spec.IPFamilies) == 1:
+		if all := addressesOf(old); len(all) == 2 {
+			c.given = all[1:]
+		}
+	}
+	return nil
+}
+
+// take takes an address for each family of the service from one on: the one that the client asks for, or any.
+func (c *addressChange) take(ctx context.Context, from int) error {
+	spec := &c.svc.Spec
+	for len(spec.ClusterIPs) < len(spec.IPFamilies) {
+		spec.ClusterIPs = append(spec.ClusterIPs, "")
+	}
+	for i := from; i < len(spec.IPFamilies); i++ {
+		ip, err := c.takeOne(ctx, spec.IPFamilies[i], spec.ClusterIPs[i])
+		if err != nil {
+			return c.explain(err, spec.ClusterIPs[i])
+		}
+		if !c.dryRun {
+			c.taken = append(c.taken, ip)
+		}
+		if spec.ClusterIPs[i] == "" {
+			spec.ClusterIPs[i] = ip.String()
+		}
+	}
+	spec.ClusterIP = spec.ClusterIPs[0]
+	return nil
+}
+
+func (c *addressChange) takeOne(ctx context.Context, family corev1.IPFamily, asked string) (netip.Addr, error) {
+	if asked == "" {
+		return c.pool.takeAny(ctx, family, c.svc, c.dryRun)
+	}
+	ip, _ := names.ParseIP(asked, false) // checked
+	return ip, c.pool.take(ctx, ip, family, c.svc, c.dryRun)
+}
+
+// explain says to the client why a service does not get an address.
+func (c *addressChange) explain(err error, asked string) error {
+	var failed *meta.StatusError
+	switch {
+	case errors.As(err, &failed) && !meta.IsInvalid(err): // of the store: the client has done nothing wrong
+		return err
+	case err == errFull:
+		return meta.NewInternalError(fmt.Errorf("failed to allocate a serviceIP for Service %q: %w", c.svc.Name, err))
+	}
+	what := "failed to allocate IP: "
+	if asked != "" {
+		what = "failed to allocate IP " + asked + ": "
+	}
+	return invalidService(c.svc, field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), c.svc.Spec.ClusterIPs, what+err.Error())})
+}
+
+// addressesOf are the addresses that a service has.
+func addressesOf(svc *corev1.Service) []netip.Addr {
+	if !usesClusterIP(svc) || isHeadless(svc) {
+		return nil
+	}
+	var list []netip.Addr
+	for _, text := range svc.Spec.ClusterIPs {
+		if ip, bad := names.ParseIP(text, false); len(bad) == 0 {
+			list = append(list, ip)
+		}
+	}
+	return list
+}

@@ -1,0 +1,280 @@
+package ports_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/ports"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+	"github.com/coracle-project/coracle/storage/storagetest"
+)
+
+const key = "/registry/ranges/servicenodeports"
+
+// open returns an allocator over a store, where there may be others.
+func open(t *testing.T, store storage.Store, span ports.Span) *ports.Allocator {
+	t.Helper()
+	s := scheme.New()
+	corev1.Scheme.AddToScheme(s)
+	if err := s.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	codecs := codec.NewFactory(s)
+	cfg := &registry.Config{Kinds: kind.NewTypes(s, codecs), Codecs: codecs}
+	records, err := registry.RecordsOf[*corev1.RangeAllocation](cfg, store, meta.GroupKind{Kind: "RangeAllocation"}, "/registry/"+ports.Prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := ports.New(span)
+	a.Open(records)
+	return a
+}
+
+// begin makes the record, with nothing taken.
+func begin(t *testing.T, a *ports.Allocator) {
+	t.Helper()
+	if ok, err := a.Replace(t.Context(), ports.NewSet(a.Span()), 0); !ok || err != nil {
+		t.Fatalf("Replace: got %v, %v, want true", ok, err)
+	}
+}
+
+func newStore(t *testing.T) *memory.Store {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+func TestParseSpan(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want string // "" and no error: the empty span
+		bad  bool
+	}{
+		{"30000-32767", "30000-32767", false},
+		{"30000+10", "30000-30010", false},
+		{" 80 ", "80-80", false},
+		{"0-0", "0-0", false},
+		{"", "", false},
+		{"2-1", "", true},
+		{"1-65536", "", true},
+		{"65000+1000", "", true},
+		{"1+-5", "", true},
+		{"-5", "", true},
+		{"a-b", "", true},
+		{"1-2-3", "", true},
+		{"1+9999999999999999999", "", true},
+	} {
+		got, err := ports.ParseSpan(tt.text)
+		if (err != nil) != tt.bad || got.String() != tt.want {
+			t.Errorf("ParseSpan(%q): got %q, %v, want %q, error %v", tt.text, got, err, tt.want, tt.bad)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	s := ports.NewSet(ports.Span{Base: 100, Size: 10})
+	if err := s.Take(105); err != nil {
+		t.Errorf("Take of a free port: %v", err)
+	}
+	if err := s.Take(105); err != ports.ErrAllocated {
+		t.Errorf("Take again: got %v, want %v", err, ports.ErrAllocated)
+	}
+	for _, port := range []int{99, 110, 0, -1} {
+		want := "provided port is not in the valid range. The range of valid ports is 100-109"
+		if err := s.Take(port); err == nil || err.Error() != want {
+			t.Errorf("Take(%d): got %v, want %q", port, err, want)
+		}
+	}
+	s.Release(105)
+	s.Release(1)
+	for range 10 {
+		if _, err := s.TakeNext(); err != nil {
+			t.Fatalf("TakeNext: %v", err)
+		}
+	}
+	if _, err := s.TakeNext(); err != ports.ErrFull {
+		t.Errorf("TakeNext of a full set: got %v, want %v", err, ports.ErrFull)
+	}
+	if got := slices.Collect(s.All()); len(got) != 10 || got[0] != 100 || got[9] != 109 {
+		t.Errorf("All: got %v, want 100 to 109", got)
+	}
+}
+
+// Ports at the low end are left to those who ask for them as long as there are others.
+func TestReservedPortsAreLast(t *testing.T) {
+	for _, tt := range []struct{ size, low int }{{16, 0}, {17, 16}, {640, 20}, {2768, 86}, {60000, 128}} {
+		s := ports.NewSet(ports.Span{Base: 1000, Size: tt.size})
+		for i := range tt.size {
+			port, err := s.TakeNext()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if low := port < 1000+tt.low; low != (i >= tt.size-tt.low) {
+				t.Fatalf("%d ports: number %d taken is %d, with %d reserved", tt.size, i, port, tt.low)
+			}
+		}
+	}
+}
+
+func TestNothingIsHandedOutBeforeTheRecordIsThere(t *testing.T) {
+	a := open(t, newStore(t), ports.Span{Base: 1, Size: 10})
+	err := a.Change(t.Context(), func(s *ports.Set) error { return s.Take(5) })
+	if want := "cannot allocate resources of type servicenodeportallocations at this time"; err == nil || err.Error() != want {
+		t.Errorf("Change: got %v, want %q", err, want)
+	}
+}
+
+func TestAnotherRange(t *testing.T) {
+	store := newStore(t)
+	begin(t, open(t, store, ports.Span{Base: 1, Size: 10}))
+	a := open(t, store, ports.Span{Base: 1, Size: 11})
+	err := a.Change(t.Context(), func(s *ports.Set) error { return s.Take(5) })
+	if err == nil || !strings.Contains(err.Error(), "range does not match") {
+		t.Errorf("Change: got %v, want that the range does not match", err)
+	}
+}
+
+// The record is what kube-apiserver reads and writes.
+func TestRecord(t *testing.T) {
+	store := newStore(t)
+	a := open(t, store, ports.Span{Base: 30000, Size: 2768})
+	begin(t, a)
+	take := func(s *ports.Set) error { return errors.Join(s.Take(30000), s.Take(30009)) }
+	if err := a.Change(t.Context(), take); err != nil {
+		t.Fatal(err)
+	}
+	e, err := store.Get(t.Context(), key)
+	want := `{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":"AgE="}`
+	if err != nil || string(e.Value) != want {
+		t.Errorf("stored: got %s, %v, want %s", e.Value, err, want)
+	}
+	// As another writes it, with bits that the range has no ports for.
+	data := base64.StdEncoding.EncodeToString(append([]byte{1}, make([]byte, 346)...))
+	other := `{"kind":"RangeAllocation","apiVersion":"v1","metadata":{"creationTimestamp":null},"range":"30000-32767","data":"` + data + `"}`
+	if _, err := store.Put(t.Context(), key, []byte(other), storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Change(t.Context(), take); err != nil {
+		t.Errorf("the ports that the other has released: %v", err)
+	}
+}
+
+// A change that fails leaves no trace, not even beside others that are written with it.
+func TestFailedChange(t *testing.T) {
+	a := open(t, newStore(t), ports.Span{Base: 1, Size: 10})
+	begin(t, a)
+	refused := errors.New("refused")
+	if err := a.Change(t.Context(), func(s *ports.Set) error { return errors.Join(s.Take(3), refused) }); !errors.Is(err, refused) {
+		t.Errorf("Change: got %v, want %v", err, refused)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Change(ended, func(s *ports.Set) error { return s.Take(4) }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Change by one who is gone: got %v, want %v", err, context.Canceled)
+	}
+	if s, _, err := a.Load(t.Context()); err != nil || len(slices.Collect(s.All())) != 0 {
+		t.Errorf("Load: got %v, %v, want nothing taken", slices.Collect(s.All()), err)
+	}
+}
+
+// Two servers, each with many clients, share one store: each port goes to one of them, and none is refused that is free.
+func TestContention(t *testing.T) {
+	const size, clients = 300, 10
+	store := newStore(t)
+	allocators := []*ports.Allocator{open(t, store, ports.Span{Base: 1, Size: size}), open(t, store, ports.Span{Base: 1, Size: size})}
+	begin(t, allocators[0])
+	var mu sync.Mutex
+	owner := map[int]string{}
+	var wg sync.WaitGroup
+	for i, a := range allocators {
+		for c := range clients {
+			wg.Go(func() {
+				me := fmt.Sprint(i, c)
+				for n := range size / clients / 2 {
+					var port int
+					err := a.Change(t.Context(), func(s *ports.Set) (err error) {
+						port, err = s.TakeNext()
+						return err
+					})
+					mu.Lock()
+					if other, taken := owner[port]; err != nil || taken {
+						t.Errorf("%s: port %d, which %q has, %v", me, port, other, err)
+					}
+					owner[port] = me
+					mu.Unlock()
+					if n%3 != 0 {
+						continue
+					}
+					mu.Lock()
+					delete(owner, port)
+					mu.Unlock()
+					if err := a.Release(t.Context(), []int{port}); err != nil {
+						t.Errorf("Release: %v", err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	s, _, err := allocators[1].Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Collect(s.All()); len(got) != len(owner) {
+		t.Errorf("%d ports are taken, and %d are somebody's", len(got), len(owner))
+	}
+}
+
+// A server's guess of what is taken may be old: it refuses nothing by it.
+func TestStaleGuess(t *testing.T) {
+	store := newStore(t)
+	a, b := open(t, store, ports.Span{Base: 1, Size: 10}), open(t, store, ports.Span{Base: 1, Size: 10})
+	begin(t, a)
+	take := func(s *ports.Set) error { return s.Take(7) }
+	if err := a.Change(t.Context(), take); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(t.Context(), []int{7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Change(t.Context(), take); err != nil {
+		t.Errorf("take what another has released: %v", err)
+	}
+}
+
+// When it cannot be known whether a port was taken it is not handed out, and nobody else gets it who asks for any.
+func TestInDoubt(t *testing.T) {
+	for _, tt := range []struct {
+		fault storagetest.Fault
+		taken bool
+	}{{storagetest.Pretend, true}, {storagetest.Lose, false}} {
+		store := storagetest.NewFaulty(newStore(t))
+		a := open(t, store, ports.Span{Base: 1, Size: 10})
+		begin(t, a)
+		store.FailAt(1, tt.fault) // the write, behind the read
+		err := a.Change(t.Context(), func(s *ports.Set) error { return s.Take(5) })
+		if !errors.Is(err, storage.InDoubt) {
+			t.Fatalf("Change: got %v, want %v", err, storage.InDoubt)
+		}
+		if s, _, err := a.Load(t.Context()); err != nil || s.Has(5) != tt.taken {
+			t.Errorf("fault %d: got %v, %v, want %v", tt.fault, s.Has(5), err, tt.taken)
+		}
+		err = a.Change(t.Context(), func(s *ports.Set) error { return s.Take(5) })
+		if errors.Is(err, ports.ErrAllocated) != tt.taken {
+			t.Errorf("fault %d: take it again: got %v", tt.fault, err)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package server
+
+import (
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// recordsOf returns the records of a kind of the core group under a prefix of keys below that of all, which are encrypted and
+// measured as name.
+func recordsOf[T meta.Object](s *resources, kind, name, prefix string) (registry.Records[T], error) {
+	prefix = s.table.root + prefix
+	records, err := registry.RecordsOf[T](s.backend.registry, s.backend.configured, corev1.GroupVersion.WithKind(kind).GroupKind(), prefix)
+	if err != nil {
+		return records, err
+	}
+	s.table.change.Lock()
+	defer s.table.change.Unlock()
+	gr := meta.GroupResource{Resource: name}
+	s.table.now.Store(s.table.now.Load().withRecords(&entry{
+		name: gr, backend: s.backend, prefix: prefix, chain: s.backend.encryption.For("", name), metrics: &series{resource: gr},
+	}))
+	return records, nil
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/coracle-project/coracle/registry/ports"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// defaultServiceRange is where the addresses of services come from unless somebody says otherwise.
+const defaultServiceRange = "10.0.0.0/24"
+
+// leastServiceBits is how many bits the addresses of the first range must differ in at least.
+const leastServiceBits = 3
+
+func (c ServicesConfig) complete() ServicesConfig {
+	if len(c.ClusterIPRanges) == 0 {
+		c.ClusterIPRanges = []string{defaultServiceRange}
+	}
+	setDefault(&c.NodePortRange, "30000-32767")
+	return c
+}
+
+// nodePorts reads the range of node ports.
+func (c ServicesConfig) nodePorts() (ports.Span, error) {
+	span, err := ports.ParseSpan(c.NodePortRange)
+	if err != nil {
+		return ports.Span{}, fmt.Errorf("service node port range: %w", err)
+	}
+	return span, nil
+}
+
+// ranges reads the ranges of cluster IPs. Errors are worded as kube-apiserver's.
+func (c ServicesConfig) ranges() ([]netip.Prefix, error) {
+	if len(c.ClusterIPRanges) > 2 {
+		return nil, errors.New("--service-cluster-ip-range must not contain more than two entries")
+	}
+	var list []netip.Prefix
+	for i, text := range c.ClusterIPRanges {
+		p, wrong := names.ParseCIDR(text, false)
+		switch {
+		case len(wrong) > 0 && i == 0:
+			return nil, errors.New("service-cluster-ip-range[0] is not a valid cidr")
+		case len(wrong) > 0:
+			return nil, fmt.Errorf("service-cluster-ip-range[%d] is not an ip net", i)
+		case i == 0 && p.Addr().BitLen()-p.Bits() < leastServiceBits:
+			return nil, fmt.Errorf("error determining service IP ranges for primary service cidr: "+
+				"the service cluster IP range must be at least %d IP addresses", 1<<leastServiceBits)
+		}
+		list = append(list, p.Masked())
+	}
+	if len(list) == 2 && list[0].Addr().Is4() == list[1].Addr().Is4() {
+		return nil, errors.New("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")
+	}
+	return list, nil
+}
