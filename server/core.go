@@ -27,10 +27,11 @@ import (
 // in stores.
 func coreGroups(c APIConfig, stores registry.Stores) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
+	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores}
 	groups := []Group{
 		{
-			Name: "", Priority: 18000, Observed: core.Observed(),
-			Resources: core.Resources(core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores}),
+			Name: "", Priority: 18000,
+			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Observed: core.Observed(),
 		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
