@@ -61,6 +61,9 @@ func (c StorageConfig) complete() StorageConfig {
 	return c
 }
 
+// shared reports whether other servers may work on the same store.
+func (c *StorageConfig) shared() bool { return c.Engine == StorageEtcd || c.Store != nil }
+
 func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)

@@ -2,36 +2,103 @@ package server
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// controllerSet are the controllers that a server can run, by the names that kube-controller-manager gives them.
-var controllerSet = []struct {
-	name  string
-	needs meta.GroupResource // not run by servers without this resource
-	start func(ctx context.Context, s *Server) error
-}{
-	{"namespace-controller", meta.GroupResource{Resource: "namespaces"}, startNamespaceController},
+// controllerEntry is a controller that a server can run.
+type controllerEntry struct {
+	name, short string               // as kube-controller-manager calls it; short is the older one, and may be ""
+	needs       []meta.GroupResource // not run by servers without these
+	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is not complete without.
+	yields bool
+	// run works until ctx ends. What it shares with others is in the informers, which end with ctx as well.
+	run func(ctx context.Context, s *Server, in *controller.Informers, log *zap.Logger)
 }
 
-// addControllers adds post-start hooks for the system's objects and the selected controllers.
-func (s *Server) addControllers(selection []string) error {
+// controllerSet are the controllers that there are.
+var controllerSet = []controllerEntry{
+	{
+		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{{Resource: "namespaces"}},
+		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
+			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
+		},
+	},
+}
+
+// addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a
+// store run in one of them at a time.
+func (s *Server) addControllers(selection []string, shared bool) error {
 	if err := s.addSystemObjects(); err != nil {
 		return err
 	}
+	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
-		if !selected(selection, c.name) || s.Store(c.needs) == nil {
-			continue
-		}
-		if err := s.AddPostStartHook(Hook{Name: "start-" + c.name, Run: c.start}); err != nil {
-			return err
+		switch {
+		case !selected(selection, c.name) || slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }):
+		case c.yields:
+			yielding = append(yielding, c)
+		default:
+			steady = append(steady, c)
 		}
 	}
-	return nil
+	if len(steady)+len(yielding) == 0 {
+		return nil
+	}
+	run := func(ctx context.Context) {
+		var wg sync.WaitGroup
+		wg.Go(func() { s.runControllers(ctx, steady) })
+		wg.Go(func() { s.whileNoManager(ctx, func(ctx context.Context) { s.runControllers(ctx, yielding) }) })
+		wg.Wait()
+	}
+	return s.AddPostStartHook(Hook{Name: "start-controllers", Run: func(context.Context, *Server) error {
+		s.life.controllers.run(func(ctx context.Context) {
+			if shared && s.Store(leases) != nil {
+				s.election().Run(ctx, run)
+				return
+			}
+			run(ctx)
+		})
+		return nil
+	}})
+}
+
+// runControllers runs some controllers, with informers that they share, until ctx ends.
+func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
+	in := controller.NewInformers(ctx, s.client, s.log.Named("informers"))
+	var wg sync.WaitGroup
+	for _, c := range list {
+		wg.Go(func() { c.run(ctx, s, in, s.log.Named(c.name)) })
+	}
+	wg.Wait()
+	in.Wait()
+}
+
+var leases = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+
+// election is among the servers that share the store.
+func (s *Server) election() *controller.Election {
+	host, _ := os.Hostname() // it is for people; the rest tells servers apart
+	return &controller.Election{
+		Client: s.client, Lease: "coracle-controllers", Identity: host + "_" + string(registry.NewUID()), Log: s.log.Named("election"),
+	}
+}
+
+// whileNoManager runs f as long as no kube-controller-manager does what f does.
+func (s *Server) whileNoManager(ctx context.Context, f func(ctx context.Context)) {
+	if s.Store(leases) == nil {
+		f(ctx)
+		return
+	}
+	(&controller.Yield{Client: s.client, Lease: "kube-controller-manager", Log: s.log.Named("yield")}).Run(ctx, f)
 }
 
 // controllerNames are the names that Config.Controllers may hold.
@@ -45,8 +112,10 @@ func controllerNames() []string {
 
 // controllerName accepts the short names of old.
 func controllerName(name string) string {
-	if name == "namespace" {
-		return "namespace-controller"
+	for i := range controllerSet {
+		if c := &controllerSet[i]; c.short == name && name != "" {
+			return c.name
+		}
 	}
 	return name
 }
@@ -65,12 +134,6 @@ func selected(list []string, name string) bool {
 		}
 	}
 	return all
-}
-
-func startNamespaceController(_ context.Context, s *Server) error {
-	c := &controller.Namespace{Client: s.client, Contents: s.contents, Log: s.log.Named("namespace-controller")}
-	s.life.controllers.run(c.Run)
-	return nil
 }
 
 // contents returns the resources whose objects live in namespaces and can be deleted, each in the most preferred version that is

@@ -98,7 +98,7 @@ func TestOddPaths(t *testing.T) {
 		{"GET /healthz/ping?verbose=true&exclude=ping", 200, text, "ok"},
 		{"POST /readyz/ping?exclude=ping", 200, text, "ok"},
 		{"GET /readyz/shutdown?verbose", 200, text, "ok"},
-		{"GET /readyz/poststarthook/start-namespace-controller?verbose", 500, text, "internal server error: not finished\n"},
+		{"GET /readyz/poststarthook/start-controllers?verbose", 500, text, "internal server error: not finished\n"},
 		{"GET /livez/shutdown", 404, text, noPage},
 		{"GET /livez/nope?verbose", 404, text, noPage},
 		{"GET /livez/", 404, text, noPage},

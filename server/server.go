@@ -180,7 +180,7 @@ func (s *Server) populate(c completed) error {
 		}}
 		s.Go(compactor.Run)
 	}
-	if err := s.addControllers(c.Controllers); err != nil {
+	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -20,19 +20,20 @@ const (
 // Follow is a watch without an end: it yields the objects that opts select as Added events and from then on every
 // change, until ctx ends or the loop is left. Where a stream ends, the next one goes on from the last event or bookmark. If
 // the server does not know any more what happened since, all objects are listed again, as Added events, and those that
-// are gone meanwhile are told of as Deleted events whose objects have nothing but namespace and name.
+// are gone meanwhile are told of as Deleted events whose objects have nothing but namespace and name. With
+// opts.AllowWatchBookmarks a Bookmark follows what was listed.
 //
 // An error does not end it either: it is yielded with an empty Event, for the log, and after a pause of 1 s, growing to 30 s
 // while nothing succeeds, Follow tries again. Whoever knows that it is no use leaves the loop.
 //
-// Of opts, only the selectors count. Follow keeps the names of all objects that it has told of, and no more.
+// Of opts, nothing else but the selectors counts. Follow keeps the names of all objects that it has told of, and no more.
 func (r Resource[T]) Follow(ctx context.Context, opts meta.ListOptions) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		f := &follower[T]{
 			r:     r,
 			opts:  meta.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector},
 			known: map[key]bool{},
-			yield: yield,
+			yield: yield, bookmarks: opts.AllowWatchBookmarks,
 		}
 		f.run(ctx)
 	}
@@ -47,6 +48,8 @@ type follower[T meta.Object] struct {
 	opts  meta.ListOptions
 	yield func(Event[T], error) bool
 	left  bool // yield has returned false
+	// bookmarks: the reader wants to know where a list ends.
+	bookmarks bool
 
 	from  string       // the revision up to which all is told; "" if that is to be found by listing
 	known map[key]bool // told of, and not as Deleted; true while listing: seen in this list
@@ -128,6 +131,11 @@ func (f *follower[T]) list(ctx context.Context) error {
 		}
 	}
 	f.from = version
+	if f.bookmarks {
+		end := nameOnly[T](key{})
+		end.GetObjectMeta().ResourceVersion = version
+		f.left = !f.yield(Event[T]{Bookmark, end}, nil)
+	}
 	return nil
 }
 

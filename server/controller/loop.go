@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"context"
-	"iter"
 	"sync"
 	"time"
 
@@ -16,26 +15,39 @@ import (
 // Name is what a controller is told about an object.
 type Name struct{ Namespace, Name string }
 
-// Source yields the name of every object that a controller looks after, and again when it changes or is gone, until ctx
-// ends. An error, which comes with no name, says what keeps it from that for now.
-type Source func(ctx context.Context) iter.Seq2[Name, error]
+// Source calls add with the name of every object that a controller looks after, and again when it changes or is gone, until
+// ctx ends. failed is told what keeps it from that for now. Neither takes its time.
+type Source func(ctx context.Context, add func(Name), failed func(error))
 
 // Watch is the Source of a resource: the objects that the selectors in opts match.
 func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
-	return func(ctx context.Context) iter.Seq2[Name, error] {
-		return func(yield func(Name, error) bool) {
-			for ev, err := range r.Follow(ctx, opts) {
-				var name Name
-				if err == nil {
-					m := ev.Object.GetObjectMeta()
-					name = Name{m.Namespace, m.Name}
-				}
-				if !yield(name, err) {
-					return
-				}
+	return func(ctx context.Context, add func(Name), failed func(error)) {
+		for ev, err := range r.Follow(ctx, opts) {
+			if err != nil {
+				failed(err)
+				continue
 			}
+			m := ev.Object.GetObjectMeta()
+			add(Name{m.Namespace, m.Name})
 		}
 	}
+}
+
+// Join is the Source of all that some have.
+func Join(sources ...Source) Source {
+	return func(ctx context.Context, add func(Name), failed func(error)) {
+		var wg sync.WaitGroup
+		for _, s := range sources {
+			wg.Go(func() { s(ctx, add, failed) })
+		}
+		wg.Wait()
+	}
+}
+
+// Syncer is what has to be complete before it is relied upon, such as an Informer.
+type Syncer interface {
+	// Synced waits until it is. The error is that of ctx.
+	Synced(ctx context.Context) error
 }
 
 // Reconcile brings one object to where it should be. again asks for another call after that time; an error for one
@@ -47,6 +59,7 @@ type Reconcile func(ctx context.Context, name Name) (again time.Duration, err er
 type Loop struct {
 	Source    Source
 	Reconcile Reconcile
+	After     []Syncer    // nothing is worked on before these are complete
 	Workers   int         // how many objects are worked on at once; 0 is 1
 	Log       *zap.Logger // of what fails; nil for none
 }
@@ -59,23 +72,17 @@ func (l Loop) Run(ctx context.Context) {
 	for range max(l.Workers, 1) {
 		workers.Go(func() { l.work(ctx, q) })
 	}
-	l.watch(ctx, q)
+	l.Source(ctx, q.add, func(err error) { l.Log.Warn("watch failed", zap.Error(err)) })
 	workers.Wait()
-}
-
-// watch adds the name of every object that is there or changes.
-func (l *Loop) watch(ctx context.Context, q *queue) {
-	for name, err := range l.Source(ctx) {
-		if err != nil {
-			l.Log.Warn("watch failed", zap.Error(err))
-			continue
-		}
-		q.add(name)
-	}
 }
 
 // work reconciles one object after the other.
 func (l *Loop) work(ctx context.Context, q *queue) {
+	for _, s := range l.After {
+		if s.Synced(ctx) != nil {
+			return
+		}
+	}
 	for {
 		name, ok := q.next(ctx)
 		if !ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -19,24 +18,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// source is a Source that yields what it is given: names, and for "" an error.
+// source is a Source of what it is given: names, and for "" an error.
 type source chan controller.Name
 
-func (s source) names(ctx context.Context) iter.Seq2[controller.Name, error] {
-	return func(yield func(controller.Name, error) bool) {
-		for {
-			var err error
-			select {
-			case name := <-s:
-				if name.Name == "" {
-					err = errors.New("no watch")
-				}
-				if !yield(name, err) {
-					return
-				}
-			case <-ctx.Done():
-				return
+func (s source) names(ctx context.Context, add func(controller.Name), failed func(error)) {
+	for {
+		select {
+		case name := <-s:
+			if name.Name == "" {
+				failed(errors.New("no watch"))
+				continue
 			}
+			add(name)
+		case <-ctx.Done():
+			return
 		}
 	}
 }

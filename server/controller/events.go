@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// Recorder writes Events about objects. What is said again soon counts the Event that is there. All methods may be called at
+// once.
+type Recorder struct {
+	client    *client.Client
+	component string
+	log       *zap.Logger
+
+	mu struct {
+		sync.Mutex
+		said map[string]*corev1.Event // by what they say; at most maxSaid
+	}
+}
+
+// maxSaid bounds the Events that a Recorder knows to be there.
+const maxSaid = 256
+
+// NewRecorder makes the Recorder of a component.
+func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder {
+	r := &Recorder{client: c, component: component, log: log}
+	r.mu.said = map[string]*corev1.Event{}
+	return r
+}
+
+// Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails is logged: nobody depends on
+// Events.
+func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) {
+	key := fmt.Sprintf("%s/%s/%s/%s/%s/%s", about.Kind, about.Namespace, about.Name, about.UID, reason, message)
+	r.mu.Lock()
+	ev := r.mu.said[key]
+	r.mu.Unlock()
+	ev, err := r.again(ctx, ev)
+	if ev == nil && err == nil {
+		ev, err = r.first(ctx, about, typ, reason, message)
+	}
+	if err != nil {
+		r.log.Warn("cannot write an event", zap.String("reason", reason), zap.String("message", message), zap.Error(err))
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.mu.said) >= maxSaid {
+		clear(r.mu.said)
+	}
+	r.mu.said[key] = ev
+}
+
+// again counts an Event once more. It returns nil if there is none.
+func (r *Recorder) again(ctx context.Context, ev *corev1.Event) (*corev1.Event, error) {
+	if ev == nil {
+		return nil, nil
+	}
+	patch := fmt.Sprintf(`{"count":%d,"lastTimestamp":%q}`, ev.Count+1, time.Now().UTC().Format(time.RFC3339))
+	ev, err := r.events(ev.Namespace).Patch(ctx, ev.Name, client.MergePatch, []byte(patch), meta.PatchOptions{})
+	if meta.IsNotFound(err) {
+		return nil, nil
+	}
+	return ev, err
+}
+
+func (r *Recorder) first(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) (*corev1.Event, error) {
+	namespace := about.Namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	now := meta.Now()
+	return r.events(namespace).Create(ctx, &corev1.Event{
+		ObjectMeta:     meta.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", about.Name, time.Now().UnixNano())},
+		InvolvedObject: about, Type: typ, Reason: reason, Message: message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source: corev1.EventSource{Component: r.component}, ReportingController: r.component,
+	}, meta.CreateOptions{})
+}
+
+func (r *Recorder) events(namespace string) client.Resource[*corev1.Event] {
+	return client.For[*corev1.Event](r.client, corev1.GroupVersion.WithResource("events")).In(namespace)
+}

@@ -1,0 +1,200 @@
+package controller
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// Informer keeps what controllers need to know of each object of a resource, and tells them when that changes. A V is made
+// of each state of an object; it is shared, and nobody changes it. All methods may be called at once.
+//
+// It lags behind the server. What has to be true when it is acted upon is read, or left to a precondition.
+type Informer[V any] struct {
+	complete chan struct{} // closed when all that was there at first is known
+
+	mu      sync.RWMutex
+	objects map[string]map[string]*V // by namespace and name
+	readers []*reader[V]             // replaced, never changed
+}
+
+// reader is told of changes, with no lock held.
+type reader[V any] struct {
+	changed func(name Name, before, now *V)
+}
+
+// Get returns what is known of an object, nil if there is none.
+func (i *Informer[V]) Get(name Name) *V {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.objects[name.Namespace][name.Name]
+}
+
+// Each calls f for every object of a namespace, or of those outside of any with "". f must not call the Informer.
+func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	for name, v := range i.objects[namespace] {
+		f(Name{namespace, name}, v)
+	}
+}
+
+// Synced waits until all that was there at first is known. The error is that of ctx.
+func (i *Informer[V]) Synced(ctx context.Context) error {
+	select {
+	case <-i.complete:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Source is the Source of the names that the changes concern: names returns those for each object that is there, and for each
+// that changes. before is nil of an object that is new, now of one that is gone. names must return soon; what it finds in other
+// Informers may be older or newer, so each that counts needs a Source of its own.
+func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
+	return func(ctx context.Context, add func(Name), _ func(error)) {
+		r := &reader[V]{func(name Name, before, now *V) {
+			for _, n := range names(name, before, now) {
+				add(n)
+			}
+		}}
+		for name, v := range i.join(r) {
+			r.changed(name, nil, v)
+		}
+		<-ctx.Done()
+		i.leave(r)
+	}
+}
+
+// Own is Source for a controller that looks after the objects themselves.
+func (i *Informer[V]) Own() Source {
+	return i.Source(func(name Name, _, _ *V) []Name { return []Name{name} })
+}
+
+// join has r told of what changes from now on, and returns what is there.
+func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.readers = append(slices.Clip(i.readers), r)
+	all := map[Name]*V{}
+	for namespace, objects := range i.objects {
+		for name, v := range objects {
+			all[Name{namespace, name}] = v
+		}
+	}
+	return all
+}
+
+func (i *Informer[V]) leave(r *reader[V]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.readers = slices.DeleteFunc(slices.Clone(i.readers), func(other *reader[V]) bool { return other == r })
+}
+
+// set takes in the present state of an object, nil if it is gone, and tells the readers.
+func (i *Informer[V]) set(name Name, v *V) {
+	before, readers := i.replace(name, v)
+	if reflect.DeepEqual(before, v) {
+		return // what has changed is nothing to anybody here
+	}
+	for _, r := range readers {
+		r.changed(name, before, v)
+	}
+}
+
+func (i *Informer[V]) replace(name Name, v *V) (before *V, readers []*reader[V]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	objects := i.objects[name.Namespace]
+	before = objects[name.Name]
+	switch {
+	case v == nil:
+		if delete(objects, name.Name); len(objects) == 0 {
+			delete(i.objects, name.Namespace)
+		}
+	case objects == nil:
+		i.objects[name.Namespace] = map[string]*V{name.Name: v}
+	default:
+		objects[name.Name] = v
+	}
+	return before, i.readers
+}
+
+// Informers are those that the controllers of one run share: each is made when the first of them asks for it, and works until
+// the run ends.
+type Informers struct {
+	client *client.Client
+	log    *zap.Logger
+	ctx    context.Context
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	made map[informerKey]any
+}
+
+type informerKey struct {
+	resource meta.GroupVersionResource
+	view     reflect.Type
+}
+
+// NewInformers returns the informers of a run that ends with ctx.
+func NewInformers(ctx context.Context, c *client.Client, log *zap.Logger) *Informers {
+	return &Informers{client: c, log: log, ctx: ctx, made: map[informerKey]any{}}
+}
+
+// Client is what the informers read with.
+func (s *Informers) Client() *client.Client { return s.client }
+
+// Wait returns when the run has ended and all its informers have.
+func (s *Informers) Wait() {
+	<-s.ctx.Done()
+	s.mu.Lock() // none is made from now on
+	defer s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V.
+func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V) *Informer[V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := informerKey{resource, reflect.TypeFor[V]()}
+	if made, ok := s.made[key]; ok {
+		return made.(*Informer[V])
+	}
+	i := &Informer[V]{complete: make(chan struct{}), objects: map[string]map[string]*V{}}
+	s.made[key] = i
+	if s.ctx.Err() == nil {
+		s.wg.Go(func() { follow(s.ctx, i, client.For[T](s.client, resource), keep, s.log) })
+	}
+	return i
+}
+
+// follow keeps an Informer up to date until ctx ends.
+func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.Resource[T], keep func(obj T) *V, log *zap.Logger) {
+	complete := false
+	for ev, err := range r.Follow(ctx, meta.ListOptions{AllowWatchBookmarks: true}) {
+		if err != nil {
+			log.Warn("watch failed", zap.Error(err))
+			continue
+		}
+		m := ev.Object.GetObjectMeta()
+		switch name := (Name{m.Namespace, m.Name}); ev.Type {
+		case client.Bookmark:
+			if !complete {
+				complete = true
+				close(i.complete)
+			}
+		case client.Deleted:
+			i.set(name, nil)
+		default:
+			i.set(name, keep(ev.Object))
+		}
+	}
+}

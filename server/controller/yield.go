@@ -1,0 +1,101 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// Yield lets something be done as long as nobody else says, by holding a Lease, that it is theirs to do.
+type Yield struct {
+	Client *client.Client
+	// Lease is what the other holds, in the namespace kube-system.
+	Lease string
+	Log   *zap.Logger
+}
+
+// Run calls work when the Lease is found free, and ends its context when it is held. It returns when ctx has ended and work has
+// returned.
+func (y *Yield) Run(ctx context.Context, work func(ctx context.Context)) {
+	states := make(chan *coordinationv1.Lease)
+	go func() {
+		defer close(states)
+		y.follow(ctx, states)
+	}()
+	var end func() // of the work under way
+	stop := func() {
+		if end != nil {
+			end()
+			end = nil
+		}
+	}
+	defer stop()
+	var seen sighting
+	free := time.NewTimer(time.Hour) // when the Lease is over
+	defer free.Stop()
+	free.Stop()
+	for {
+		select {
+		case lease, ok := <-states:
+			if !ok {
+				return
+			}
+			if lease != nil && !seen.free(lease, "") {
+				stop()
+				free.Reset(seen.expires(lease))
+				continue
+			}
+			free.Stop()
+		case <-free.C:
+		}
+		if end == nil {
+			end = begin(ctx, work)
+		}
+	}
+}
+
+// begin starts work and returns what ends it.
+func begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		work(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// follow sends each state of the Lease, nil for none, until ctx ends.
+func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease) {
+	there := false
+	opts := meta.ListOptions{FieldSelector: "metadata.name=" + y.Lease, AllowWatchBookmarks: true}
+	for ev, err := range leasesOf(y.Client).Follow(ctx, opts) {
+		lease := ev.Object
+		switch {
+		case err != nil:
+			y.Log.Warn("watch failed", zap.Error(err))
+			continue
+		case ev.Type == client.Bookmark:
+			if there {
+				continue
+			}
+			lease = nil
+		case ev.Type == client.Deleted:
+			lease = nil
+		}
+		there = lease != nil
+		select {
+		case states <- lease:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
