@@ -106,7 +106,9 @@ func (v View[T]) MayUpdate(obj T, p *meta.Preconditions) error {
 }
 
 // MayDelete is MayUpdate for a deletion, which would say the same.
-func (v View[T]) MayDelete(obj T, p *meta.Preconditions) error { return v.store.mayDelete(obj.GetObjectMeta(), p) }
+func (v View[T]) MayDelete(obj T, p *meta.Preconditions) error {
+	return v.store.mayDelete(obj.GetObjectMeta(), p)
+}
 
 // Delete deletes an object, or marks it, as if a client had asked for it with these options.
 func (v View[T]) Delete(ctx context.Context, namespace, name string, dryRun bool, opts *meta.DeleteOptions) error {

@@ -31,7 +31,7 @@ func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDi
 	var found *policyv1.PodDisruptionBudget
 	for _, b := range list {
 		selector, err := meta.SelectorFrom(b.Spec.Selector)
-		if err != nil || !selector.Matches(pod.Labels) {
+		if err != nil || !selector.Matches(meta.Set(pod.Labels)) {
 			continue
 		}
 		if found != nil {

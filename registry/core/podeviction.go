@@ -140,7 +140,9 @@ func passes(pod *corev1.Pod) bool {
 }
 
 // isPinned reports whether the client evicts a certain state of the pod.
-func (e *eviction) isPinned() bool { return e.opts.Preconditions != nil && e.opts.Preconditions.ResourceVersion != nil }
+func (e *eviction) isPinned() bool {
+	return e.opts.Preconditions != nil && e.opts.Preconditions.ResourceVersion != nil
+}
 
 // pinned are the options for deleting the pod as it is.
 func (e *eviction) pinned(pod *corev1.Pod) *meta.DeleteOptions {
