@@ -10,7 +10,6 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
-	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -41,8 +40,8 @@ type Actions struct {
 	Namespaced    bool
 	// Type is the kind of the objects; nil means the Go types that are registered for Kind.
 	Type kind.Kind
-	// Validate says what is wrong with what the client sent; may be nil.
-	Validate func(obj meta.Object) field.ErrorList
+	// Check says what is wrong with what the client sent, before admission approves of it; may be nil.
+	Check func(a *Action) error
 	// Create does what the client asks for and returns what it is told: an object of the hub of the kind, or a
 	// *meta.Status. It may do I/O, and is called once admission has let the request pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
@@ -58,7 +57,7 @@ type Actor struct {
 	kind        kind.Kind
 	fixed       meta.GroupVersionKind // what a subresource with a kind of its own takes, whatever the version of the resource
 	forms       *forms
-	validate    func(obj meta.Object) field.ErrorList
+	check       func(a *Action) error // nil: nothing can be wrong
 	run         func(ctx context.Context, a *Action) (meta.Typed, error)
 }
 
@@ -77,7 +76,7 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 	}
 	return &Actor{
 		cfg: cfg, resource: a.GroupResource, namespaced: a.Namespaced, kind: k, forms: newForms(new(atomic.Uint32)),
-		validate: a.Validate, run: a.Create,
+		check: a.Check, run: a.Create,
 	}, nil
 }
 
@@ -92,7 +91,7 @@ func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	}
 	return &Actor{
 		cfg: s.cfg, resource: s.res.GroupResource, subresource: sub.Name, namespaced: s.res.Namespaced, kind: k,
-		fixed: sub.Kind, forms: newForms(new(atomic.Uint32)), run: sub.Create,
+		fixed: sub.Kind, forms: newForms(new(atomic.Uint32)), check: sub.Check, run: sub.Create,
 	}, nil
 }
 
@@ -122,7 +121,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	version := versionOf(obj, c.kind)
+	version := c.versionOf(obj)
 	a := &admission.Attributes{
 		Operation: admission.Create, Kind: version.GVK, Type: c.kind,
 		Resource:    meta.GroupVersionResource{Group: c.resource.Group, Version: req.Version, Resource: c.resource.Resource},
@@ -130,13 +129,12 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
 	a.Listen(req.Warn, req.Annotate)
-	if err := c.admit(ctx, a); err != nil {
+	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun}
+	act.Options, _ = req.Options.(*meta.CreateOptions)
+	if err := c.admit(ctx, a, act); err != nil {
 		return nil, err
 	}
-	opts, _ := req.Options.(*meta.CreateOptions)
-	out, err := c.run(ctx, &Action{
-		Namespace: req.Namespace, Name: req.Name, Object: a.Object, Options: opts, User: req.User, DryRun: req.DryRun,
-	})
+	out, err := c.run(ctx, act)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +142,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 }
 
 // admit runs what stands between a decoded object and its action.
-func (c *Actor) admit(ctx context.Context, a *admission.Attributes) error {
+func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action) error {
 	if err := fixNamespace(c.namespaced, a.Namespace, a.Object.GetObjectMeta()); err != nil {
 		return err
 	}
@@ -154,22 +152,25 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes) error {
 	if warning := meta.DropRepeatedOwners(a.Object.GetObjectMeta(), true); warning != "" {
 		a.Warn(warning)
 	}
-	errs := c.kind.Check(a.Object, nil)
-	if c.validate != nil {
-		errs = append(errs, c.validate(a.Object)...)
-	}
-	if len(errs) > 0 {
+	act.Object = a.Object
+	if errs := c.kind.Check(a.Object, nil); len(errs) > 0 {
 		return meta.NewInvalid(c.kind.GroupKind(), a.Name, errs)
+	}
+	if c.check != nil {
+		if err := c.check(act); err != nil {
+			return err
+		}
 	}
 	return c.cfg.Admission.Validate(ctx, a)
 }
 
-// versionOf is the version in which a client has sent an object, the preferred one if it does not say.
-func versionOf(obj meta.Typed, k kind.Kind) *kind.Version {
-	if v := kind.In(k, obj.GetTypeMeta().GroupVersionKind().Version); v != nil {
+// versionOf is the version that is spoken with the client that has sent an object: its own, or the one that is served here; the
+// preferred one if neither is said.
+func (c *Actor) versionOf(obj meta.Typed) *kind.Version {
+	if v := kind.In(c.kind, cmp.Or(c.fixed.Version, obj.GetTypeMeta().GroupVersionKind().Version)); v != nil {
 		return v
 	}
-	return k.Versions()[0]
+	return c.kind.Versions()[0]
 }
 
 // answer is what a client is told: an object, and its JSON.
@@ -178,11 +179,12 @@ type answer struct {
 	obj meta.Typed
 }
 
-// answer makes the answer, in the version of the question. A Status is the same in all.
+// answer makes the answer, in the version of the question. A Status is the same in all, and has the code of the answer.
 func (c *Actor) answer(ctx context.Context, out meta.Typed, version *kind.Version) (*answer, error) {
 	var data []byte
 	var err error
-	if _, ok := out.(*meta.Status); ok {
+	if status, ok := out.(*meta.Status); ok {
+		status.Code = cmp.Or(status.Code, http.StatusCreated)
 		out.GetTypeMeta().SetGroupVersionKind(meta.GroupVersionKind{Version: "v1", Kind: "Status"})
 		data, err = codec.AppendJSON(nil, out)
 	} else if out, err = c.kind.Convert(ctx, out, version.GVK.Version); err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
-	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -179,9 +178,9 @@ func TestAdmissionOfAction(t *testing.T) {
 	k := newKit(t, options{types: addPokes, chain: admission.Chain{p}})
 	actor, err := registry.NewActor(k.cfg, registry.Actions{
 		GroupResource: meta.GroupResource{Group: pokeV1.Group, Resource: "pokes"}, Kind: "Poke",
-		Validate: func(obj meta.Object) field.ErrorList {
-			if obj.(*poke).Force > 100 {
-				return field.ErrorList{field.Invalid(field.NewPath("force"), obj.(*poke).Force, "hurts")}
+		Check: func(a *registry.Action) error {
+			if a.Object.(*poke).Force > 100 {
+				return meta.NewUnprocessable("that hurts")
 			}
 			return nil
 		},

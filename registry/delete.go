@@ -139,7 +139,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 // decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be deleted (after
 // that).
 func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
-	if err := d.checkPreconditions(obj.GetObjectMeta()); err != nil {
+	if err := d.s.mayDelete(obj.GetObjectMeta(), d.opts.Preconditions); err != nil {
 		return false, false, err
 	}
 	graceful, pending, err := d.grace(obj)
@@ -266,13 +266,12 @@ func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) 
 	return list, true
 }
 
-// checkPreconditions compares the uid and resourceVersion that the client insists on.
-func (d *deletion) checkPreconditions(m *meta.ObjectMeta) error {
-	p := d.opts.Preconditions
+// mayDelete compares the uid and resourceVersion that the client insists on.
+func (s *Store) mayDelete(m *meta.ObjectMeta, p *meta.Preconditions) error {
 	if p == nil {
 		return nil
 	}
-	gk := d.s.groupKind()
+	gk := s.groupKind()
 	gr := meta.GroupResource{Group: gk.Group, Resource: gk.Kind}
 	if p.UID != nil && *p.UID != m.UID {
 		return meta.NewConflict(gr, m.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+

@@ -254,11 +254,11 @@ func TestLabel(t *testing.T) {
 	labelled.Labels = map[string]string{"shape": "round"}
 	k.create(labelled)
 	for key, want := range map[string]string{"shape": "round", "size": ""} {
-		if got, err := k.Label(k.ctx, "ns", "a", key); err != nil || got != want {
-			t.Errorf("Label(%s): got %q, %v, want %q", key, got, err, want)
+		if got, ok, err := k.Label(k.ctx, "ns", "a", key); err != nil || got != want || ok != (want != "") {
+			t.Errorf("Label(%s): got %q, %t, %v, want %q", key, got, ok, err, want)
 		}
 	}
-	if _, err := k.Label(k.ctx, "ns", "b", "shape"); !meta.IsNotFound(err) {
+	if _, _, err := k.Label(k.ctx, "ns", "b", "shape"); !meta.IsNotFound(err) {
 		t.Errorf("Label of nothing: %v", err)
 	}
 }

@@ -260,6 +260,10 @@ type SubresourceOf[T meta.Object] struct {
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]
+	// Also are further versions of Kind that an action takes.
+	Also []string
+	// Check says what is wrong with what the client sent, before admission approves of it; may be nil.
+	Check func(a *Action) error
 	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.
 	// It may do I/O, and is called once admission has let the request pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)

@@ -62,14 +62,14 @@ var defaultColumns = []meta.TableColumnDefinition{
 	{Name: "Created At", Type: "date", Description: "When the object was created."},
 }
 
-// Label returns a label of an object as it is now, without decoding it, "" if it has none. Errors are those of Get.
-func (s *Store) Label(ctx context.Context, namespace, name, key string) (string, error) {
+// Label returns a label of an object as it is now, without decoding it, and whether it has that. Errors are those of Get.
+func (s *Store) Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error) {
 	obj, err := s.get(ctx, namespace, name, "")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	value, _ := obj.Labels.Get(key)
-	return value, nil
+	value, ok = obj.Labels.Get(key)
+	return value, ok, nil
 }
 
 // Field returns a selectable field of an object, without decoding it. Errors are those of Get.

@@ -38,7 +38,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 		res.Subresources = append(res.Subresources, Subresource{
 			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs, Metadata: sub.Metadata,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
-			Project: projection(sub.Project), Create: sub.Create, Connect: sub.Connect,
+			Project: projection(sub.Project), Also: sub.Also, Check: sub.Check, Create: sub.Create, Connect: sub.Connect,
 		})
 	}
 	if t := r.Table; t != nil {

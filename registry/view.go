@@ -92,14 +92,14 @@ func (v View[T]) Create(ctx context.Context, obj T) error {
 
 // Update lets change have the present object, and stores what it makes of it, again if somebody else was faster. It is past
 // the strategy, too: the change is neither prepared nor validated, and counts as no generation. An error of change ends it.
-// With dryRun nothing is stored.
+// With dryRun nothing is stored. The result is the changed object at its new revision.
 func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool, change func(obj T) error) (T, error) {
 	var changed T
 	key, err := v.store.key(namespace, name)
 	if err != nil {
 		return changed, err
 	}
-	_, err = v.store.objects.Update(ctx, key, cache.UpdateOptions{DryRun: dryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+	stored, err := v.store.objects.Update(ctx, key, cache.UpdateOptions{DryRun: dryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
 		obj, err := v.decode(ctx, cur)
 		if err != nil {
 			return nil, 0, err
@@ -111,7 +111,29 @@ func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool
 		value, err := v.store.reader.encode(ctx, obj)
 		return value, 0, err
 	})
-	return changed, v.store.apiError(err, name)
+	if err != nil {
+		return changed, v.store.apiError(err, name)
+	}
+	changed.GetObjectMeta().ResourceVersion = formatRevision(stored.Rev)
+	return changed, nil
+}
+
+// MayUpdate returns the conflict of an update of obj with preconditions that do not hold, nil if they do.
+func (v View[T]) MayUpdate(obj T, p *meta.Preconditions) error {
+	m := obj.GetObjectMeta()
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != m.UID:
+		return v.store.preconditionFailed(m, "UID", string(*p.UID), string(m.UID))
+	case p.ResourceVersion != nil && *p.ResourceVersion != m.ResourceVersion:
+		return v.store.preconditionFailed(m, "ResourceVersion", *p.ResourceVersion, m.ResourceVersion)
+	}
+	return nil
+}
+
+// MayDelete is MayUpdate for a deletion, which would say the same.
+func (v View[T]) MayDelete(obj T, p *meta.Preconditions) error {
+	return v.store.mayDelete(obj.GetObjectMeta(), p)
 }
 
 // Delete deletes an object, or marks it, as if a client had asked for it with these options.

@@ -177,13 +177,18 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 
 // wrongUID is the conflict of an update that names another incarnation of the object.
 func (w *write) wrongUID(have meta.UID) error {
-	key, err := w.s.key(w.req.Namespace, w.req.Name)
+	return w.s.preconditionFailed(&meta.ObjectMeta{Namespace: w.req.Namespace, Name: w.req.Name}, "UID", string(w.req.UID), string(have))
+}
+
+// preconditionFailed is the conflict of an update of the object with the metadata m, of which it demands something that is not so.
+func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) error {
+	key, err := s.key(m.Namespace, m.Name)
 	if err != nil {
 		return err
 	}
-	return meta.NewConflict(w.s.res.GroupResource, w.req.Name, fmt.Errorf(
+	return meta.NewConflict(s.res.GroupResource, m.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", key, w.req.UID, have))
+			"Precondition failed: %s in precondition: %s, %s in object meta: %s", key, what, want, what, have))
 }
 
 // finish takes the object from admission's hands to the bytes to store.

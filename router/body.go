@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
@@ -100,7 +101,7 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	if err := e.reportStrict(info, decoded.Strict, validation); err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
-	if decoded.GVK != e.res.Kind {
+	if got := decoded.GVK; got != e.res.Kind && (got.GroupKind() != e.res.Kind.GroupKind() || !slices.Contains(e.res.Also, got.Version)) {
 		return nil, e.wrongKind(decoded.GVK, body)
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {

@@ -18,8 +18,10 @@ type Resource struct {
 	Name     string
 	Singular string // of resources only
 	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
-	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options.
+	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options. Also are further versions of
+	// Kind that are taken.
 	Kind       meta.GroupVersionKind
+	Also       []string
 	Type       kind.Kind
 	Namespaced bool
 	ShortNames []string

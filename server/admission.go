@@ -12,7 +12,8 @@ func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) 
 	chain := admission.Chain{
 		admission.NewNamespaceLifecycle(namespaces{resources}),
 		admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{},
-		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(namespaces{resources}),
+		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(labels{resources, "namespaces"}),
+		admission.NewPodTopologyLabels(labels{resources, "nodes"}),
 	}
 	if c.Plugins == nil {
 		return chain, nil
@@ -33,11 +34,17 @@ func (n namespaces) Field(ctx context.Context, namespace, name, path, resourceVe
 	return store.Field(ctx, namespace, name, path, resourceVersion)
 }
 
-// Label implements admission.NamespaceLabels.
-func (n namespaces) Label(ctx context.Context, namespace, name, key string) (string, error) {
-	store := n.resources.Store(meta.GroupResource{Resource: "namespaces"})
+// labels are those of a resource of the core group. On a server without it nothing has labels.
+type labels struct {
+	resources Stores
+	resource  string
+}
+
+// Label implements admission.Labels.
+func (l labels) Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error) {
+	store := l.resources.Store(meta.GroupResource{Resource: l.resource})
 	if store == nil {
-		return "", nil
+		return "", false, nil
 	}
 	return store.Label(ctx, namespace, name, key)
 }

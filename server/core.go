@@ -35,6 +35,11 @@ func coreGroups(c APIConfig, stores registry.Stores, nodePorts *ports.Allocator)
 			Resources: core.Resources(core.Config{
 				Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: nodePorts, Stores: stores,
 			}),
+	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores}
+	groups := []Group{
+		{
+			Name: "", Priority: 18000,
+			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Observed: core.Observed(),
 		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},

@@ -181,7 +181,7 @@ func subresource(main *router.Resource, store *registry.Store, sub *registry.Sub
 		if err != nil {
 			return r, err
 		}
-		r.Creater, r.Encoder, r.Type = actor, actor, actor.Kind()
+		r.Creater, r.Encoder, r.Type, r.Also = actor, actor, actor.Kind(), sub.Also
 	case sub.Connect != nil:
 		r.Connecter, r.ConnectVerbs = store.Connecter(sub), sub.Verbs
 		if r.ConnectVerbs == nil {

@@ -12,19 +12,19 @@ import (
 // DeviceAdminAccess lets nobody have access to devices as an administrator, whoever else uses them, but in namespaces with a label
 // for it. It is asked when that is asked for, and when it is given.
 type DeviceAdminAccess struct {
-	namespaces NamespaceLabels
+	namespaces Labels
 }
 
-// NamespaceLabels looks labels of namespaces up.
-type NamespaceLabels interface {
-	// Label returns a label of an object as it is now, "" if it has none. The error is a *meta.StatusError.
-	Label(ctx context.Context, namespace, name, key string) (string, error)
+// Labels looks labels of the objects of a resource up.
+type Labels interface {
+	// Label returns a label of an object as it is now, and whether it has that. The error is a *meta.StatusError.
+	Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error)
 }
 
 const adminAccessLabel = "resource.kubernetes.io/admin-access"
 
-// NewDeviceAdminAccess returns the plugin.
-func NewDeviceAdminAccess(n NamespaceLabels) DeviceAdminAccess { return DeviceAdminAccess{n} }
+// NewDeviceAdminAccess returns the plugin. It looks into the labels of namespaces.
+func NewDeviceAdminAccess(n Labels) DeviceAdminAccess { return DeviceAdminAccess{n} }
 
 // Name is the plugin's name.
 func (DeviceAdminAccess) Name() string { return "DeviceAdminAccess" }
@@ -38,7 +38,7 @@ func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 	if at == nil {
 		return nil
 	}
-	label, err := d.namespaces.Label(ctx, "", a.Namespace, adminAccessLabel)
+	label, _, err := d.namespaces.Label(ctx, "", a.Namespace, adminAccessLabel)
 	if err != nil || label == "true" {
 		return err
 	}

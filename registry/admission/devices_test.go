@@ -14,15 +14,15 @@ import (
 // labelled are the namespaces with a value of the label for access to devices as an administrator. Others cannot be found.
 type labelled map[string]string
 
-func (l labelled) Label(_ context.Context, _, name, key string) (string, error) {
+func (l labelled) Label(_ context.Context, _, name, key string) (string, bool, error) {
 	value, ok := l[name]
 	switch {
 	case !ok:
-		return "", meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
+		return "", false, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
 	case key != "resource.kubernetes.io/admin-access":
-		return "", nil
+		return "", false, nil
 	}
-	return value, nil
+	return value, true, nil
 }
 
 func TestDeviceAdminAccess(t *testing.T) {

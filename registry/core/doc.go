@@ -6,8 +6,8 @@
 // find something wrong with each element goes by field.Each or field.Entries; what it compares with, it finds by hash.
 //
 // Not here: the verbs (registry), types and defaults (scheme/api/corev1), the rules for the spec of a pod, which other groups
-// need as well (registry/podspec), addresses and ports of services, which must be allocated, and the subresources of pods that
-// are not a part of the object.
+// need as well (registry/podspec), addresses and ports of services, which must be allocated, and the
+// subresources of pods that lead to their nodes.
 //
 // Read: namespace.go as the plainest kind; pod.go, then podupdate.go.
 package core
@@ -38,11 +38,14 @@ type Config struct {
 // Resources returns the resources of the core group.
 func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
-		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(c), pods(c.Rules),
+		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(c), pods(c),
 		persistentVolumes(), claims(),
 		podTemplates(c.Rules), replicationControllers(c.Rules), endpoints(), limitRanges(), resourceQuotas(),
 	}
 }
+
+// Actions returns the resources of the core group that are only created.
+func Actions(c Config) []registry.Actions { return []registry.Actions{bindings(c.Stores)} }
 
 // Observed returns the resources of the core group that are not stored.
 func Observed() []registry.Observed { return []registry.Observed{componentStatuses()} }

@@ -24,7 +24,7 @@ func FuzzPod(f *testing.F) {
 		}
 		checktest.Scheme().Default(pod)
 		checktest.Scheme().Default(old)
-		r := pods(podspec.Rules{})
+		r := pods(Config{})
 		podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)
 		podCells(pod, testTime)
 		update(&r, "status", scheme.DeepCopy(pod), old)
@@ -56,7 +56,7 @@ func BenchmarkPodCreate(b *testing.B) {
 		b.Fatal(err)
 	}
 	checktest.Scheme().Default(pod)
-	r := pods(podspec.Rules{})
+	r := pods(Config{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if errs := create(&r, pod); len(errs) > 0 {

@@ -12,7 +12,8 @@ import (
 )
 
 // pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
-func pods(rules podspec.Rules) registry.Resource {
+func pods(c Config) registry.Resource {
+	rules := c.Rules
 	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
 		GroupResource: meta.GroupResource{Resource: "pods"},
 		Kind:          "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},
@@ -29,7 +30,9 @@ func pods(rules podspec.Rules) registry.Resource {
 		Status: &registry.StatusOf[*corev1.Pod]{
 			OnCreate: true, Prepare: preparePodStatus, Validate: checkPodStatus, Warnings: podStatusWarnings,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.Pod]{ephemeralContainers(rules), podResize(rules)},
+		Subresources: []registry.SubresourceOf[*corev1.Pod]{
+			ephemeralContainers(rules), podResize(rules), podBinding(c.Stores), podEviction(c.Stores),
+		},
 		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
 		Fields: []registry.FieldValue{
 			{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true},

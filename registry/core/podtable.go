@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -182,10 +181,6 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-func isReady(c corev1.PodCondition) bool {
-	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-}
-
 // containers counts containers from the last to the first, so that the first one's trouble is what is told.
 func (s *summary) containers(pod *corev1.Pod) {
 	running, failure := false, ""
@@ -209,7 +204,7 @@ func (s *summary) containers(pod *corev1.Pod) {
 		return
 	}
 	switch {
-	case running && slices.ContainsFunc(pod.Status.Conditions, isReady):
+	case running && pod.Status.Ready():
 		s.reason = "Running"
 	case failure != "":
 		s.reason = failure

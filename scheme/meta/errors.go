@@ -167,6 +167,12 @@ func NewInternalError(err error) *StatusError {
 		&StatusDetails{Causes: []StatusCause{{Message: text}}})
 }
 
+// NewUnexplained says that something failed, with no more than a text, as StatusOf has it: where Kubernetes lets a bare error
+// through.
+func NewUnexplained(msg string) *StatusError {
+	return newStatusError(http.StatusInternalServerError, StatusReasonUnknown, msg, nil)
+}
+
 // NewStoreReadError says that objects cannot be read from the store, which details name.
 func NewStoreReadError(msg string, details *StatusDetails) *StatusError {
 	return newStatusError(http.StatusInternalServerError, StatusReasonStoreReadError, msg, details)

@@ -38,6 +38,15 @@ func (v IntOrString) String() string {
 	return strconv.Itoa(int(v.IntVal))
 }
 
+// EqualTo compares what both are read as, whatever else they hold.
+func (v *IntOrString) EqualTo(other any) bool {
+	o := other.(*IntOrString)
+	if v.Type == StringType {
+		return o.Type == StringType && v.StrVal == o.StrVal
+	}
+	return o.Type != StringType && v.IntVal == o.IntVal
+}
+
 // IntValue returns the number; a string is read as one, and counts as 0 if it is none.
 func (v IntOrString) IntValue() int {
 	if v.Type == StringType {

@@ -13,9 +13,7 @@ const (
 	addressesAndWording = "cluster IPs, and descriptions in Kubernetes's own words; ours are our own"
 	allKinds            = "all kinds of Kubernetes"
 	apply               = "server-side apply"
-	binding             = "the binding of pods"
 	customResources     = "custom resources"
-	eviction            = "the eviction of pods"
 	impersonation       = "impersonation and SelfSubjectReview"
 	policies            = "admission policies"
 	priorityClasses     = "priority classes for pods"
@@ -55,8 +53,6 @@ var waiting = map[string]wait{
 	"authz/resource-names":                      {rbac, nil},
 	"authz/role-granted-and-revoked":            {rbac, nil},
 	"authz/rules-review":                        {reviews, nil},
-	"binding/gated-and-deleted":                 {binding, []int{1, 4, 7}},
-	"binding/pods":                              {binding, []int{1, 2, 3, 4, 6, 7, 8, 9, 10, 11}},
 	"crd-cel/invalid-rules":                     {customResources, nil},
 	"crd-cel/metadata-and-root":                 {customResources, nil},
 	"crd-cel/rules":                             {customResources, nil},
@@ -89,10 +85,6 @@ var waiting = map[string]wait{
 	"discovery/authorization-group":             {reviews, nil},
 	"discovery/core-v1":                         {allKinds, nil},
 	"discovery/groups":                          {allKinds, nil},
-	"dry-run/subresources":                      {eviction, []int{5, 6, 7}},
-	"eviction/budget":                           {eviction, nil},
-	"eviction/options":                          {eviction, nil},
-	"eviction/plain":                            {eviction, []int{1, 2, 3, 4, 5, 6, 7}},
 	"field-validation/custom-resource":          {customResources, nil},
 	"namespaces/missing":                        {apply, []int{2}},
 	"namespaces/terminating":                    {apply, []int{4}},

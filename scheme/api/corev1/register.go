@@ -23,7 +23,7 @@ func addKinds(s *scheme.Scheme) {
 		&Node{}, &NodeList{},
 		&Event{}, &EventList{},
 		&Service{}, &ServiceList{},
-		&Pod{}, &PodList{},
+		&Pod{}, &PodList{}, &Binding{},
 		&PersistentVolume{}, &PersistentVolumeList{},
 		&PodTemplate{}, &PodTemplateList{},
 		&ReplicationController{}, &ReplicationControllerList{},

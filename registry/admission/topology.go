@@ -1,0 +1,60 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// PodTopologyLabels tells pods where their node is: a pod that is bound to a node, or created on one, gets the labels of its zone and
+// region.
+type PodTopologyLabels struct {
+	nodes Labels
+}
+
+// NewPodTopologyLabels returns the plugin. It looks into the labels of nodes.
+func NewPodTopologyLabels(n Labels) PodTopologyLabels { return PodTopologyLabels{n} }
+
+// Name is the plugin's name.
+func (PodTopologyLabels) Name() string { return "PodTopologyLabels" }
+
+// Handles is true for creates.
+func (PodTopologyLabels) Handles(op Operation) bool { return op == Create }
+
+// Mutate adds the labels to the binding or the pod. A node that is not known has none.
+func (p PodTopologyLabels) Mutate(ctx context.Context, a *Attributes) error {
+	node := nodeOf(a)
+	if node == "" {
+		return nil
+	}
+	for _, key := range [...]string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region"} {
+		value, ok, err := p.nodes.Label(ctx, "", node, key)
+		if meta.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		m := a.Object.GetObjectMeta()
+		if m.Labels == nil {
+			m.Labels = map[string]string{}
+		}
+		m.Labels[key] = value
+	}
+	return nil
+}
+
+// nodeOf is the node that a pod gets by a write, "" if the write is about something else.
+func nodeOf(a *Attributes) string {
+	if pod := podOf(a); pod != nil {
+		return pod.Spec.NodeName
+	}
+	if b, ok := a.Object.(*corev1.Binding); ok && a.Subresource == "binding" && b.Target.Kind == "Node" {
+		return b.Target.Name
+	}
+	return ""
+}

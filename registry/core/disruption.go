@@ -1,0 +1,118 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/policyv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// budgetResource has the budgets that evictions are charged to; messages call it by its kind.
+var (
+	budgetResource = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudgets"}
+	budgetKind     = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudget"}
+)
+
+// maxDisrupted is of how many pods a budget says that they are about to be deleted. More are not evicted before some of these are
+// seen to go.
+const maxDisrupted = 2000
+
+// budget returns the budget that counts a pod, nil if none does. There may be no more than one.
+func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
+	list, err := e.budgets.List(ctx, e.namespace)
+	if err != nil {
+		return nil, err
+	}
+	var found *policyv1.PodDisruptionBudget
+	for _, b := range list {
+		selector, err := meta.SelectorFrom(b.Spec.Selector)
+		if err != nil || !selector.Matches(meta.Set(pod.Labels)) {
+			continue
+		}
+		if found != nil {
+			return nil, meta.NewUnexplained("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+		}
+		found = b
+	}
+	return found, nil
+}
+
+// mayGoUnhealthy reports whether a pod goes uncharged because it does not count as healthy: if its budget says so, or if enough
+// others are.
+func mayGoUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
+	if pod.Status.Ready() {
+		return false
+	}
+	if scheme.OrZero(b.Spec.UnhealthyPodEvictionPolicy) == policyv1.AlwaysAllow {
+		return true
+	}
+	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
+}
+
+// charge takes one disruption from a budget, for a pod. The error says why there is none.
+func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
+	s := &b.Status
+	switch {
+	case s.ObservedGeneration < b.Generation:
+		return processing(b.Name)
+	case s.DisruptionsAllowed < 0:
+		return meta.NewForbidden(budgetKind, b.Name, errors.New("pdb disruptions allowed is negative"))
+	case len(s.DisruptedPods) > maxDisrupted:
+		return meta.NewForbidden(budgetKind, b.Name, errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
+	case s.DisruptionsAllowed == 0:
+		return wouldViolate(whyNone(b), 0)
+	}
+	if s.DisruptionsAllowed--; s.DisruptionsAllowed == 0 {
+		s.SetDisruptionAllowed(now)
+	}
+	if s.DisruptedPods == nil {
+		s.DisruptedPods = map[string]meta.Time{}
+	}
+	s.DisruptedPods[pod] = meta.NewTime(now)
+	return nil
+}
+
+// errRecounted ends a taking back that comes too late.
+var errRecounted = errors.New("the budget has changed since")
+
+// giveBack makes the status of a budget what it was before the charge, unless it is another than the charge has left.
+func giveBack(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
+	if b.ResourceVersion != charged.ResourceVersion {
+		return errRecounted
+	}
+	b.Status = before
+	return nil
+}
+
+// whyNone says why a budget allows no disruption.
+func whyNone(b *policyv1.PodDisruptionBudget) string {
+	s := &b.Status
+	c := scheme.OrZero(meta.FindCondition(s.Conditions, policyv1.DisruptionAllowed))
+	says := c.Status == meta.ConditionFalse && c.Message != ""
+	switch {
+	case says && c.Reason == policyv1.ReasonSyncFailed: // first: the counts are of no worth then
+		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s", b.Name, c.Message)
+	case s.CurrentHealthy <= s.DesiredHealthy:
+		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, s.DesiredHealthy, s.CurrentHealthy)
+	case says:
+		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s", b.Name, c.Reason, c.Message)
+	}
+	return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", b.Name)
+}
+
+// processing is the answer while nobody knows what a budget allows.
+func processing(budget string) error {
+	return wouldViolate(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), 10)
+}
+
+// wouldViolate is the answer to an eviction that a budget does not allow.
+func wouldViolate(why string, retrySeconds int) error {
+	err := meta.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retrySeconds)
+	err.Status.Details.Causes = []meta.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: why}}
+	return err
+}

@@ -1,0 +1,27 @@
+package policyv1
+
+import (
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// DisruptionAllowed is the condition of a budget that tells whether pods may be evicted, and these are its reasons.
+const (
+	DisruptionAllowed = "DisruptionAllowed"
+
+	ReasonSufficientPods   = "SufficientPods"
+	ReasonInsufficientPods = "InsufficientPods"
+	ReasonSyncFailed       = "SyncFailed" // the pods could not be counted
+)
+
+// SetDisruptionAllowed makes the condition what the count of disruptions says.
+func (s *PodDisruptionBudgetStatus) SetDisruptionAllowed(now time.Time) {
+	c := meta.Condition{
+		Type: DisruptionAllowed, Status: meta.ConditionFalse, Reason: ReasonInsufficientPods, ObservedGeneration: s.ObservedGeneration,
+	}
+	if s.DisruptionsAllowed > 0 {
+		c.Status, c.Reason = meta.ConditionTrue, ReasonSufficientPods
+	}
+	meta.SetCondition(&s.Conditions, c, now)
+}
