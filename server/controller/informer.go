@@ -45,6 +45,17 @@ func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
 	}
 }
 
+// All calls f for every object there is. f must not call the Informer.
+func (i *Informer[V]) All(f func(name Name, v *V)) {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	for namespace, objects := range i.objects {
+		for name, v := range objects {
+			f(Name{namespace, name}, v)
+		}
+	}
+}
+
 // Synced waits until all that was there at first is known. The error is that of ctx.
 func (i *Informer[V]) Synced(ctx context.Context) error {
 	select {
@@ -56,8 +67,8 @@ func (i *Informer[V]) Synced(ctx context.Context) error {
 }
 
 // Source is the Source of the names that the changes concern: names returns those for each object that is there, and for each
-// that changes. before is nil of an object that is new, now of one that is gone. names must return soon; what it finds in other
-// Informers may be older or newer, so each that counts needs a Source of its own.
+// that changes. before is nil of an object that is new, now of one that is gone. names must return soon, and stand several calls at
+// once, in any order; what it finds in other Informers may be older or newer, so each that counts needs a Source of its own.
 func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
 	return func(ctx context.Context, add func(Name), _ func(error)) {
 		r := &reader[V]{func(name Name, before, now *V) {
@@ -160,7 +171,8 @@ func (s *Informers) Wait() {
 	s.wg.Wait()
 }
 
-// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V.
+// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V. An object of
+// which keep makes nil is none to it.
 func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V) *Informer[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
