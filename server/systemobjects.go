@@ -21,8 +21,7 @@ var systemObjects = []struct {
 	keep func(ctx context.Context, s *Server) // goes on after that; nil: nobody can delete the objects
 }{
 	{"start-system-namespaces-controller", meta.GroupResource{Resource: "namespaces"}, addSystemNamespaces, keepSystemNamespaces},
-	{"scheduling/bootstrap-system-priority-classes",
-		meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"}, addSystemClasses, nil},
+	{"scheduling/bootstrap-system-priority-classes", priorityClasses, addSystemClasses, nil},
 }
 
 // addSystemObjects adds the hooks. Each tries until it has made what is missing; the server is not ready before that.
@@ -73,9 +72,11 @@ func keepSystemNamespaces(ctx context.Context, s *Server) {
 		each = append(each, controller.Watch(client.For[*corev1.Namespace](s.client, namespaceResource), meta.ListOptions{FieldSelector: "metadata.name=" + name}))
 	}
 	controller.Loop{
-		Source:    controller.Join(each...),
-		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) { return 0, addSystemNamespaces(ctx, s) },
-		Log:       s.log.Named("system-namespaces"),
+		Source: controller.Join(each...),
+		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
+			return 0, addSystemNamespaces(ctx, s)
+		},
+		Log: s.log.Named("system-namespaces"),
 	}.Run(ctx)
 }
 
@@ -90,7 +91,7 @@ func addSystemClasses(ctx context.Context, s *Server) error {
 	for name, value := range schedulingv1.SystemClasses {
 		list = append(list, &schedulingv1.PriorityClass{ObjectMeta: meta.ObjectMeta{Name: name}, Value: value, Description: classUses[name]})
 	}
-	return addMissing(ctx, s, schedulingv1.GroupVersion.WithResource("priorityclasses"), list)
+	return addMissing(ctx, s, schedulingv1.GroupVersion.WithResource(priorityClasses.Resource), list)
 }
 
 // addMissing creates those of the objects that do not exist.
