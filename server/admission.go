@@ -3,15 +3,21 @@ package server
 import (
 	"context"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
+
+var priorityClasses = meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"}
 
 // newAdmission makes the chain of plugins that every write passes.
 func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) {
 	chain := admission.Chain{
 		admission.NewNamespaceLifecycle(namespaces{resources}),
-		admission.TaintNodesByCondition{}, admission.Priority{}, admission.DefaultTolerationSeconds{},
+		admission.TaintNodesByCondition{},
+		admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](resources, priorityClasses)),
+		admission.DefaultTolerationSeconds{},
 		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(labels{resources, "namespaces"}),
 		admission.NewPodTopologyLabels(labels{resources, "nodes"}),
 	}

@@ -33,6 +33,69 @@ var controllerSet = []controllerEntry{
 		},
 	},
 	{name: "garbage-collector-controller", short: "garbagecollector", run: collectGarbage},
+	{
+		name: "root-ca-certificate-publisher-controller", short: "root-ca-cert-publisher", yields: true,
+		needs: []meta.GroupResource{{Resource: "namespaces"}, {Resource: "configmaps"}},
+		run:   publishRootCA,
+	},
+	{
+		name: "serviceaccount-controller", short: "serviceaccount", yields: true,
+		needs: []meta.GroupResource{{Resource: "namespaces"}, {Resource: "serviceaccounts"}},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.ServiceAccount{Informers: in, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true,
+		needs: []meta.GroupResource{{Group: "batch", Resource: "jobs"}},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.FinishedJobs{Informers: in, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "pod-garbage-collector-controller", short: "podgc", yields: true,
+		needs: []meta.GroupResource{{Resource: "pods"}, {Resource: "nodes"}},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.PodGC{Informers: in, Ended: maxEndedPods, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true,
+		needs: []meta.GroupResource{{Resource: "persistentvolumeclaims"}, {Resource: "pods"}},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.ClaimProtection{Informers: in, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true,
+		needs: []meta.GroupResource{{Resource: "persistentvolumes"}},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.VolumeProtection{Informers: in, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "volumeattributesclass-protection-controller", yields: true,
+		needs: []meta.GroupResource{
+			{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}, {Resource: "persistentvolumes"}, {Resource: "persistentvolumeclaims"},
+		},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.ClassProtection{Informers: in, Log: log}).Run(ctx)
+		},
+	},
+}
+
+// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager. (--terminated-pod-gc-threshold)
+const maxEndedPods = 12500
+
+// publishRootCA publishes what the administrator's kubeconfig has clients trust, nothing if the server has no secure port. It is
+// read once: a serving certificate of somebody else's that is replaced while the server runs has an authority behind it.
+func publishRootCA(ctx context.Context, s *Server, in *controller.Informers, log *zap.Logger) {
+	pem, err := s.CA()
+	if err != nil {
+		log.Error("cannot read whom clients should trust", zap.Error(err))
+		return
+	}
+	(&controller.RootCA{Informers: in, PEM: string(pem), Log: log}).Run(ctx)
 }
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a

@@ -29,13 +29,7 @@ import (
 func coreGroups(c APIConfig, stores registry.Stores, nodePorts *ports.Allocator) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.ranges() // checked when the configuration was completed
-	groups := []Group{
-		{
-			Name: "", Priority: 18000, Observed: core.Observed(),
-			Resources: core.Resources(core.Config{
-				Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: nodePorts, Stores: stores,
-			}),
-	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, Stores: stores}
+	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: nodePorts, Stores: stores}
 	groups := []Group{
 		{
 			Name: "", Priority: 18000,

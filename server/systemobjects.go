@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
 )
 
 // systemObjects exist in every cluster that has their resource. They are made by post-start hooks.
@@ -17,10 +18,10 @@ var systemObjects = []struct {
 	hook string
 	of   meta.GroupResource
 	add  func(ctx context.Context, s *Server) error
+	keep func(ctx context.Context, s *Server) // goes on after that; nil: nobody can delete the objects
 }{
-	{"start-system-namespaces-controller", meta.GroupResource{Resource: "namespaces"}, addSystemNamespaces},
-	{"scheduling/bootstrap-system-priority-classes",
-		meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"}, addSystemClasses},
+	{"start-system-namespaces-controller", meta.GroupResource{Resource: "namespaces"}, addSystemNamespaces, keepSystemNamespaces},
+	{"scheduling/bootstrap-system-priority-classes", priorityClasses, addSystemClasses, nil},
 }
 
 // addSystemObjects adds the hooks. Each tries until it has made what is missing; the server is not ready before that.
@@ -32,6 +33,9 @@ func (s *Server) addSystemObjects() error {
 		run := func(ctx context.Context, s *Server) error {
 			for {
 				err := o.add(ctx, s)
+				if err == nil && o.keep != nil {
+					s.life.controllers.run(func(ctx context.Context) { o.keep(ctx, s) })
+				}
 				if err == nil || ctx.Err() != nil {
 					return nil
 				}
@@ -49,12 +53,31 @@ func (s *Server) addSystemObjects() error {
 	return nil
 }
 
+var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+var namespaceResource = corev1.GroupVersion.WithResource("namespaces")
+
 func addSystemNamespaces(ctx context.Context, s *Server) error {
 	var list []*corev1.Namespace
-	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+	for _, name := range systemNamespaces {
 		list = append(list, &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
 	}
-	return addMissing(ctx, s, corev1.GroupVersion.WithResource("namespaces"), list)
+	return addMissing(ctx, s, namespaceResource, list)
+}
+
+// keepSystemNamespaces makes the namespaces again that go, until ctx ends.
+func keepSystemNamespaces(ctx context.Context, s *Server) {
+	var each []controller.Source
+	for _, name := range systemNamespaces { // a watch of one name sleeps while others change
+		each = append(each, controller.Watch(client.For[*corev1.Namespace](s.client, namespaceResource), meta.ListOptions{FieldSelector: "metadata.name=" + name}))
+	}
+	controller.Loop{
+		Source: controller.Join(each...),
+		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
+			return 0, addSystemNamespaces(ctx, s)
+		},
+		Log: s.log.Named("system-namespaces"),
+	}.Run(ctx)
 }
 
 // classUses describe the system's priority classes.
@@ -68,7 +91,7 @@ func addSystemClasses(ctx context.Context, s *Server) error {
 	for name, value := range schedulingv1.SystemClasses {
 		list = append(list, &schedulingv1.PriorityClass{ObjectMeta: meta.ObjectMeta{Name: name}, Value: value, Description: classUses[name]})
 	}
-	return addMissing(ctx, s, schedulingv1.GroupVersion.WithResource("priorityclasses"), list)
+	return addMissing(ctx, s, schedulingv1.GroupVersion.WithResource(priorityClasses.Resource), list)
 }
 
 // addMissing creates those of the objects that do not exist.

@@ -168,48 +168,6 @@ func podAttributes(op admission.Operation, pod, old *corev1.Pod) *admission.Attr
 	return a
 }
 
-func TestPriority(t *testing.T) {
-	number := func(n int32) *int32 { return &n }
-	never := corev1.PreemptionPolicy("Never")
-	pod := func(class string, p *int32, policy *corev1.PreemptionPolicy) *corev1.Pod {
-		return &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: class, Priority: p, PreemptionPolicy: policy}}
-	}
-	for _, tt := range []struct {
-		name     string
-		op       admission.Operation
-		pod, old *corev1.Pod
-		want     int32
-		refused  string
-	}{
-		{name: "none", op: admission.Create, pod: pod("", nil, nil)},
-		{name: "system", op: admission.Create, pod: pod("system-node-critical", nil, nil), want: 2000001000},
-		{name: "system, with its number", op: admission.Create, pod: pod("system-cluster-critical", number(2000000000), nil), want: 2000000000},
-		{name: "unknown", op: admission.Create, pod: pod("mine", nil, nil), refused: "no PriorityClass with name mine was found"},
-		{name: "number without class", op: admission.Create, pod: pod("", number(5), nil), refused: "the integer value of priority (5)"},
-		{name: "policy without class", op: admission.Create, pod: pod("", nil, &never), refused: "the string value of PreemptionPolicy (Never)"},
-		{name: "update", op: admission.Update, pod: pod("", nil, nil), old: pod("", number(7), &never), want: 7},
-		{name: "update with a number", op: admission.Update, pod: pod("", number(8), nil), old: pod("", number(7), &never), want: 8},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			err := admission.Priority{}.Mutate(t.Context(), podAttributes(tt.op, tt.pod, tt.old))
-			if tt.refused != "" {
-				if !meta.IsForbidden(err) || !strings.Contains(err.Error(), tt.refused) {
-					t.Errorf("got %v, want %q", err, tt.refused)
-				}
-				return
-			}
-			if err != nil || *tt.pod.Spec.Priority != tt.want || tt.pod.Spec.PreemptionPolicy == nil {
-				t.Errorf("got %+v, %v, want %d", tt.pod.Spec, err, tt.want)
-			}
-		})
-	}
-	sub := podAttributes(admission.Create, pod("mine", nil, nil), nil)
-	sub.Subresource = "status"
-	if err := (admission.Priority{}).Mutate(t.Context(), sub); err != nil {
-		t.Errorf("a subresource: %v", err)
-	}
-}
-
 func TestDefaultTolerationSeconds(t *testing.T) {
 	plugin := admission.DefaultTolerationSeconds{}
 	for _, tt := range []struct {
@@ -233,7 +191,7 @@ func TestDefaultTolerationSeconds(t *testing.T) {
 
 // TestPodPlugins: what is decided about a pod is decided whenever it is stored, and then only.
 func TestPodPlugins(t *testing.T) {
-	for _, plugin := range []admission.Plugin{admission.Priority{}, admission.DefaultTolerationSeconds{}} {
+	for _, plugin := range []admission.Plugin{admission.NewPriority(nil), admission.DefaultTolerationSeconds{}} {
 		for op, want := range map[admission.Operation]bool{admission.Create: true, admission.Update: true, admission.Delete: false, admission.Connect: false} {
 			if got := plugin.Handles(op); got != want {
 				t.Errorf("%s: handles %s: %v, want %v", plugin.Name(), op, got, want)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 )
 
 // podOf returns the pod that a write creates or updates, nil if it is about something else or a subresource.
@@ -14,50 +13,6 @@ func podOf(a *Attributes) *corev1.Pod {
 	}
 	pod, _ := a.Object.(*corev1.Pod)
 	return pod
-}
-
-// Priority turns a pod's priority class into its priority. The classes of the system are known, and no others.
-type Priority struct{}
-
-// Name is the plugin's name.
-func (Priority) Name() string { return "Priority" }
-
-// Handles is true for creates and updates.
-func (Priority) Handles(op Operation) bool { return op == Create || op == Update }
-
-// Mutate sets the priority of a new pod, and keeps that of an old one.
-func (Priority) Mutate(_ context.Context, a *Attributes) error {
-	pod := podOf(a)
-	if pod == nil {
-		return nil
-	}
-	spec := &pod.Spec
-	if old, ok := a.Old.(*corev1.Pod); ok && a.Operation == Update {
-		if spec.Priority == nil {
-			spec.Priority = old.Spec.Priority
-		}
-		if spec.PreemptionPolicy == nil {
-			spec.PreemptionPolicy = old.Spec.PreemptionPolicy
-		}
-		return nil
-	}
-	priority, policy := int32(0), corev1.PreemptLowerPriority
-	if class := spec.PriorityClassName; class != "" {
-		var known bool
-		if priority, known = schedulingv1.SystemClasses[class]; !known {
-			return a.Forbidden("no PriorityClass with name %s was found", class)
-		}
-	}
-	if p := spec.Priority; p != nil && *p != priority {
-		return a.Forbidden("the integer value of priority (%d) must not be provided in pod spec; "+
-			"priority admission controller computed %d from the given PriorityClass name", *p, priority)
-	}
-	if p := spec.PreemptionPolicy; p != nil && *p != policy {
-		return a.Forbidden("the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
-			"priority admission controller computed %s from the given PriorityClass name", *p, policy)
-	}
-	spec.Priority, spec.PreemptionPolicy = &priority, &policy
-	return nil
 }
 
 // DefaultTolerationSeconds lets pods that say nothing about it stay for five minutes on a node that is not ready or

@@ -13,7 +13,9 @@ import (
 
 // BenchmarkClient measures requests in process, the whole server included.
 func BenchmarkClient(b *testing.B) {
-	c := servertest.Start(b, server.Config{Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}}).Server.Client()
+	c := servertest.Start(b, server.Config{
+		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Controllers: []string{},
+	}).Server.Client()
 	maps := client.For[*corev1.ConfigMap](c, configMapResource).In("default")
 	for i := range 1000 {
 		if _, err := maps.Create(b.Context(), configMap(fmt.Sprintf("m%d", i)), meta.CreateOptions{}); err != nil {

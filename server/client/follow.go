@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -146,6 +147,9 @@ func (f *follower[T]) tell(ev Event[T]) bool {
 	if ev.Type == Deleted {
 		delete(f.known, k)
 	} else {
+		if _, ok := f.known[k]; !ok { // the names refer to the text of the whole object
+			k = key{strings.Clone(k.namespace), strings.Clone(k.name)}
+		}
 		f.known[k] = true
 	}
 	f.left = !f.yield(ev, nil)

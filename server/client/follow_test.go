@@ -162,6 +162,36 @@ func TestFollowPauses(t *testing.T) {
 	})
 }
 
+// TestFollowTellsWhereAListEnds has a Bookmark follow each list, and no other, for who asks for it.
+func TestFollowTellsWhereAListEnds(t *testing.T) {
+	script := `list: ` + list("7", "next", "a@3") + `
+		list next: ` + list("7", "", "b@2") + `
+		watch 7: ` + event("BOOKMARK", "@8") + event("MODIFIED", "a@9") + expired + `
+		list: ` + list("20", "next", "a@9") + `
+		list next: 410
+		list: ` + list("30", "", "a@9") + `
+		watch 30: wait`
+	const want = "ADDED a@3, ADDED b@2, BOOKMARK @7, MODIFIED a@9, error, ADDED a@9, error, ADDED a@9, DELETED b@, BOOKMARK @30"
+	codecs := codecs(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, client.Config{Transport: client.HandlerTransport(play(t, script)), Codecs: codecs})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var got []string
+		opts := meta.ListOptions{LabelSelector: "a=b", AllowWatchBookmarks: true}
+		for ev, err := range client.For[*corev1.ConfigMap](c, configMapResource).Follow(ctx, opts) {
+			if err != nil {
+				got = append(got, "error")
+				continue
+			}
+			got = append(got, string(ev.Type)+" "+ev.Object.Name+"@"+ev.Object.ResourceVersion)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("got %s, want %s", text, want)
+		}
+	})
+}
+
 // TestFollowIsLeft lets the reader leave at every place: nothing is asked or told after that.
 func TestFollowIsLeft(t *testing.T) {
 	script := `list: ` + list("7", "next", "a@3", "b@2") + `
@@ -188,8 +218,9 @@ func TestFollowIsLeft(t *testing.T) {
 // TestFollowMissesNothing follows a real server that ends its watches again and again.
 func TestFollowMissesNothing(t *testing.T) {
 	s := servertest.Start(t, server.Config{
-		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Limits:  server.LimitsConfig{MinWatch: 50 * time.Millisecond},
+		Serving:     server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Limits:      server.LimitsConfig{MinWatch: 50 * time.Millisecond},
+		Controllers: []string{},
 	})
 	maps := client.For[*corev1.ConfigMap](s.Server.Client(), configMapResource).In("default")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -30,14 +30,16 @@ func newClient(t testing.TB, cfg client.Config) *client.Client {
 	return c
 }
 
-// onBoth runs a test with a server of its own for each way to it: the network, and its handler.
+// onBoth runs a test, without controllers that make objects, with a server of its own for each way to it: the network, and its handler.
 func onBoth(t *testing.T, test func(t *testing.T, c *client.Client)) {
 	t.Run("network", func(t *testing.T) {
-		s := servertest.Start(t)
+		s := servertest.Start(t, server.Config{Controllers: []string{}})
 		test(t, newClient(t, client.Config{URL: s.URL, Transport: s.Client.Transport, Codecs: s.Server.Codecs}))
 	})
 	t.Run("handler", func(t *testing.T) {
-		test(t, servertest.Start(t, server.Config{Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}}).Server.Client())
+		test(t, servertest.Start(t, server.Config{
+			Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Controllers: []string{},
+		}).Server.Client())
 	})
 }
 

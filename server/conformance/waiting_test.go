@@ -16,7 +16,6 @@ const (
 	customResources     = "custom resources"
 	impersonation       = "impersonation and SelfSubjectReview"
 	policies            = "admission policies"
-	priorityClasses     = "priority classes for pods"
 	quotas              = "what quotas and limit ranges do to other objects"
 	rbac                = "RBAC"
 	reviews             = "the reviews of users, rights and tokens"
@@ -91,7 +90,6 @@ var waiting = map[string]wait{
 	"openapi/custom-resource":                   {customResources, nil},
 	"openapi/v2":                                {wording, []int{0}},
 	"openapi/v3":                                {allKinds, []int{1}},
-	"priority/pods":                             {priorityClasses, nil},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},

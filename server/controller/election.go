@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,7 +13,8 @@ import (
 )
 
 // Election lets one of the servers that share a store do something: the one that holds a Lease, as leader election of
-// client-go has it. It is no lock: for a moment two may think that they hold it, so what they do must stand that.
+// client-go has it. It is no lock: a server that stands still may go on for a moment when it runs again, so what they do must
+// stand two of them.
 type Election struct {
 	Client *client.Client
 	// Lease is what is held, in the namespace kube-system.
@@ -22,8 +24,9 @@ type Election struct {
 	Log      *zap.Logger
 }
 
-// A Lease is held for leaseTime after its last renewal. Its holder renews it every renewPause, and gives up when that has failed
-// for renewTime; others look every lookPause, which is also how soon they follow a holder that has let go.
+// A Lease is held for leaseTime after its last renewal. Its holder renews it every renewPause, and gives up what it does when
+// that has failed for renewTime, which leaves others' clocks some room; others look every lookPause, which is also how soon they
+// follow a holder that has let go, and how soon a renewal that failed is tried again.
 const (
 	leaseTime  = 15 * time.Second
 	renewTime  = 10 * time.Second
@@ -31,56 +34,78 @@ const (
 	lookPause  = 2 * time.Second
 )
 
+// errHeld says that the Lease is another's.
+var errHeld = errors.New("another server holds the lease")
+
 // Run calls lead each time when the Lease is this server's, and ends its context when it no longer is. It returns when ctx has
 // ended, lead has returned, and the Lease is let go.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 	var seen sighting
 	for ctx.Err() == nil {
-		lease, err := e.leases().Get(ctx, e.Lease, meta.GetOptions{})
-		switch {
-		case err != nil && !meta.IsNotFound(err):
-			e.Log.Debug("cannot read the lease", zap.Error(err))
-		case err != nil:
-			lease, err = e.leases().Create(ctx, e.held(nil), meta.CreateOptions{})
-		case seen.free(lease, e.Identity):
-			lease, err = e.leases().Update(ctx, e.held(lease), meta.UpdateOptions{})
-		default:
-			lease = nil
-		}
-		if err == nil && lease != nil {
+		asked := time.Now()
+		lease, err := e.hold(ctx, nil, &seen)
+		if err == nil {
 			e.Log.Info("leading")
-			e.lead(ctx, lease, lead)
-			continue
+			e.lead(ctx, lease, asked, lead)
+			e.Log.Info("not leading any more")
+		} else if err != errHeld {
+			e.Log.Debug("cannot take the lease", zap.Error(err))
 		}
 		pause(ctx, lookPause)
 	}
 }
 
-// lead runs lead while the Lease can be renewed.
-func (e *Election) lead(ctx context.Context, lease *coordinationv1.Lease, lead func(ctx context.Context)) {
+// lead runs lead while the Lease, which was asked for at the time given, can be renewed.
+func (e *Election) lead(ctx context.Context, lease *coordinationv1.Lease, asked time.Time, lead func(ctx context.Context)) {
 	term, end := context.WithCancel(ctx)
+	defer end()
+	over := time.AfterFunc(time.Until(asked.Add(renewTime)), end) // also while a renewal gets no answer
+	defer over.Stop()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		lead(term)
 	}()
-	for renewed := time.Now(); time.Since(renewed) < renewTime && pause(ctx, renewPause); {
-		next, err := e.leases().Update(ctx, e.held(lease), meta.UpdateOptions{})
-		if meta.IsConflict(err) { // another has it, or somebody has written into it
-			if next, err = e.leases().Get(ctx, e.Lease, meta.GetOptions{}); err == nil && holder(next) != e.Identity {
-				break
+	var seen sighting
+	for wait := renewPause; pause(term, wait); {
+		asked = time.Now()
+		next, err := e.hold(term, lease, &seen)
+		switch {
+		case err == nil:
+			lease, wait = next, renewPause
+			if over.Stop() {
+				over.Reset(time.Until(asked.Add(renewTime)))
 			}
-		}
-		if err != nil {
+		case err == errHeld:
+			end()
+		default:
 			e.Log.Warn("cannot renew the lease", zap.Error(err))
-			continue
+			wait = lookPause
 		}
-		lease, renewed = next, time.Now()
 	}
-	end()
 	<-ended
 	e.release(context.WithoutCancel(ctx), lease)
-	e.Log.Info("not leading any more")
+}
+
+// hold makes the Lease this server's for another leaseTime and returns it. last is the state in which this server knows it to
+// be its own, nil for none. The error is errHeld if it is another's.
+func (e *Election) hold(ctx context.Context, last *coordinationv1.Lease, seen *sighting) (*coordinationv1.Lease, error) {
+	if last != nil {
+		lease, err := e.leases().Update(ctx, e.held(last), meta.UpdateOptions{})
+		if !meta.IsConflict(err) && !meta.IsNotFound(err) { // somebody has written into it, or deleted it
+			return lease, err
+		}
+	}
+	lease, err := e.leases().Get(ctx, e.Lease, meta.GetOptions{})
+	switch {
+	case meta.IsNotFound(err):
+		return e.leases().Create(ctx, e.held(nil), meta.CreateOptions{})
+	case err != nil:
+		return nil, err
+	case !seen.free(lease, e.Identity):
+		return nil, errHeld
+	}
+	return e.leases().Update(ctx, e.held(lease), meta.UpdateOptions{})
 }
 
 // release lets others have the Lease at once.
@@ -92,7 +117,7 @@ func (e *Election) release(ctx context.Context, lease *coordinationv1.Lease) {
 	seconds := int32(1) // how soon others that go by the time alone may have it
 	free.Spec.LeaseDurationSeconds = &seconds
 	if _, err := e.leases().Update(ctx, free, meta.UpdateOptions{}); err != nil && !meta.IsConflict(err) {
-		e.Log.Debug("cannot release the lease", zap.Error(err))
+		e.Log.Warn("cannot release the lease", zap.Error(err))
 	}
 }
 
@@ -130,13 +155,15 @@ type sighting struct {
 	since   time.Time
 }
 
+// maxSkew is how far clocks may be apart: a Lease that is over for longer than that when it is seen first is not waited for.
+const maxSkew = time.Minute
+
 // free reports whether nobody holds a Lease but who: it has been let go, or not been renewed for its time since it was seen first.
 func (s *sighting) free(lease *coordinationv1.Lease, who string) bool {
 	return holder(lease) == "" || holder(lease) == who || s.expires(lease) <= 0
 }
 
-// expires is how long a Lease is held if it is not renewed. One that was over by its own words when it was seen first was not
-// held.
+// expires is how long a Lease is held if it is not renewed.
 func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	lasts := leaseTime
 	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
@@ -145,7 +172,7 @@ func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	if s.version != lease.ResourceVersion {
 		first := s.version == ""
 		s.version, s.since = lease.ResourceVersion, time.Now()
-		if renewed := lease.Spec.RenewTime; first && renewed != nil && time.Since(renewed.Time) > lasts {
+		if renewed := lease.Spec.RenewTime; first && renewed != nil && time.Since(renewed.Time) > lasts+maxSkew {
 			s.since = s.since.Add(-lasts)
 		}
 	}

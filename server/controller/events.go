@@ -2,7 +2,9 @@ package controller
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/client"
 )
 
@@ -47,6 +50,9 @@ func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ,
 	if ev == nil && err == nil {
 		ev, err = r.first(ctx, about, typ, reason, message)
 	}
+	if namespaceEnds(err) {
+		return
+	}
 	if err != nil {
 		r.log.Warn("cannot write an event", zap.String("reason", reason), zap.String("message", message), zap.Error(err))
 		return
@@ -77,9 +83,13 @@ func (r *Recorder) first(ctx context.Context, about corev1.ObjectReference, typ,
 	if namespace == "" {
 		namespace = "default"
 	}
+	name := fmt.Sprintf("%s.%x", about.Name, time.Now().UnixNano())
+	if len(names.DNSSubdomainName(name, false)) > 0 { // about what has a long name, or one with colons
+		name = strings.ToLower(rand.Text())
+	}
 	now := meta.Now()
 	return r.events(namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:     meta.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", about.Name, time.Now().UnixNano())},
+		ObjectMeta:     meta.ObjectMeta{Namespace: namespace, Name: name},
 		InvolvedObject: about, Type: typ, Reason: reason, Message: message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: r.component}, ReportingController: r.component,

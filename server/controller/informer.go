@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.uber.org/zap"
@@ -13,7 +14,8 @@ import (
 )
 
 // Informer keeps what controllers need to know of each object of a resource, and tells them when that changes. A V is made
-// of each state of an object; it is shared, and nobody changes it. All methods may be called at once.
+// of each state of an object; it is shared, and nobody changes it. What it holds is in exported fields. All methods may be called at
+// once.
 //
 // It lags behind the server. What has to be true when it is acted upon is read, or left to a precondition.
 type Informer[V any] struct {
@@ -45,6 +47,17 @@ func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
 	}
 }
 
+// All calls f for every object there is. f must not call the Informer.
+func (i *Informer[V]) All(f func(name Name, v *V)) {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	for namespace, objects := range i.objects {
+		for name, v := range objects {
+			f(Name{namespace, name}, v)
+		}
+	}
+}
+
 // Synced waits until all that was there at first is known. The error is that of ctx.
 func (i *Informer[V]) Synced(ctx context.Context) error {
 	select {
@@ -56,8 +69,8 @@ func (i *Informer[V]) Synced(ctx context.Context) error {
 }
 
 // Source is the Source of the names that the changes concern: names returns those for each object that is there, and for each
-// that changes. before is nil of an object that is new, now of one that is gone. names must return soon; what it finds in other
-// Informers may be older or newer, so each that counts needs a Source of its own.
+// that changes. before is nil of an object that is new, now of one that is gone. names must return soon, and stand several calls at
+// once, in any order; what it finds in other Informers may be older or newer, so each that counts needs a Source of its own.
 func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
 	return func(ctx context.Context, add func(Name), _ func(error)) {
 		r := &reader[V]{func(name Name, before, now *V) {
@@ -160,7 +173,8 @@ func (s *Informers) Wait() {
 	s.wg.Wait()
 }
 
-// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V.
+// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V. An object of
+// which keep makes nil is none to it.
 func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V) *Informer[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +199,7 @@ func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.
 			continue
 		}
 		m := ev.Object.GetObjectMeta()
-		switch name := (Name{m.Namespace, m.Name}); ev.Type {
+		switch name := (Name{strings.Clone(m.Namespace), strings.Clone(m.Name)}); ev.Type {
 		case client.Bookmark:
 			if !complete {
 				complete = true
@@ -194,7 +208,46 @@ func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.
 		case client.Deleted:
 			i.set(name, nil)
 		default:
-			i.set(name, keep(ev.Object))
+			v := keep(ev.Object)
+			detach(reflect.ValueOf(v))
+			i.set(name, v)
 		}
+	}
+}
+
+// detach gives v strings of its own, in all fields that are exported: those of a decoded object refer to the whole text of it,
+// which would stay in memory with any of them.
+func detach(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(strings.Clone(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			detach(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() {
+				detach(f)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			detach(v.Index(i))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			return
+		}
+		own := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for entry := v.MapRange(); entry.Next(); {
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			key.Set(entry.Key())
+			value.Set(entry.Value())
+			detach(key)
+			detach(value)
+			own.SetMapIndex(key, value)
+		}
+		v.Set(own)
 	}
 }

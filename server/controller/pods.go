@@ -14,10 +14,14 @@ type podView struct {
 	Controller *meta.OwnerReference // who manages it; nil: nobody
 	Created    time.Time
 	Deleting   bool
+	ShutDown   bool // it is being deleted, and nobody waits for it to end
 	Phase      corev1.PodPhase
+	Evicted    bool // it has failed because of that
 	Ready      bool
 	Node       string
 	IPs        []string
+	Claims     []string // of volumes that its volumes are
+	OwnClaims  []string // of volumes that are made for it
 }
 
 // podsOf returns the Informer of pods, which all controllers of a run share.
@@ -29,6 +33,8 @@ func newPodView(p *corev1.Pod) *podView {
 	v := &podView{
 		UID: p.UID, Labels: p.Labels, Deleting: p.DeletionTimestamp != nil, Phase: p.Status.Phase, Node: p.Spec.NodeName,
 	}
+	v.ShutDown = v.Deleting && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
+	v.Evicted = v.Phase == corev1.PodFailed && p.Status.Reason == "Evicted"
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
 	}
@@ -43,5 +49,18 @@ func newPodView(p *corev1.Pod) *podView {
 	for _, ip := range p.Status.PodIPs {
 		v.IPs = append(v.IPs, ip.IP)
 	}
+	for i := range p.Spec.Volumes {
+		switch vol := &p.Spec.Volumes[i]; {
+		case vol.PersistentVolumeClaim != nil:
+			v.Claims = append(v.Claims, vol.PersistentVolumeClaim.ClaimName)
+		case vol.Ephemeral != nil:
+			v.OwnClaims = append(v.OwnClaims, p.Name+"-"+vol.Name)
+		}
+	}
 	return v
+}
+
+// ended reports whether there is a pod that will not run any more.
+func (p *podView) ended() bool {
+	return p != nil && p.Phase != corev1.PodPending && p.Phase != corev1.PodRunning && p.Phase != corev1.PodUnknown
 }

@@ -1,0 +1,122 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
+)
+
+// Priority turns a pod's priority class into its priority, and sees to it that one class at most is that of pods without any.
+type Priority struct {
+	classes PriorityClasses
+}
+
+// PriorityClasses are the priority classes that there are; what the registry knows of them does.
+type PriorityClasses interface {
+	// List returns all classes, which are not to be changed: as they are known at the moment, or, if consistent, with all that was
+	// written before. The error is a *meta.StatusError.
+	List(ctx context.Context, consistent bool) ([]*schedulingv1.PriorityClass, error)
+}
+
+// NewPriority returns the plugin.
+func NewPriority(classes PriorityClasses) *Priority { return &Priority{classes} }
+
+// Name is the plugin's name.
+func (*Priority) Name() string { return "Priority" }
+
+// Handles is true for creates and updates.
+func (*Priority) Handles(op Operation) bool { return op == Create || op == Update }
+
+// Mutate sets the priority of a new pod, and keeps that of an old one.
+func (p *Priority) Mutate(ctx context.Context, a *Attributes) error {
+	pod := podOf(a)
+	if pod == nil {
+		return nil
+	}
+	spec := &pod.Spec
+	if old, ok := a.Old.(*corev1.Pod); ok && a.Operation == Update {
+		if spec.Priority == nil {
+			spec.Priority = old.Spec.Priority
+		}
+		if spec.PreemptionPolicy == nil {
+			spec.PreemptionPolicy = old.Spec.PreemptionPolicy
+		}
+		return nil
+	}
+	class, err := p.classOf(ctx, a, spec.PriorityClassName)
+	if err != nil {
+		return err
+	}
+	priority := class.Value
+	if have := spec.Priority; have != nil && *have != priority {
+		return a.Forbidden("the integer value of priority (%d) must not be provided in pod spec; "+
+			"priority admission controller computed %d from the given PriorityClass name", *have, priority)
+	}
+	spec.PriorityClassName, spec.Priority = class.Name, &priority
+	if class.PreemptionPolicy == nil {
+		return nil
+	}
+	policy := *class.PreemptionPolicy
+	if have := spec.PreemptionPolicy; have != nil && *have != policy {
+		return a.Forbidden("the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
+			"priority admission controller computed %s from the given PriorityClass name", *have, policy)
+	}
+	spec.PreemptionPolicy = &policy
+	return nil
+}
+
+// noClass is what pods go by that name no class, if there is none for them.
+var noClass = func() *schedulingv1.PriorityClass {
+	policy := corev1.PreemptLowerPriority
+	return &schedulingv1.PriorityClass{PreemptionPolicy: &policy}
+}()
+
+// classOf returns the class of a name, for "" the one that is the default. The cache will do: it is as new as the namespace that
+// the pod was found to have.
+func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*schedulingv1.PriorityClass, error) {
+	classes, err := p.classes.List(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		if class := defaultClass(classes); class != nil {
+			return class, nil
+		}
+		return noClass, nil
+	}
+	for _, class := range classes {
+		if class.Name == name {
+			return class, nil
+		}
+	}
+	return nil, a.Forbidden("no PriorityClass with name %s was found", name)
+}
+
+// defaultClass is the class of pods that name none, nil if there is none. Of several, which two who were as fast can make, it is the
+// least.
+func defaultClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
+	var least *schedulingv1.PriorityClass
+	for _, class := range classes {
+		if class.GlobalDefault && (least == nil || class.Value < least.Value) {
+			least = class
+		}
+	}
+	return least
+}
+
+// Validate refuses a second class for pods that name none.
+func (p *Priority) Validate(ctx context.Context, a *Attributes) error {
+	class, ok := a.Object.(*schedulingv1.PriorityClass)
+	if !ok || a.Subresource != "" || !class.GlobalDefault {
+		return nil
+	}
+	classes, err := p.classes.List(ctx, true)
+	if err != nil {
+		return err
+	}
+	if have := defaultClass(classes); have != nil && (a.Operation == Create || have.Name != class.Name) {
+		return a.Forbidden("PriorityClass %s is already marked as default. Only one default can exist", have.Name)
+	}
+	return nil
+}

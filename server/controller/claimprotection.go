@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"context"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// ClaimProtection keeps persistent volume claims that are being deleted as long as pods on nodes use them.
+type ClaimProtection struct {
+	Informers *Informers
+	Log       *zap.Logger
+}
+
+const claimFinalizer = "kubernetes.io/pvc-protection"
+
+var claimsResource = corev1.GroupVersion.WithResource("persistentvolumeclaims")
+
+// claimView is what controllers need to know of a claim.
+type claimView struct {
+	protected
+	Classes []string // of volume attributes, that it has, had, or is to have
+}
+
+// claimsOf returns the Informer of claims, which all controllers of a run share. It knows of those about which there is
+// something to do or to say.
+func claimsOf(in *Informers) *Informer[claimView] {
+	return InformerOf(in, claimsResource, func(c *corev1.PersistentVolumeClaim) *claimView {
+		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer)}
+		for _, class := range []*string{c.Spec.VolumeAttributesClassName, c.Status.CurrentVolumeAttributesClassName} {
+			if class != nil && *class != "" {
+				v.Classes = append(v.Classes, *class)
+			}
+		}
+		if m := c.Status.ModifyVolumeStatus; m != nil && m.TargetVolumeAttributesClassName != "" {
+			v.Classes = append(v.Classes, m.TargetVolumeAttributesClassName)
+		}
+		if !v.due() && v.Classes == nil {
+			return nil
+		}
+		return v
+	})
+}
+
+// Run works until ctx ends.
+func (c *ClaimProtection) Run(ctx context.Context) {
+	claims, pods := claimsOf(c.Informers), podsOf(c.Informers)
+	p := &protection[*corev1.PersistentVolumeClaim]{
+		objects: client.For[*corev1.PersistentVolumeClaim](c.Informers.Client(), claimsResource), finalizer: claimFinalizer, used: c.used,
+	}
+	Loop{
+		Source: Join(
+			claims.Source(func(name Name, _, now *claimView) []Name {
+				if now == nil || !now.due() {
+					return nil
+				}
+				return []Name{name}
+			}),
+			pods.Source(freedClaims),
+		),
+		Reconcile: p.reconcile, After: []Syncer{pods}, Log: c.Log,
+	}.Run(ctx)
+}
+
+// freedClaims are the claims that a pod may have ceased to use.
+func freedClaims(pod Name, before, now *podView) []Name {
+	if before == nil || now != nil && now.UID == before.UID && now.ShutDown == before.ShutDown {
+		return nil
+	}
+	var claims []Name
+	for _, name := range slices.Concat(before.Claims, before.OwnClaims) {
+		claims = append(claims, Name{pod.Namespace, name})
+	}
+	return claims
+}
+
+// used asks the informer, which knows most of it, before all pods of the namespace are read to be sure.
+func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
+	used := false
+	podsOf(c.Informers).Each(claim.Namespace, func(_ Name, pod *podView) { used = used || pod.uses(claim) })
+	if used {
+		return true, nil
+	}
+	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(claim.Namespace)
+	list, err := pods.List(ctx, meta.ListOptions{})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(list.Items, func(pod *corev1.Pod) bool { return newPodView(pod).uses(claim) }), nil
+}
+
+// uses reports whether a pod is on a node, and a claim is one of its volumes.
+func (p *podView) uses(claim *corev1.PersistentVolumeClaim) bool {
+	if p.Node == "" {
+		return false
+	}
+	if slices.Contains(p.Claims, claim.Name) {
+		return true
+	}
+	return !p.ShutDown && slices.Contains(p.OwnClaims, claim.Name) &&
+		slices.ContainsFunc(claim.OwnerReferences, func(ref meta.OwnerReference) bool {
+			return ref.Controller != nil && *ref.Controller && ref.UID == p.UID
+		})
+}

@@ -1,0 +1,28 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+// nodeView is what controllers need to know of a node.
+type nodeView struct {
+	// OutOfService: the node is not ready, and somebody says that it is not going to be, so what runs there does not any more.
+	OutOfService bool
+}
+
+// nodesOf returns the Informer of nodes, which all controllers of a run share.
+func nodesOf(in *Informers) *Informer[nodeView] {
+	return InformerOf(in, corev1.GroupVersion.WithResource("nodes"), func(n *corev1.Node) *nodeView {
+		return &nodeView{OutOfService: !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
+			return t.Key == "node.kubernetes.io/out-of-service"
+		})}
+	})
+}
+
+func nodeReady(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
