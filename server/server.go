@@ -191,6 +191,9 @@ func (s *Server) populate(c completed) error {
 			return err
 		}
 	}
+	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
 	if c.Setup != nil {
 		return c.Setup(s)
 	}
