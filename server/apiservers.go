@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,7 +24,6 @@ type apiServers struct {
 	log     *zap.Logger
 
 	generation int64 // of the record, which counts renewals
-	left       atomic.Bool
 }
 
 const (
@@ -39,9 +37,6 @@ const (
 // list returns the addresses of the servers that live.
 func (a *apiServers) list(ctx context.Context) ([]string, error) {
 	if a.records == nil {
-		if a.left.Load() {
-			return nil, nil
-		}
 		return []string{a.self}, nil
 	}
 	records, _, err := a.records.List(ctx)
@@ -95,12 +90,8 @@ func (a *apiServers) keep(ctx context.Context) {
 	}
 }
 
-// leave takes this server off the list.
+// leave deletes this server's record.
 func (a *apiServers) leave(ctx context.Context) error {
-	a.left.Store(true)
-	if a.records == nil {
-		return nil
-	}
 	err := a.records.Delete(ctx, a.self)
 	if errors.Is(err, storage.NotFound) {
 		return nil

@@ -117,10 +117,10 @@ func (b *bootstrap) once(ctx context.Context) error {
 // stopTime is how long a server tries to take itself off the endpoints before it stops without that.
 const stopTime = 5 * time.Second
 
-// stop takes the server off the endpoints.
+// stop takes the server off the endpoints, where others see that.
 func (b *bootstrap) stop(ctx context.Context, _ *Server) error {
 	b.work.stop()
-	if b.servers == nil {
+	if b.servers == nil || b.servers.records == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
