@@ -180,6 +180,9 @@ func (s *Server) populate(c completed) error {
 		}}
 		s.Go(compactor.Run)
 	}
+	if err := s.addServiceAddresses(&c); err != nil {
+		return err
+	}
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ var waiting = map[string]wait{
 	"admission-policy/objects":                  {policies, nil},
 	"admission-policy/params":                   {policies, nil},
 	"admission-policy/warn-and-audit":           {policies, nil},
-	"apply/atomic":                              {addresses, nil},
+	"apply/atomic":                              {apply, nil},
 	"apply/conflict":                            {apply, nil},
 	"apply/create":                              {apply, nil},
 	"apply/custom-resource":                     {customResources, nil},
