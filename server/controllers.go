@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
@@ -30,6 +31,15 @@ var controllerSet = []controllerEntry{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{{Resource: "namespaces"}},
 		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
 			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "service-cidr-controller", needs: []meta.GroupResource{serviceCIDRs, ipAddresses}, yields: true,
+		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
+			(&controller.ServiceCIDR{
+				Client: s.client, AddressManager: core.AddressManager, Log: log,
+				Events: controller.NewRecorder(s.client, "service-cidr-controller", log),
+			}).Run(ctx)
 		},
 	},
 }
