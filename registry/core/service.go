@@ -26,7 +26,7 @@ func services(c Config) registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Reserve: reserveService(familiesOf(c.ServiceRanges), reserveAddresses(newAddressPool(&c))),
+		Reserve: reserveService(familiesOf(c.ServiceRanges), reserveAddresses(newAddressPool(&c)), takeEndpoints(c.Stores)),
 		Status:  &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
