@@ -173,14 +173,14 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 		}
 		return r.recreate(ctx, a, ip, svc)
 	}
-	taken, err := r.has(ctx, owner, ip)
-	switch {
-	case err != nil:
-		return err
-	case ok && taken:
-		r.event(ctx, aboutService(svc, "ClusterIPAlreadyAllocated", "ClusterIPAllocation",
-			"Cluster IP [%v]:%s was assigned to multiple services; please recreate service", family, ip))
-		return nil
+	if ok {
+		if taken, err := r.has(ctx, owner, ip); err != nil {
+			return err
+		} else if taken {
+			r.event(ctx, aboutService(svc, "ClusterIPAlreadyAllocated", "ClusterIPAllocation",
+				"Cluster IP [%v]:%s was assigned to multiple services; please recreate service", family, ip))
+			return nil
+		}
 	}
 	r.event(ctx, aboutService(svc, "ClusterIPNotAllocated", "ClusterIPAllocation",
 		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, svc.Namespace, svc.Name))

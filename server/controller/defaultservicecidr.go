@@ -30,11 +30,13 @@ type DefaultServiceCIDR struct {
 // Ensure makes what is missing, and tries until it has.
 func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 	for ctx.Err() == nil {
-		_, err := c.reconcile(ctx, Name{Name: c.Name})
+		err := c.reconcile(ctx)
 		if err == nil {
 			return
 		}
-		c.Log.Warn("cannot create the default ServiceCIDR yet", zap.Error(err))
+		if ignoreOvertaken(err) != nil {
+			c.Log.Warn("cannot create the default ServiceCIDR yet", zap.Error(err))
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(100 * time.Millisecond):
@@ -45,14 +47,17 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 // Run works until ctx ends, after Ensure.
 func (c *DefaultServiceCIDR) Run(ctx context.Context) {
 	own := Watch(c.cidrs(), meta.ListOptions{FieldSelector: "metadata.name=" + c.Name})
-	Loop{Source: own, Reconcile: c.reconcile, Log: c.Log}.Run(ctx)
+	reconcile := func(ctx context.Context, _ Name) (time.Duration, error) {
+		return 0, ignoreOvertaken(c.reconcile(ctx))
+	}
+	Loop{Source: own, Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
 
 func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
-func (c *DefaultServiceCIDR) reconcile(ctx context.Context, _ Name) (time.Duration, error) {
+func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	cidr, err := c.cidrs().Get(ctx, c.Name, meta.GetOptions{})
 	if meta.IsNotFound(err) {
 		cidr, err = c.cidrs().Create(ctx, &networkingv1.ServiceCIDR{
@@ -60,20 +65,20 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context, _ Name) (time.Durati
 		}, meta.CreateOptions{})
 	}
 	if err != nil {
-		return 0, err // also if another server was faster
+		return err // also if another server was faster
 	}
 	if has := cidr.Spec.CIDRs; len(c.CIDRs) == 2 && len(has) == 1 && has[0] == c.CIDRs[0] {
 		cidr.Spec.CIDRs = c.CIDRs
 		cidr, err = c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
-		if err != nil && !meta.IsConflict(err) {
+		if ignoreOvertaken(err) != nil {
 			c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", fmt.Sprintf(
 				"The default ServiceCIDR can not be upgraded from %s to dual stack %v : %v", c.CIDRs[0], c.CIDRs, err))
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return 0, c.judge(ctx, cidr)
+	return c.judge(ctx, cidr)
 }
 
 // judge says that a ServiceCIDR with the ranges of the configuration is ready.
@@ -95,7 +100,7 @@ func (c *DefaultServiceCIDR) judge(ctx context.Context, cidr *networkingv1.Servi
 		return nil
 	}
 	err := setReady(ctx, c.cidrs(), cidr, meta.Condition{Status: meta.ConditionTrue, Message: "Kubernetes default Service CIDR is ready"})
-	if err != nil && !meta.IsConflict(err) {
+	if ignoreOvertaken(err) != nil {
 		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", "The default ServiceCIDR Status can not be set to Ready=True")
 	}
 	return err

@@ -37,7 +37,19 @@ const (
 
 // Run works until ctx ends.
 func (c *ServiceCIDR) Run(ctx context.Context) {
-	Loop{Source: Watch(c.cidrs(), meta.ListOptions{}), Reconcile: c.reconcile, Log: c.Log}.Run(ctx)
+	reconcile := func(ctx context.Context, name Name) (time.Duration, error) {
+		again, err := c.reconcile(ctx, name)
+		return again, ignoreOvertaken(err)
+	}
+	Loop{Source: Watch(c.cidrs(), meta.ListOptions{}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
+}
+
+// ignoreOvertaken drops the error of a write that somebody else came before: whoever watches is told of that, too.
+func ignoreOvertaken(err error) error {
+	if meta.IsNotFound(err) || meta.IsConflict(err) || meta.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 func (c *ServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
@@ -47,7 +59,7 @@ func (c *ServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 func (c *ServiceCIDR) reconcile(ctx context.Context, name Name) (time.Duration, error) {
 	cidr, err := c.cidrs().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil {
-		return 0, ignoreNotFound(err)
+		return 0, err
 	}
 	if cidr.DeletionTimestamp != nil {
 		return c.release(ctx, cidr)
@@ -55,11 +67,11 @@ func (c *ServiceCIDR) reconcile(ctx context.Context, name Name) (time.Duration, 
 	if !slices.Contains(cidr.Finalizers, cidrFinalizer) {
 		cidr.Finalizers = append(cidr.Finalizers, cidrFinalizer)
 		if cidr, err = c.cidrs().Update(ctx, cidr, meta.UpdateOptions{}); err != nil {
-			return 0, ignoreNotFound(err)
+			return 0, err
 		}
 	}
 	err = setReady(ctx, c.cidrs(), cidr, meta.Condition{Status: meta.ConditionTrue, Message: "Kubernetes Service CIDR is ready"})
-	if err != nil && !meta.IsConflict(err) {
+	if ignoreOvertaken(err) != nil {
 		c.Events.Event(ctx, cidrReference(cidr), corev1.EventTypeWarning, "KubernetesServiceCIDRError",
 			"The ServiceCIDR Status can not be set to Ready=True")
 	}
@@ -87,7 +99,7 @@ func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCID
 	}
 	cidr.Finalizers = slices.DeleteFunc(cidr.Finalizers, func(f string) bool { return f == cidrFinalizer })
 	_, err = c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
-	return 0, ignoreNotFound(err)
+	return 0, err
 }
 
 // blocked reports whether a service has an address of a ServiceCIDR which is in no other.
