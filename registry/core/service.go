@@ -28,7 +28,7 @@ func services(c Config) registry.Resource {
 		},
 		Reserve: reserveService(familiesOf(c.ServiceRanges),
 			reserveAddresses(newAddressPool(&c)), reservePorts(c.NodePorts), takeEndpoints(c.Stores)),
-		Status:  &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
+		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},
