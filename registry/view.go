@@ -41,19 +41,30 @@ func (v View[T]) Get(ctx context.Context, namespace, name string) (T, error) {
 
 // List returns the objects of a namespace, or all with namespace "", by namespace and name.
 func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
-	list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})
-	if err != nil {
-		return nil, err
-	}
-	objects := make([]T, 0, list.Len)
-	for enc := range list.Items {
-		obj, err := v.decode(ctx, enc)
+	var objects []T
+	for obj, err := range v.All(ctx, namespace) {
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, obj)
 	}
 	return objects, nil
+}
+
+// All yields what List returns, one after the other. An error is the last thing that it yields.
+func (v View[T]) All(ctx context.Context, namespace string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		for enc := range list.Items {
+			if obj, err := v.decode(ctx, enc); !yield(obj, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Seen reports whether there is an object of a name by what this server knows of without asking: the newest states may be

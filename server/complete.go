@@ -160,6 +160,9 @@ func (c *ServingConfig) validate() error {
 	if net.ParseIP(c.BindAddress) == nil {
 		bad("bind address %q is no IP address", c.BindAddress)
 	}
+	if c.AdvertiseAddress != "" && net.ParseIP(c.AdvertiseAddress) == nil {
+		bad("advertise address %q is no IP address", c.AdvertiseAddress)
+	}
 	for _, port := range []int{c.SecurePort, c.HTTPPort} {
 		if port > 65535 || port < AnyPort {
 			bad("port %d is out of range", port)

@@ -120,6 +120,10 @@ const (
 type ServingConfig struct {
 	// BindAddress is the IP address of all ports, default 127.0.0.1. (--bind-address)
 	BindAddress string
+	// AdvertiseAddress is the IP address under which the endpoints of the service "kubernetes" name this server. Default: BindAddress,
+	// or if that is no address for others the one by which this machine would go to the Internet. If there is none either, the
+	// server is not among the endpoints. (--advertise-address)
+	AdvertiseAddress string
 	// SecurePort is for HTTPS: 0 means 6443, NoPort none, AnyPort one that is free. (--secure-port)
 	SecurePort int
 	// HTTPPort is for plain HTTP without authentication of its own kind: 0 or NoPort means none, AnyPort one that is

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
@@ -80,6 +81,15 @@ var controllerSet = []controllerEntry{
 		},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.ClassProtection{Informers: in, Log: log}).Run(ctx)
+		},
+	},
+	{
+		name: "service-cidr-controller", needs: []meta.GroupResource{serviceCIDRs, ipAddresses}, yields: true,
+		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
+			(&controller.ServiceCIDR{
+				Client: s.client, AddressManager: core.AddressManager, Log: log,
+				Events: controller.NewRecorder(s.client, "service-cidr-controller", log),
+			}).Run(ctx)
 		},
 	},
 }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
 )
 
 // examples holds an object of each resource that is served, in plural.group.yaml.
@@ -26,7 +29,12 @@ and with a status if there is a door to that.`
 // form and version and written back as it was read, patched in three ways, updated, shown as a table, listed by label and
 // by each selectable field, and deleted; and a watch sees all of that.
 func TestKinds(t *testing.T) {
-	p := newInProcess(t)
+	p := newInProcess(t, func(c *server.Config) { // hooks are not run, but services get node ports
+		c.Storage = server.StorageConfig{Store: memory.New(memory.Config{Rev: 2, Entries: []storage.Entry{{
+			Key: "/registry/ranges/servicenodeports", Rev: 2,
+			Value: []byte(`{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":""}`),
+		}}})}
+	})
 	resources := resourcesToPlay(t, p)
 	for _, r := range resources {
 		file := filepath.Join(examples, strings.TrimSuffix(r.Resource+"."+r.Group, ".")+".yaml")

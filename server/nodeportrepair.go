@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -16,10 +15,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// nodePortRepair compares the node ports that are taken with those that services have. A port that a service has and nobody took is
+// portRepair compares the node ports that are taken with those that services have. A port that a service has and nobody took is
 // taken for it. One that is taken and nobody has may be that of a service which is being written; if it is found so again and again
 // it was left by a server that died, and is released. What only the owner of a service can put right is told in Events.
-type nodePortRepair struct {
+type portRepair struct {
 	client *client.Client
 	ports  *ports.Allocator
 	events *controller.Recorder
@@ -28,25 +27,15 @@ type nodePortRepair struct {
 	leaks map[int]int // how often in a row a port was taken and nobody's
 }
 
-const (
-	nodePortPause = 3 * time.Minute
-	leakRounds    = 3 // it is released when it is found for the third time
-)
+// leakRounds is how often in a row a port has to be found that nobody has.
+const leakRounds = 3
 
-// run repairs every few minutes until ctx ends.
-func (r *nodePortRepair) run(ctx context.Context) {
-	again := time.NewTicker(nodePortPause)
-	defer again.Stop()
-	for {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return
-		}
-		if err := r.repair(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("cannot repair the node ports", zap.Error(err))
-		}
-	}
+// nodePortRepair is the repair of node ports. It always looks: what is wrong with the record does not show in services.
+func (s *Server) nodePortRepair() *repair {
+	const name = "portallocator-repair-controller"
+	log := s.log.Named(name)
+	r := &portRepair{client: s.client, ports: s.nodePorts, events: controller.NewRecorder(s.client, name, log), log: log}
+	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
 }
 
 // portRound is one comparison.
@@ -65,8 +54,8 @@ type portFinding struct {
 	reason, about string
 }
 
-// repair compares once, and makes the record if there is none, or one of another range. It is not called by several at once.
-func (r *nodePortRepair) repair(ctx context.Context) error {
+// pass compares once, and makes the record if there is none, or one of another range. It is not called by several at once.
+func (r *portRepair) pass(ctx context.Context) error {
 	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
 		return err
@@ -92,7 +81,7 @@ func (r *nodePortRepair) repair(ctx context.Context) error {
 var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
 
 // store writes what a round has found into the record, which was at rev when the round began.
-func (r *nodePortRepair) store(ctx context.Context, round *portRound, rev storage.Revision) error {
+func (r *portRepair) store(ctx context.Context, round *portRound, rev storage.Revision) error {
 	if rev != 0 && round.taken.Span() == round.span {
 		return r.ports.Change(ctx, round.mend)
 	}
@@ -183,7 +172,7 @@ func (r *portRound) mend(now *ports.Set) error {
 }
 
 // report tells what was found.
-func (r *nodePortRepair) report(ctx context.Context, round *portRound) {
+func (r *portRepair) report(ctx context.Context, round *portRound) {
 	for _, f := range round.findings {
 		svc := f.service
 		r.log.Warn("a node port needs repair", zap.String("namespace", svc.Namespace), zap.String("service", svc.Name),
@@ -192,7 +181,7 @@ func (r *nodePortRepair) report(ctx context.Context, round *portRound) {
 			Kind: "Service", APIVersion: corev1.GroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID,
 			ResourceVersion: svc.ResourceVersion,
 		}
-		r.events.Event(ctx, about, corev1.EventTypeWarning, f.reason, f.about)
+		r.events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
 	}
 	if len(round.leaks) > 0 {
 		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released", zap.Int("ports", len(round.leaks)))

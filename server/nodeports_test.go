@@ -22,7 +22,7 @@ type portServer struct {
 	*Server
 	t        *testing.T
 	services client.Resource[*corev1.Service]
-	repairs  *nodePortRepair
+	repairs  *portRepair
 	logs     *observer.ObservedLogs
 }
 
@@ -39,7 +39,7 @@ func newPortServer(t *testing.T) *portServer {
 	core, logs := observer.New(zap.WarnLevel)
 	p := &portServer{Server: s, t: t, logs: logs}
 	p.services = client.For[*corev1.Service](s.client, corev1.GroupVersion.WithResource("services")).In("ns")
-	p.repairs = &nodePortRepair{
+	p.repairs = &portRepair{
 		client: s.client, ports: s.nodePorts, events: controller.NewRecorder(s.client, "test", zap.NewNop()), log: zap.New(core),
 	}
 	p.repair()
@@ -48,7 +48,7 @@ func newPortServer(t *testing.T) *portServer {
 
 func (p *portServer) repair() {
 	p.t.Helper()
-	if err := p.repairs.repair(p.t.Context()); err != nil {
+	if err := p.repairs.pass(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
 }

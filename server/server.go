@@ -183,13 +183,14 @@ func (s *Server) populate(c completed) error {
 		}}
 		s.Go(compactor.Run)
 	}
+	if err := s.addServiceAddresses(&c); err != nil {
+		return err
+	}
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
 	}
-	if s.nodePorts != nil {
-		if err := s.AddPostStartHook(Hook{Name: "start-service-ip-repair-controllers", Run: repairNodePorts}); err != nil {
-			return err
-		}
+	if err := s.addKubernetesService(c); err != nil {
+		return err
 	}
 	if c.Setup != nil {
 		return c.Setup(s)

@@ -1,12 +1,17 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/ports"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/server/controller"
 )
 
 // defaultServiceRange is where the addresses of services come from unless somebody says otherwise.
@@ -55,4 +60,43 @@ func (c ServicesConfig) ranges() ([]netip.Prefix, error) {
 		return nil, errors.New("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")
 	}
 	return list, nil
+}
+
+// What the addresses of services are kept in.
+var (
+	services     = corev1.GroupVersion.WithResource("services").GroupResource()
+	serviceCIDRs = networkingv1.GroupVersion.WithResource("servicecidrs").GroupResource()
+	ipAddresses  = networkingv1.GroupVersion.WithResource("ipaddresses").GroupResource()
+)
+
+// addServiceAddresses adds the hooks that keep the ranges and the addresses of services as they should be. They are part of the
+// API, and run on every server whatever controllers are selected.
+func (s *Server) addServiceAddresses(c *completed) error {
+	switch {
+	case s.Store(services) == nil:
+		return nil
+	case s.Store(serviceCIDRs) == nil || s.Store(ipAddresses) == nil:
+		return s.addServiceRepairs(s.nodePortRepair())
+	}
+	ranges, err := c.API.Services.ranges()
+	if err != nil {
+		return err
+	}
+	addresses := s.addressRepair(core.Config{ServiceRanges: ranges, Stores: s}, max(c.Limits.RequestTimeout, leastRepairGrace))
+	if err := s.addServiceRepairs(addresses, s.nodePortRepair()); err != nil {
+		return err
+	}
+	log := s.log.Named("kubernetes-service-cidr-controller")
+	d := &controller.DefaultServiceCIDR{
+		Client: s.client, Name: core.DefaultServiceCIDR, Log: log,
+		Events: controller.NewRecorder(s.client, "kubernetes-service-cidr-controller", log),
+	}
+	for _, r := range ranges {
+		d.CIDRs = append(d.CIDRs, r.String())
+	}
+	return s.AddPostStartHook(Hook{Name: "start-kubernetes-service-cidr-controller", Run: func(ctx context.Context, s *Server) error {
+		d.Ensure(ctx)
+		s.life.controllers.run(d.Run)
+		return nil
+	}})
 }

@@ -36,6 +36,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Storage.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file for encryption at rest")
 
 	f.StringVar(&c.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	f.StringVar(&c.Serving.AdvertiseAddress, "advertise-address", "", "IP address under which the service kubernetes knows the server; by default --bind-address, or that of the default route's interface")
 	f.IntVar(&c.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; 0 for none")
 	f.IntVar(&c.Serving.HTTPPort, "http-port", 0, "port for plain HTTP on the bind address; 0 for none")
 	f.StringVar(&c.Serving.TLS.CertFile, "tls-cert-file", "", "serving certificate with its chain; made under the data directory if not given")

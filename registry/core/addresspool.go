@@ -185,6 +185,19 @@ func (p *addressPool) giveBack(ctx context.Context, ip netip.Addr, svc *corev1.S
 
 // ranges returns the ranges of a family from which addresses are taken.
 func (p *addressPool) ranges(ctx context.Context, family corev1.IPFamily) ([]iprange.Range, error) {
+	all, err := p.rangesOf(ctx, func(c *networkingv1.ServiceCIDR) bool { return c.DeletionTimestamp == nil && rangesReady(c) })
+	return slices.DeleteFunc(all, func(r iprange.Range) bool {
+		return familyOf(r.Is4()) != family || !r.Is4() && r.Prefix.Bits() < 64
+	}), err
+}
+
+// allRanges returns those that addresses of services may be from, too.
+func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
+	return p.rangesOf(ctx, func(*networkingv1.ServiceCIDR) bool { return true })
+}
+
+// rangesOf returns the ranges of some ServiceCIDRs; none if there cannot be IPAddresses.
+func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
 	store := p.store("servicecidrs")
 	if store == nil || p.store("ipaddresses") == nil { // switched off
 		return nil, nil
@@ -193,24 +206,21 @@ func (p *addressPool) ranges(ctx context.Context, family corev1.IPFamily) ([]ipr
 	if err != nil {
 		return nil, err
 	}
-	all, err := cidrs.List(ctx, "")
-	if err != nil {
-		return nil, err
-	}
 	var list []iprange.Range
 	begun := false
-	for _, c := range all {
+	for c, err := range cidrs.All(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
 		begun = begun || c.Name == DefaultServiceCIDR
-		if c.DeletionTimestamp == nil && rangesReady(c) {
+		if are(c) {
 			list = append(list, iprange.Parse(c.Spec.CIDRs)...)
 		}
 	}
 	if !begun {
 		list = append(list, p.first...)
 	}
-	return slices.DeleteFunc(list, func(r iprange.Range) bool {
-		return familyOf(r.Is4()) != family || !r.Is4() && r.Prefix.Bits() < 64
-	}), nil
+	return list, nil
 }
 
 // rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they may: perhaps no controller runs.

@@ -26,8 +26,9 @@ func services(c Config) registry.Resource {
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
-		Reserve: reserveService(familiesOf(c.ServiceRanges), reserveAddresses(newAddressPool(&c)), reservePorts(c.NodePorts)),
-		Status:  &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
+		Reserve: reserveService(familiesOf(c.ServiceRanges),
+			reserveAddresses(newAddressPool(&c)), reservePorts(c.NodePorts), takeEndpoints(c.Stores)),
+		Status: &registry.StatusOf[*corev1.Service]{Validate: checkServiceStatus, Warnings: serviceStatusWarnings},
 		Fields: []registry.FieldValue{
 			{Label: "spec.clusterIP", Path: "spec.clusterIP"}, {Label: "spec.type", Path: "spec.type"},
 		},

@@ -66,7 +66,7 @@ func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 	case len(old.Spec.IPFamilies) == 1 && len(svc.Spec.IPFamilies) == 2:
 		return c.take(ctx, 1)
 	case len(old.Spec.IPFamilies) == 2 && len(svc.Spec.IPFamilies) == 1:
-		if all := addressesOf(old); len(all) == 2 {
+		if all := addressesOf(old); len(all) > 1 {
 			c.given = all[1:]
 		}
 	}
@@ -119,16 +119,14 @@ func (c *addressChange) explain(err error, asked string) error {
 	return invalidService(c.svc, field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), c.svc.Spec.ClusterIPs, what+err.Error())})
 }
 
-// addressesOf are the addresses that a service has.
+// addressesOf are the addresses that a service has; zero for what is none.
 func addressesOf(svc *corev1.Service) []netip.Addr {
 	if !usesClusterIP(svc) || isHeadless(svc) {
 		return nil
 	}
-	var list []netip.Addr
-	for _, text := range svc.Spec.ClusterIPs {
-		if ip, bad := names.ParseIP(text, false); len(bad) == 0 {
-			list = append(list, ip)
-		}
+	list := make([]netip.Addr, len(svc.Spec.ClusterIPs))
+	for i, text := range svc.Spec.ClusterIPs {
+		list[i], _ = names.ParseIP(text, false)
 	}
 	return list
 }

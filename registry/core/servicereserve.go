@@ -64,3 +64,19 @@ func completeService(f families, svc, old *corev1.Service) field.ErrorList {
 func invalidService(svc *corev1.Service, errs field.ErrorList) error {
 	return meta.NewInvalid(meta.GroupKind{Kind: "Service"}, svc.Name, errs)
 }
+
+// takeEndpoints has the endpoints of a service's name go with it: else a service that comes by that name could be given them before
+// whoever made them has seen that the old one is gone.
+func takeEndpoints(stores registry.Stores) reservation {
+	return func(_ context.Context, _ *registry.Request, svc, old *corev1.Service) (settle, error) {
+		if svc != nil {
+			return nil, nil
+		}
+		return func(ctx context.Context, stored bool) {
+			endpoints, err := registry.ViewOf[*corev1.Endpoints](stores.Store(meta.GroupResource{Resource: "endpoints"}))
+			if err == nil && stored {
+				_ = endpoints.Delete(ctx, old.Namespace, old.Name, false, &meta.DeleteOptions{}) // mostly there are none
+			}
+		}, nil
+	}
+}

@@ -42,13 +42,18 @@ func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder 
 // Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails is logged: nobody depends on
 // Events.
 func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) {
+	r.Act(ctx, about, typ, reason, "", message)
+}
+
+// Act is Event with what is done about it.
+func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, reason, action, message string) {
 	key := fmt.Sprintf("%s/%s/%s/%s/%s/%s", about.Kind, about.Namespace, about.Name, about.UID, reason, message)
 	r.mu.Lock()
 	ev := r.mu.said[key]
 	r.mu.Unlock()
 	ev, err := r.again(ctx, ev)
 	if ev == nil && err == nil {
-		ev, err = r.first(ctx, about, typ, reason, message)
+		ev, err = r.first(ctx, about, typ, reason, action, message)
 	}
 	if namespaceEnds(err) {
 		return
@@ -78,7 +83,7 @@ func (r *Recorder) again(ctx context.Context, ev *corev1.Event) (*corev1.Event, 
 	return ev, err
 }
 
-func (r *Recorder) first(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) (*corev1.Event, error) {
+func (r *Recorder) first(ctx context.Context, about corev1.ObjectReference, typ, reason, action, message string) (*corev1.Event, error) {
 	namespace := about.Namespace
 	if namespace == "" {
 		namespace = "default"
@@ -90,7 +95,7 @@ func (r *Recorder) first(ctx context.Context, about corev1.ObjectReference, typ,
 	now := meta.Now()
 	return r.events(namespace).Create(ctx, &corev1.Event{
 		ObjectMeta:     meta.ObjectMeta{Namespace: namespace, Name: name},
-		InvolvedObject: about, Type: typ, Reason: reason, Message: message,
+		InvolvedObject: about, Type: typ, Reason: reason, Action: action, Message: message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: r.component}, ReportingController: r.component,
 	}, meta.CreateOptions{})

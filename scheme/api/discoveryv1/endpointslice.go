@@ -7,8 +7,9 @@ import (
 
 // Labels of endpoint slices.
 const (
-	LabelServiceName = "kubernetes.io/service-name"             // the service whose endpoints they are
-	LabelManagedBy   = "endpointslice.kubernetes.io/managed-by" // who looks after the slice
+	LabelServiceName = "kubernetes.io/service-name"              // the service whose endpoints they are
+	LabelManagedBy   = "endpointslice.kubernetes.io/managed-by"  // who looks after the slice
+	LabelSkipMirror  = "endpointslice.kubernetes.io/skip-mirror" // "true" at endpoints: their slices are made by somebody who knows better
 )
 
 // EndpointSlice holds some of the endpoints of a service. The endpoints of a service are those of all slices with a label that

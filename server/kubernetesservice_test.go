@@ -1,0 +1,273 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// sharedStore is a store that several servers are on: none of them closes it.
+type sharedStore struct{ storage.Store }
+
+func (sharedStore) Close() error { return nil }
+
+func newSharedStore(t *testing.T) sharedStore {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	return sharedStore{store}
+}
+
+// runningServer is a server that is ready.
+type runningServer struct {
+	*server.Server
+	t    *testing.T
+	stop func() // ends it in good order
+}
+
+// runOn starts a server of one address on a store; nil for one of its own.
+func runOn(t *testing.T, store storage.Store, address string, change ...func(*server.Config)) *runningServer {
+	t.Helper()
+	cfg := server.Config{
+		DataDir: t.TempDir(), Storage: server.StorageConfig{Store: store},
+		Serving: server.ServingConfig{SecurePort: server.AnyPort, AdvertiseAddress: address},
+	}
+	if store == nil {
+		cfg.Storage.Engine = server.StorageMemory
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := server.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	stopped := false
+	r := &runningServer{Server: s, t: t, stop: func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}}
+	t.Cleanup(r.stop)
+	select {
+	case <-s.Ready():
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the server ended before it was ready: %v", err)
+	}
+	return r
+}
+
+func (r *runningServer) services() client.Resource[*corev1.Service] {
+	return client.For[*corev1.Service](r.Client(), corev1.GroupVersion.WithResource("services")).In("default")
+}
+
+func (r *runningServer) endpoints() client.Resource[*corev1.Endpoints] {
+	return client.For[*corev1.Endpoints](r.Client(), corev1.GroupVersion.WithResource("endpoints")).In("default")
+}
+
+func (r *runningServer) slices() client.Resource[*discoveryv1.EndpointSlice] {
+	return client.For[*discoveryv1.EndpointSlice](r.Client(), discoveryv1.GroupVersion.WithResource("endpointslices")).In("default")
+}
+
+// published is what endpoints and slice say: addresses, ports and labels of either.
+func (r *runningServer) published() string {
+	r.t.Helper()
+	var b strings.Builder
+	ep, err := r.endpoints().Get(r.t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, sub := range ep.Subsets {
+		for _, a := range sub.Addresses {
+			fmt.Fprintf(&b, "%s ", a.IP)
+		}
+		for _, p := range sub.Ports {
+			fmt.Fprintf(&b, "%s:%d/%s ", p.Name, p.Port, p.Protocol)
+		}
+	}
+	fmt.Fprintf(&b, "%v\n", ep.Labels)
+	slice, err := r.slices().Get(r.t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil {
+		return b.String() + err.Error()
+	}
+	for _, e := range slice.Endpoints {
+		fmt.Fprintf(&b, "%s ", strings.Join(e.Addresses, ","))
+		if e.Conditions.Ready == nil || !*e.Conditions.Ready {
+			b.WriteString("not ready ")
+		}
+	}
+	for _, p := range slice.Ports {
+		fmt.Fprintf(&b, "%s:%d/%s ", *p.Name, *p.Port, *p.Protocol)
+	}
+	fmt.Fprintf(&b, "%s %v", slice.AddressType, slice.Labels)
+	return b.String()
+}
+
+// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the server's own.
+func (r *runningServer) wantPublished(port int, addresses ...string) {
+	r.t.Helper()
+	if port == 0 {
+		port = r.Address().(*net.TCPAddr).Port
+	}
+	list := fmt.Sprintf("%s https:%d/TCP ", strings.Join(addresses, " "), port)
+	want := list + "map[endpointslice.kubernetes.io/skip-mirror:true]\n" + list + "IPv4 map[kubernetes.io/service-name:kubernetes]"
+	var got string
+	if !comesTrue(func() bool { got = r.published(); return got == want }) {
+		r.t.Fatalf("published:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// comesTrue waits for something.
+func comesTrue(f func() bool) bool {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if f() {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+}
+
+func TestKubernetesService(t *testing.T) {
+	r := runOn(t, nil, "198.51.100.7")
+	svc, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := svc.Spec.Ports[0]
+	if svc.Spec.ClusterIP != "10.0.0.1" || svc.Labels["component"] != "apiserver" || svc.Labels["provider"] != "kubernetes" ||
+		port.Name != "https" || port.Port != 443 || int(port.TargetPort.IntVal) != r.Address().(*net.TCPAddr).Port {
+		t.Errorf("service: got %+v %+v", svc.ObjectMeta, svc.Spec)
+	}
+	r.wantPublished(0, "198.51.100.7")
+
+	// What somebody does to them is undone.
+	for _, destroy := range []func() error{
+		func() error { return r.endpoints().Delete(t.Context(), "kubernetes", meta.DeleteOptions{}) },
+		func() error { return r.slices().Delete(t.Context(), "kubernetes", meta.DeleteOptions{}) },
+		func() error {
+			ep, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{})
+			if err == nil {
+				ep.Labels = nil
+				ep.Subsets[0].Addresses[0].IP = "198.51.100.8"
+				_, err = r.endpoints().Update(t.Context(), ep, meta.UpdateOptions{})
+			}
+			return err
+		},
+		func() error {
+			slice := &discoveryv1.EndpointSlice{ObjectMeta: meta.ObjectMeta{Name: "kubernetes"}, AddressType: discoveryv1.AddressTypeIPv6}
+			err := r.slices().Delete(t.Context(), "kubernetes", meta.DeleteOptions{})
+			if err == nil {
+				if _, err = r.slices().Create(t.Context(), slice, meta.CreateOptions{}); meta.IsAlreadyExists(err) {
+					err = nil // that quickly
+				}
+			}
+			return err
+		},
+	} {
+		if err := destroy(); err != nil {
+			t.Fatal(err)
+		}
+		r.wantPublished(0, "198.51.100.7")
+	}
+	if err := r.services().Delete(t.Context(), "kubernetes", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !comesTrue(func() bool {
+		again, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{})
+		return err == nil && again.UID != svc.UID
+	}) {
+		t.Error("the service is not made again")
+	}
+}
+
+// All servers on a store are behind the service: until they stop, or their records end after they were killed.
+func TestServersBehindTheService(t *testing.T) {
+	store := newSharedStore(t)
+	a := runOn(t, store, "198.51.100.2")
+	port := a.Address().(*net.TCPAddr).Port
+	b := runOn(t, store, "198.51.100.1")
+	for _, r := range []*runningServer{a, b} {
+		r.wantPublished(port, "198.51.100.1", "198.51.100.2")
+	}
+	e, err := store.Get(t.Context(), "/registry/masterleases/198.51.100.2")
+	want := `{"kind":"Endpoints","apiVersion":"v1","metadata":{"generation":1},"subsets":[{"addresses":[{"ip":"198.51.100.2"}]}]}`
+	if got := string(e.Value); err != nil || strings.ReplaceAll(got, `"generation":2`, `"generation":1`) != want {
+		t.Errorf("record: got %s, %v, want %s", got, err, want)
+	}
+
+	// One that is killed leaves its record to its lease.
+	lease, err := store.Lease(t.Context(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.ReplaceAll(want, "198.51.100.2", "198.51.100.3")
+	if _, err := store.Put(t.Context(), "/registry/masterleases/198.51.100.3", []byte(other), storage.Pre{}, lease); err != nil {
+		t.Fatal(err)
+	}
+	b.wantPublished(port, "198.51.100.1", "198.51.100.2", "198.51.100.3")
+	b.wantPublished(port, "198.51.100.1", "198.51.100.2")
+
+	a.stop()
+	b.wantPublished(0, "198.51.100.1")
+	if _, err := store.Get(t.Context(), "/registry/masterleases/198.51.100.2"); storage.KindOf(err) != storage.NotFound {
+		t.Errorf("the record of the server that has stopped: got %v, want %v", err, storage.NotFound)
+	}
+	b.stop()
+	e, err = store.Get(t.Context(), "/registry/services/endpoints/default/kubernetes")
+	if err != nil || strings.Contains(string(e.Value), "198.51.100") {
+		t.Errorf("endpoints after the last server: got %s, %v", e.Value, err)
+	}
+}
+
+// A server whose address does not fit the service's is not behind it.
+func TestServerWithoutAnAddress(t *testing.T) {
+	store := newSharedStore(t)
+	r := runOn(t, store, "2001:db8::7")
+	if _, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{}); !meta.IsNotFound(err) {
+		t.Errorf("endpoints: got %v, want none", err)
+	}
+	r.stop()
+	r = runOn(t, store, "2001:db8::7", func(c *server.Config) { c.API.Services.ClusterIPRanges = []string{"fd00:10::/112"} })
+	if !comesTrue(func() bool {
+		slice, err := r.slices().Get(t.Context(), "kubernetes", meta.GetOptions{})
+		return err == nil && slice.AddressType == discoveryv1.AddressTypeIPv6 && slice.Endpoints[0].Addresses[0] == "2001:db8::7"
+	}) {
+		t.Errorf("published: %s", r.published())
+	}
+}
+
+// Servers without services keep nothing of theirs.
+func TestNoKubernetesService(t *testing.T) {
+	store := newSharedStore(t)
+	runOn(t, store, "198.51.100.7", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })
+	for _, prefix := range []string{"masterleases/", "ranges/", "services/", "endpointslices/"} {
+		res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/" + prefix})
+		if err != nil || len(res.Entries) != 0 {
+			t.Errorf("%s: got %v, %v, want nothing", prefix, res.Entries, err)
+		}
+	}
+}
