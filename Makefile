@@ -40,6 +40,10 @@ interop: ## real kubectl and client-go against the server, the load tool, hostil
 robust: ## kill servers under load and check what everybody saw, for DURATION (default 40s) with SEED (a module of its own)
 	cd test/robust && $(GO) test -count=1 -parallel 5 -timeout 0
 
+.PHONY: soak
+soak: ## what the tests prove of few, proved of many: 2,000 random graphs of owners, with SEED, on servers that are killed
+	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/controller
+
 .PHONY: differential
 differential: ## judge codec, defaults and writes of every kind by Kubernetes' code, with SEED and COUNT (a factor, default 1; a module of its own)
 	cd test/differential && $(GO) test -count=1 -timeout 20m

@@ -43,8 +43,13 @@ func (i *garbageItem) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	if i.view.uid != i.graph.identity(string(i.live.UID)) || i.view.waits == nothing || i.view.held {
-		return nil // the graph, which has seen all who depended on it when it began to wait, will say
+	switch {
+	case i.view.uid != i.graph.identity(string(i.live.UID)) || i.view.waits == nothing:
+		return nil // the graph has not seen it wait yet: there may be some who depend on it that it has not seen either
+	case i.view.holdsItself:
+		return i.unblock(ctx)
+	case i.view.held:
+		return nil
 	}
 	return i.finalize(ctx, i.view.waits.finalizer())
 }
@@ -122,14 +127,7 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	case len(owners.solid)+len(owners.released) > 0:
 		return i.forget(ctx, slices.Concat(owners.dangling, owners.waiting, owners.released))
 	case len(owners.waiting) > 0 && i.view.owns:
-		if i.view.entangled { // perhaps it waits for this one, which would wait for it: nobody shall
-			if err := i.unblock(ctx); err != nil {
-				return err
-			}
-		}
 		return i.delete(ctx, meta.DeletePropagationForeground)
-	}
-	switch {
 	case slices.Contains(i.live.Finalizers, meta.FinalizerOrphanDependents):
 		return i.delete(ctx, meta.DeletePropagationOrphan)
 	case slices.Contains(i.live.Finalizers, meta.FinalizerDeleteDependents):
@@ -169,11 +167,14 @@ func (i *garbageItem) forget(ctx context.Context, uids []meta.UID) error {
 
 // unblock has the object's references not block the deletion of its owners.
 func (i *garbageItem) unblock(ctx context.Context) error {
-	refs, no := slices.Clone(i.live.OwnerReferences), false
+	refs, blocks, no := slices.Clone(i.live.OwnerReferences), false, false
 	for at := range refs {
 		if b := refs[at].BlockOwnerDeletion; b != nil && *b {
-			refs[at].BlockOwnerDeletion = &no
+			blocks, refs[at].BlockOwnerDeletion = true, &no
 		}
+	}
+	if !blocks {
+		return nil
 	}
 	return i.patch(ctx, map[string]any{"ownerReferences": refs})
 }

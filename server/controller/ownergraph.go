@@ -104,7 +104,7 @@ func (e *edge) blocks() bool  { return e.packed&1 != 0 }
 
 // holds reports whether e keeps its owner from what it waits for.
 func (e *edge) holds() bool {
-	return e.dependent != e.owner && e.uid() == e.owner.uid && (e.owner.waits == orphaning || e.blocks())
+	return e.uid() == e.owner.uid && (e.owner.waits == orphaning || e.owner.waits == foreground && e.blocks())
 }
 
 // looseRefs are references that are to be looked up again.
@@ -327,7 +327,7 @@ func (g *ownerGraph) unlinkLocked(first *edge) {
 		} else {
 			e.owner.dependents = e.next
 		}
-		if e.owner.waits != nothing && e.uid() == e.owner.uid && !e.owner.held() {
+		if e.owner.waits != nothing && !e.owner.held() {
 			g.todo.add(e.owner)
 		}
 		g.dropLocked(e.owner)
@@ -336,6 +336,9 @@ func (g *ownerGraph) unlinkLocked(first *edge) {
 
 // held reports whether any dependent keeps n from what it waits for.
 func (n *node) held() bool {
+	if n.waits == nothing {
+		return false
+	}
 	for e := n.dependents; e != nil; e = e.next {
 		if e.holds() {
 			return true
@@ -344,16 +347,31 @@ func (n *node) held() bool {
 	return false
 }
 
+// holdsItself reports whether n waits for some that wait for n: they would wait for ever.
+func (n *node) holdsItself() bool {
+	seen := map[*node]bool{}
+	var leads func(from *node) bool
+	leads = func(from *node) bool {
+		for e := from.dependents; e != nil; e = e.next {
+			if d := e.dependent; e.holds() && d.waits == foreground && !seen[d] {
+				if seen[d] = true; d == n || leads(d) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return n.waits == foreground && leads(n)
+}
+
 // outlook is what a worker has to know about a node.
 type outlook struct {
-	uid   identity // of the object that all this is about
-	waits wait
-	held  bool // while it waits
-	// released says that one of its owners waits to be forgotten.
-	released bool
-	// owns says that there are objects that depend on it, and entangled that one of them waits for what depends on itself: maybe
-	// for this one.
-	owns, entangled bool
+	uid         identity // of the object that all this is about
+	waits       wait
+	held        bool // by others, while it waits
+	holdsItself bool // they wait for it in turn
+	released    bool // one of its owners waits to be forgotten
+	owns        bool // there are objects that depend on it
 }
 
 // look returns what is known about n; ok is false if it is not in the graph any more.
@@ -364,14 +382,12 @@ func (g *ownerGraph) look(n *node) (o outlook, ok bool) {
 		return o, false
 	}
 	delete(g.mu.parked, n)
-	o.uid, o.waits, o.held = n.uid, n.waits, n.waits != nothing && n.held()
+	o = outlook{uid: n.uid, waits: n.waits, held: n.held(), holdsItself: n.holdsItself()}
 	for e := n.owners; e != nil; e = e.also {
-		o.released = o.released || e.owner.waits == orphaning && e.owner.uid == e.uid()
+		o.released = o.released || e.owner.waits == orphaning && e.holds()
 	}
-	for e := n.dependents; e != nil && !o.entangled; e = e.next {
-		if e.uid() == n.uid {
-			o.owns, o.entangled = true, e.dependent.waits == foreground
-		}
+	for e := n.dependents; e != nil && !o.owns; e = e.next {
+		o.owns = e.uid() == n.uid
 	}
 	return o, true
 }

@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// mapsOnly are Resources with nothing but config maps.
+type mapsOnly struct{}
+
+const mapsPrefix = "/registry/configmaps/"
+
+func (mapsOnly) Place(key string) (Place, bool) {
+	namespace, name, ok := strings.Cut(strings.TrimPrefix(key, mapsPrefix), "/")
+	return Place{Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
+}
+
+func (mapsOnly) Home(apiVersion, kind string) (Home, bool) {
+	return Home{Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true},
+		apiVersion == "v1" && kind == "ConfigMap"
+}
+
+func (mapsOnly) Ignored(string) bool      { return false }
+func (mapsOnly) Changed() <-chan struct{} { return nil }
+
+// stored is a config map as it is stored; owner is the name of another one, "" for none.
+func stored(name, owner string) (key string, value []byte) {
+	refs := ""
+	if owner != "" {
+		refs = fmt.Sprintf(`,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":"uid-of-%s","blockOwnerDeletion":true}]`, owner, owner)
+	}
+	return mapsPrefix + "default/" + name, fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":"default","uid":"uid-of-%s"%s},"data":{"a":"b"}}`,
+		name, name, refs)
+}
+
+// TestGraphForgets: when all objects are gone, the graph is empty.
+func TestGraphForgets(t *testing.T) {
+	g := newOwnerGraph(mapsOnly{})
+	g.synced()
+	const size = 100
+	for round := range 3 {
+		for i := range size {
+			g.apply(stored(fmt.Sprint(i), fmt.Sprint(i/3)))
+		}
+		for i := range size {
+			key, _ := stored(fmt.Sprint((i*7)%size), "")
+			if round == 1 {
+				g.apply(stored(fmt.Sprint((i*7)%size), "")) // it forgets its owner first
+			}
+			g.apply(key, nil)
+		}
+		if n := len(g.mu.nodes); n != 0 {
+			t.Errorf("%d nodes are left", n)
+		}
+	}
+}
+
+// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor for a change of those
+// who are that changes no owner.
+func TestGraphAllocates(t *testing.T) {
+	g := newOwnerGraph(mapsOnly{})
+	g.synced()
+	key, value := stored("alone", "")
+	owned, ownedValue := stored("owned", "owner")
+	g.apply(owned, ownedValue)
+	if n := testing.AllocsPerRun(100, func() {
+		g.apply(key, value)
+		g.apply(owned, ownedValue)
+		g.apply(key, nil)
+	}); n > 0 {
+		t.Errorf("got %v allocs, want 0", n)
+	}
+}
+
+// TestGraphMemory bounds what an object with an owner costs in memory, its key included.
+func TestGraphMemory(t *testing.T) {
+	const objects, most = 30_000, 200
+	before := heapBytes()
+	g := newOwnerGraph(mapsOnly{})
+	for i := range objects {
+		g.apply(stored(fmt.Sprintf("object-%06d", i), fmt.Sprintf("owner-%03d", i%1000)))
+	}
+	g.synced()
+	g.todo = nil // it is empty once the owners have been looked at
+	each := (heapBytes() - before) / objects
+	t.Logf("%d bytes an object", each)
+	if each > most {
+		t.Errorf("%d bytes an object, want at most %d", each, most)
+	}
+	runtime.KeepAlive(g)
+}
+
+// heapBytes is the memory in use.
+func heapBytes() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// BenchmarkGraph measures what a change costs the graph.
+func BenchmarkGraph(b *testing.B) {
+	for _, owner := range []string{"", "owner"} {
+		b.Run(fmt.Sprintf("owner=%t", owner != ""), func(b *testing.B) {
+			g := newOwnerGraph(mapsOnly{})
+			g.synced()
+			key, value := stored("object", owner)
+			b.ReportAllocs()
+			for b.Loop() {
+				g.apply(key, value)
+				g.apply(key, nil)
+			}
+		})
+	}
+}
