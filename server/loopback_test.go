@@ -75,6 +75,7 @@ func TestClientIdentity(t *testing.T) {
 	cfg.Log, cfg.Authorization.Mode, cfg.Authentication.NoAnonymous = log, server.AuthorizeNever, true
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
 	cfg.Admission.Plugins = func(server.Stores) (admission.Chain, error) { return admission.Chain{who}, nil }
+	cfg.Controllers = []string{} // which would be seen as well
 	early := make(chan error, 1)
 	var token string
 	cfg.Authentication.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
