@@ -22,9 +22,15 @@ var oneGi = corev1.ResourceList{"storage": meta.MustParse("1Gi")}
 func inProtection(t *testing.T, f func(w *fakeWorld)) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		w.createNamespace("n")
-		w.controlled(func(ctx context.Context, in *controller.Informers) { (&controller.ClaimProtection{Informers: in, Log: zap.NewNop()}).Run(ctx) })
-		w.controlled(func(ctx context.Context, in *controller.Informers) { (&controller.VolumeProtection{Informers: in, Log: zap.NewNop()}).Run(ctx) })
-		w.controlled(func(ctx context.Context, in *controller.Informers) { (&controller.ClassProtection{Informers: in, Log: zap.NewNop()}).Run(ctx) })
+		w.controlled(func(ctx context.Context, in *controller.Informers) {
+			(&controller.ClaimProtection{Informers: in, Log: zap.NewNop()}).Run(ctx)
+		})
+		w.controlled(func(ctx context.Context, in *controller.Informers) {
+			(&controller.VolumeProtection{Informers: in, Log: zap.NewNop()}).Run(ctx)
+		})
+		w.controlled(func(ctx context.Context, in *controller.Informers) {
+			(&controller.ClassProtection{Informers: in, Log: zap.NewNop()}).Run(ctx)
+		})
 		f(w)
 	})
 }
