@@ -75,6 +75,7 @@ func TestClientIdentity(t *testing.T) {
 	cfg.Log, cfg.Authorization.Mode, cfg.Authentication.NoAnonymous = log, server.AuthorizeNever, true
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
 	cfg.Admission.Plugins = func(server.Stores) (admission.Chain, error) { return admission.Chain{who}, nil }
+	cfg.Controllers = []string{} // which would be seen as well
 	early := make(chan error, 1)
 	var token string
 	cfg.Authentication.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
@@ -147,15 +148,15 @@ func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 	}
 }
 
-// TestClientEndsWithTheServer ends a server quickly whose controllers watch, and whose other work has watches open that
-// nobody reads, and finds nothing to warn of. Its client fails from then on.
+// TestClientEndsWithTheServer ends a server quickly whose controllers watch, and whose other work has a watch open that waits, and
+// finds nothing to warn of. Its client fails from then on.
 func TestClientEndsWithTheServer(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
 	cfg.Log, cfg.Shutdown.Timeout = log, 30*time.Second
 	s, stop := run(t, cfg)
 	maps := configMapsOf(s)
-	w, err := maps.Watch(context.Background(), meta.ListOptions{})
+	w, err := maps.Watch(context.Background(), meta.ListOptions{FieldSelector: "metadata.name=a"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,7 @@ func detach(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Field(i); f.CanSet() {
+			if f := v.Field(i); f.CanSet() || v.Type().Field(i).Anonymous {
 				detach(f)
 			}
 		}

@@ -167,7 +167,7 @@ func TestFullNamespace(t *testing.T) {
 
 // TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has none.
 func TestFinalizersHold(t *testing.T) {
-	w := start(t, server.Config{})
+	w := start(t, server.Config{Controllers: []string{"namespace"}})
 	w.createNamespace()
 	w.configMap("plain")
 	w.configMap("held", "example.com/a")
@@ -234,7 +234,7 @@ func TestUnreadableHolds(t *testing.T) {
 
 // TestPodsGoFirst wants nothing else touched while a pod ends.
 func TestPodsGoFirst(t *testing.T) {
-	w := start(t, server.Config{})
+	w := start(t, server.Config{Controllers: []string{"namespace"}})
 	w.createNamespace()
 	w.configMap("needed")
 	w.pod("slow", "node", "example.com/slow")

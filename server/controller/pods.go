@@ -13,15 +13,25 @@ type podView struct {
 	Labels     map[string]string
 	Controller *meta.OwnerReference // who manages it; nil: nobody
 	Created    time.Time
-	Deleting   bool
-	ShutDown   bool // it is being deleted, and nobody waits for it to end
-	Phase      corev1.PodPhase
-	Evicted    bool // it has failed because of that
-	Ready      bool
-	Node       string
-	IPs        []string
-	Claims     []string // of volumes that its volumes are
-	OwnClaims  []string // of volumes that are made for it
+	podLife
+	Ready bool
+	Node  string
+	IPs   []string
+	podClaims
+}
+
+// podLife is how far a pod has come.
+type podLife struct {
+	Phase    corev1.PodPhase
+	Evicted  bool // it has failed because of that
+	Deleting bool
+	ShutDown bool // it is being deleted, and nobody waits for it to end
+}
+
+// podClaims are the names of the claims that are volumes of a pod.
+type podClaims struct {
+	Claims    []string // those that it names
+	OwnClaims []string // those that are made for it
 }
 
 // podsOf returns the Informer of pods, which all controllers of a run share.
@@ -31,10 +41,8 @@ func podsOf(in *Informers) *Informer[podView] {
 
 func newPodView(p *corev1.Pod) *podView {
 	v := &podView{
-		UID: p.UID, Labels: p.Labels, Deleting: p.DeletionTimestamp != nil, Phase: p.Status.Phase, Node: p.Spec.NodeName,
+		UID: p.UID, Labels: p.Labels, podLife: newPodLife(p), Node: p.Spec.NodeName, podClaims: newPodClaims(p),
 	}
-	v.ShutDown = v.Deleting && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
-	v.Evicted = v.Phase == corev1.PodFailed && p.Status.Reason == "Evicted"
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
 	}
@@ -49,15 +57,26 @@ func newPodView(p *corev1.Pod) *podView {
 	for _, ip := range p.Status.PodIPs {
 		v.IPs = append(v.IPs, ip.IP)
 	}
+	return v
+}
+
+func newPodLife(p *corev1.Pod) podLife {
+	l := podLife{Phase: p.Status.Phase, Deleting: p.DeletionTimestamp != nil}
+	l.Evicted = l.Phase == corev1.PodFailed && p.Status.Reason == "Evicted"
+	l.ShutDown = l.Deleting && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
+	return l
+}
+
+func newPodClaims(p *corev1.Pod) (c podClaims) {
 	for i := range p.Spec.Volumes {
 		switch vol := &p.Spec.Volumes[i]; {
 		case vol.PersistentVolumeClaim != nil:
-			v.Claims = append(v.Claims, vol.PersistentVolumeClaim.ClaimName)
+			c.Claims = append(c.Claims, vol.PersistentVolumeClaim.ClaimName)
 		case vol.Ephemeral != nil:
-			v.OwnClaims = append(v.OwnClaims, p.Name+"-"+vol.Name)
+			c.OwnClaims = append(c.OwnClaims, p.Name+"-"+vol.Name)
 		}
 	}
-	return v
+	return c
 }
 
 // ended reports whether there is a pod that will not run any more.

@@ -1,0 +1,192 @@
+package controller_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+var configMaps = corev1.GroupVersion.WithResource("configmaps")
+
+// view is what a test wants to know of a config map.
+type view struct{ Value string }
+
+// informed are informers of a server whose watches can be ended, and answered with 410.
+type informed struct {
+	*controller.Informers
+	maps    client.Resource[*corev1.ConfigMap]
+	stop    context.CancelFunc
+	expired atomic.Bool
+	cut     atomic.Pointer[context.CancelFunc] // ends the last watch
+}
+
+// informers makes informers that end with the test.
+func (w *fakeWorld) informers() *informed {
+	i := &informed{maps: client.For[*corev1.ConfigMap](w.s.Client(), configMaps).In("kube-system")}
+	c, err := client.New(client.Config{Codecs: w.s.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("watch") {
+			if i.expired.Swap(false) {
+				http.Error(rw, "", http.StatusGone)
+				return
+			}
+			ctx, cut := context.WithCancel(r.Context())
+			i.cut.Store(&cut)
+			r = r.WithContext(ctx)
+		}
+		w.s.Handler().ServeHTTP(rw, r)
+	}))})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(w.t.Context())
+	i.Informers, i.stop = controller.NewInformers(ctx, c, zap.NewNop()), stop
+	w.t.Cleanup(func() { stop(); i.Wait() })
+	return i
+}
+
+// of is the informer of config maps; of those without a value there is nothing to know.
+func (i *informed) of() *controller.Informer[view] {
+	return controller.InformerOf(i.Informers, configMaps, func(m *corev1.ConfigMap) *view {
+		if m.Data["v"] == "" {
+			return nil
+		}
+		return &view{m.Data["v"]}
+	})
+}
+
+// put creates or updates a config map.
+func (w *fakeWorld) put(i *informed, name, value, ignored string) {
+	w.t.Helper()
+	m := &corev1.ConfigMap{
+		ObjectMeta: meta.ObjectMeta{Namespace: "kube-system", Name: name}, Data: map[string]string{"v": value, "ignored": ignored},
+	}
+	if _, err := i.maps.Update(w.t.Context(), m, meta.UpdateOptions{}); meta.IsNotFound(err) {
+		_, err = i.maps.Create(w.t.Context(), m, meta.CreateOptions{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *fakeWorld) remove(i *informed, name string) {
+	w.t.Helper()
+	if err := i.maps.Delete(w.t.Context(), name, meta.DeleteOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// told notes what a source is told, as "name:before>now".
+type told struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// join has a source of the informer's note its changes until the test ends.
+func (w *fakeWorld) join(i *controller.Informer[view]) *told {
+	tl := &told{}
+	ctx, stop := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	src := i.Source(func(name controller.Name, before, now *view) []controller.Name {
+		tl.mu.Lock()
+		defer tl.mu.Unlock()
+		tl.list = append(tl.list, name.Name+":"+before.String()+">"+now.String())
+		return []controller.Name{name}
+	})
+	go func() { defer close(ended); src(ctx, func(controller.Name) {}, nil) }()
+	w.t.Cleanup(func() { stop(); <-ended })
+	return tl
+}
+
+func (v *view) String() string {
+	if v == nil {
+		return ""
+	}
+	return v.Value
+}
+
+// is compares what was told since the last call; what one change brings comes in any order.
+func (tl *told) is(w *fakeWorld, text string) {
+	w.t.Helper()
+	w.sleep(2 * time.Second) // a watch that ends begins again after a pause
+	tl.mu.Lock()
+	defer tl.mu.Unlock()
+	slices.Sort(tl.list)
+	if got := strings.Join(tl.list, " "); got != text {
+		w.t.Errorf("told %q, want %q", got, text)
+	}
+	tl.list = nil
+}
+
+func TestInformer(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		i := w.informers()
+		w.put(i, "a", "1", "")
+		w.put(i, "b", "2", "")
+		w.put(i, "none", "", "")
+		maps := i.of()
+		if i.of() != maps {
+			t.Error("another informer for who asks again")
+		}
+		first := w.join(maps)
+		first.is(w, "a:>1 b:>2")
+		if err := maps.Synced(t.Context()); err != nil {
+			t.Error(err)
+		}
+		w.put(i, "a", "3", "")
+		w.put(i, "b", "2", "is not looked at")
+		w.put(i, "c", "4", "")
+		first.is(w, "a:1>3 c:>4")
+		second := w.join(maps) // who comes later is told of all
+		second.is(w, "a:>3 b:>2 c:>4")
+		w.remove(i, "c")
+		w.put(i, "b", "", "")
+		for _, tl := range []*told{first, second} {
+			tl.is(w, "b:2> c:4>")
+		}
+		(*i.cut.Load())() // the watch ends, and cannot go on where it was
+		i.expired.Store(true)
+		w.remove(i, "a")
+		w.put(i, "d", "5", "")
+		w.put(i, "b", "6", "")
+		first.is(w, "a:3> b:>6 d:>5")
+		if got := maps.Get(controller.Name{Namespace: "kube-system", Name: "d"}); got.String() != "5" {
+			t.Errorf("got %v", got)
+		}
+		if got := maps.Get(controller.Name{Name: "d"}); got != nil {
+			t.Errorf("elsewhere: got %v", got)
+		}
+		n := 0
+		maps.Each("kube-system", func(controller.Name, *view) { n++ })
+		maps.Each("", func(controller.Name, *view) { n += 10 })
+		maps.All(func(controller.Name, *view) { n += 100 })
+		if n != 202 {
+			t.Errorf("got %d, want two objects in the namespace, none outside, two of all", n)
+		}
+	})
+}
+
+// TestInformerIsNotComplete before it has read all: who needs it waits, or gives up.
+func TestInformerIsNotComplete(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		i := w.informers()
+		i.stop()
+		i.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := i.of().Synced(ctx); err == nil {
+			t.Error("complete, although the run had ended before")
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package controller_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// TestRootCA publishes an authority in all namespaces, and puts back what is changed or deleted.
+func TestRootCA(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		maps := objects[*corev1.ConfigMap](w, "configmaps")
+		w.controlled(func(ctx context.Context, in *controller.Informers) {
+			(&controller.RootCA{Informers: in, PEM: "trust me", Log: zap.NewNop()}).Run(ctx)
+		})
+		w.createNamespace("n")
+		is := func(what, annotations string) {
+			t.Helper()
+			w.sleep(time.Second)
+			for _, namespace := range []string{"n", "kube-system"} {
+				m, err := maps.In(namespace).Get(t.Context(), "kube-root-ca.crt", meta.GetOptions{})
+				if err != nil || len(m.Data) != 1 || m.Data["ca.crt"] != "trust me" {
+					t.Fatalf("%s, in %s: got %+v, %v", what, namespace, m, err)
+				}
+				if got := m.Annotations["kubernetes.io/description"]; !strings.HasPrefix(got, annotations) {
+					t.Errorf("%s, in %s: the annotation is %q", what, namespace, got)
+				}
+			}
+		}
+		const description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints"
+		is("new", description)
+		for what, patch := range map[string]string{
+			"changed":             `{"data":{"ca.crt":"trust another"}}`,
+			"added to":            `{"data":{"more":"a"}}`,
+			"without description": `{"metadata":{"annotations":null}}`,
+		} {
+			if _, err := maps.Patch(t.Context(), "kube-root-ca.crt", client.MergePatch, []byte(patch), meta.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			is(what, description)
+		}
+		deleteOf(w, maps, "kube-root-ca.crt")
+		is("deleted", description)
+		const patch = `{"metadata":{"annotations":{"kubernetes.io/description":"of our own"}}}`
+		for _, namespace := range []string{"n", "kube-system"} {
+			if _, err := maps.In(namespace).Patch(t.Context(), "kube-root-ca.crt", client.MergePatch, []byte(patch), meta.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is("described otherwise", "of our own")
+	})
+}
+
+// TestServiceAccount makes the default account everywhere, and only where things can be made.
+func TestServiceAccount(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		accounts := objects[*corev1.ServiceAccount](w, "serviceaccounts")
+		w.controlled(func(ctx context.Context, in *controller.Informers) {
+			(&controller.ServiceAccount{Informers: in, Log: zap.NewNop()}).Run(ctx)
+		})
+		w.createNamespace("n")
+		makeOf(w, accounts, &corev1.ServiceAccount{ObjectMeta: meta.ObjectMeta{Name: "mine"}}, nil)
+		is := func(want string) {
+			t.Helper()
+			w.sleep(time.Second)
+			if got := namesOf(w, accounts); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		is("default mine")
+		deleteOf(w, accounts, "mine")
+		deleteOf(w, accounts, "default")
+		is("default")
+		deleteOf(w, objects[*corev1.Namespace](w, "namespaces"), "n") // which nobody empties here
+		deleteOf(w, accounts, "default")
+		is("")
+	})
+}
