@@ -32,7 +32,35 @@ var controllerSet = []controllerEntry{
 			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
 		},
 	},
+	{
+		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			controller.NewEndpoints(in, log).Run(ctx)
+		},
+	},
+	{
+		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			controller.NewEndpointSlices(in, log).Run(ctx)
+		},
+	},
+	{
+		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,
+		needs: []meta.GroupResource{services, endpoints, endpointSlices},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			controller.NewMirroring(in, log).Run(ctx)
+		},
+	},
 }
+
+// What the controllers of endpoints follow and write.
+var (
+	services       = meta.GroupResource{Resource: "services"}
+	pods           = meta.GroupResource{Resource: "pods"}
+	nodes          = meta.GroupResource{Resource: "nodes"}
+	endpoints      = meta.GroupResource{Resource: "endpoints"}
+	endpointSlices = meta.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+)
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a
 // store run in one of them at a time.
@@ -153,7 +181,6 @@ func (s *Server) contents() []meta.GroupVersionResource {
 			}
 		}
 	}
-	pods := meta.GroupResource{Resource: "pods"}
 	slices.SortFunc(list, func(a, b meta.GroupVersionResource) int {
 		ra, rb := a.GroupResource(), b.GroupResource()
 		switch {

@@ -16,8 +16,12 @@ type podView struct {
 	Deleting   bool
 	Phase      corev1.PodPhase
 	Ready      bool
+	Turned     time.Time // when Ready last became what it is; zero if nobody has said whether it is
 	Node       string
 	IPs        []string
+	Hostname   string
+	Subdomain  string
+	Ports      []corev1.ContainerPort // those with a name: of containers, then of those that run beside them from the start
 }
 
 // podsOf returns the Informer of pods, which all controllers of a run share.
@@ -28,6 +32,7 @@ func podsOf(in *Informers) *Informer[podView] {
 func newPodView(p *corev1.Pod) *podView {
 	v := &podView{
 		UID: p.UID, Labels: p.Labels, Deleting: p.DeletionTimestamp != nil, Phase: p.Status.Phase, Node: p.Spec.NodeName,
+		Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p),
 	}
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
@@ -38,10 +43,32 @@ func newPodView(p *corev1.Pod) *podView {
 		}
 	}
 	for _, c := range p.Status.Conditions {
-		v.Ready = v.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		if c.Type == corev1.PodReady {
+			v.Ready, v.Turned = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		}
 	}
 	for _, ip := range p.Status.PodIPs {
 		v.IPs = append(v.IPs, ip.IP)
 	}
 	return v
+}
+
+// namedPorts are the ports that services can name: those of an init container only if it goes on running.
+func namedPorts(p *corev1.Pod) (ports []corev1.ContainerPort) {
+	add := func(c *corev1.Container) {
+		for _, port := range c.Ports {
+			if port.Name != "" {
+				ports = append(ports, corev1.ContainerPort{Name: port.Name, Protocol: port.Protocol, ContainerPort: port.ContainerPort})
+			}
+		}
+	}
+	for i := range p.Spec.Containers {
+		add(&p.Spec.Containers[i])
+	}
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(c)
+		}
+	}
+	return ports
 }
