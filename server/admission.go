@@ -9,17 +9,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-var priorityClasses = meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"}
-
 // newAdmission makes the chain of plugins that every write passes.
 func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) {
 	chain := admission.Chain{
-		admission.NewNamespaceLifecycle(namespaces{resources}),
+		admission.NewNamespaceLifecycle(known{resources, namespaces}),
 		admission.TaintNodesByCondition{},
 		admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](resources, priorityClasses)),
 		admission.DefaultTolerationSeconds{},
-		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(labels{resources, "namespaces"}),
-		admission.NewPodTopologyLabels(labels{resources, "nodes"}),
+		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(known{resources, namespaces}),
+		admission.NewPodTopologyLabels(known{resources, nodes}),
 	}
 	if c.Plugins == nil {
 		return chain, nil
@@ -28,27 +26,25 @@ func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) 
 	return append(chain, more...), err
 }
 
-// namespaces shows admission what is known of namespaces. On a server without them every namespace will do.
-type namespaces struct{ resources Stores }
+// known is what admission is told about the objects of a resource. On a server without it everything will do, and nothing has
+// labels.
+type known struct {
+	resources Stores
+	resource  meta.GroupResource
+}
 
 // Field implements admission.Namespaces.
-func (n namespaces) Field(ctx context.Context, namespace, name, path, resourceVersion string) (string, error) {
-	store := n.resources.Store(meta.GroupResource{Resource: "namespaces"})
+func (k known) Field(ctx context.Context, namespace, name, path, resourceVersion string) (string, error) {
+	store := k.resources.Store(k.resource)
 	if store == nil {
 		return "", nil
 	}
 	return store.Field(ctx, namespace, name, path, resourceVersion)
 }
 
-// labels are those of a resource of the core group. On a server without it nothing has labels.
-type labels struct {
-	resources Stores
-	resource  string
-}
-
 // Label implements admission.Labels.
-func (l labels) Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error) {
-	store := l.resources.Store(meta.GroupResource{Resource: l.resource})
+func (k known) Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error) {
+	store := k.resources.Store(k.resource)
 	if store == nil {
 		return "", false, nil
 	}

@@ -29,7 +29,7 @@ type controllerEntry struct {
 // controllerSet are the controllers that there are.
 var controllerSet = []controllerEntry{
 	{
-		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{{Resource: "namespaces"}},
+		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
 			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
 		},
@@ -37,40 +37,40 @@ var controllerSet = []controllerEntry{
 	{name: "garbage-collector-controller", short: "garbagecollector", run: collectGarbage},
 	{
 		name: "root-ca-certificate-publisher-controller", short: "root-ca-cert-publisher", yields: true,
-		needs: []meta.GroupResource{{Resource: "namespaces"}, {Resource: "configmaps"}},
+		needs: []meta.GroupResource{namespaces, configMaps},
 		run:   publishRootCA,
 	},
 	{
 		name: "serviceaccount-controller", short: "serviceaccount", yields: true,
-		needs: []meta.GroupResource{{Resource: "namespaces"}, {Resource: "serviceaccounts"}},
+		needs: []meta.GroupResource{namespaces, serviceAccounts},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.ServiceAccount{Informers: in, Log: log}).Run(ctx)
 		},
 	},
 	{
 		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true,
-		needs: []meta.GroupResource{{Group: "batch", Resource: "jobs"}},
+		needs: []meta.GroupResource{jobs},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.FinishedJobs{Informers: in, Log: log}).Run(ctx)
 		},
 	},
 	{
 		name: "pod-garbage-collector-controller", short: "podgc", yields: true,
-		needs: []meta.GroupResource{{Resource: "pods"}, {Resource: "nodes"}},
+		needs: []meta.GroupResource{pods, nodes},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.PodGC{Informers: in, Ended: maxEndedPods, Log: log}).Run(ctx)
 		},
 	},
 	{
 		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true,
-		needs: []meta.GroupResource{{Resource: "persistentvolumeclaims"}, {Resource: "pods"}},
+		needs: []meta.GroupResource{claims, pods},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.ClaimProtection{Informers: in, Log: log}).Run(ctx)
 		},
 	},
 	{
 		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true,
-		needs: []meta.GroupResource{{Resource: "persistentvolumes"}},
+		needs: []meta.GroupResource{volumes},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.VolumeProtection{Informers: in, Log: log}).Run(ctx)
 		},
@@ -78,7 +78,7 @@ var controllerSet = []controllerEntry{
 	{
 		name: "volumeattributesclass-protection-controller", yields: true,
 		needs: []meta.GroupResource{
-			{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}, {Resource: "persistentvolumes"}, {Resource: "persistentvolumeclaims"},
+			volumeClasses, volumes, claims,
 		},
 		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
 			(&controller.ClassProtection{Informers: in, Log: log}).Run(ctx)
@@ -91,6 +91,25 @@ var controllerSet = []controllerEntry{
 				Client: s.client, AddressManager: core.AddressManager, Grace: 10 * time.Second, Log: log,
 				Events: controller.NewRecorder(s.client, "service-cidr-controller", log),
 			}).Run(ctx)
+		},
+	},
+	{
+		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			controller.NewEndpoints(in, log).Run(ctx)
+		},
+	},
+	{
+		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			controller.NewEndpointSlices(in, log).Run(ctx)
+		},
+	},
+	{
+		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,
+		needs: []meta.GroupResource{services, endpoints, endpointSlices},
+		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
+			controller.NewMirroring(in, log).Run(ctx)
 		},
 	},
 }
@@ -156,8 +175,6 @@ func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
 	wg.Wait()
 	in.Wait()
 }
-
-var leases = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
 // election is among the servers that share the store.
 func (s *Server) election() *controller.Election {
@@ -228,7 +245,6 @@ func (s *Server) contents() []meta.GroupVersionResource {
 			}
 		}
 	}
-	pods := meta.GroupResource{Resource: "pods"}
 	slices.SortFunc(list, func(a, b meta.GroupVersionResource) int {
 		ra, rb := a.GroupResource(), b.GroupResource()
 		switch {

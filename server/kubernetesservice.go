@@ -8,13 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
-)
-
-var (
-	endpoints      = meta.GroupResource{Resource: "endpoints"}
-	endpointSlices = meta.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
 )
 
 // addKubernetesService adds the hooks that keep the service "kubernetes" and its endpoints, on servers with services and a

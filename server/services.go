@@ -8,8 +8,6 @@ import (
 
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/ports"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/controller"
 )
@@ -61,13 +59,6 @@ func (c ServicesConfig) ranges() ([]netip.Prefix, error) {
 	}
 	return list, nil
 }
-
-// What the addresses of services are kept in.
-var (
-	services     = corev1.GroupVersion.WithResource("services").GroupResource()
-	serviceCIDRs = networkingv1.GroupVersion.WithResource("servicecidrs").GroupResource()
-	ipAddresses  = networkingv1.GroupVersion.WithResource("ipaddresses").GroupResource()
-)
 
 // addServiceAddresses adds the hooks that keep the ranges and the addresses of services as they should be. They are part of the
 // API, and run on every server whatever controllers are selected.

@@ -20,7 +20,7 @@ var systemObjects = []struct {
 	add  func(ctx context.Context, s *Server) error
 	keep func(ctx context.Context, s *Server) // goes on after that; nil: nobody can delete the objects
 }{
-	{"start-system-namespaces-controller", meta.GroupResource{Resource: "namespaces"}, addSystemNamespaces, keepSystemNamespaces},
+	{"start-system-namespaces-controller", namespaces, addSystemNamespaces, keepSystemNamespaces},
 	{"scheduling/bootstrap-system-priority-classes", priorityClasses, addSystemClasses, nil},
 }
 

@@ -10,14 +10,16 @@ import (
 type nodeView struct {
 	// OutOfService: the node is not ready, and somebody says that it is not going to be, so what runs there does not any more.
 	OutOfService bool
+	Zone         string
 }
 
 // nodesOf returns the Informer of nodes, which all controllers of a run share.
 func nodesOf(in *Informers) *Informer[nodeView] {
 	return InformerOf(in, corev1.GroupVersion.WithResource("nodes"), func(n *corev1.Node) *nodeView {
-		return &nodeView{OutOfService: !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
+		out := !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
 			return t.Key == "node.kubernetes.io/out-of-service"
-		})}
+		})
+		return &nodeView{OutOfService: out, Zone: n.Labels["topology.kubernetes.io/zone"]}
 	})
 }
 

@@ -14,9 +14,7 @@ type podView struct {
 	Controller *meta.OwnerReference // who manages it; nil: nobody
 	Created    time.Time
 	podLife
-	Ready bool
-	Node  string
-	IPs   []string
+	podPlace
 	podClaims
 }
 
@@ -26,6 +24,16 @@ type podLife struct {
 	Evicted  bool // it has failed because of that
 	Deleting bool
 	ShutDown bool // it is being deleted, and nobody waits for it to end
+	Ready    bool
+	Turned   time.Time // when Ready last became what it is; zero if nobody has said whether it is
+}
+
+// podPlace is where a pod is found.
+type podPlace struct {
+	Node                string
+	IPs                 []string
+	Hostname, Subdomain string
+	Ports               []corev1.ContainerPort // those with a name: of containers, then of those that run beside them from the start
 }
 
 // podClaims are the names of the claims that are volumes of a pod.
@@ -41,7 +49,7 @@ func podsOf(in *Informers) *Informer[podView] {
 
 func newPodView(p *corev1.Pod) *podView {
 	v := &podView{
-		UID: p.UID, Labels: p.Labels, podLife: newPodLife(p), Node: p.Spec.NodeName, podClaims: newPodClaims(p),
+		UID: p.UID, Labels: p.Labels, podLife: newPodLife(p), podPlace: newPodPlace(p), podClaims: newPodClaims(p),
 	}
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
@@ -51,12 +59,6 @@ func newPodView(p *corev1.Pod) *podView {
 			v.Controller = ref
 		}
 	}
-	for _, c := range p.Status.Conditions {
-		v.Ready = v.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	}
-	for _, ip := range p.Status.PodIPs {
-		v.IPs = append(v.IPs, ip.IP)
-	}
 	return v
 }
 
@@ -64,7 +66,20 @@ func newPodLife(p *corev1.Pod) podLife {
 	l := podLife{Phase: p.Status.Phase, Deleting: p.DeletionTimestamp != nil}
 	l.Evicted = l.Phase == corev1.PodFailed && p.Status.Reason == "Evicted"
 	l.ShutDown = l.Deleting && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			l.Ready, l.Turned = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		}
+	}
 	return l
+}
+
+func newPodPlace(p *corev1.Pod) podPlace {
+	place := podPlace{Node: p.Spec.NodeName, Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p)}
+	for _, ip := range p.Status.PodIPs {
+		place.IPs = append(place.IPs, ip.IP)
+	}
+	return place
 }
 
 func newPodClaims(p *corev1.Pod) (c podClaims) {
@@ -82,4 +97,24 @@ func newPodClaims(p *corev1.Pod) (c podClaims) {
 // ended reports whether there is a pod that will not run any more.
 func (p *podView) ended() bool {
 	return p != nil && p.Phase != corev1.PodPending && p.Phase != corev1.PodRunning && p.Phase != corev1.PodUnknown
+}
+
+// namedPorts are the ports that services can name: those of an init container only if it goes on running.
+func namedPorts(p *corev1.Pod) (ports []corev1.ContainerPort) {
+	add := func(c *corev1.Container) {
+		for _, port := range c.Ports {
+			if port.Name != "" {
+				ports = append(ports, corev1.ContainerPort{Name: port.Name, Protocol: port.Protocol, ContainerPort: port.ContainerPort})
+			}
+		}
+	}
+	for i := range p.Spec.Containers {
+		add(&p.Spec.Containers[i])
+	}
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(c)
+		}
+	}
+	return ports
 }

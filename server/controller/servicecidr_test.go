@@ -23,8 +23,8 @@ func (w *world) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 	return client.For[*networkingv1.ServiceCIDR](w.s.Client(), networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
-// until waits for a state of a ServiceCIDR; cidr is nil if there is none.
-func (w *world) until(what, name string, is func(cidr *networkingv1.ServiceCIDR) bool) {
+// untilCIDR waits for a state of a ServiceCIDR; cidr is nil if there is none.
+func (w *world) untilCIDR(what, name string, is func(cidr *networkingv1.ServiceCIDR) bool) {
 	w.t.Helper()
 	var cidr *networkingv1.ServiceCIDR
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -82,10 +82,10 @@ func TestServiceCIDRs(t *testing.T) {
 	held := func(c *networkingv1.ServiceCIDR) bool {
 		return ready(meta.ConditionTrue, "Kubernetes Service CIDR is ready")(c) && slices.Equal(c.Finalizers, []string{"networking.k8s.io/service-cidr-finalizer"})
 	}
-	w.until("the default", "kubernetes", held)
+	w.untilCIDR("the default", "kubernetes", held)
 	for name, ranges := range map[string][]string{"free": {"10.7.0.0/24"}, "used": {"10.8.0.0/24", "fd00::/112"}, "within": {"10.8.0.0/28"}} {
 		w.createCIDR(name, ranges...)
-		w.until("created", name, held)
+		w.untilCIDR("created", name, held)
 	}
 	create(w, "services", &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: "a"},
 		Spec: corev1.ServiceSpec{ClusterIP: "10.8.0.7", Ports: []corev1.ServicePort{{Port: 80}}}})
@@ -94,16 +94,16 @@ func TestServiceCIDRs(t *testing.T) {
 
 	for _, name := range []string{"free", "within"} {
 		w.deleteCIDR(name)
-		w.until("not needed", name, noCIDR)
+		w.untilCIDR("not needed", name, noCIDR)
 	}
 	w.deleteCIDR("used")
-	w.until("in use", "used", ready(meta.ConditionFalse, "There are still IPAddresses referencing the ServiceCIDR"))
+	w.untilCIDR("in use", "used", ready(meta.ConditionFalse, "There are still IPAddresses referencing the ServiceCIDR"))
 	w.createCIDR("half", "10.8.0.0/28") // has the address of a, not that of b
-	w.until("created", "half", held)
+	w.untilCIDR("created", "half", held)
 	if err := resourceOf[*corev1.Service](w, "services").Delete(t.Context(), "b", meta.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.until("not in use any more", "used", noCIDR)
+	w.untilCIDR("not in use any more", "used", noCIDR)
 }
 
 // TestServiceCIDRGrace: one that nobody needs stays for a while.
@@ -114,10 +114,10 @@ func TestServiceCIDRGrace(t *testing.T) {
 		Log: zap.NewNop(),
 	}).Run)
 	w.createCIDR("a", "10.7.0.0/24")
-	w.until("created", "a", func(c *networkingv1.ServiceCIDR) bool { return c != nil && len(c.Finalizers) == 1 })
+	w.untilCIDR("created", "a", func(c *networkingv1.ServiceCIDR) bool { return c != nil && len(c.Finalizers) == 1 })
 	w.deleteCIDR("a")
 	var deleted time.Time
-	w.until("deleted", "a", func(c *networkingv1.ServiceCIDR) bool {
+	w.untilCIDR("deleted", "a", func(c *networkingv1.ServiceCIDR) bool {
 		if c != nil {
 			deleted = c.DeletionTimestamp.Time
 		}
@@ -138,14 +138,14 @@ func TestDefaultServiceCIDR(t *testing.T) {
 		}
 	}
 	keep("10.7.0.0/24").Ensure(t.Context())
-	w.until("one range", name, ready(meta.ConditionTrue, "Kubernetes default Service CIDR is ready"))
+	w.untilCIDR("one range", name, ready(meta.ConditionTrue, "Kubernetes default Service CIDR is ready"))
 	keep("10.7.0.0/24", "fd00::/112").Ensure(t.Context())
-	w.until("two ranges", name, func(c *networkingv1.ServiceCIDR) bool {
+	w.untilCIDR("two ranges", name, func(c *networkingv1.ServiceCIDR) bool {
 		return slices.Equal(c.Spec.CIDRs, []string{"10.7.0.0/24", "fd00::/112"})
 	})
 
 	keep("10.9.0.0/24").Ensure(t.Context())
-	w.until("others", name, func(c *networkingv1.ServiceCIDR) bool { return c.Spec.CIDRs[0] == "10.7.0.0/24" })
+	w.untilCIDR("others", name, func(c *networkingv1.ServiceCIDR) bool { return c.Spec.CIDRs[0] == "10.7.0.0/24" })
 	cidr, err := w.cidrs().Get(t.Context(), name, meta.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep("10.7.0.0/24", "fd00::/112").Ensure(t.Context())
-	w.until("closed", name, ready(meta.ConditionFalse, "closed by hand"))
+	w.untilCIDR("closed", name, ready(meta.ConditionFalse, "closed by hand"))
 	want := map[string]string{
 		"KubernetesDefaultServiceCIDRInconsistent": "The default ServiceCIDR [10.7.0.0/24 fd00::/112] does not match the controller flag configurations [10.9.0.0/24]",
 		"Closed": "Configuration matches, but closed by hand",
@@ -176,7 +176,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 	keeper := keep("10.7.0.0/24")
 	keeper.Ensure(t.Context())
 	w.run(keeper.Run)
-	w.until("made anew", name, ready(meta.ConditionTrue, "ready"))
+	w.untilCIDR("made anew", name, ready(meta.ConditionTrue, "ready"))
 	w.deleteCIDR(name)
-	w.until("made again", name, ready(meta.ConditionTrue, "ready"))
+	w.untilCIDR("made again", name, ready(meta.ConditionTrue, "ready"))
 }

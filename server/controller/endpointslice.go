@@ -1,0 +1,217 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods that are selected, with the
+// ports that the service's lead to there, in slices of their own for each family of addresses and each set of ports.
+//
+// Not here: hints by how much of the cluster each zone has (the annotation service.kubernetes.io/topology-mode), for which a
+// service has none.
+type EndpointSlices struct {
+	pods     *servicePods
+	nodes    *Informer[nodeView]
+	slices   *managedSlices
+	recorder *Recorder
+	log      *zap.Logger
+}
+
+// maxPerSlice is how many endpoints a slice holds, as many as with kube-controller-manager.
+const maxPerSlice = 100
+
+// endpointWorkers is how many services are worked on at once by each controller of endpoints, as in kube-controller-manager.
+const endpointWorkers = 5
+
+// NewEndpointSlices makes the controller for a run.
+func NewEndpointSlices(in *Informers, log *zap.Logger) *EndpointSlices {
+	return &EndpointSlices{
+		pods: newServicePods(in), nodes: nodesOf(in), slices: newManagedSlices(in, "endpointslice-controller.k8s.io"),
+		recorder: NewRecorder(in.Client(), "endpoint-slice-controller", log), log: log,
+	}
+}
+
+// Run works until ctx ends.
+func (c *EndpointSlices) Run(ctx context.Context) {
+	Loop{
+		Source: Join(c.pods.source(), c.slices.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		After: []Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices.informer},
+	}.Run(ctx)
+}
+
+func (c *EndpointSlices) reconcile(ctx context.Context, name Name) (time.Duration, error) {
+	s := c.pods.services.Get(name)
+	if s == nil { // the slices go with their owner
+		c.pods.triggers.forget(name)
+		return 0, nil
+	}
+	if !s.managed() {
+		return 0, nil
+	}
+	pods := c.pods.of(name, s)
+	trigger := c.pods.triggers.next(name, s, pods)
+	existing, err := c.slices.of(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	changes, missing := c.changes(name, s, pods, existing)
+	for _, slice := range append(changes.create, changes.update...) {
+		setTrigger(&slice.ObjectMeta, trigger)
+	}
+	if err = c.slices.write(ctx, name, changes); err == nil {
+		err = missing
+	}
+	if err != nil && !meta.IsConflict(err) {
+		c.recorder.Event(ctx, s.reference(name), corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
+			fmt.Sprintf("Error updating Endpoint Slices for Service %s/%s: %v", name.Namespace, name.Name, err))
+	}
+	return 0, err
+}
+
+// changes returns what has to be written. missing is the error about a pod that cannot be an endpoint because its node is not
+// there, or not yet.
+func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, existing []*discoveryv1.EndpointSlice) (all sliceChanges, missing error) {
+	owner := ownerReference("Service", name, s.UID)
+	labels := s.sliceLabels(name.Name, c.slices.manager)
+	dress := func(slice *discoveryv1.EndpointSlice) bool {
+		if slice.Name == "" {
+			slice.OwnerReferences = []meta.OwnerReference{owner}
+		}
+		changed := !maps.Equal(slice.Labels, labels)
+		slice.Labels = labels
+		return changed
+	}
+	plans := map[discoveryv1.AddressType]*slicePlan{}
+	for _, family := range s.Families {
+		typ := discoveryv1.AddressType(family)
+		plans[typ] = &slicePlan{service: name.Name, addressType: typ, groups: map[string]*sliceGroup{}, max: maxPerSlice, placeholder: true, dress: dress}
+	}
+	for i := range pods {
+		if err := c.place(name, s, &pods[i], plans); err != nil && missing == nil {
+			missing = err
+		}
+	}
+	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
+	for _, slice := range existing {
+		if plans[slice.AddressType] == nil || !ownedBy(slice, s.UID) { // of a service that is gone, or of what this one was
+			all.drop = append(all.drop, slice)
+			continue
+		}
+		byType[slice.AddressType] = append(byType[slice.AddressType], slice)
+	}
+	for typ, plan := range plans {
+		changes := plan.changes(byType[typ])
+		all.create, all.update, all.drop = append(all.create, changes.create...), append(all.update, changes.update...), append(all.drop, changes.drop...)
+	}
+	if s.Deleting { // the garbage collector may be at it
+		all.create = nil
+	}
+	return all, missing
+}
+
+// place adds a pod to the plans for the addresses that it has.
+func (c *EndpointSlices) place(name Name, s *serviceView, pod *selected, plans map[discoveryv1.AddressType]*slicePlan) error {
+	if !pod.backs() {
+		return nil
+	}
+	node := c.nodes.Get(Name{"", pod.Node})
+	if node == nil && !s.PublishNotReady {
+		return fmt.Errorf("skipping Pod %s for Service %s/%s: Node %s Not Found", pod.name, name.Namespace, name.Name, pod.Node)
+	}
+	for typ, plan := range plans {
+		group := plan.group(s.slicePorts(pod.podView))
+		e := s.endpoint(name, pod, node)
+		for _, ip := range pod.addresses() {
+			if ip.Is4() == (typ == discoveryv1.AddressTypeIPv4) {
+				e.Addresses = append(e.Addresses, ip.String())
+			}
+		}
+		if len(e.Addresses) > 0 {
+			group.add(e)
+		}
+	}
+	return nil
+}
+
+// slicePorts are the ports of the service at a pod.
+func (s *serviceView) slicePorts(pod *podView) []discoveryv1.EndpointPort {
+	var ports []discoveryv1.EndpointPort
+	for _, t := range s.targets(pod) {
+		ports = append(ports, discoveryv1.EndpointPort{Name: &t.Name, Port: &t.number, Protocol: &t.Protocol, AppProtocol: t.AppProtocol})
+	}
+	return ports
+}
+
+// endpoint is a pod as an endpoint, without its addresses. node may be nil.
+func (s *serviceView) endpoint(name Name, pod *selected, node *nodeView) *discoveryv1.Endpoint {
+	ready := s.PublishNotReady || pod.Ready && !pod.Deleting
+	e := &discoveryv1.Endpoint{
+		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &pod.Ready, Terminating: &pod.Deleting},
+		TargetRef:  pod.reference(name.Namespace),
+		Hostname:   unlessEmpty(pod.hostname(name.Name)),
+		NodeName:   unlessEmpty(pod.Node),
+	}
+	if node != nil {
+		e.Zone = unlessEmpty(node.Zone)
+	}
+	if ready {
+		e.Hints = s.hints(e)
+	}
+	return e
+}
+
+// hints are about who should use an endpoint, as far as the service says.
+func (s *serviceView) hints(e *discoveryv1.Endpoint) *discoveryv1.EndpointHints {
+	var hints discoveryv1.EndpointHints
+	switch s.Distribution {
+	case "PreferClose", "PreferSameZone", "PreferSameNode":
+		if e.Zone != nil {
+			hints.ForZones = []discoveryv1.ForZone{{Name: *e.Zone}}
+		}
+	}
+	if s.Distribution == "PreferSameNode" && e.NodeName != nil {
+		hints.ForNodes = []discoveryv1.ForNode{{Name: *e.NodeName}}
+	}
+	if hints.ForZones == nil && hints.ForNodes == nil {
+		return nil
+	}
+	return &hints
+}
+
+// sliceLabels are the labels of the service's slices.
+func (s *serviceView) sliceLabels(service, manager string) map[string]string {
+	return s.labelsWith(map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: manager})
+}
+
+// ownerReference names an object of the core group as the controller of others.
+func ownerReference(kind string, name Name, uid meta.UID) meta.OwnerReference {
+	yes := true
+	return meta.OwnerReference{APIVersion: "v1", Kind: kind, Name: name.Name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes}
+}
+
+// ownedBy reports whether a slice has the service with a uid among its owners.
+func ownedBy(slice *discoveryv1.EndpointSlice, uid meta.UID) bool {
+	for _, ref := range slice.OwnerReferences {
+		if ref.UID == uid && ref.Kind == "Service" && ref.APIVersion == "v1" {
+			return true
+		}
+	}
+	return false
+}
+
+// unlessEmpty returns a pointer to s, nil for "".
+func unlessEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

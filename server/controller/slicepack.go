@@ -1,0 +1,199 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// slicePlan is how the slices of a service have to be that hold one type of addresses.
+type slicePlan struct {
+	service     string
+	addressType discoveryv1.AddressType
+	groups      map[string]*sliceGroup // by portKey
+	max         int                    // endpoints in a slice
+	// placeholder: a slice without endpoints says that there are none.
+	placeholder bool
+	// dress gives a slice its labels and what else does not depend on its endpoints. It reports whether that is new.
+	dress func(s *discoveryv1.EndpointSlice) bool
+}
+
+// sliceGroup is the content of slices that have the same ports.
+type sliceGroup struct {
+	ports     []discoveryv1.EndpointPort
+	endpoints map[string]*discoveryv1.Endpoint // by endpointKey
+}
+
+// sliceChanges is what has to be written.
+type sliceChanges struct{ create, update, drop []*discoveryv1.EndpointSlice }
+
+// group returns the group of some ports.
+func (p *slicePlan) group(ports []discoveryv1.EndpointPort) *sliceGroup {
+	key := portKey(ports)
+	g := p.groups[key]
+	if g == nil {
+		g = &sliceGroup{ports, map[string]*discoveryv1.Endpoint{}}
+		p.groups[key] = g
+	}
+	return g
+}
+
+func (g *sliceGroup) add(e *discoveryv1.Endpoint) { g.endpoints[endpointKey(e)] = e }
+
+// portKey is the same for the same ports in any order.
+func portKey(ports []discoveryv1.EndpointPort) string {
+	parts := make([]string, len(ports))
+	for i, p := range ports {
+		parts[i] = fmt.Sprintf("%q %d %s %q", deref(p.Name), deref(p.Port), deref(p.Protocol), deref(p.AppProtocol))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ",")
+}
+
+// deref returns what p points to, the zero value for nil.
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// endpointKey is what an endpoint keeps while what else is known of it changes.
+func endpointKey(e *discoveryv1.Endpoint) string {
+	ref := deref(e.TargetRef)
+	return fmt.Sprint(slices.Sorted(slices.Values(e.Addresses)), deref(e.Hostname), " ", ref.Namespace, "/", ref.Name)
+}
+
+// changes returns what brings the slices that there are to the plan, with as few writes as can be had cheaply. It changes them.
+func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges {
+	byPorts := map[string][]*discoveryv1.EndpointSlice{}
+	var holder *discoveryv1.EndpointSlice // is a placeholder already
+	for _, s := range existing {
+		if len(s.Ports) == 0 && len(s.Endpoints) == 0 {
+			holder = s
+		}
+		key := portKey(s.Ports)
+		byPorts[key] = append(byPorts[key], s)
+	}
+	var c sliceChanges
+	for key, g := range p.groups {
+		p.pack(&c, byPorts[key], g)
+		delete(byPorts, key)
+	}
+	for _, rest := range byPorts {
+		c.drop = append(c.drop, rest...)
+	}
+	if p.placeholder && len(c.create) == 0 && len(c.drop) == len(existing) {
+		p.hold(&c, holder)
+	}
+	for len(c.create) > 0 && len(c.drop) > 0 { // a slice that nobody needs becomes one that is missing
+		fresh, old := c.create[len(c.create)-1], c.drop[len(c.drop)-1]
+		c.create, c.drop = c.create[:len(c.create)-1], c.drop[:len(c.drop)-1]
+		old.Ports, old.Endpoints = fresh.Ports, fresh.Endpoints
+		p.dress(old)
+		c.update = append(c.update, old)
+	}
+	return c
+}
+
+// pack puts the endpoints of a group into its slices: each stays where it is, others go where something is written anyway, the
+// rest of them into the one other slice that it fills best, or new ones.
+func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
+	var changed, same []*discoveryv1.EndpointSlice
+	for _, s := range existing {
+		was := len(s.Endpoints)
+		differs := g.keep(s)
+		switch {
+		case was > 0 && len(s.Endpoints) == 0:
+			c.drop = append(c.drop, s)
+		case p.dress(s) || differs:
+			changed = append(changed, s)
+		default:
+			same = append(same, s)
+		}
+	}
+	var left []*discoveryv1.Endpoint
+	for _, key := range slices.Sorted(maps.Keys(g.endpoints)) {
+		left = append(left, g.endpoints[key])
+	}
+	slices.SortStableFunc(changed, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(len(b.Endpoints), len(a.Endpoints)) })
+	for _, s := range changed {
+		left = p.fill(s, left)
+	}
+	c.update = append(c.update, changed...)
+	for len(left) > 0 {
+		if at := p.fits(same, len(left)); at >= 0 {
+			left = p.fill(same[at], left)
+			c.update, same = append(c.update, same[at]), slices.Delete(same, at, at+1)
+			continue
+		}
+		s := p.fresh(g.ports)
+		left = p.fill(s, left)
+		c.create = append(c.create, s)
+	}
+}
+
+// keep brings the endpoints of a slice up to date and takes those out that are wanted no more, or wanted no more here. It reports
+// whether that has changed any, and leaves in the group those that it has not found.
+func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice) (changed bool) {
+	kept := s.Endpoints[:0]
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		key := endpointKey(e)
+		want := g.endpoints[key]
+		if want == nil {
+			changed = true
+			continue
+		}
+		changed = changed || !scheme.Equal(e, want)
+		kept = append(kept, *want)
+		delete(g.endpoints, key)
+	}
+	s.Endpoints = kept
+	return changed
+}
+
+// fill adds endpoints to a slice as long as there is room, and returns the others.
+func (p *slicePlan) fill(s *discoveryv1.EndpointSlice, left []*discoveryv1.Endpoint) []*discoveryv1.Endpoint {
+	n := min(len(left), max(p.max-len(s.Endpoints), 0))
+	for _, e := range left[:n] {
+		s.Endpoints = append(s.Endpoints, *e)
+	}
+	return left[n:]
+}
+
+// fits returns the place of the fullest slice that has room for n more, -1 if none has.
+func (p *slicePlan) fits(list []*discoveryv1.EndpointSlice, n int) int {
+	best := -1
+	for i, s := range list {
+		if len(s.Endpoints)+n <= p.max && (best < 0 || len(s.Endpoints) > len(list[best].Endpoints)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// hold keeps one slice where all would go: holder, if there is one, or a new one.
+func (p *slicePlan) hold(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
+	if holder == nil {
+		c.create = append(c.create, p.fresh(nil))
+		return
+	}
+	c.drop = slices.DeleteFunc(c.drop, func(s *discoveryv1.EndpointSlice) bool { return s == holder })
+	if p.dress(holder) {
+		c.update = append(c.update, holder)
+	}
+}
+
+// fresh returns a slice without endpoints.
+func (p *slicePlan) fresh(ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
+	s := &discoveryv1.EndpointSlice{ObjectMeta: meta.ObjectMeta{GenerateName: p.service + "-"}, AddressType: p.addressType, Ports: ports}
+	p.dress(s)
+	return s
+}
