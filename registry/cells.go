@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,4 +38,12 @@ func Selector(s *meta.LabelSelector) string {
 		return text
 	}
 	return None
+}
+
+// More appends to the text of the first of a list how many others there are, if there are any.
+func More(text string, others int) string {
+	if others <= 0 {
+		return text
+	}
+	return fmt.Sprintf("%s + %d more...", text, others)
 }

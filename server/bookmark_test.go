@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // watched returns the paths of all resources that can be watched, as discovery tells.
@@ -44,52 +45,56 @@ func (p *inProcess) watched() (paths []string) {
 }
 
 // TestLastBookmark watches every resource until the time is up: the last event is a bookmark, so that the client can go on
-// from there. In a Table it is the row of an empty object.
+// from there. In a Table it is the row of an empty object. The clock stands still while there is something to do.
 func TestLastBookmark(t *testing.T) {
-	p := newInProcess(t)
-	paths := p.watched()
-	if len(paths) == 0 {
-		t.Fatal("discovery shows nothing to watch")
-	}
-	var wg sync.WaitGroup
-	for _, path := range paths {
-		p.do("GET", path, "") // a type that nobody has used yet takes its time
-		for _, accept := range []string{"application/json", "application/json;as=Table;g=meta.k8s.io;v=v1"} {
-			wg.Go(func() {
-				_, body := p.do("GET", path+"?watch=1&allowWatchBookmarks=true&timeoutSeconds=1", "", "Accept", accept)
-				var last struct {
-					Type   string
-					Object struct {
-						Metadata struct{ ResourceVersion string }
-						Rows     []struct {
-							Object struct {
-								Metadata struct{ ResourceVersion string }
-							}
-						}
-					}
+	synctest.Test(t, func(t *testing.T) {
+		p := newInProcess(t)
+		paths := p.watched()
+		if len(paths) == 0 {
+			t.Fatal("discovery shows nothing to watch")
+		}
+		var wg sync.WaitGroup
+		for _, path := range paths {
+			for _, accept := range []string{"application/json", "application/json;as=Table;g=meta.k8s.io;v=v1"} {
+				wg.Go(func() { p.wantLastBookmark(path, accept) })
+			}
+		}
+		wg.Wait()
+	})
+}
+
+// wantLastBookmark watches a resource in some form for a second.
+func (p *inProcess) wantLastBookmark(path, accept string) {
+	_, body := p.do("GET", path+"?watch=1&allowWatchBookmarks=true&timeoutSeconds=1", "", "Accept", accept)
+	var last struct {
+		Type   string
+		Object struct {
+			Metadata struct{ ResourceVersion string }
+			Rows     []struct {
+				Object struct {
+					Metadata struct{ ResourceVersion string }
 				}
-				for dec := json.NewDecoder(strings.NewReader(body)); dec.More(); {
-					last.Object.Rows = nil
-					if err := dec.Decode(&last); err != nil {
-						t.Errorf("%s as %s: %v in %s", path, accept, err, body)
-						return
-					}
-				}
-				got := fmt.Sprint(last.Type, " ", last.Object.Metadata.ResourceVersion)
-				want := "BOOKMARK " + p.revision()
-				for _, row := range last.Object.Rows {
-					got += " " + row.Object.Metadata.ResourceVersion
-				}
-				if strings.Contains(accept, "as=Table") {
-					want += " " + p.revision()
-				}
-				if got != want {
-					t.Errorf("%s as %s: got %s, want %s", path, accept, got, want)
-				}
-			})
+			}
 		}
 	}
-	wg.Wait()
+	for dec := json.NewDecoder(strings.NewReader(body)); dec.More(); {
+		last.Object.Rows = nil
+		if err := dec.Decode(&last); err != nil {
+			p.tb.Errorf("%s as %s: %v in %s", path, accept, err, body)
+			return
+		}
+	}
+	got := fmt.Sprint(last.Type, " ", last.Object.Metadata.ResourceVersion)
+	want := "BOOKMARK " + p.revision()
+	for _, row := range last.Object.Rows {
+		got += " " + row.Object.Metadata.ResourceVersion
+	}
+	if strings.Contains(accept, "as=Table") {
+		want += " " + p.revision()
+	}
+	if got != want {
+		p.tb.Errorf("%s as %s: got %s, want %s", path, accept, got, want)
+	}
 }
 
 // revision is that of the store.

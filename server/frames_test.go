@@ -18,6 +18,8 @@ type Frames struct {
 	fields bytes.Buffer
 	enc    *hpack.Encoder
 	next   uint32 // the id of the next stream
+	// Cut counts the streams that the server has given up, but for those of which Answers tells.
+	Cut int
 }
 
 // NewFrames begins to speak on conn and grants the server window bytes of each answer.
@@ -75,6 +77,8 @@ func (f *Frames) Answers(n int) map[uint32]string {
 		case *http2.RSTStreamFrame:
 			if got[frame.StreamID] == "" {
 				got[frame.StreamID] = "reset"
+			} else {
+				f.Cut++
 			}
 		}
 	}
@@ -91,8 +95,13 @@ func (f *Frames) Ping() {
 		if err != nil {
 			return
 		}
-		if p, ok := frame.(*http2.PingFrame); ok && p.IsAck() {
-			return
+		switch frame := frame.(type) {
+		case *http2.RSTStreamFrame:
+			f.Cut++
+		case *http2.PingFrame:
+			if frame.IsAck() {
+				return
+			}
 		}
 	}
 }

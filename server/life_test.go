@@ -410,7 +410,8 @@ func TestCredentials(t *testing.T) {
 
 // TestWatchOutlivesRequests keeps a watch open past the timeout of answers, on a server whose requests may take a moment only.
 func TestWatchOutlivesRequests(t *testing.T) {
-	s := servertest.Start(t, server.Config{Limits: server.LimitsConfig{RequestTimeout: 10 * time.Millisecond}})
+	const timeout = time.Second / 2 // enough for the server's own requests, and for the watch to begin, on a busy machine
+	s := servertest.Start(t, server.Config{Limits: server.LimitsConfig{RequestTimeout: timeout}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/api/v1/configmaps?watch=1", nil)
@@ -422,7 +423,7 @@ func TestWatchOutlivesRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(timeout + timeout/10)
 	store := s.Server.Store(meta.GroupResource{Resource: "configmaps"})
 	obj := store.Kind().New()
 	obj.GetObjectMeta().Name = "a"

@@ -48,7 +48,7 @@ func debugLog() (*zap.Logger, *buffer) {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(b), zap.DebugLevel)), b
 }
 
-// witness is an admission plugin that notes who creates config maps.
+// witness is an admission plugin that notes who creates config maps of the name "a".
 type witness struct {
 	mu    sync.Mutex
 	users []request.User
@@ -58,7 +58,7 @@ func (*witness) Name() string                        { return "Witness" }
 func (*witness) Handles(op admission.Operation) bool { return op == admission.Create }
 
 func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
-	if a.Resource.Resource == "configmaps" {
+	if a.Resource.Resource == "configmaps" && a.Name == "a" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.users = append(p.users, *a.User)

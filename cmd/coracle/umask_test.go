@@ -41,14 +41,15 @@ func TestSnapshotsArePrivate(t *testing.T) {
 	if err != nil || url == "" {
 		t.Fatalf("got %q, %v, want a greeting", line, err)
 	}
-	defer http.DefaultClient.CloseIdleConnections()
 	const writers, each = 32, 160 // together above the SnapshotCount of storage/embedded
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: writers}}
+	defer client.CloseIdleConnections()
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
 				body := fmt.Sprintf(`{"metadata":{"name":"x-%d-%d"}}`, w, i)
-				resp, err := http.Post(url+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(body))
+				resp, err := client.Post(url+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(body))
 				if err != nil {
 					t.Error(err)
 					return

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/registry"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -27,7 +27,7 @@ func Resources() []registry.Resource {
 }
 
 func resource(name string) meta.GroupResource {
-	return meta.GroupResource{Group: v1.GroupVersion.Group, Resource: name}
+	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: name}
 }
 
 // reservedSuffix ends the names of what an administrator configures in files.

@@ -6,18 +6,26 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // What may be chosen, in the order of messages.
 var (
-	operations           = []v1.OperationType{v1.OperationAll, v1.Connect, v1.Create, v1.Delete, v1.Update}
-	mutatingOperations   = []v1.OperationType{v1.OperationAll, v1.Connect, v1.Create, v1.Update}
-	failurePolicies      = []v1.FailurePolicyType{v1.Fail, v1.Ignore}
-	matchPolicies        = []v1.MatchPolicyType{v1.Equivalent, v1.Exact}
-	reinvocationPolicies = []v1.ReinvocationPolicyType{v1.IfNeededReinvocationPolicy, v1.NeverReinvocationPolicy}
+	operations = []admissionregistrationv1.OperationType{
+		admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create,
+		admissionregistrationv1.Delete, admissionregistrationv1.Update,
+	}
+	mutatingOperations = []admissionregistrationv1.OperationType{
+		admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create,
+		admissionregistrationv1.Update,
+	}
+	failurePolicies      = []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore}
+	matchPolicies        = []admissionregistrationv1.MatchPolicyType{admissionregistrationv1.Equivalent, admissionregistrationv1.Exact}
+	reinvocationPolicies = []admissionregistrationv1.ReinvocationPolicyType{
+		admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy,
+	}
 )
 
 // neededOneOf reports a value that is unset, or none of valid.
@@ -29,7 +37,7 @@ func neededOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList
 }
 
 // checkRule checks which requests are meant.
-func checkRule(p *field.Path, r *v1.RuleWithOperations) field.ErrorList {
+func checkRule(p *field.Path, r *admissionregistrationv1.RuleWithOperations) field.ErrorList {
 	at := p.Child("operations")
 	errs := checkWildcard(at, r.Operations, "operations")
 	for i, o := range field.Each(&errs, r.Operations) {
@@ -42,7 +50,8 @@ func checkRule(p *field.Path, r *v1.RuleWithOperations) field.ErrorList {
 		errs = append(errs, check.Required(at.Index(i), *v)...)
 	}
 	errs = append(errs, checkResources(p.Child("resources"), r.Resources)...)
-	return append(errs, check.OptionalOneOf(p.Child("scope"), r.Scope, v1.AllScopes, v1.ClusterScope, v1.NamespacedScope)...)
+	return append(errs, check.OptionalOneOf(p.Child("scope"), r.Scope,
+		admissionregistrationv1.AllScopes, admissionregistrationv1.ClusterScope, admissionregistrationv1.NamespacedScope)...)
 }
 
 // checkWildcard wants something in a list, and nothing beside a "*".
@@ -93,7 +102,7 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 }
 
 // checkMatch checks which requests a policy or a binding is for; nil is right.
-func checkMatch(p *field.Path, m *v1.MatchResources) field.ErrorList {
+func checkMatch(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
 	}
@@ -111,7 +120,7 @@ func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	return meta.ValidateLabelSelector(s, p)
 }
 
-func checkNamedRules(p *field.Path, rules []v1.NamedRuleWithOperations) field.ErrorList {
+func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWithOperations) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, rules) {
 		at, seen := p.Index(i).Child("resourceNames"), check.Duplicates{}
@@ -127,7 +136,7 @@ func checkNamedRules(p *field.Path, rules []v1.NamedRuleWithOperations) field.Er
 }
 
 // checkMutable refuses requests that have no object to be changed.
-func checkMutable(p *field.Path, m *v1.MatchResources) field.ErrorList {
+func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
 	}
@@ -143,7 +152,7 @@ func checkMutable(p *field.Path, m *v1.MatchResources) field.ErrorList {
 // maxMatchConditions is how many conditions there may be.
 const maxMatchConditions = 64
 
-func checkMatchConditions(p *field.Path, conditions []v1.MatchCondition) field.ErrorList {
+func checkMatchConditions(p *field.Path, conditions []admissionregistrationv1.MatchCondition) field.ErrorList {
 	var errs field.ErrorList
 	if len(conditions) > maxMatchConditions {
 		errs = append(errs, field.TooMany(p, len(conditions), maxMatchConditions))

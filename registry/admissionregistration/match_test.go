@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/check/checktest"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -24,7 +24,7 @@ r.apiVersions[0]: Required value`},
 		{`"operations":["CREATE"],"scope":"Namespaced"` + rest, ""},
 		{`"operations":["CREATE"],"scope":""` + rest, `r.scope: Unsupported value: "": supported values: "*", "Cluster", "Namespaced"`},
 	} {
-		rule := checktest.Decode[v1.ValidatingAdmissionPolicyBinding](t, `{"spec":{"matchResources":{"resourceRules":[{`+tt.rule+`}]}}}`).
+		rule := checktest.Decode[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, `{"spec":{"matchResources":{"resourceRules":[{`+tt.rule+`}]}}}`).
 			Spec.MatchResources.ResourceRules[0]
 		checktest.Want(t, checkRule(field.NewPath("r"), &rule.RuleWithOperations), tt.want)
 	}
@@ -53,11 +53,11 @@ func TestRuleResources(t *testing.T) {
 }
 
 func TestMatchResources(t *testing.T) {
-	checktest.Want(t, checkMatch(field.NewPath("m"), &v1.MatchResources{}), `m.matchPolicy: Required value
+	checktest.Want(t, checkMatch(field.NewPath("m"), &admissionregistrationv1.MatchResources{}), `m.matchPolicy: Required value
 m.namespaceSelector: Required value
 m.objectSelector: Required value`)
 	const rule = `"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]`
-	m := checktest.Decode[v1.MutatingAdmissionPolicyBinding](t, `{"spec":{"matchResources":{
+	m := checktest.Decode[admissionregistrationv1.MutatingAdmissionPolicyBinding](t, `{"spec":{"matchResources":{
 		"matchPolicy":"X","namespaceSelector":{"matchExpressions":[{"key":"a","operator":"Y"}]},"objectSelector":{"matchLabels":{"a":"!"}},
 		"resourceRules":[{"resourceNames":["a","b","a","c/d"],`+rule+`}],
 		"excludeResourceRules":[{"resourceNames":["."],"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]

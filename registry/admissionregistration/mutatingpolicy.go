@@ -6,38 +6,38 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // mutatingPolicies makes the resource mutatingadmissionpolicies.
 func mutatingPolicies() registry.Resource {
-	return registry.Typed(registry.ResourceOf[*v1.MutatingAdmissionPolicy]{
+	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 		GroupResource: resource("mutatingadmissionpolicies"),
 		Kind:          "MutatingAdmissionPolicy",
 		Categories:    []string{"api-extensions"},
-		Strategy: registry.StrategyOf[*v1.MutatingAdmissionPolicy]{
+		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
 			Validate: checkMutatingPolicy,
-			Warnings: nameWarnings[*v1.MutatingAdmissionPolicy],
+			Warnings: nameWarnings[*admissionregistrationv1.MutatingAdmissionPolicy],
 		},
 		Generation: []string{"spec"},
-		Table: &registry.TableOf[*v1.MutatingAdmissionPolicy]{
+		Table: &registry.TableOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.IntegerColumn("Mutations", "How many changes are made.", 0),
 				registry.Column("ParamKind", "Kind of the objects that hold parameters.", 0),
 				registry.AgeColumn,
 			},
-			Cells: func(p *v1.MutatingAdmissionPolicy, now time.Time) []any {
+			Cells: func(p *admissionregistrationv1.MutatingAdmissionPolicy, now time.Time) []any {
 				return []any{p.Name, int64(len(p.Spec.Mutations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-func checkMutatingPolicy(policy, old *v1.MutatingAdmissionPolicy) field.ErrorList {
+func checkMutatingPolicy(policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
 	errs = append(errs, checkMutable(p.Child("matchConstraints"), s.MatchConstraints)...)
@@ -55,11 +55,11 @@ func checkMutatingPolicy(policy, old *v1.MutatingAdmissionPolicy) field.ErrorLis
 	return append(errs, check.OneOf(p.Child("reinvocationPolicy"), s.ReinvocationPolicy, reinvocationPolicies...)...)
 }
 
-func checkMutation(p *field.Path, m *v1.Mutation) field.ErrorList {
+func checkMutation(p *field.Path, m *admissionregistrationv1.Mutation) field.ErrorList {
 	apply, patch := p.Child("applyConfiguration"), p.Child("jsonPatch")
 	var errs field.ErrorList
 	switch m.PatchType {
-	case v1.PatchTypeJSONPatch:
+	case admissionregistrationv1.PatchTypeJSONPatch:
 		if m.JSONPatch == nil {
 			errs = append(errs, field.Required(patch, "must be specified when patchType is JSONPatch"))
 		} else {
@@ -68,7 +68,7 @@ func checkMutation(p *field.Path, m *v1.Mutation) field.ErrorList {
 		if m.ApplyConfiguration != nil {
 			errs = append(errs, field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
 		}
-	case v1.PatchTypeApplyConfiguration:
+	case admissionregistrationv1.PatchTypeApplyConfiguration:
 		if m.ApplyConfiguration == nil {
 			errs = append(errs, field.Required(apply, "must be specified when patchType is ApplyConfiguration"))
 		} else {
@@ -78,33 +78,34 @@ func checkMutation(p *field.Path, m *v1.Mutation) field.ErrorList {
 			errs = append(errs, field.Invalid(patch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))
 		}
 	default:
-		return check.OneOf(p.Child("patchType"), m.PatchType, v1.PatchTypeApplyConfiguration, v1.PatchTypeJSONPatch)
+		return check.OneOf(p.Child("patchType"), m.PatchType,
+			admissionregistrationv1.PatchTypeApplyConfiguration, admissionregistrationv1.PatchTypeJSONPatch)
 	}
 	return errs
 }
 
 // mutatingBindings makes the resource mutatingadmissionpolicybindings.
 func mutatingBindings() registry.Resource {
-	return registry.Typed(registry.ResourceOf[*v1.MutatingAdmissionPolicyBinding]{
+	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
 		GroupResource: resource("mutatingadmissionpolicybindings"),
 		Kind:          "MutatingAdmissionPolicyBinding",
 		Categories:    []string{"api-extensions"},
-		Strategy: registry.StrategyOf[*v1.MutatingAdmissionPolicyBinding]{
+		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
 			Metadata: registry.MetaRepeat,
 			Validate: checkMutatingBinding,
-			Warnings: nameWarnings[*v1.MutatingAdmissionPolicyBinding],
+			Warnings: nameWarnings[*admissionregistrationv1.MutatingAdmissionPolicyBinding],
 		},
 		Generation: []string{"spec"},
-		Table: &registry.TableOf[*v1.MutatingAdmissionPolicyBinding]{
+		Table: &registry.TableOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
 			Columns: bindingColumns,
-			Cells: func(b *v1.MutatingAdmissionPolicyBinding, now time.Time) []any {
+			Cells: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding, now time.Time) []any {
 				return []any{b.Name, b.Spec.PolicyName, paramRefCell(b.Spec.ParamRef), registry.Age(&b.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-func checkMutatingBinding(b, _ *v1.MutatingAdmissionPolicyBinding) field.ErrorList {
+func checkMutatingBinding(b, _ *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 	p, s := field.NewPath("spec"), &b.Spec
 	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)
 	return append(errs, checkMutable(p.Child("matchResources"), s.MatchResources)...)

@@ -8,14 +8,15 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // checkPolicy checks what policies of both sorts begin with.
-func checkPolicy(p *field.Path, failure *v1.FailurePolicyType, params *v1.ParamKind, match *v1.MatchResources) field.ErrorList {
+func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyType, params *admissionregistrationv1.ParamKind,
+	match *admissionregistrationv1.MatchResources) field.ErrorList {
 	errs := neededOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
 	if params != nil {
 		errs = append(errs, checkParamKind(p.Child("paramKind"), params)...)
@@ -31,7 +32,7 @@ func checkPolicy(p *field.Path, failure *v1.FailurePolicyType, params *v1.ParamK
 	return errs
 }
 
-func checkParamKind(p *field.Path, k *v1.ParamKind) field.ErrorList {
+func checkParamKind(p *field.Path, k *admissionregistrationv1.ParamKind) field.ErrorList {
 	errs := checkParamVersion(p.Child("apiVersion"), k.APIVersion)
 	if k.Kind == "" {
 		return append(errs, field.Required(p.Child("kind"), ""))
@@ -66,7 +67,7 @@ func checkParamVersion(p *field.Path, apiVersion string) field.ErrorList {
 	return errs
 }
 
-func checkVariables(p *field.Path, variables []v1.Variable) field.ErrorList {
+func checkVariables(p *field.Path, variables []admissionregistrationv1.Variable) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, variables) {
 		at := p.Index(i)
@@ -90,13 +91,14 @@ func isIdentifier(name string) bool {
 }
 
 // checkBinding checks what bindings of both sorts begin with.
-func checkBinding(p *field.Path, policy string, params *v1.ParamRef, match *v1.MatchResources) field.ErrorList {
+func checkBinding(p *field.Path, policy string, params *admissionregistrationv1.ParamRef,
+	match *admissionregistrationv1.MatchResources) field.ErrorList {
 	errs := check.Needed(p.Child("policyName"), policy, check.DNSSubdomain)
 	errs = append(errs, checkParamRef(p.Child("paramRef"), params)...)
 	return append(errs, checkMatch(p.Child("matchResources"), match)...)
 }
 
-func checkParamRef(p *field.Path, r *v1.ParamRef) field.ErrorList {
+func checkParamRef(p *field.Path, r *admissionregistrationv1.ParamRef) field.ErrorList {
 	if r == nil {
 		return nil
 	}
@@ -116,10 +118,11 @@ func checkParamRef(p *field.Path, r *v1.ParamRef) field.ErrorList {
 	if r.ParameterNotFoundAction == nil {
 		return append(errs, field.Required(p, ""))
 	}
-	return append(errs, check.OneOf(p, *r.ParameterNotFoundAction, v1.DenyAction, v1.AllowAction)...)
+	return append(errs, check.OneOf(p, *r.ParameterNotFoundAction,
+		admissionregistrationv1.DenyAction, admissionregistrationv1.AllowAction)...)
 }
 
-func paramKindCell(k *v1.ParamKind) string {
+func paramKindCell(k *admissionregistrationv1.ParamKind) string {
 	if k == nil {
 		return registry.Unset
 	}
@@ -127,7 +130,7 @@ func paramKindCell(k *v1.ParamKind) string {
 }
 
 // paramRefCell shows an object of any namespace as one of "*".
-func paramRefCell(r *v1.ParamRef) string {
+func paramRefCell(r *admissionregistrationv1.ParamRef) string {
 	switch {
 	case r == nil, r.Name == "" && r.Selector == nil:
 		return registry.Unset

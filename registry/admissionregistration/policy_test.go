@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry/check/checktest"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
 const rules = `"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]`
 
-func validatingPolicy(t *testing.T, spec string) *v1.ValidatingAdmissionPolicy {
+func validatingPolicy(t *testing.T, spec string) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	t.Helper()
-	return checktest.Decode[v1.ValidatingAdmissionPolicy](t, `{"spec":{"matchConstraints":{`+rules+`}`+spec+`}}`)
+	return checktest.Decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, `{"spec":{"matchConstraints":{`+rules+`}`+spec+`}}`)
 }
 
 func TestValidatingPolicies(t *testing.T) {
@@ -99,7 +99,7 @@ func TestParamKinds(t *testing.T) {
 		{"a/1", "A", `k.apiVersion: Invalid value: "1": ` + badLabel1035},
 		{"v1", "A_", `k.kind: Invalid value: "A_": may have mixed case, but should otherwise match: ` + badLabel1035},
 	} {
-		checktest.Want(t, checkParamKind(field.NewPath("k"), &v1.ParamKind{APIVersion: tt.version, Kind: tt.kind}), tt.want)
+		checktest.Want(t, checkParamKind(field.NewPath("k"), &admissionregistrationv1.ParamKind{APIVersion: tt.version, Kind: tt.kind}), tt.want)
 	}
 }
 
@@ -113,15 +113,16 @@ status.typeChecking.expressionWarnings[2].fieldRef: Invalid value: "a[": invalid
 		{`{"conditions":[{"type":"A","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`,
 			`status.conditions[0].reason: Required value`},
 	} {
-		checktest.Want(t, checkPolicyStatus(checktest.Decode[v1.ValidatingAdmissionPolicy](t, `{"status":`+tt.status+`}`), nil), tt.want)
+		policy := checktest.Decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, `{"status":`+tt.status+`}`)
+		checktest.Want(t, checkPolicyStatus(policy, nil), tt.want)
 	}
 }
 
 const patched = `,"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[]"}}]`
 
-func mutatingPolicy(t *testing.T, spec string) *v1.MutatingAdmissionPolicy {
+func mutatingPolicy(t *testing.T, spec string) *admissionregistrationv1.MutatingAdmissionPolicy {
 	t.Helper()
-	return checktest.Decode[v1.MutatingAdmissionPolicy](t, `{"spec":{"matchConstraints":{`+rules+`}`+spec+`}}`)
+	return checktest.Decode[admissionregistrationv1.MutatingAdmissionPolicy](t, `{"spec":{"matchConstraints":{`+rules+`}`+spec+`}}`)
 }
 
 func TestMutatingPolicies(t *testing.T) {
@@ -168,11 +169,13 @@ spec.paramRef.parameterNotFoundAction: Required value`},
 		{policy + `,"paramRef":{"name":"a","parameterNotFoundAction":"Allow"},"matchResources":{"matchPolicy":"X"}`,
 			`spec.matchResources.matchPolicy: Unsupported value: "X": supported values: "Equivalent", "Exact"`},
 	} {
-		checktest.Want(t, checkMutatingBinding(checktest.Decode[v1.MutatingAdmissionPolicyBinding](t, `{"spec":{`+tt.spec+`}}`), nil), tt.want)
+		mutating := checktest.Decode[admissionregistrationv1.MutatingAdmissionPolicyBinding](t, `{"spec":{`+tt.spec+`}}`)
+		checktest.Want(t, checkMutatingBinding(mutating, nil), tt.want)
 		spec := strings.TrimPrefix(tt.spec+`,"validationActions":["Deny"]`, ",")
-		checktest.Want(t, checkValidatingBinding(checktest.Decode[v1.ValidatingAdmissionPolicyBinding](t, `{"spec":{`+spec+`}}`), nil), tt.want)
+		validating := checktest.Decode[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, `{"spec":{`+spec+`}}`)
+		checktest.Want(t, checkValidatingBinding(validating, nil), tt.want)
 	}
-	deleting := checktest.Decode[v1.MutatingAdmissionPolicyBinding](t, `{"spec":{`+policy+`,"matchResources":{"resourceRules":[
+	deleting := checktest.Decode[admissionregistrationv1.MutatingAdmissionPolicyBinding](t, `{"spec":{`+policy+`,"matchResources":{"resourceRules":[
 		{"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["a"]}]}}}`)
 	checktest.Want(t, checkMutatingBinding(deleting, nil),
 		`spec.matchResources.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"`)
@@ -180,15 +183,15 @@ spec.paramRef.parameterNotFoundAction: Required value`},
 
 func TestActions(t *testing.T) {
 	for _, tt := range []struct {
-		actions []v1.ValidationAction
+		actions []admissionregistrationv1.ValidationAction
 		want    string
 	}{
 		{nil, "a: Required value: at least one validation action is required"},
-		{[]v1.ValidationAction{"Audit", "Warn"}, ""},
-		{[]v1.ValidationAction{"Audit", "Deny"}, ""},
-		{[]v1.ValidationAction{"X", "Audit", "Audit"}, `a[0]: Unsupported value: "X": supported values: "Audit", "Deny", "Warn"
+		{[]admissionregistrationv1.ValidationAction{"Audit", "Warn"}, ""},
+		{[]admissionregistrationv1.ValidationAction{"Audit", "Deny"}, ""},
+		{[]admissionregistrationv1.ValidationAction{"X", "Audit", "Audit"}, `a[0]: Unsupported value: "X": supported values: "Audit", "Deny", "Warn"
 a[2]: Duplicate value: "Audit"`},
-		{[]v1.ValidationAction{"Warn", "Deny"}, `a: Invalid value: ["Warn","Deny"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)`},
+		{[]admissionregistrationv1.ValidationAction{"Warn", "Deny"}, `a: Invalid value: ["Warn","Deny"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)`},
 	} {
 		checktest.Want(t, checkActions(field.NewPath("a"), tt.actions), tt.want)
 	}
@@ -214,8 +217,8 @@ func TestPolicyCells(t *testing.T) {
 	} {
 		spec := `{"spec":{"policyName":"p","paramRef":` + ref + `}}`
 		checktest.WantCells(t, checktest.Resource(t, Resources(), "MutatingAdmissionPolicyBinding"),
-			checktest.Decode[v1.MutatingAdmissionPolicyBinding](t, spec), now, "x", "p", want, "<unknown>")
+			checktest.Decode[admissionregistrationv1.MutatingAdmissionPolicyBinding](t, spec), now, "x", "p", want, "<unknown>")
 		checktest.WantCells(t, checktest.Resource(t, Resources(), "ValidatingAdmissionPolicyBinding"),
-			checktest.Decode[v1.ValidatingAdmissionPolicyBinding](t, spec), now, "x", "p", want, "<unknown>")
+			checktest.Decode[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, spec), now, "x", "p", want, "<unknown>")
 	}
 }

@@ -9,43 +9,43 @@ import (
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // validatingPolicies makes the resource validatingadmissionpolicies.
 func validatingPolicies() registry.Resource {
-	return registry.Typed(registry.ResourceOf[*v1.ValidatingAdmissionPolicy]{
+	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 		GroupResource: resource("validatingadmissionpolicies"),
 		Kind:          "ValidatingAdmissionPolicy",
 		Categories:    []string{"api-extensions"},
-		Strategy: registry.StrategyOf[*v1.ValidatingAdmissionPolicy]{
+		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
 			Validate: checkValidatingPolicy,
-			Warnings: nameWarnings[*v1.ValidatingAdmissionPolicy],
+			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 		},
 		Generation: []string{"spec"},
-		Status: &registry.StatusOf[*v1.ValidatingAdmissionPolicy]{
-			Prepare:  registry.KeepMeta[*v1.ValidatingAdmissionPolicy],
+		Status: &registry.StatusOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+			Prepare:  registry.KeepMeta[*admissionregistrationv1.ValidatingAdmissionPolicy],
 			Validate: checkPolicyStatus,
-			Warnings: nameWarnings[*v1.ValidatingAdmissionPolicy],
+			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 		},
-		Table: &registry.TableOf[*v1.ValidatingAdmissionPolicy]{
+		Table: &registry.TableOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.IntegerColumn("Validations", "How much must hold for a request.", 0),
 				registry.Column("ParamKind", "Kind of the objects that hold parameters.", 0),
 				registry.AgeColumn,
 			},
-			Cells: func(p *v1.ValidatingAdmissionPolicy, now time.Time) []any {
+			Cells: func(p *admissionregistrationv1.ValidatingAdmissionPolicy, now time.Time) []any {
 				return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-func checkValidatingPolicy(policy, old *v1.ValidatingAdmissionPolicy) field.ErrorList {
+func checkValidatingPolicy(policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
 	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
@@ -63,7 +63,7 @@ func checkValidatingPolicy(policy, old *v1.ValidatingAdmissionPolicy) field.Erro
 	return append(errs, checkAuditAnnotations(annotations, policy.Name, s.AuditAnnotations)...)
 }
 
-func checkValidation(p *field.Path, v *v1.Validation) field.ErrorList {
+func checkValidation(p *field.Path, v *admissionregistrationv1.Validation) field.ErrorList {
 	errs := checkExpression(p.Child("expression"), v.Expression, "expression is not specified")
 	errs = append(errs, checkNotBlank(p.Child("messageExpression"), v.MessageExpression)...)
 	errs = append(errs, checkNotBlank(p.Child("message"), v.Message)...)
@@ -88,7 +88,7 @@ const (
 	maxAuditExpression  = 5 << 10 // bytes
 )
 
-func checkAuditAnnotations(p *field.Path, policy string, annotations []v1.AuditAnnotation) field.ErrorList {
+func checkAuditAnnotations(p *field.Path, policy string, annotations []admissionregistrationv1.AuditAnnotation) field.ErrorList {
 	var errs field.ErrorList
 	if len(annotations) > maxAuditAnnotations {
 		errs = append(errs, field.Invalid(p, govalue.JSON(annotations),
@@ -113,7 +113,7 @@ func checkAuditAnnotations(p *field.Path, policy string, annotations []v1.AuditA
 	return errs
 }
 
-func checkPolicyStatus(policy, _ *v1.ValidatingAdmissionPolicy) field.ErrorList {
+func checkPolicyStatus(policy, _ *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	var errs field.ErrorList
 	p, s := field.NewPath("status"), &policy.Status
 	if s.TypeChecking != nil {
@@ -128,19 +128,19 @@ func checkPolicyStatus(policy, _ *v1.ValidatingAdmissionPolicy) field.ErrorList 
 
 // validatingBindings makes the resource validatingadmissionpolicybindings.
 func validatingBindings() registry.Resource {
-	return registry.Typed(registry.ResourceOf[*v1.ValidatingAdmissionPolicyBinding]{
+	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 		GroupResource: resource("validatingadmissionpolicybindings"),
 		Kind:          "ValidatingAdmissionPolicyBinding",
 		Categories:    []string{"api-extensions"},
-		Strategy: registry.StrategyOf[*v1.ValidatingAdmissionPolicyBinding]{
+		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 			Metadata: registry.MetaRepeat,
 			Validate: checkValidatingBinding,
-			Warnings: nameWarnings[*v1.ValidatingAdmissionPolicyBinding],
+			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
 		},
 		Generation: []string{"spec"},
-		Table: &registry.TableOf[*v1.ValidatingAdmissionPolicyBinding]{
+		Table: &registry.TableOf[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 			Columns: bindingColumns,
-			Cells: func(b *v1.ValidatingAdmissionPolicyBinding, now time.Time) []any {
+			Cells: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding, now time.Time) []any {
 				return []any{b.Name, b.Spec.PolicyName, paramRefCell(b.Spec.ParamRef), registry.Age(&b.ObjectMeta, now)}
 			},
 		},
@@ -154,25 +154,26 @@ var bindingColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
-func checkValidatingBinding(b, _ *v1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+func checkValidatingBinding(b, _ *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 	p, s := field.NewPath("spec"), &b.Spec
 	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)
 	return append(errs, checkActions(p.Child("validationActions"), s.ValidationActions)...)
 }
 
-func checkActions(p *field.Path, actions []v1.ValidationAction) field.ErrorList {
+func checkActions(p *field.Path, actions []admissionregistrationv1.ValidationAction) field.ErrorList {
 	if len(actions) == 0 {
 		return field.ErrorList{field.Required(p, "at least one validation action is required")}
 	}
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, a := range field.Each(&errs, actions) {
-		errs = append(errs, check.Supported(p.Index(i), *a, v1.Audit, v1.Deny, v1.Warn)...)
+		errs = append(errs, check.Supported(p.Index(i), *a,
+			admissionregistrationv1.Audit, admissionregistrationv1.Deny, admissionregistrationv1.Warn)...)
 		if !seen.Add(string(*a)) {
 			errs = append(errs, field.Duplicate(p.Index(i), *a))
 		}
 	}
-	if seen[string(v1.Deny)] && seen[string(v1.Warn)] {
+	if seen[string(admissionregistrationv1.Deny)] && seen[string(admissionregistrationv1.Warn)] {
 		errs = append(errs, field.Invalid(p, actions, "must not contain both Deny and Warn (repeating the same validation failure "+
 			"information in the API response and headers serves no purpose)"))
 	}

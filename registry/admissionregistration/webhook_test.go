@@ -8,7 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -23,7 +23,7 @@ func TestDeclarations(t *testing.T) {
 }
 
 func TestNameWarnings(t *testing.T) {
-	obj := &v1.MutatingWebhookConfiguration{ObjectMeta: meta.ObjectMeta{Name: "a.static.k8s.io"}}
+	obj := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: meta.ObjectMeta{Name: "a.static.k8s.io"}}
 	const want = `metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be ` +
 		`managed via the API`
 	if got := nameWarnings(obj, nil); len(got) != 1 || got[0] != want {
@@ -42,9 +42,9 @@ func hook(fields string) string {
 
 func hooks(list ...string) string { return `{"webhooks":[` + strings.Join(list, ",") + `]}` }
 
-func validating(t *testing.T, json string) *v1.ValidatingWebhookConfiguration {
+func validating(t *testing.T, json string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
-	return checktest.Decode[v1.ValidatingWebhookConfiguration](t, json)
+	return checktest.Decode[admissionregistrationv1.ValidatingWebhookConfiguration](t, json)
 }
 
 const (
@@ -90,14 +90,14 @@ admissionReviewVersions: Invalid value: ["2","v3"]: must include at least one of
 			want = "webhooks[0]." + strings.ReplaceAll(tt.want, "\n", "\nwebhooks[0].")
 		}
 		checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(hook(tt.fields))), nil), want)
-		mutating := checktest.Decode[v1.MutatingWebhookConfiguration](t, hooks(hook(tt.fields)))
+		mutating := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(tt.fields)))
 		checktest.Want(t, checkMutatingWebhooks(mutating, nil), want)
 	}
 	checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(hook(``), hook(``), hook(`,"name":""`), hook(`,"name":""`))), nil),
 		`webhooks[1].name: Duplicate value: "a.b.c"
 webhooks[2].name: Required value
 webhooks[3].name: Required value`)
-	mutating := checktest.Decode[v1.MutatingWebhookConfiguration](t, hooks(hook(`,"reinvocationPolicy":"X"`)))
+	mutating := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(`,"reinvocationPolicy":"X"`)))
 	checktest.Want(t, checkMutatingWebhooks(mutating, nil),
 		`webhooks[0].reinvocationPolicy: Unsupported value: "X": supported values: "IfNeeded", "Never"`)
 }
@@ -181,8 +181,9 @@ func TestOldWebhooks(t *testing.T) {
 		{hook(nameless), hook(nameless) + "," + hook(`,"name":"b.b.c"`), `webhooks[0].matchConditions[0].name: Required value`},
 	} {
 		checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(tt.now)), validating(t, hooks(tt.old))), tt.want)
-		mutating := checktest.Decode[v1.MutatingWebhookConfiguration](t, hooks(tt.now))
-		checktest.Want(t, checkMutatingWebhooks(mutating, checktest.Decode[v1.MutatingWebhookConfiguration](t, hooks(tt.old))), tt.want)
+		mutating := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(tt.now))
+		old := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(tt.old))
+		checktest.Want(t, checkMutatingWebhooks(mutating, old), tt.want)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestWebhookCells(t *testing.T) {
 		r := checktest.Resource(t, Resources(), kind)
 		var obj meta.Object = validating(t, hooks(hook(``), hook(``)))
 		if kind[0] == 'M' {
-			obj = checktest.Decode[v1.MutatingWebhookConfiguration](t, hooks(hook(``), hook(``)))
+			obj = checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(``), hook(``)))
 		}
 		checktest.WantCells(t, r, obj, time.Time{}, "x", int64(2), "<unknown>")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
-	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -58,8 +58,10 @@ func checkWebhooks(hooks []webhook, not lenient) field.ErrorList {
 
 // Side effects that new webhooks may have, and that old ones may.
 var (
-	harmless    = []v1.SideEffectClass{v1.SideEffectClassNone, v1.SideEffectClassNoneOnDryRun}
-	sideEffects = append(harmless[:2:2], v1.SideEffectClassSome, v1.SideEffectClassUnknown)
+	harmless = []admissionregistrationv1.SideEffectClass{
+		admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun,
+	}
+	sideEffects = append(harmless[:2:2], admissionregistrationv1.SideEffectClassSome, admissionregistrationv1.SideEffectClassUnknown)
 )
 
 func checkWebhook(p *field.Path, w *webhook, not lenient) field.ErrorList {
@@ -97,7 +99,7 @@ func checkWebhookName(p *field.Path, name string) field.ErrorList {
 	return nil
 }
 
-func checkSideEffects(p *field.Path, class *v1.SideEffectClass, not lenient) field.ErrorList {
+func checkSideEffects(p *field.Path, class *admissionregistrationv1.SideEffectClass, not lenient) field.ErrorList {
 	valid := harmless
 	if not.sideEffects {
 		valid = sideEffects
@@ -146,7 +148,7 @@ func checkReviewVersions(p *field.Path, versions []string, not lenient) field.Er
 	return errs
 }
 
-func checkClient(p *field.Path, c *v1.WebhookClientConfig) field.ErrorList {
+func checkClient(p *field.Path, c *admissionregistrationv1.WebhookClientConfig) field.ErrorList {
 	switch {
 	case (c.URL == nil) == (c.Service == nil):
 		return field.ErrorList{field.Required(p, "exactly one of url or service is required")}
@@ -182,7 +184,7 @@ func checkWebhookURL(p *field.Path, text string) field.ErrorList {
 }
 
 // checkWebhookService takes the namespace for the name, and the name for the namespace, as kube-apiserver does.
-func checkWebhookService(p *field.Path, s *v1.ServiceReference) field.ErrorList {
+func checkWebhookService(p *field.Path, s *admissionregistrationv1.ServiceReference) field.ErrorList {
 	errs := check.Required(p.Child("name"), s.Namespace)
 	errs = append(errs, check.Required(p.Child("namespace"), s.Name)...)
 	if s.Port != nil {

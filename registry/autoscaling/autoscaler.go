@@ -80,11 +80,7 @@ func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.Metr
 		}
 		list = append(list, targetText(&specs[i], &status))
 	}
-	text := strings.Join(list, ", ")
-	if more := len(specs) - maxTargets; more > 0 {
-		text += fmt.Sprintf(" + %d more...", more)
-	}
-	return text
+	return registry.More(strings.Join(list, ", "), len(specs)-maxTargets)
 }
 
 // targetText shows a measurement as what it was, a slash, and what it should be. One without its source has no type that

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -151,9 +150,5 @@ func endpointsCell(subsets []corev1.EndpointSubset) string {
 			add(s, func(ip string) string { return net.JoinHostPort(ip, port) })
 		}
 	}
-	text := strings.Join(list, ",")
-	if count > maxEndpointCells {
-		return fmt.Sprintf("%s + %d more...", text, count-maxEndpointCells)
-	}
-	return text
+	return registry.More(strings.Join(list, ","), count-maxEndpointCells)
 }

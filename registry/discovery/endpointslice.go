@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,12 +108,9 @@ func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 // someOf shows the beginning of a list, and how much more there is.
 func someOf(list []string) string {
 	const most = 3
-	switch text := strings.Join(list[:min(len(list), most)], ","); {
-	case len(list) > most:
-		return fmt.Sprintf("%s + %d more...", text, len(list)-most)
-	case text == "":
+	text := strings.Join(list[:min(len(list), most)], ",")
+	if text == "" {
 		return registry.Unset
-	default:
-		return text
 	}
+	return registry.More(text, len(list)-most)
 }

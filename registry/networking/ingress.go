@@ -60,7 +60,7 @@ func hostsCell(rules []networkingv1.IngressRule) string {
 	var hosts []string
 	for i := range rules {
 		if len(hosts) == shownHosts {
-			return fmt.Sprintf("%s + %d more...", strings.Join(hosts, ","), len(rules)-shownHosts)
+			return registry.More(strings.Join(hosts, ","), len(rules)-shownHosts)
 		}
 		if host := rules[i].Host; host != "" {
 			hosts = append(hosts, host)

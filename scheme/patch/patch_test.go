@@ -324,10 +324,10 @@ func TestMisfit(t *testing.T) {
 func TestWork(t *testing.T) {
 	pod := typeinfo.For[corev1.Pod]()
 	const levels = 5000
-	nest := func(v string) string {
+	nest := func(levels int, v string) string {
 		return strings.Repeat(`{"a":`, levels) + v + strings.Repeat("}", levels)
 	}
-	deep := []byte(nest(`"` + strings.Repeat("x", 3<<20) + `"`))
+	deep := []byte(nest(levels, `"`+strings.Repeat("x", 3<<20)+`"`))
 	pointer := strings.Repeat("/a", levels)
 	var uids strings.Builder
 	for i := range 50_000 {
@@ -340,7 +340,7 @@ func TestWork(t *testing.T) {
 		want  Kind
 	}{
 		{"merge of a deep patch", func() ([]byte, error) { return Merge([]byte(`{}`), deep, nil) }, Malformed},
-		{"merge into a deep object", func() ([]byte, error) { return Merge(deep, []byte(nest("1")), nil) }, Inapplicable},
+		{"merge into a deep object", func() ([]byte, error) { return Merge(deep, []byte(nest(levels, "1")), nil) }, Inapplicable},
 		{"strategic merge of a deep patch", func() ([]byte, error) { return Strategic([]byte(`{}`), deep, pod, nil) }, Malformed},
 		{"JSON patch of a deep object", func() ([]byte, error) {
 			return JSON(deep, []byte(`[{"op":"remove","path":"`+pointer+`"}]`), nil)
@@ -355,8 +355,16 @@ func TestWork(t *testing.T) {
 	if _, err := Strategic(owners, owners, pod, nil); err != nil {
 		t.Errorf("strategic merge of long lists: %v", err)
 	}
-	if got, err := Merge([]byte(nest("1")), []byte(nest("2")), nil); err != nil || string(got) != nest("2") {
-		t.Errorf("Merge of %d levels: got %d bytes, %v", levels, len(got), err)
+	const few = 2000
+	if got, err := Merge([]byte(nest(few, "1")), []byte(nest(few, "2")), nil); err != nil || string(got) != nest(few, "2") {
+		t.Errorf("Merge of %d levels: got %d bytes, %v", few, len(got), err)
+	}
+	// What is longer may nest less: 1 MiB by 255 levels.
+	for nesting, want := range map[int]bool{255: true, 256: false} {
+		patch := nest(nesting, `"`+strings.Repeat("x", 1<<20)+`"`)
+		if got, err := Merge([]byte(`{}`), []byte(patch), nil); want != (err == nil) || want && string(got) != patch {
+			t.Errorf("Merge of 1 MiB below %d levels: got %d bytes, %v", nesting, len(got), err)
+		}
 	}
 	key := strings.Repeat("k", 1<<20)
 	found := CheckMerge([]byte(`{"`+key+`":{`+strings.Repeat(`"a":1,"b":1,`, 100_000)+`"c":1}}`), nil)

@@ -37,43 +37,56 @@ func newLeveller(vars map[string]any) *leveller {
 	return &leveller{variables: strings.NewReplacer(pairs...), now: time.Now()}
 }
 
-// pattern is what a regular expression finds, and what stands there instead.
+// pattern is what a regular expression finds, and what stands there instead. All that it finds contains a word, which is
+// looked for first: most texts have none, and some are the documents of a whole API.
 type pattern struct {
+	word string
 	find *regexp.Regexp
 	with string
 }
 
+func (p *pattern) replace(s string) string {
+	if !strings.Contains(s, p.word) {
+		return s
+	}
+	return p.find.ReplaceAllString(s, p.with)
+}
+
 // managedFieldsInText are those of an object that a message shows. No key or value in them has "}]".
-var managedFieldsInText = pattern{regexp.MustCompile(`,\\*"managedFields\\*":\[\{.*?\}\]`), ""}
+var managedFieldsInText = pattern{"managedFields", regexp.MustCompile(`,\\*"managedFields\\*":\[\{.*?\}\]`), ""}
 
 var number = regexp.MustCompile(`^[1-9][0-9]*$`)
 
 // inText are replaced wherever they stand.
 var inText = []pattern{
-	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "<uid>"},
-	{regexp.MustCompile(`eyJ[-\w]+(\.[-\w]+){2}`), "<jwt>"},
-	{regexp.MustCompile(`-----BEGIN [ A-Z]+-----[^-]+-----END [ A-Z]+-----\n?|LS0tLS1CRUdJTi[=/+\w]+`), "<pem>"},
-	{regexp.MustCompile(`(Too large resource version: [0-9]+, current: )[0-9]+`), "$1<rv>"},
-	{regexp.MustCompile(`(too old resource version: )[0-9]+ \([0-9]+\)`), "$1<rv> (<rv>)"},
-	{regexp.MustCompile(`(ResourceVersion in (?:the )?(?:precondition|object meta|record)(?:: | \())[0-9]+`), "$1<rv>"},
-	{regexp.MustCompile(`(resourceVersion\\?"?: ?\\?")[1-9][0-9]*`), "$1<rv>"},
-	{regexp.MustCompile(`\n@@ -[0-9](?s:.*)`), "\n<diff>"},
-	{regexp.MustCompile(`Invalid value: \{"[A-Z].{300,}\}: `), "Invalid value: <object>: "},
-	{regexp.MustCompile(`in scheme "[^"]+"`), `in scheme "<scheme>"`},
-	{regexp.MustCompile(`(storageVersionHash"?: "?)[/+\w]+=*`), "$1<hash>"},
-	{regexp.MustCompile(`(hash=)[0-9A-Fa-f]+`), "$1<hash>"},
+	{"-", regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "<uid>"},
+	{"eyJ", regexp.MustCompile(`eyJ[-\w]+(\.[-\w]+){2}`), "<jwt>"},
+	{"-----BEGIN ", regexp.MustCompile(`-----BEGIN [ A-Z]+-----[^-]+-----END [ A-Z]+-----\n?`), "<pem>"},
+	{"LS0tLS1CRUdJTi", regexp.MustCompile(`LS0tLS1CRUdJTi[=/+\w]+`), "<pem>"},
+	{"Too large resource version: ", regexp.MustCompile(`(Too large resource version: [0-9]+, current: )[0-9]+`), "$1<rv>"},
+	{"too old resource version: ", regexp.MustCompile(`(too old resource version: )[0-9]+ \([0-9]+\)`), "$1<rv> (<rv>)"},
+	{"ResourceVersion in ", regexp.MustCompile(`(ResourceVersion in (?:the )?(?:precondition|object meta|record)(?:: | \())[0-9]+`), "$1<rv>"},
+	{"resourceVersion", regexp.MustCompile(`(resourceVersion\\?"?: ?\\?")[1-9][0-9]*`), "$1<rv>"},
+	{"\n@@ -", regexp.MustCompile(`\n@@ -[0-9](?s:.*)`), "\n<diff>"},
+	{"Invalid value: ", regexp.MustCompile(`Invalid value: \{"[A-Z].{300,}\}: `), "Invalid value: <object>: "},
+	{"in scheme ", regexp.MustCompile(`in scheme "[^"]+"`), `in scheme "<scheme>"`},
+	{"storageVersionHash", regexp.MustCompile(`(storageVersionHash"?: "?)[/+\w]+=*`), "$1<hash>"},
+	{"hash=", regexp.MustCompile(`(hash=)[0-9A-Fa-f]+`), "$1<hash>"},
 	managedFieldsInText,
 }
 
-var timestamp = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})`)
+var timestamp = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})`)
 
 // clockRange is how far from now a time may be to count as taken from the clock.
 const clockRange = 3 * 24 * time.Hour
 
 func (l *leveller) text(s string) string {
 	s = l.variables.Replace(s)
-	for _, r := range inText {
-		s = r.find.ReplaceAllString(s, r.with)
+	for i := range inText {
+		s = inText[i].replace(s)
+	}
+	if !strings.Contains(s, "20") {
+		return s
 	}
 	return timestamp.ReplaceAllStringFunc(s, func(found string) string {
 		at, err := time.Parse(time.RFC3339Nano, found)
@@ -258,7 +271,7 @@ func levelTable(table map[string]any) {
 func withoutManagedFields(v any) any {
 	switch v := v.(type) {
 	case string:
-		return managedFieldsInText.find.ReplaceAllString(v, managedFieldsInText.with)
+		return managedFieldsInText.replace(v)
 	case []any:
 		for i := range v {
 			v[i] = withoutManagedFields(v[i])

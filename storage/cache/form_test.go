@@ -238,7 +238,7 @@ func TestFormBoundShrinks(t *testing.T) {
 		}
 	})
 	for id := range uint32(20_000) {
-		if _, err := o.Form(id, func() ([]byte, error) { return make([]byte, 100), nil }); err != nil {
+		if _, err := o.Form(id, func() ([]byte, error) { return make([]byte, 20_000), nil }); err != nil { // few are kept at a time
 			t.Fatal(err)
 		}
 	}

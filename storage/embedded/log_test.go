@@ -124,11 +124,12 @@ func TestLogIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, size := range []int{10, 1 << 20} {
+		value := bytes.Repeat([]byte("x"), size)
 		var wg sync.WaitGroup
 		for w := range 16 {
 			wg.Go(func() {
 				for i := w; i < 400_000_000/(size+40_000); i += 16 {
-					if _, err := s.Put(t.Context(), fmt.Sprintf("/a/%d", w), bytes.Repeat([]byte("x"), size), storage.Pre{}, 0); err != nil {
+					if _, err := s.Put(t.Context(), fmt.Sprintf("/a/%d", w), value, storage.Pre{}, 0); err != nil {
 						t.Error(err)
 						return
 					}
