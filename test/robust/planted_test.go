@@ -187,8 +187,8 @@ func TestPlanted(t *testing.T) {
 
 func recording(t *testing.T) *planter {
 	t.Helper()
-	rec, err := load(recorded)
-	if err != nil {
+	rec := &Record{}
+	if err := load(recorded, rec); err != nil {
 		t.Fatal(err)
 	}
 	return &planter{rec: rec, hist: newHistory(rec, func(check, format string, args ...any) { t.Errorf(format, args...) })}
