@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -110,13 +111,11 @@ func (r *evictionRun) round(name string) error {
 	if err := c.makeBudget(name, r.Pods, r.Allowed); err != nil {
 		return err
 	}
-	if err := r.evict(round); err != nil {
+	s := &scene{round: round, pods: slices.Clone(round.Pods)}
+	if err := r.evict(s); err != nil {
 		return err
 	}
-	finisher := newEvictor(c, round, new(sync.Mutex))
-	for finisher.refusals == 0 && len(finisher.pods) > 0 {
-		finisher.step()
-	}
+	evictor{c, s}.work(context.Background(), 1, 0)
 	return c.readRound(name, round)
 }
 
@@ -153,16 +152,14 @@ func (c *caller) makeBudget(app string, pods, allowed int) error {
 }
 
 // evict has the workers evict until they are refused, and servers killed meanwhile.
-func (r *evictionRun) evict(round *Round) error {
+func (r *evictionRun) evict(s *scene) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	var mu sync.Mutex
 	var workers sync.WaitGroup
 	for i := range r.Workers {
 		c := r.caller(i)
 		c.servers = []int{i % len(r.cluster.urls)}
-		e := newEvictor(c, round, &mu)
-		workers.Go(func() { e.work(ctx) })
+		workers.Go(func() { evictor{c, s}.work(ctx, 3, 200*time.Millisecond) })
 	}
 	go func() {
 		workers.Wait()
@@ -175,54 +172,70 @@ func (r *evictionRun) evict(round *Round) error {
 	return err
 }
 
-// evictor evicts the pods of a round. One goroutine uses it.
-type evictor struct {
-	*caller
-	round    *Round
-	mu       *sync.Mutex // of the round's operations
-	pods     []string    // that are there, as far as it knows
-	refusals int         // by the budget
+// scene is what the evictors of a round share.
+type scene struct {
+	mu    sync.Mutex
+	round *Round
+	pods  []string // that are there, as far as anybody knows
 }
 
-func newEvictor(c *caller, round *Round, mu *sync.Mutex) *evictor {
-	return &evictor{caller: c, round: round, mu: mu, pods: slices.Clone(round.Pods)}
+// pick returns some pod, "" if there is none.
+func (s *scene) pick(rng *rand.Rand) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pods) == 0 {
+		return ""
+	}
+	return s.pods[rng.IntN(len(s.pods))]
 }
 
-// work evicts until that has been refused a few times.
-func (e *evictor) work(ctx context.Context) {
-	for e.refusals < 3 && len(e.pods) > 0 && ctx.Err() == nil {
-		e.step()
-		time.Sleep(time.Duration(e.rng.ExpFloat64() * float64(200*time.Millisecond)))
+// keep records an eviction.
+func (s *scene) keep(op *EvictOp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.round.Ops = append(s.round.Ops, op)
+	if !op.DryRun && (op.Result == acked || op.Result == notFound) {
+		s.pods = slices.DeleteFunc(s.pods, func(name string) bool { return name == op.Pod })
 	}
 }
 
-// step tries to evict some pod.
-func (e *evictor) step() {
-	op := &EvictOp{Pod: e.pods[e.rng.IntN(len(e.pods))], DryRun: e.rng.IntN(10) == 0}
+// evictor evicts the pods of a round until the budget has refused that some times. One goroutine uses it.
+type evictor struct {
+	*caller
+	*scene
+}
+
+func (e evictor) work(ctx context.Context, refusals int, pause time.Duration) {
+	for refusals > 0 && ctx.Err() == nil {
+		pod := e.pick(e.rng)
+		if pod == "" {
+			return
+		}
+		if e.evict(pod).Result == refused {
+			refusals--
+		}
+		time.Sleep(time.Duration(e.rng.ExpFloat64() * float64(pause)))
+	}
+}
+
+// evict tries to evict a pod.
+func (e evictor) evict(pod string) *EvictOp {
+	op := &EvictOp{Pod: pod, DryRun: e.rng.IntN(10) == 0}
 	options := tree{}
 	if op.Other = !op.DryRun && e.rng.IntN(10) == 0; op.Other {
 		options["preconditions"] = tree{"uid": "of-another"}
 	}
-	q := request{method: "POST", name: op.Pod + "/eviction", contentType: asJSON, query: url.Values{}, body: tree{
-		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": tree{"name": op.Pod}, "deleteOptions": options}}
+	q := request{method: "POST", name: pod + "/eviction", contentType: asJSON, query: url.Values{}, body: tree{
+		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": tree{"name": pod}, "deleteOptions": options}}
 	if op.DryRun {
 		q.query.Set("dryRun", "All")
 	}
 	e.try(&op.Try, podPath, q)
-	if op.Code == http.StatusTooManyRequests {
+	if op.Code == http.StatusTooManyRequests { // the budget's answer, and nothing happened
 		op.Result = refused
 	}
-	e.mu.Lock()
-	e.round.Ops = append(e.round.Ops, op)
-	e.mu.Unlock()
-	switch op.Result {
-	case refused:
-		e.refusals++
-	case acked, notFound:
-		if !op.DryRun {
-			e.pods = slices.DeleteFunc(e.pods, func(name string) bool { return name == op.Pod })
-		}
-	}
+	e.keep(op)
+	return op
 }
 
 // readRound reads what became of pods and budget, when no eviction has any effect any more.

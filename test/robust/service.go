@@ -76,6 +76,7 @@ type ServiceOp struct {
 	Type   string `json:",omitempty"` // what is asked for; "" leaves it alone
 	IP     string `json:",omitempty"`
 	Port   int    `json:",omitempty"`
+	Ports  int    `json:",omitempty"` // that it may take or give back, at most
 
 	Got *Service `json:",omitempty"`
 }
@@ -113,7 +114,7 @@ type ServiceRecord struct {
 	Events  []ServiceEvent // all of them, in order
 	Settled *Ledger        // when the last request had been answered
 	End     *Ledger        `json:",omitempty"` // when the repair had had its time; nil if nobody waited for that
-	Notices []Notice       `json:",omitempty"` // of then
+	Notices []Notice       `json:",omitempty"` // at the end
 	Trouble []string
 }
 

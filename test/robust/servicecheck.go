@@ -25,6 +25,7 @@ func CheckServices(rec *ServiceRecord) []Violation {
 	c.answers()
 	c.ledger("when all was answered", rec.Settled)
 	c.doubts()
+	c.alarms()
 	if rec.End != nil {
 		c.ledger("after the repair", rec.End)
 		c.repaired()
@@ -257,16 +258,13 @@ func (l *Ledger) leaks() (map[string]string, []int) {
 	return addresses, ports
 }
 
-// portsEach is how many node ports a service of the load has at most.
-const portsEach = 3
-
-// doubts checks that only requests without an answer leak, each no more than one service has.
+// doubts checks that only requests without an answer leak, each no more than it is about.
 func (c *serviceChecker) doubts() {
-	doubted, all := map[string]int{}, 0
+	doubted, most := map[string]int{}, 0
 	for _, op := range c.rec.Ops {
 		if op.Result == inDoubt && !op.DryRun {
 			doubted[op.Key] += len(c.rec.Ranges)
-			all++
+			most += op.Ports
 		}
 	}
 	addresses, ports := c.rec.Settled.leaks()
@@ -275,8 +273,21 @@ func (c *serviceChecker) doubts() {
 			c.report("leaks", "%s leaked, and was taken for %s, of which too few requests have no answer", ip, key)
 		}
 	}
-	if len(ports) > portsEach*all {
-		c.report("leaks", "%d ports leaked by %d requests without an answer: %v", len(ports), all, ports)
+	if len(ports) > most {
+		c.report("leaks", "ports leaked, more than the %d that requests without an answer were about: %v", most, ports)
+	}
+}
+
+// reasons are those of Events about what does not happen here: each service has what is written down for it, and nothing else.
+var reasons = []string{"ClusterIPNotValid", "ClusterIPNotAllocated", "ClusterIPAlreadyAllocated", "ClusterIPOutOfRange",
+	"PortNotAllocated", "PortAlreadyAllocated", "PortOutOfRange", "PortRangeFull"}
+
+// alarms checks that nothing was said of faults that were none.
+func (c *serviceChecker) alarms() {
+	for _, n := range c.rec.Notices {
+		if slices.Contains(reasons, n.Reason) {
+			c.report("notices", "a false alarm: %s of %s: %s", n.Reason, n.About, n.Text)
+		}
 	}
 }
 

@@ -59,6 +59,9 @@ func (c *serviceClient) step(s *slot) {
 // do performs an operation, with what it sends, and learns from the answer.
 func (c *serviceClient) do(s *slot, op *ServiceOp, body any) {
 	op.Key = namespace + "/" + s.name
+	if s.known != nil {
+		op.Ports += len(s.known.Ports)
+	}
 	q := request{name: s.name, body: body, query: map[string][]string{}}
 	switch op.Verb {
 	case create:
@@ -99,7 +102,7 @@ func (c *serviceClient) remove(s *slot) {
 	c.do(s, &ServiceOp{Verb: remove, DryRun: c.rng.IntN(10) == 0}, nil)
 }
 
-// types are those of services; the last is served by node ports and one for health checks.
+// types are those of services; the last two have ports.
 var types = []string{"ClusterIP", "ExternalName", "NodePort", "LoadBalancer"}
 
 // newType chooses a type, with ports as often as the run wants it.
@@ -122,6 +125,11 @@ func ofType(name string) tree {
 	return spec
 }
 
+// portsOf is how many node ports a service of a type has at most.
+func portsOf(name string) int {
+	return map[string]int{"NodePort": 2, "LoadBalancer": 3}[name]
+}
+
 func (c *serviceClient) create(s *slot) {
 	op := &ServiceOp{Verb: create, DryRun: c.rng.IntN(10) == 0, Type: c.newType()}
 	spec := ofType(op.Type)
@@ -139,6 +147,7 @@ func (c *serviceClient) create(s *slot) {
 		op.Port = c.run.PortMin + c.rng.IntN(c.run.PortMax-c.run.PortMin+1)
 		ports[0]["nodePort"] = op.Port
 	}
+	op.Ports = portsOf(op.Type)
 	c.do(s, op, tree{"apiVersion": "v1", "kind": "Service", "metadata": tree{"name": s.name}, "spec": spec})
 }
 
@@ -161,6 +170,7 @@ func (c *serviceClient) policy() string {
 
 func (c *serviceClient) retype(s *slot) {
 	op := &ServiceOp{Verb: merge, DryRun: c.rng.IntN(10) == 0, Type: c.newType()}
+	op.Ports = portsOf(op.Type)
 	c.do(s, op, tree{"spec": ofType(op.Type)})
 }
 

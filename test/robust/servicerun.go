@@ -79,11 +79,13 @@ func (r *serviceRun) run() error {
 	if err := r.work(); err != nil {
 		return err
 	}
-	if r.rec.Settled, err = r.settled(c); err != nil || !r.Repair {
+	if r.rec.Settled, err = r.settled(c); err != nil {
 		return err
 	}
-	if r.rec.End, err = r.repaired(c); err != nil {
-		return err
+	if r.Repair {
+		if r.rec.End, err = r.repaired(c); err != nil {
+			return err
+		}
 	}
 	r.rec.Notices, err = c.notices()
 	return err
