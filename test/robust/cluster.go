@@ -73,7 +73,7 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 		port := strconv.Itoa(freePort())
 		name := fmt.Sprintf("server%d", i)
 		args := []string{"serve", "--data-dir", filepath.Join(dir, name), "--secure-port", port, "--token-auth-file", tokens,
-			"--etcd-compaction-interval", "0"}
+			"--etcd-compaction-interval", "0", "--advertise-address", fmt.Sprintf("192.0.2.%d", i+1)}
 		url := "https://127.0.0.1:" + port
 		cl.urls = append(cl.urls, url)
 		cl.servers = append(cl.servers, &process{name: name, path: programs.Server, args: slices.Concat(args, storage, c.Args),

@@ -3,14 +3,10 @@ package robust
 import (
 	"log"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 )
-
-// soaking has the tests of what is kept outside of objects do it all, and wait for what repairs.
-var soaking = os.Getenv("SOAK") != ""
 
 // TestServices makes services at two servers while they are killed.
 func TestServices(t *testing.T) {
@@ -33,24 +29,4 @@ func TestServices(t *testing.T) {
 	begun := time.Now()
 	report(t, CheckServices(rec))
 	log.Printf("services: %s; checked in %v", rec.summary(), time.Since(begun).Round(time.Millisecond))
-}
-
-// TestEvictions evicts at two servers while they are killed.
-func TestEvictions(t *testing.T) {
-	t.Parallel()
-	build(t)
-	c := EvictionConfig{Rounds: 2, Pods: 130, Allowed: 100, Workers: 12}
-	if soaking {
-		c.Rounds = 50
-	}
-	dir := workDir(t, "evictions")
-	rec, err := RunEvictions(c, programs, dir, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := save(filepath.Join(dir, "record.json.gz"), rec); err != nil {
-		t.Error(err)
-	}
-	report(t, CheckEvictions(rec))
-	log.Printf("evictions: %s", rec.summary())
 }
