@@ -38,7 +38,11 @@ interop: ## real kubectl and client-go against the server, the load tool, hostil
 
 .PHONY: robust
 robust: ## kill servers under load and check what everybody saw, for DURATION (default 40s) with SEED (a module of its own)
-	cd test/robust && $(GO) test -count=1 -parallel 5 -timeout 0
+	cd test/robust && $(GO) test -count=1 -parallel 7 -timeout 0
+
+.PHONY: soak
+soak: ## 20,000 services and 50 disruption budgets at servers that are killed each second, with SEED, and the repair after that: half an hour
+	cd test/robust && SOAK=1 $(GO) test -count=1 -v -timeout 0 -run 'TestServices|TestEvictions'
 
 .PHONY: soak
 soak: ## what the tests prove of few, proved of many: 2,000 random graphs of owners, with SEED, on servers that are killed

@@ -61,8 +61,14 @@ func (r *run) newRequest(ctx context.Context, server int, all bool, q request) *
 	if all {
 		path = "/api/v1/configmaps"
 	}
+	return newRequest(ctx, r.cluster.urls[server]+path, q)
+}
+
+// newRequest makes a request for a collection, or for one of its objects.
+func newRequest(ctx context.Context, collection string, q request) *http.Request {
+	target := collection
 	if q.name != "" {
-		path += "/" + q.name
+		target += "/" + q.name
 	}
 	var body io.Reader
 	if q.body != nil {
@@ -72,7 +78,7 @@ func (r *run) newRequest(ctx context.Context, server int, all bool, q request) *
 		}
 		body = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, q.method, r.cluster.urls[server]+path+"?"+q.query.Encode(), body)
+	req, err := http.NewRequestWithContext(ctx, q.method, target+"?"+q.query.Encode(), body)
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ type Config struct {
 	Storage string // the engine
 	Servers int
 	Faults  []string
+	Args    []string // of each server, beside those that all have
 }
 
 // lasting reports whether the store keeps its history over restarts.
@@ -28,11 +30,11 @@ func Configs() []Config {
 	local := []string{"kill", "kill", "kill again", "kill stopped", "terminate", "stop"}
 	remote := []string{"kill", "kill again", "terminate", "stop", "kill etcd", "kill etcd", "stop etcd"}
 	return []Config{
-		{"embedded", "embedded", 1, local},
-		{"file", "file", 1, local},
-		{"memory", "memory", 1, []string{"stop"}},
-		{"etcd", "etcd", 1, remote},
-		{"pair", "etcd", 2, remote},
+		{Name: "embedded", Storage: "embedded", Servers: 1, Faults: local},
+		{Name: "file", Storage: "file", Servers: 1, Faults: local},
+		{Name: "memory", Storage: "memory", Servers: 1, Faults: []string{"stop"}},
+		{Name: "etcd", Storage: "etcd", Servers: 1, Faults: remote},
+		{Name: "pair", Storage: "etcd", Servers: 2, Faults: remote},
 	}
 }
 
@@ -49,6 +51,7 @@ type cluster struct {
 	servers []*process
 	urls    []string
 	etcd    *process // nil if the engine needs none
+	etcdURL string
 }
 
 // newCluster starts all processes, with their files in dir.
@@ -61,6 +64,7 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 	storage := []string{"--storage", c.Storage}
 	if c.Storage == "etcd" {
 		client, peer := fmt.Sprintf("http://127.0.0.1:%d", freePort()), fmt.Sprintf("http://127.0.0.1:%d", freePort())
+		cl.etcdURL = client
 		cl.etcd = &process{name: "etcd", path: programs.Etcd, args: []string{filepath.Join(dir, "etcd"), client, peer},
 			log: filepath.Join(dir, "etcd.log"), ready: client + "/health", trouble: trouble}
 		storage = []string{"--etcd-servers", client}
@@ -69,10 +73,10 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 		port := strconv.Itoa(freePort())
 		name := fmt.Sprintf("server%d", i)
 		args := []string{"serve", "--data-dir", filepath.Join(dir, name), "--secure-port", port, "--token-auth-file", tokens,
-			"--etcd-compaction-interval", "0"}
+			"--etcd-compaction-interval", "0", "--advertise-address", fmt.Sprintf("192.0.2.%d", i+1)}
 		url := "https://127.0.0.1:" + port
 		cl.urls = append(cl.urls, url)
-		cl.servers = append(cl.servers, &process{name: name, path: programs.Server, args: append(args, storage...),
+		cl.servers = append(cl.servers, &process{name: name, path: programs.Server, args: slices.Concat(args, storage, c.Args),
 			log: filepath.Join(dir, name+".log"), ready: url + "/readyz", trouble: trouble})
 	}
 	for _, p := range cl.all() {

@@ -162,34 +162,51 @@ var planted = []struct {
 	}},
 }
 
-// TestPlanted plants faults into what was seen in a run that was right, each at many places, and wants each found.
+// TestPlanted plants faults into what was seen in a run that was right.
 func TestPlanted(t *testing.T) {
-	report(t, Check(recording(t).rec))
+	var faults []fault[*planter]
 	for _, tt := range planted {
-		t.Run(tt.name, func(t *testing.T) {
-			all, count := recording(t), 0
-			all.at = func() bool { count++; return false }
-			tt.plant(all)
-			if count == 0 {
-				t.Fatal("the recording has no place for it")
-			}
-			for at := 0; at < count; at += max(count/8, 1) {
-				p, i := recording(t), 0
-				p.at = func() bool { i++; return i-1 == at }
-				tt.plant(p)
-				if found := Check(p.rec); !slices.ContainsFunc(found, func(v Violation) bool { return v.Check == tt.check }) {
-					t.Errorf("not found at place %d of %d, but %v", at, count, found)
-				}
-			}
-		})
+		faults = append(faults, fault[*planter]{tt.name, tt.check, func(p *planter, at func() bool) {
+			p.at = at
+			tt.plant(p)
+		}})
 	}
+	findPlanted(t, recording, func(p *planter) []Violation { return Check(p.rec) }, faults)
 }
 
 func recording(t *testing.T) *planter {
 	t.Helper()
-	rec, err := load(recorded)
-	if err != nil {
+	rec := &Record{}
+	if err := load(recorded, rec); err != nil {
 		t.Fatal(err)
 	}
 	return &planter{rec: rec, hist: newHistory(rec, func(check, format string, args ...any) { t.Errorf(format, args...) })}
+}
+
+// fault is a fault that can be planted into a record, and the check that has to find it. at is asked at each place where the fault can
+// be, and says where it is.
+type fault[R any] struct {
+	name, check string
+	plant       func(rec R, at func() bool)
+}
+
+// findPlanted plants each fault at many places of a record that was right, and wants each found.
+func findPlanted[R any](t *testing.T, fresh func(*testing.T) R, check func(R) []Violation, faults []fault[R]) {
+	report(t, check(fresh(t)))
+	for _, tt := range faults {
+		t.Run(tt.name, func(t *testing.T) {
+			count := 0
+			tt.plant(fresh(t), func() bool { count++; return false })
+			if count == 0 {
+				t.Fatal("the recording has no place for it")
+			}
+			for place := 0; place < count; place += max(count/8, 1) {
+				rec, i := fresh(t), 0
+				tt.plant(rec, func() bool { i++; return i-1 == place })
+				if found := check(rec); !slices.ContainsFunc(found, func(v Violation) bool { return v.Check == tt.check }) {
+					t.Errorf("not found at place %d of %d, but %v", place, count, found)
+				}
+			}
+		})
+	}
 }

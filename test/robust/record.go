@@ -191,22 +191,21 @@ type Record struct {
 }
 
 // load reads a record that save wrote.
-func load(file string) (*Record, error) {
+func load(file string, rec any) error {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rec := &Record{}
-	return rec, json.NewDecoder(z).Decode(rec)
+	return json.NewDecoder(z).Decode(rec)
 }
 
-// save writes the record as compressed JSON.
-func (rec *Record) save(file string) error {
+// save writes a record as compressed JSON.
+func save(file string, rec any) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err

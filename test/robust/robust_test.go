@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -17,6 +18,8 @@ var (
 	programs = Programs{Server: os.Getenv("CORACLE"), Etcd: os.Getenv("ETCD")}
 	duration = 40 * time.Second
 	seed     = rand.Uint64N(1_000_000)
+	soaking  = os.Getenv("SOAK") != "" // services and evictions take their time
+	binaries string                    // folder of what is built
 )
 
 func TestMain(m *testing.M) {
@@ -25,10 +28,15 @@ func TestMain(m *testing.M) {
 	}
 	log.SetFlags(0)
 	log.Printf("SEED=%d DURATION=%v", seed, duration)
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(binaries)
+	os.Exit(code)
 }
 
 func configure() (err error) {
+	if binaries, err = os.MkdirTemp("", "robust-bin-"); err != nil {
+		return err
+	}
 	if text := os.Getenv("DURATION"); text != "" {
 		if duration, err = time.ParseDuration(text); err != nil {
 			return fmt.Errorf("DURATION: %w", err)
@@ -42,10 +50,15 @@ func configure() (err error) {
 	return nil
 }
 
-// build builds the programs that the environment does not name, each in its module.
+// build makes sure that the programs are there. Those that the environment does not name are built, each in its module.
 func build(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var built = sync.OnceValue(func() error {
 	for _, p := range []struct {
 		path           *string
 		name, in, what string
@@ -56,17 +69,19 @@ func build(t *testing.T) {
 		if *p.path != "" {
 			continue
 		}
-		*p.path = filepath.Join(dir, p.name)
+		*p.path = filepath.Join(binaries, p.name)
 		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", *p.path, p.what)
 		cmd.Dir = p.in
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", p.name, err, out)
+			return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
 		}
 	}
-}
+	return nil
+})
 
 // TestRobust runs all configurations side by side.
 func TestRobust(t *testing.T) {
+	t.Parallel()
 	build(t)
 	for _, c := range Configs() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -76,25 +91,31 @@ func TestRobust(t *testing.T) {
 	}
 }
 
-const shown = 3 // violations of a kind
-
-func robust(t *testing.T, c Config) {
-	dir, err := os.MkdirTemp("", "robust-"+c.Name+"-")
+// workDir returns a folder for a run, which is kept if that fails.
+func workDir(t *testing.T, name string) string {
+	dir, err := os.MkdirTemp("", "robust-"+name+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if !t.Failed() && os.Getenv("KEEP") == "" {
 			os.RemoveAll(dir)
 			return
 		}
 		t.Logf("SEED=%d; the record, the data and the logs are in %s", seed, dir)
-	}()
+	})
+	return dir
+}
+
+const shown = 3 // violations of a kind
+
+func robust(t *testing.T, c Config) {
+	dir := workDir(t, c.Name)
 	rec, err := Run(c, programs, dir, seed, duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rec.save(filepath.Join(dir, "record.json.gz")); err != nil {
+	if err := save(filepath.Join(dir, "record.json.gz"), rec); err != nil {
 		t.Error(err)
 	}
 	begun := time.Now()

@@ -27,6 +27,7 @@ const (
 	preparerID
 	finisherID
 	faultsID
+	watcherID
 )
 
 // The objects: hot ones are what all clients contend for, the quiet one is written again and again as it is, and each

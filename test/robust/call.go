@@ -1,0 +1,140 @@
+package robust
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Try is one request and what came of it, as far as its client knows. Times are since the start of the run.
+type Try struct {
+	Client, Server int
+	Call, Return   time.Duration
+	Result         Result
+	Code           int    `json:",omitempty"`
+	Error          string `json:",omitempty"`
+}
+
+// field is a run of servers that clients call while some are killed.
+type field struct {
+	seed    uint64
+	begun   time.Time
+	cluster *cluster
+
+	mu   sync.Mutex
+	woes []string // what was wrong with the processes themselves
+}
+
+// newField starts the servers of a configuration.
+func newField(c Config, programs Programs, dir string, seed uint64) (*field, error) {
+	f := &field{seed: seed, begun: time.Now()}
+	var err error
+	f.cluster, err = newCluster(c, programs, dir, f.trouble)
+	return f, err
+}
+
+func (f *field) now() time.Duration { return time.Since(f.begun).Truncate(time.Microsecond) }
+
+func (f *field) trouble(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.woes = append(f.woes, fmt.Sprintf(format, args...))
+}
+
+// killing kills a server each second until ctx ends, and then has all of them ready. It returns how often it did.
+func (f *field) killing(ctx context.Context) (int, error) {
+	rng := rand.New(rand.NewPCG(f.seed, faultsID))
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for kills := 0; ; kills++ {
+		select {
+		case <-ctx.Done():
+			for _, p := range f.cluster.servers {
+				if err := p.wait(); err != nil {
+					return kills, err
+				}
+			}
+			return kills, nil
+		case <-tick.C:
+		}
+		p := f.cluster.servers[rng.IntN(len(f.cluster.servers))]
+		p.kill()
+		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+		if err := p.start(); err != nil {
+			return kills, err
+		}
+		if rng.IntN(4) > 0 { // or it may be killed while it starts
+			if err := p.wait(); err != nil {
+				return kills, err
+			}
+		}
+	}
+}
+
+// caller is one user of a field, with connections of its own. One goroutine uses it.
+type caller struct {
+	*field
+	id      int
+	servers []int // that it calls
+	http    *http.Client
+	rng     *rand.Rand
+}
+
+func (f *field) caller(id int) *caller {
+	c := &caller{field: f, id: id, http: newHTTP(id%2 == 0), rng: rand.New(rand.NewPCG(f.seed, uint64(id)))}
+	for i := range f.cluster.servers {
+		c.servers = append(c.servers, i)
+	}
+	return c
+}
+
+// try sends a request to one of the servers and returns the answer, which is empty if none came.
+func (c *caller) try(t *Try, path string, q request) []byte {
+	t.Client, t.Server = c.id, c.servers[c.rng.IntN(len(c.servers))]
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	t.Call = c.now()
+	code, data, err := exchange(c.http, newRequest(ctx, c.cluster.urls[t.Server]+path, q))
+	t.Return = c.now()
+	a := &answer{}
+	if err == nil {
+		if err := json.Unmarshal(data, a); err != nil {
+			c.trouble("an answer to %s %s is not JSON: %v: %.300q", q.method, path, err, data)
+		}
+	}
+	t.Code, t.Result, t.Error = code, classify(code, a.Reason, err), a.Message
+	if err != nil {
+		t.Error = err.Error()
+	}
+	if t.Result == unsent || t.Result == inDoubt {
+		time.Sleep(time.Duration(10+c.rng.IntN(30)) * time.Millisecond)
+	}
+	return data
+}
+
+// makeNamespace makes the namespace of the run.
+func (c *caller) makeNamespace() error {
+	_, err := c.must("/api/v1/namespaces", request{method: "POST", contentType: asJSON,
+		body: tree{"apiVersion": "v1", "kind": "Namespace", "metadata": tree{"name": namespace}}})
+	return err
+}
+
+// must repeats a request until it is answered, which has to be with success.
+func (c *caller) must(path string, q request) ([]byte, error) {
+	for end := time.Now().Add(patience); ; {
+		t := Try{}
+		data := c.try(&t, path, q)
+		if t.Result == acked {
+			return data, nil
+		}
+		if t.Result != unsent && t.Result != inDoubt || time.Now().After(end) {
+			return nil, fmt.Errorf("%s %s/%s: %d %s", q.method, path, q.name, t.Code, t.Error)
+		}
+	}
+}
+
+const asJSON = "application/json"

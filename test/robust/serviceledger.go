@@ -1,0 +1,193 @@
+package robust
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// repairPatience is the time that the repair has. Ports that leaked are kept for three rounds, three minutes apart.
+const repairPatience = 20 * time.Minute
+
+// The marker is a service without an address that is changed to see how far the watch has come.
+const (
+	markerPath = "/api/v1/namespaces/default/services"
+	marker     = "marker"
+)
+
+// settled returns the ledger when no request has any effect any more: one that was sent to a server that was killed may still be
+// on its way to the store.
+func (r *serviceRun) settled(c *caller) (l *Ledger, err error) {
+	err = within(patience, "services do not come to rest", func() (bool, error) {
+		before := l
+		if l, err = r.ledger(c); err != nil || before == nil {
+			return false, err
+		}
+		return before.same(l), nil
+	})
+	return l, err
+}
+
+func (l *Ledger) same(other *Ledger) bool {
+	return maps.Equal(l.Addresses, other.Addresses) && slices.Equal(l.Ports, other.Ports) &&
+		slices.EqualFunc(l.Services, other.Services, func(a, b *Service) bool { return a.UID == b.UID && sameHold(a, b) })
+}
+
+// repaired returns the ledger when nothing leaks any more, or the time for that is over.
+func (r *serviceRun) repaired(c *caller) (*Ledger, error) {
+	for end := time.Now().Add(repairPatience); ; time.Sleep(time.Second) {
+		l, err := r.ledger(c)
+		if err != nil {
+			return nil, err
+		}
+		if addresses, ports := l.leaks(); len(addresses)+len(ports) == 0 || time.Now().After(end) {
+			return l, nil
+		}
+	}
+}
+
+// ledger reads what is there. The watch has told of all of it.
+func (r *serviceRun) ledger(c *caller) (*Ledger, error) {
+	l := &Ledger{Time: r.now()}
+	data, err := c.must(markerPath, request{method: "PATCH", name: marker, contentType: "application/merge-patch+json",
+		body: tree{"metadata": tree{"labels": tree{"time": strconv.FormatInt(int64(l.Time), 10)}}}})
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeService(data)
+	if err != nil {
+		return nil, err
+	}
+	err = within(patience, "the watch has not come to "+m.String(), func() (bool, error) { return r.reached.Load() >= m.RV, nil })
+	if err == nil {
+		l.Services, _, err = c.services()
+	}
+	if err == nil {
+		l.Addresses, err = c.addresses()
+	}
+	if err == nil {
+		l.Ports, err = c.ports()
+	}
+	return l, err
+}
+
+// within waits until a condition holds.
+func within(d time.Duration, or string, cond func() (bool, error)) error {
+	for end := time.Now().Add(d); ; time.Sleep(50 * time.Millisecond) {
+		switch ok, err := cond(); {
+		case err != nil || ok:
+			return err
+		case time.Now().After(end):
+			return fmt.Errorf("after %v %s", d, or)
+		}
+	}
+}
+
+// list reads all objects of a resource, and the revision.
+func (c *caller) list(path string) ([]json.RawMessage, int64, error) {
+	data, err := c.must(path, request{method: "GET"})
+	if err != nil {
+		return nil, 0, err
+	}
+	a := &answer{}
+	if err := json.Unmarshal(data, a); err != nil {
+		return nil, 0, err
+	}
+	return a.Items, a.Metadata.revision(), nil
+}
+
+func (c *caller) services() ([]*Service, int64, error) {
+	items, rv, err := c.list("/api/v1/services")
+	var list []*Service
+	for _, item := range items {
+		s, err := decodeService(item)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, s)
+	}
+	return list, rv, err
+}
+
+// addresses reads for which service each address is taken.
+func (c *caller) addresses() (map[string]string, error) {
+	items, _, err := c.list("/apis/networking.k8s.io/v1/ipaddresses")
+	all := map[string]string{}
+	for _, item := range items {
+		var o struct {
+			Metadata meta `json:"metadata"`
+			Spec     struct {
+				ParentRef struct{ Resource, Namespace, Name string } `json:"parentRef"`
+			} `json:"spec"`
+		}
+		if err := json.Unmarshal(item, &o); err != nil {
+			return nil, err
+		}
+		ref := o.Spec.ParentRef
+		if all[o.Metadata.Name] = ref.Namespace + "/" + ref.Name; ref.Resource != "services" {
+			all[o.Metadata.Name] = ref.Resource + " " + all[o.Metadata.Name]
+		}
+	}
+	return all, err
+}
+
+// notices reads what has been said in Events.
+func (c *caller) notices() ([]Notice, error) {
+	items, _, err := c.list("/apis/events.k8s.io/v1/events")
+	var list []Notice
+	for _, item := range items {
+		var o struct {
+			Reason, Note string
+			Regarding    struct{ Kind, Namespace, Name string }
+		}
+		if err := json.Unmarshal(item, &o); err != nil {
+			return nil, err
+		}
+		list = append(list, Notice{o.Reason, o.Regarding.Name, o.Note})
+	}
+	return list, err
+}
+
+// ports reads which ports are taken, out of the store, as there is no other way to ask.
+func (c *caller) ports() ([]int, error) {
+	key, err := json.Marshal(map[string][]byte{"key": []byte("/registry/ranges/servicenodeports")})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Post(c.cluster.etcdURL+"/v3/kv/range", asJSON, bytes.NewReader(key))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var found struct{ KVs []struct{ Value []byte } }
+	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("read the ports in etcd: %s %w", resp.Status, err)
+	}
+	if len(found.KVs) == 0 {
+		return nil, nil
+	}
+	var record struct {
+		Range string
+		Data  []byte
+	}
+	if err := json.Unmarshal(found.KVs[0].Value, &record); err != nil {
+		return nil, err
+	}
+	from, _, _ := strings.Cut(record.Range, "-")
+	base, err := strconv.Atoi(from)
+	bits := new(big.Int).SetBytes(record.Data)
+	var list []int
+	for i := range bits.BitLen() {
+		if bits.Bit(i) == 1 {
+			list = append(list, base+i)
+		}
+	}
+	return list, err
+}
