@@ -200,9 +200,11 @@ func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 			// Its time is over. That it is still there means that whoever marked it did not come to delete it.
 			return false, false, nil
 		case want != nil && *want < *had: // only a shorter time is heard
-			begun := m.DeletionTimestamp.Add(-time.Duration(*had) * time.Second)
-			m.DeletionTimestamp = &meta.Time{Time: begun.Add(time.Duration(*want) * time.Second)}
-			m.DeletionGracePeriodSeconds = want
+			ends := m.DeletionTimestamp.Add(time.Duration(*want-*had) * time.Second)
+			if ends.Before(d.r.Now) { // not before now, and whoever ends the object gracefully gets to see that
+				ends, want = d.r.Now, new(min(*want, 1))
+			}
+			m.DeletionTimestamp, m.DeletionGracePeriodSeconds = &meta.Time{Time: ends}, want
 			return true, false, nil
 		}
 		return false, true, nil

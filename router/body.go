@@ -98,10 +98,13 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	if err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
+	if decoded.GVK.GroupKind() != e.res.Kind.GroupKind() {
+		return nil, e.wrongKind(decoded.GVK, body)
+	}
 	if err := e.reportStrict(info, decoded.Strict, validation); err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
-	if got := decoded.GVK; got != e.res.Kind && (got.GroupKind() != e.res.Kind.GroupKind() || !slices.Contains(e.res.Also, got.Version)) {
+	if v := decoded.GVK.Version; v != e.res.Kind.Version && !slices.Contains(e.res.Also, v) {
 		return nil, e.wrongKind(decoded.GVK, body)
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {

@@ -155,7 +155,11 @@ func (e *eviction) pinned(pod *corev1.Pod) *meta.DeleteOptions {
 
 // refusal says why a pod is not deleted with some options, nil if it is.
 func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
-	conflict := e.pods.MayDelete(pod, opts.Preconditions)
+	pre := opts.Preconditions
+	if !e.dryRun && e.isPinned() && *pre.ResourceVersion == "" {
+		pre = &meta.Preconditions{UID: pre.UID} // as in Kubernetes that is any version, but in a dry run
+	}
+	conflict := e.pods.MayDelete(pod, pre)
 	if conflict != nil && !e.dryRun {
 		return conflict
 	}
@@ -173,6 +177,7 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 		}
 		pod.Status.SetCondition(corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+			ObservedGeneration: scheme.OrZero(pod.Status.Condition(corev1.DisruptionTarget)).ObservedGeneration,
 		}, time.Now())
 		return nil
 	})

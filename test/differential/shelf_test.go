@@ -16,16 +16,17 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// shelf is what Kubernetes' registries take for a store: objects that the test put there. As all writes are dry runs,
-// nobody asks for more than Get.
+// shelf is what Kubernetes' registries take for a store: objects that the test put there. Most writes are dry runs, for which Get is
+// enough; GuaranteedUpdate and Delete are for actions on objects.
 type shelf struct {
 	storage.Interface // nil: what is not below panics
 
 	mu      sync.RWMutex
 	objects map[string]runtime.Object // internal versions, by key
+	writes  uint64                    // the version of what was written last
 }
 
-func newShelf() *shelf { return &shelf{objects: map[string]runtime.Object{}} }
+func newShelf() *shelf { return &shelf{objects: map[string]runtime.Object{}, writes: 1 << 20} }
 
 // place is the key of an object, as kube-apiserver has it: keys show in messages.
 func place(resource, namespace, name string) string {
@@ -67,6 +68,53 @@ func (s *shelf) Get(_ context.Context, key string, opts storage.GetOptions, out 
 	return nil
 }
 
+// GuaranteedUpdate has one caller at a time, so the first try is good.
+func (s *shelf) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool, pre *storage.Preconditions,
+	try storage.UpdateFunc, _ runtime.Object) error {
+	if err := s.Get(ctx, key, storage.GetOptions{IgnoreNotFound: ignoreNotFound}, out); err != nil {
+		return err
+	}
+	if err := pre.Check(key, out); err != nil {
+		return err
+	}
+	changed, _, err := try(out.DeepCopyObject(), storage.ResponseMeta{})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !reflect.DeepEqual(changed, out) {
+		s.writes++
+		if err := s.Versioner().UpdateObject(changed, s.writes); err != nil {
+			return err
+		}
+	}
+	s.objects[key] = changed.DeepCopyObject()
+	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(changed).Elem())
+	return nil
+}
+
+func (s *shelf) Delete(ctx context.Context, key string, out runtime.Object, pre *storage.Preconditions, check storage.ValidateObjectFunc,
+	_ runtime.Object, _ storage.DeleteOptions) error {
+	if err := s.Get(ctx, key, storage.GetOptions{}, out); err != nil {
+		return err
+	}
+	if err := pre.Check(key, out); err != nil {
+		return err
+	}
+	if err := check(ctx, out); err != nil {
+		return err
+	}
+	s.remove(key)
+	return nil
+}
+
+func (s *shelf) remove(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, key)
+}
+
 func (s *shelf) ReadinessCheck() error { return nil }
 
 // GetRESTOptions implements generic.RESTOptionsGetter: what kube-apiserver's registries are made with.
@@ -74,7 +122,7 @@ func (s *shelf) GetRESTOptions(resource schema.GroupResource, example runtime.Ob
 	config := storagebackend.Config{Codec: legacyscheme.Codecs.LegacyCodec(storageVersion(resource.Group, example))}
 	return generic.RESTOptions{
 		StorageConfig:  config.ForResource(resource),
-		ResourcePrefix: prefix(resource.Resource),
+		ResourcePrefix: prefix(resource.Resource), EnableGarbageCollection: true,
 		Decorator: func(*storagebackend.ConfigForResource, string, func(runtime.Object) (string, error), func() runtime.Object,
 			func() runtime.Object, storage.AttrFunc, storage.IndexerFuncs, *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
 			return s, func() {}, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/emicklei/go-restful/v3"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,6 +28,7 @@ import (
 	schedulinghelpers "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
+	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
 	"k8s.io/kubernetes/plugin/pkg/admission/priority"
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -120,10 +122,26 @@ func theirAdmission(t *testing.T) admission.Interface {
 	if err != nil {
 		t.Fatal(err)
 	}
+	nodes := informers.NewSharedInformerFactory(nil, 0)
+	topology := podtopologylabels.NewPodTopologyPlugin(podtopologylabels.Config{
+		Labels: []string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region"},
+	})
+	topology.SetExternalKubeInformerFactory(nodes)
+	topology.SetReadyFunc(func() bool { return true })
+	topology.InspectFeatureGates(utilfeature.DefaultFeatureGate)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: zonedNode, Labels: zonedLabels}}
+	if err := nodes.Core().V1().Nodes().Informer().GetIndexer().Add(node); err != nil {
+		t.Fatal(err)
+	}
 	tolerations := defaulttolerationseconds.NewDefaultTolerationSeconds()
 	tolerations.InspectFeatureGates(utilfeature.DefaultFeatureGate)
-	return admission.NewChainHandler(nodetaint.NewPlugin(), prio, tolerations, protection)
+	return admission.NewChainHandler(nodetaint.NewPlugin(), prio, tolerations, protection, topology)
 }
+
+// zonedNode is a node that admission knows, with some labels.
+const zonedNode = "zoned"
+
+var zonedLabels = map[string]string{"topology.kubernetes.io/zone": "", "topology.kubernetes.io/region": "r", "other": "o"}
 
 // untyped keeps managed fields from being tracked: they are not compared.
 type untyped struct{}
