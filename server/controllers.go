@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -37,7 +38,7 @@ var controllerSet = []controllerEntry{
 		name: "service-cidr-controller", needs: []meta.GroupResource{serviceCIDRs, ipAddresses}, yields: true,
 		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
 			(&controller.ServiceCIDR{
-				Client: s.client, AddressManager: core.AddressManager, Log: log,
+				Client: s.client, AddressManager: core.AddressManager, Grace: 10 * time.Second, Log: log,
 				Events: controller.NewRecorder(s.client, "service-cidr-controller", log),
 			}).Run(ctx)
 		},

@@ -21,19 +21,18 @@ type ServiceCIDR struct {
 	Client *client.Client
 	// AddressManager is what those IPAddresses say of who looks after them that are of services.
 	AddressManager string
-	Events         *Recorder
-	Log            *zap.Logger
+	// Grace is how long a ServiceCIDR that is being deleted stays at least, so that no server takes addresses from it any more when
+	// it is gone.
+	Grace  time.Duration
+	Events *Recorder
+	Log    *zap.Logger
 }
 
-const (
-	cidrFinalizer = "networking.k8s.io/service-cidr-finalizer"
-	// cidrGrace is how long a ServiceCIDR that is being deleted stays at least, so that no server takes addresses from it any more
-	// when it is gone.
-	cidrGrace = 10 * time.Second
-	// retryBlocked is how soon one is looked at again whose addresses are in use. No watch tells of addresses: most come and go
-	// without anybody waiting for it.
-	retryBlocked = 2 * time.Second
-)
+const cidrFinalizer = "networking.k8s.io/service-cidr-finalizer"
+
+// retryBlocked is how soon a ServiceCIDR is looked at again whose addresses are in use. No watch tells of addresses: most come and go
+// without anybody waiting for it.
+const retryBlocked = 2 * time.Second
 
 // Run works until ctx ends.
 func (c *ServiceCIDR) Run(ctx context.Context) {
@@ -94,7 +93,7 @@ func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCID
 		})
 		return retryBlocked, err
 	}
-	if left := time.Until(cidr.DeletionTimestamp.Add(cidrGrace)); left > 0 {
+	if left := time.Until(cidr.DeletionTimestamp.Add(c.Grace)); left > 0 {
 		return left, nil
 	}
 	cidr.Finalizers = slices.DeleteFunc(cidr.Finalizers, func(f string) bool { return f == cidrFinalizer })

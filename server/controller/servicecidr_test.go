@@ -1,0 +1,182 @@
+package controller_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// cidrs are the ServiceCIDRs of a world.
+func (w *world) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
+	return client.For[*networkingv1.ServiceCIDR](w.s.Client(), networkingv1.GroupVersion.WithResource("servicecidrs"))
+}
+
+// until waits for a state of a ServiceCIDR; cidr is nil if there is none.
+func (w *world) until(what, name string, is func(cidr *networkingv1.ServiceCIDR) bool) {
+	w.t.Helper()
+	var cidr *networkingv1.ServiceCIDR
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		var err error
+		if cidr, err = w.cidrs().Get(w.t.Context(), name, meta.GetOptions{}); meta.IsNotFound(err) {
+			cidr = nil
+		} else if err != nil {
+			w.t.Fatal(err)
+		}
+		if is(cidr) {
+			return
+		}
+	}
+	w.t.Fatalf("%s: ServiceCIDR %s is %+v", what, name, cidr)
+}
+
+func (w *world) createCIDR(name string, ranges ...string) {
+	w.t.Helper()
+	cidr := &networkingv1.ServiceCIDR{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: ranges}}
+	if _, err := w.cidrs().Create(w.t.Context(), cidr, meta.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) deleteCIDR(name string) {
+	w.t.Helper()
+	if err := w.cidrs().Delete(w.t.Context(), name, meta.DeleteOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run has a controller work until the end of the test.
+func (w *world) run(f func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	go func() { f(ctx); close(ended) }()
+	w.t.(*testing.T).Cleanup(func() { cancel(); <-ended })
+}
+
+func ready(status meta.ConditionStatus, text string) func(*networkingv1.ServiceCIDR) bool {
+	return func(c *networkingv1.ServiceCIDR) bool {
+		return c != nil && len(c.Status.Conditions) == 1 && c.Status.Conditions[0].Type == "Ready" &&
+			c.Status.Conditions[0].Status == status && strings.Contains(c.Status.Conditions[0].Message, text)
+	}
+}
+
+func noCIDR(c *networkingv1.ServiceCIDR) bool { return c == nil }
+
+func TestServiceCIDRs(t *testing.T) {
+	w := start(t, server.Config{Controllers: []string{}})
+	w.createNamespace()
+	w.run((&controller.ServiceCIDR{
+		Client: w.s.Client(), AddressManager: core.AddressManager, Events: controller.NewRecorder(w.s.Client(), "test", zap.NewNop()), Log: zap.NewNop(),
+	}).Run)
+	held := func(c *networkingv1.ServiceCIDR) bool {
+		return ready(meta.ConditionTrue, "Kubernetes Service CIDR is ready")(c) && slices.Equal(c.Finalizers, []string{"networking.k8s.io/service-cidr-finalizer"})
+	}
+	w.until("the default", "kubernetes", held)
+	for name, ranges := range map[string][]string{"free": {"10.7.0.0/24"}, "used": {"10.8.0.0/24", "fd00::/112"}, "within": {"10.8.0.0/28"}} {
+		w.createCIDR(name, ranges...)
+		w.until("created", name, held)
+	}
+	create(w, "services", &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: "a"},
+		Spec: corev1.ServiceSpec{ClusterIP: "10.8.0.7", Ports: []corev1.ServicePort{{Port: 80}}}})
+	create(w, "services", &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: "b"},
+		Spec: corev1.ServiceSpec{ClusterIP: "10.8.0.77", Ports: []corev1.ServicePort{{Port: 80}}}})
+
+	for _, name := range []string{"free", "within"} {
+		w.deleteCIDR(name)
+		w.until("not needed", name, noCIDR)
+	}
+	w.deleteCIDR("used")
+	w.until("in use", "used", ready(meta.ConditionFalse, "There are still IPAddresses referencing the ServiceCIDR"))
+	w.createCIDR("half", "10.8.0.0/28") // has the address of a, not that of b
+	w.until("created", "half", held)
+	if err := resourceOf[*corev1.Service](w, "services").Delete(t.Context(), "b", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("not in use any more", "used", noCIDR)
+}
+
+// TestServiceCIDRGrace: one that nobody needs stays for a while.
+func TestServiceCIDRGrace(t *testing.T) {
+	w := start(t, server.Config{Controllers: []string{}})
+	w.run((&controller.ServiceCIDR{
+		Client: w.s.Client(), AddressManager: core.AddressManager, Grace: time.Second, Events: controller.NewRecorder(w.s.Client(), "test", zap.NewNop()),
+		Log: zap.NewNop(),
+	}).Run)
+	w.createCIDR("a", "10.7.0.0/24")
+	w.until("created", "a", func(c *networkingv1.ServiceCIDR) bool { return c != nil && len(c.Finalizers) == 1 })
+	w.deleteCIDR("a")
+	var deleted time.Time
+	w.until("deleted", "a", func(c *networkingv1.ServiceCIDR) bool {
+		if c != nil {
+			deleted = c.DeletionTimestamp.Time
+		}
+		return c == nil
+	})
+	if time.Since(deleted) < time.Second {
+		t.Error("it was gone at once")
+	}
+}
+
+// TestDefaultServiceCIDR: one range becomes two, others stay and are told of, and what somebody has judged stays judged.
+func TestDefaultServiceCIDR(t *testing.T) {
+	w := start(t, server.Config{Controllers: []string{}})
+	const name = "configured"
+	keep := func(ranges ...string) *controller.DefaultServiceCIDR {
+		return &controller.DefaultServiceCIDR{
+			Client: w.s.Client(), Name: name, CIDRs: ranges, Log: zap.NewNop(), Events: controller.NewRecorder(w.s.Client(), "test", zap.NewNop()),
+		}
+	}
+	keep("10.7.0.0/24").Ensure(t.Context())
+	w.until("one range", name, ready(meta.ConditionTrue, "Kubernetes default Service CIDR is ready"))
+	keep("10.7.0.0/24", "fd00::/112").Ensure(t.Context())
+	w.until("two ranges", name, func(c *networkingv1.ServiceCIDR) bool {
+		return slices.Equal(c.Spec.CIDRs, []string{"10.7.0.0/24", "fd00::/112"})
+	})
+
+	keep("10.9.0.0/24").Ensure(t.Context())
+	w.until("others", name, func(c *networkingv1.ServiceCIDR) bool { return c.Spec.CIDRs[0] == "10.7.0.0/24" })
+	cidr, err := w.cidrs().Get(t.Context(), name, meta.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cidr.Status.Conditions[0].Status, cidr.Status.Conditions[0].Reason, cidr.Status.Conditions[0].Message = meta.ConditionFalse, "Closed", "closed by hand"
+	if _, err := w.cidrs().UpdateStatus(t.Context(), cidr, meta.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	keep("10.7.0.0/24", "fd00::/112").Ensure(t.Context())
+	w.until("closed", name, ready(meta.ConditionFalse, "closed by hand"))
+	want := map[string]string{
+		"KubernetesDefaultServiceCIDRInconsistent": "The default ServiceCIDR [10.7.0.0/24 fd00::/112] does not match the controller flag configurations [10.9.0.0/24]",
+		"Closed": "Configuration matches, but closed by hand",
+	}
+	for ev, err := range resourceOf[*corev1.Event](w, "events").In("default").All(t.Context(), meta.ListOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.InvolvedObject.Name == name && want[ev.Reason] == ev.Message {
+			delete(want, ev.Reason)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("nobody was told of %v", want)
+	}
+
+	w.deleteCIDR(name)
+	keeper := keep("10.7.0.0/24")
+	keeper.Ensure(t.Context())
+	w.run(keeper.Run)
+	w.until("made anew", name, ready(meta.ConditionTrue, "ready"))
+	w.deleteCIDR(name)
+	w.until("made again", name, ready(meta.ConditionTrue, "ready"))
+}
