@@ -196,7 +196,7 @@ func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
 	return p.rangesOf(ctx, func(*networkingv1.ServiceCIDR) bool { return true })
 }
 
-// rangesOf returns the ranges of some ServiceCIDRs; none if there cannot be IPAddresses.
+// rangesOf returns the ranges of some ServiceCIDRs, those of DefaultServiceCIDR first; none if there cannot be IPAddresses.
 func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
 	store := p.store("servicecidrs")
 	if store == nil || p.store("ipaddresses") == nil { // switched off
@@ -207,20 +207,22 @@ func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.Servi
 		return nil, err
 	}
 	var list []iprange.Range
-	begun := false
+	first := p.first
 	for c, err := range cidrs.All(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
-		begun = begun || c.Name == DefaultServiceCIDR
+		var ranges []iprange.Range
 		if are(c) {
-			list = append(list, iprange.Parse(c.Spec.CIDRs)...)
+			ranges = iprange.Parse(c.Spec.CIDRs)
+		}
+		if c.Name == DefaultServiceCIDR {
+			first = ranges
+		} else {
+			list = append(list, ranges...)
 		}
 	}
-	if !begun {
-		list = append(list, p.first...)
-	}
-	return list, nil
+	return append(slices.Clone(first), list...), nil
 }
 
 // rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they may: perhaps no controller runs.

@@ -76,8 +76,7 @@ $.loadBalancerClass: Forbidden: may only be used when ` + "`type`" + ` is 'LoadB
 $.clusterIPs: Invalid value: ["10.0.0.1","10.0.0.2"]: may specify no more than one IP for each IP family
 $.clusterIPs[1]: Invalid value: "10.0.0.2": expected an IPv6 value as indicated by ` + "`ipFamilies[1]`"},
 		{`"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1","fd00::2"],"ipFamilies":["IPv4","IPv6"],` + ports, `
-$.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may only hold up to 2 values
-$.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may specify no more than one IP for each IP family`},
+$.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may only hold up to 2 values`},
 		{`"clusterIP":"10.0.0.1","ipFamilyPolicy":"Odd",` + ports, `$.ipFamilyPolicy: Unsupported value: "Odd": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"`},
 	} {
 		svc := checktest.Decode[corev1.Service](t, `{"spec":{`+tt.spec+`}}`)

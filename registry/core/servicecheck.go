@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -15,12 +16,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkService returns what is wrong with a service or its change. If its addresses don't fit together nothing else is said,
-// as nothing could be allocated.
+// checkService returns what is wrong with a service or its change. That its addresses and families fit together has been seen to
+// before they were allocated.
 func checkService(svc, old *corev1.Service) field.ErrorList {
-	if errs := checkClusterIPs(svc); len(errs) > 0 {
-		return errs
-	}
 	var errs field.ErrorList
 	if old != nil {
 		errs = checkServiceUpdate(svc, old)
@@ -250,8 +248,8 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
 }
 
-// checkClusterIPs checks addresses and families against each other.
-func checkClusterIPs(svc *corev1.Service) field.ErrorList {
+// checkClusterIPs checks addresses and families against each other. old may be nil.
+func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if !usesClusterIP(svc) {
 		return nil
 	}
@@ -268,23 +266,26 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 	}
 	seen := check.Duplicates{}
 	for i, family := range field.Each(&errs, spec.IPFamilies) {
-		f := *family
-		if bad := check.Supported(families.Index(i), f, corev1.IPv4Protocol, corev1.IPv6Protocol); len(bad) > 0 {
-			errs = append(errs, bad...)
-		} else if !seen.Add(string(f)) {
-			errs = append(errs, field.Duplicate(families.Index(i), f))
+		errs = append(errs, check.Supported(families.Index(i), *family, corev1.IPv4Protocol, corev1.IPv6Protocol)...)
+		if !seen.Add(string(*family)) {
+			errs = append(errs, field.Duplicate(families.Index(i), *family))
 		}
 	}
 	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
 		corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
-	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs)
-	if errs = append(errs, bad...); len(bad) > 0 {
-		return errs
+	var known []string
+	if old != nil {
+		known = old.Spec.ClusterIPs
 	}
+	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs, known)
+	errs = append(errs, bad...)
 	if len(spec.ClusterIPs) > 2 {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may only hold up to 2 values"))
 	}
-	if len(addrs) > 1 && (len(addrs) > 2 || addrs[0].Is4() == addrs[1].Is4()) {
+	if len(bad) > 0 {
+		return errs
+	}
+	if len(addrs) > 1 && !(slices.ContainsFunc(addrs, netip.Addr.Is4) && slices.ContainsFunc(addrs, netip.Addr.Is6)) {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
 	for i, ip := range field.Each(&errs, addrs) {
@@ -296,8 +297,8 @@ func checkClusterIPs(svc *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// parseClusterIPs reads addresses; None stands alone or not at all.
-func parseClusterIPs(p *field.Path, ips []string) ([]netip.Addr, field.ErrorList) {
+// parseClusterIPs reads addresses; None stands alone or not at all. What was there before may look as it does.
+func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.ErrorList) {
 	var errs field.ErrorList
 	var addrs []netip.Addr
 	for i, given := range field.Each(&errs, ips) {
@@ -309,7 +310,9 @@ func parseClusterIPs(p *field.Path, ips []string) ([]netip.Addr, field.ErrorList
 			continue
 		}
 		ip, msgs := names.ParseIP(text, true)
-		errs = append(errs, check.Invalid(p.Index(i), text, msgs)...)
+		if !slices.Contains(known, text) {
+			errs = append(errs, check.Invalid(p.Index(i), text, msgs)...)
+		}
 		addrs = append(addrs, ip)
 	}
 	return addrs, errs
@@ -322,10 +325,10 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	if usesClusterIP(svc) && usesClusterIP(old) {
 		if !isHeadless(svc) || !isHeadless(old) {
-			errs = append(errs, changedList(p.Child("clusterIPs"), svc.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
+			errs = append(errs, clusterIPsUpdate(p.Child("clusterIPs"), svc.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
 		}
-		if !isHeadless(svc) || len(svc.Spec.Selector) > 0 {
-			errs = append(errs, changedList(p.Child("ipFamilies"), svc.Spec.IPFamilies, old.Spec.IPFamilies)...)
+		if !isHeadless(svc) && !isHeadless(old) {
+			errs = append(errs, familiesUpdate(p.Child("ipFamilies").Index(0), &svc.Spec, old.Spec.IPFamilies)...)
 		}
 	}
 	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
@@ -346,13 +349,31 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
-// changedList compares clusterIPs or ipFamilies with what they were. That they become more or fewer by what the policy says has been
-// seen to before.
-func changedList[T ~string](p *field.Path, now, was []T) field.ErrorList {
+// clusterIPsUpdate compares addresses with what they were. That they become more or fewer by what the policy says has been seen to
+// before they were allocated, here as below.
+func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
 		if now[i] != was[i] {
 			errs = append(errs, field.Invalid(p.Index(i), now, "may not change once set"))
+		}
+	}
+	return errs
+}
+
+// familiesUpdate compares families with what they were. What Kubernetes shows of those that become more or fewer are the addresses.
+func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFamily) field.ErrorList {
+	var errs field.ErrorList
+	now := spec.IPFamilies
+	if len(now) != len(was) {
+		if len(now) > 0 && len(was) > 0 && now[0] != was[0] {
+			errs = append(errs, field.Invalid(p, spec.ClusterIPs, "may not change once set"))
+		}
+		return errs
+	}
+	for i := range now {
+		if now[i] != was[i] {
+			errs = append(errs, field.Invalid(p, now, "may not change once set"))
 		}
 	}
 	return errs

@@ -35,7 +35,7 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 	if spec.IPFamilyPolicy == nil {
 		spec.IPFamilyPolicy = policyOf(svc, old)
 	}
-	if errs := checkClusterIPs(svc); len(errs) > 0 {
+	if errs := checkClusterIPs(svc, old); len(errs) > 0 {
 		return errs
 	}
 	var errs field.ErrorList

@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -16,33 +18,41 @@ type settle func(ctx context.Context, stored bool)
 // sees services that completeService has completed.
 type reservation func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (settle, error)
 
-// reserveService makes the reservations of services, in their order, or none.
+// reserveService makes the reservations of services, or none. They are made, and settled, at the same time: each waits for the store,
+// which syncs once what is written at once. So each may change only those fields of the service that are its own. If several fail, the
+// client is told of the first.
 func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1.Service] {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (func(context.Context, bool), error) {
 		if errs := completeService(f, svc, old); len(errs) > 0 {
 			return nil, invalidService(svc, errs)
 		}
-		var made []settle
+		made, errs := make([]settle, len(parts)), make([]error, len(parts))
+		together(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
+		made = slices.DeleteFunc(made, func(s settle) bool { return s == nil })
 		settleAll := func(ctx context.Context, stored bool) {
-			for _, settle := range made {
-				settle(ctx, stored)
-			}
+			together(len(made), func(i int) { made[i](ctx, stored) })
 		}
-		for _, reserve := range parts {
-			settle, err := reserve(ctx, r, svc, old)
-			if err != nil {
-				settleAll(context.WithoutCancel(ctx), false)
-				return nil, err
-			}
-			if settle != nil {
-				made = append(made, settle)
-			}
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+			settleAll(context.WithoutCancel(ctx), false)
+			return nil, errs[i]
 		}
 		if len(made) == 0 {
 			return nil, nil
 		}
 		return settleAll, nil
 	}
+}
+
+// together calls f with 0 to n-1 at the same time, and returns when all calls have.
+func together(n int, f func(i int)) {
+	var others sync.WaitGroup
+	for i := 1; i < n; i++ {
+		others.Go(func() { f(i) })
+	}
+	if n > 0 {
+		f(0)
+	}
+	others.Wait()
 }
 
 // completeService fills in what follows from the service itself, from the old one and from what the cluster has. svc is nil when

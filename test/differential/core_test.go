@@ -3,7 +3,10 @@ package differential
 import (
 	"net"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	configmapstore "k8s.io/kubernetes/pkg/registry/core/configmap/storage"
 	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
@@ -80,25 +83,29 @@ func init() {
 	)
 }
 
+// serviceRanges are the ranges that both servers take the addresses of services from.
+var serviceRanges = []string{"10.96.0.0/16", "fd00::/112"}
+
 func newServices(o generic.RESTOptionsGetter) (Doors, error) {
-	s, status, _, err := servicestore.NewREST(o, api.IPv4Protocol,
-		map[api.IPFamily]ipallocator.Interface{api.IPv4Protocol: anyAddress{api.IPv4Protocol}}, anyPort{}, nil, nil, nil)
+	addresses := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	known := addresses.Networking().V1().IPAddresses()
+	pools := map[api.IPFamily]ipallocator.Interface{}
+	for _, text := range serviceRanges {
+		_, r, err := net.ParseCIDR(text)
+		if err != nil {
+			return nil, err
+		}
+		pool, err := ipallocator.NewIPAllocator(r, nil, known)
+		if err != nil {
+			return nil, err
+		}
+		pools[pool.IPFamily()] = pool
+	}
+	addresses.Start(wait.NeverStop)
+	addresses.WaitForCacheSync(wait.NeverStop)
+	s, status, _, err := servicestore.NewREST(o, api.IPv4Protocol, pools, anyPort{}, nil, nil, nil)
 	return Doors{"": s, "status": status}, err
 }
-
-// anyAddress hands out all addresses of a family to whoever asks.
-type anyAddress struct{ family api.IPFamily }
-
-func (anyAddress) Allocate(net.IP) error           { return nil }
-func (anyAddress) AllocateNext() (net.IP, error)   { return net.ParseIP(allocatedIP), nil }
-func (anyAddress) Release(net.IP) error            { return nil }
-func (anyAddress) ForEach(func(net.IP))            {}
-func (anyAddress) CIDR() net.IPNet                 { return net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)} }
-func (a anyAddress) IPFamily() api.IPFamily        { return a.family }
-func (anyAddress) Has(net.IP) bool                 { return false }
-func (anyAddress) Destroy()                        {}
-func (anyAddress) EnableMetrics()                  {}
-func (a anyAddress) DryRun() ipallocator.Interface { return a }
 
 // anyPort hands out all ports to whoever asks.
 type anyPort struct{}
@@ -111,19 +118,9 @@ func (anyPort) Has(int) bool               { return false }
 func (anyPort) Destroy()                   {}
 func (anyPort) EnableMetrics()             {}
 
-// allocatedIP is what Kubernetes allocates here; no example has it.
-const allocatedIP = "10.96.99.99"
-
-// settleService takes out what Kubernetes has allocated.
+// settleService takes out the node ports that Kubernetes has allocated.
 func settleService(theirs, ours map[string]any) {
 	spec, _ := theirs["spec"].(map[string]any)
-	if spec["clusterIP"] == allocatedIP {
-		mine, _ := ours["spec"].(map[string]any)
-		for _, s := range []map[string]any{spec, mine} {
-			delete(s, "clusterIP")
-			delete(s, "clusterIPs")
-		}
-	}
 	mine, _ := ours["spec"].(map[string]any)
 	ports, _ := spec["ports"].([]any)
 	for i, p := range ports {

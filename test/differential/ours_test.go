@@ -24,7 +24,7 @@ func newOurs(t *testing.T) *ours {
 	store := memory.New(memory.Config{})
 	s := servertest.Start(t, server.Config{
 		Storage:     server.StorageConfig{Store: store},
-		API:         server.APIConfig{AllowPrivileged: true},
+		API:         server.APIConfig{AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}},
 		Controllers: []string{},
 	})
 	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme}
