@@ -72,7 +72,8 @@ func selected(list []string, name string) bool {
 }
 
 func startNamespaceController(_ context.Context, s *Server) error {
-	c := &controller.Namespace{Client: s.client, Contents: s.contents, Log: s.log.Named("namespace-controller")}
+	c := &controller.Namespace{Client: s.client, Contents: s.contents, Holds: s.holds, Removals: s.removals,
+		Log: s.log.Named("namespace-controller")}
 	s.life.controllers.run(c.Run)
 	return nil
 }
