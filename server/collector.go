@@ -9,6 +9,8 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // collectGarbage runs the garbage collector. The scan of the store is not to keep anybody waiting.
@@ -53,6 +55,47 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 			}
 		}
 	}
+}
+
+// holds asks the store whether a namespace has objects of a resource.
+func (s *Server) holds(ctx context.Context, gr meta.GroupResource, namespace string) (bool, error) {
+	o := s.table.find(gr)
+	if o == nil || o.store == nil {
+		return false, nil
+	}
+	res, err := s.backend.Range(ctx, storage.RangeRequest{Prefix: o.prefix + namespace + "/", Limit: 1, NoCount: true})
+	return len(res.Entries) > 0, err
+}
+
+// removals opens controller.Removals of everything under the prefix of the server's keys.
+func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
+	tap, err := s.backend.cache.Tap(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &removals{tap, kept{s.table}}, nil
+}
+
+type removals struct {
+	*cache.Tap
+	kept kept
+}
+
+// Next implements controller.Removals.
+func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
+	for len(namespaces) == 0 && err == nil {
+		var events []storage.Event
+		events, err = r.Tap.Next(ctx)
+		for i := range events {
+			if !events[i].Deleted {
+				continue
+			}
+			if place, ok := r.kept.Place(events[i].Key); ok && place.Namespace != "" {
+				namespaces = append(namespaces, place.Namespace)
+			}
+		}
+	}
+	return namespaces, err
 }
 
 // kept are the controller.Resources with a store.

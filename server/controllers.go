@@ -31,7 +31,7 @@ var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
-			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
+			(&controller.Namespace{Client: s.client, Contents: s.contents, Holds: s.holds, Removals: s.removals, Log: log}).Run(ctx)
 		},
 	},
 	{name: "garbage-collector-controller", short: "garbagecollector", run: collectGarbage},

@@ -114,13 +114,16 @@ func (g modelGraph) owner(o *modelObject, ref *meta.OwnerReference) (owner *mode
 	return owner, false
 }
 
-// settle lets the graph come to its end, by the plainest of ways. Where the outcome depends on which of two things happens
-// first, that dependents forget an owner or that their other owners go or are of a known resource, orphansFirst decides.
-func (g modelGraph) settle(orphansFirst bool) {
+// settle lets the graph come to its end, by the plainest of ways. Some outcomes depend on what happens first: that dependents
+// forget an owner, or that their other owners go or are of a known resource; that an owner which nobody blocks goes, or that its
+// dependents go in the foreground like it. Eagerly, everything goes that ever can; else it stays.
+func (g modelGraph) settle(eager bool) {
 	for changed := true; changed; {
-		forgets := func() bool { return g.each(func(o *modelObject) bool { return g.forget(o, orphansFirst) }) }
-		rest := func() bool { return g.each(g.collect) || g.each(g.finish) }
-		if orphansFirst {
+		forgets := func() bool { return g.each(func(o *modelObject) bool { return g.forget(o, eager) }) }
+		rest := func() bool {
+			return g.each(func(o *modelObject) bool { return g.collect(o, eager) }) || g.each(g.finish)
+		}
+		if eager {
 			changed = forgets() || rest()
 		} else {
 			changed = rest() || forgets()
@@ -180,9 +183,9 @@ func (g modelGraph) drop(o *modelObject, which func(owner *modelObject) bool) bo
 }
 
 // forget takes owners off that go without their dependents, and with them those that are none any more.
-func (g modelGraph) forget(o *modelObject, noBoats bool) bool {
+func (g modelGraph) forget(o *modelObject, eager bool) bool {
 	found := g.classify(o)
-	if noBoats && slices.ContainsFunc(o.refs, func(ref meta.OwnerReference) bool { return ref.Kind == modelBoat }) {
+	if eager && slices.ContainsFunc(o.refs, func(ref meta.OwnerReference) bool { return ref.Kind == modelBoat }) {
 		found.lost++
 	}
 	if found.released == 0 {
@@ -197,7 +200,7 @@ func (g modelGraph) forget(o *modelObject, noBoats bool) bool {
 }
 
 // collect takes off owners that are none any more, or deletes what has no other.
-func (g modelGraph) collect(o *modelObject) bool {
+func (g modelGraph) collect(o *modelObject, eager bool) bool {
 	found := g.classify(o)
 	switch {
 	case o.policy != "" || found.lost > 0 || found.released > 0 || found.others+found.waiting == 0:
@@ -208,7 +211,11 @@ func (g modelGraph) collect(o *modelObject) bool {
 		})
 	}
 	o.policy = meta.DeletePropagationBackground
-	if found.waiting > 0 && len(g.dependents(o)) > 0 {
+	blocks := slices.ContainsFunc(o.refs, func(ref meta.OwnerReference) bool {
+		owner, _ := g.owner(o, &ref)
+		return owner != nil && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
+	})
+	if found.waiting > 0 && len(g.dependents(o)) > 0 && (blocks || !eager) {
 		o.policy = meta.DeletePropagationForeground
 	}
 	return true

@@ -65,9 +65,11 @@ type Loop struct {
 }
 
 // Run works until ctx ends, and returns when the calls of Reconcile have.
-func (l Loop) Run(ctx context.Context) {
+func (l Loop) Run(ctx context.Context) { l.run(ctx, newQueue[Name]()) }
+
+// run is Run on a queue to which others may add names as well.
+func (l Loop) run(ctx context.Context, q *queue[Name]) {
 	l.Log = cmp.Or(l.Log, zap.NewNop())
-	q := newQueue[Name]()
 	var workers sync.WaitGroup
 	for range max(l.Workers, 1) {
 		workers.Go(func() {

@@ -17,23 +17,37 @@ import (
 
 // Namespace empties namespaces that are being deleted, and lets them go when nothing is left: it deletes what is in them,
 // resource by resource, tells in the status what remains, and takes the finalizer "kubernetes" off at the end.
+//
+// What a namespace holds, the store says, each time: that is cheaper than to count along with every change there ever is, and
+// nothing has to be loaded of resources that have nothing there. What is left looks again when something of it has gone.
 type Namespace struct {
 	Client *client.Client
 	// Contents returns the resources whose objects live in namespaces and can be deleted, pods first. It is called for each
 	// namespace, as resources come and go, and for several at once.
 	Contents func() []meta.GroupVersionResource
-	Log      *zap.Logger
+	// Holds asks the store whether a namespace has objects of a resource.
+	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
+	// Removals tells of everything that goes after the call.
+	Removals func(ctx context.Context) (Removals, error)
+	Log      *zap.Logger // of what fails; nil for none
+
+	waiting waiting
 }
 
 // namespaceWorkers is how many namespaces are emptied at once, as many as in kube-controller-manager.
 const namespaceWorkers = 10
 
-// retryRemaining is how soon a namespace is looked at again whose objects take their time to go.
-const retryRemaining = time.Second
+// retryRemaining is how soon a namespace is looked at again whose objects take their time to go, if none of them goes: their
+// finalizers may be others by then, which the status tells.
+const retryRemaining = 8 * time.Second
 
 // Run works until ctx ends.
 func (c *Namespace) Run(ctx context.Context) {
-	Loop{Source: Watch(c.namespaces(), meta.ListOptions{}), Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}.Run(ctx)
+	names := newQueue[Name]()
+	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { names.add(Name{Name: namespace}) }
+	loop := Loop{Source: Watch(c.namespaces(), meta.ListOptions{}), Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}
+	loop.run(ctx, names)
+	c.waiting.followers.Wait()
 }
 
 func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
@@ -43,10 +57,15 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, error) {
 	ns, err := c.namespaces().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil {
+		c.waiting.remove(name.Name)
 		return 0, ignoreNotFound(err)
 	}
-	if ns.Status.Phase != corev1.NamespaceTerminating {
+	if ns.Status.Phase != corev1.NamespaceTerminating || len(ns.Spec.Finalizers) == 0 {
+		c.waiting.remove(name.Name)
 		return 0, nil
+	}
+	if err := c.waiting.add(ctx, name.Name); err != nil { // before looking: nothing goes unnoticed
+		return 0, err
 	}
 	left := c.empty(ctx, name.Name)
 	if ns, err = c.report(ctx, ns, left); err != nil {
@@ -58,6 +77,7 @@ func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, er
 	if left.objects > 0 {
 		return retryRemaining, nil
 	}
+	c.waiting.remove(name.Name)
 	return 0, ignoreNotFound(c.release(ctx, ns))
 }
 
@@ -77,25 +97,49 @@ type remains struct {
 }
 
 // empty deletes everything in a namespace and counts what stays. Pods go first: as long as any is left, nothing else is
-// touched, so that they can still use it while they end.
+// touched, so that they can still use it while they end. That nothing stays is true if the store had nothing to begin with.
 func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
-	left := &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}}
-	for _, gvr := range c.Contents() {
-		resource := gvr.GroupResource()
-		content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
-		some, err := deleteAll(ctx, content)
-		if err != nil {
-			left.errs = append(left.errs, fmt.Errorf("delete %s: %w", resource, withUnread(err)))
-		} else if some {
-			if err := left.count(ctx, resource, content); err != nil {
-				left.errs = append(left.errs, fmt.Errorf("count %s: %w", resource, err))
-			}
-		}
-		if resource == pods && (left.objects > 0 || len(left.errs) > 0) {
+	for {
+		left, found := c.pass(ctx, namespace)
+		if !found || left.objects > 0 || len(left.errs) > 0 {
 			return left
 		}
 	}
-	return left
+}
+
+// pass goes through the resources once. found says that the store had something.
+func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, found bool) {
+	left = &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}}
+	for _, gvr := range c.Contents() {
+		held, err := c.Holds(ctx, gvr.GroupResource(), namespace)
+		if err == nil && held {
+			found = true
+			err = c.clear(ctx, gvr, namespace, left)
+		}
+		if isPods := gvr.GroupResource() == pods; isPods && err != nil {
+			err = fmt.Errorf("failed to delete pods for namespace: %s, err: %w", namespace, err)
+		}
+		if err != nil {
+			left.errs = append(left.errs, err)
+		}
+		if gvr.GroupResource() == pods && (left.objects > 0 || len(left.errs) > 0) {
+			break
+		}
+	}
+	return left, found
+}
+
+// clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone.
+func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, namespace string, left *remains) error {
+	content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
+	if err := deleteAll(ctx, content); err != nil {
+		return withUnread(err)
+	}
+	free, err := left.count(ctx, gvr.GroupResource(), content)
+	if err == nil && free {
+		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %s/%s, Resource=%s", namespace, gvr.Group, gvr.Version, gvr.Resource)
+	}
+	return err
 }
 
 // maxUnread is how many objects that cannot be read a condition names.
@@ -124,35 +168,38 @@ var pods = meta.GroupResource{Resource: "pods"}
 // deleteBatch is how many objects are deleted with one request, which has only so much time.
 const deleteBatch = 500
 
-// deleteAll deletes the objects of a resource, or marks them. It reports whether there were any.
-func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) (some bool, err error) {
+// deleteAll deletes the objects of a resource, or marks them.
+func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) error {
 	background := meta.DeletePropagationBackground
 	page := meta.ListOptions{Limit: deleteBatch}
 	for {
 		deleted, err := content.DeleteCollection(ctx, meta.DeleteOptions{PropagationPolicy: &background}, page)
 		if err != nil {
-			return some, err
+			return err
 		}
-		some = some || len(deleted.Items) > 0
 		if page.Continue = deleted.Continue; page.Continue == "" {
-			return some, nil
+			return nil
 		}
 	}
 }
 
-// count adds what is left of one resource.
-func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) error {
+// count adds what is left of one resource. free says that nothing is known to hold them: neither finalizers nor the time that
+// one of them has to end.
+func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) (free bool, err error) {
+	some, held := false, false
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.objects++
 		r.resources[resource]++
 		for _, f := range obj.Finalizers {
 			r.finalizers[f]++
 		}
+		ends := obj.DeletionTimestamp != nil && obj.DeletionTimestamp.After(time.Now())
+		some, held = true, held || len(obj.Finalizers) > 0 || ends
 	}
-	return nil
+	return some && !held, nil
 }
 
 // report shows in the status what holds the namespace, and returns it as it is then.
@@ -182,7 +229,7 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 	}
 	if len(r.errs) > 0 {
 		failure.Status, failure.Reason = "True", "ContentDeletionFailed"
-		failure.Message = fmt.Sprintf("Failed to delete all resource types, %d remaining: %v", len(r.errs), r.errs[0])
+		failure.Message = fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(r.errs), texts(r.errs))
 	}
 	content := corev1.NamespaceCondition{
 		Type: "NamespaceContentRemaining", Status: "False", Reason: "ContentRemoved",
@@ -201,6 +248,16 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 		finalizers.Message = "Some content in the namespace has finalizers remaining: " + counts(r.finalizers, strings.Clone, "in %d resource instances")
 	}
 	return []corev1.NamespaceCondition{discovery, parsing, failure, content, finalizers}
+}
+
+// texts lists errors, sorted.
+func texts(errs []error) string {
+	var list []string
+	for _, err := range errs {
+		list = append(list, err.Error())
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }
 
 // resourceName spells a resource with its group, also if that is the legacy one: "pods.".

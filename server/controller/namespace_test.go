@@ -214,7 +214,7 @@ func TestUnreadableHolds(t *testing.T) {
 	w.deleteNamespace()
 	w.await("the condition", func(ns *corev1.Namespace) bool {
 		failure := condition(ns, "NamespaceDeletionContentFailure")
-		return strings.HasPrefix(failure, "True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: delete configmaps: "+
+		return strings.HasPrefix(failure, "True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: "+
 			"failed to read one or more configmaps from the storage: /registry/configmaps/n/bad00, /registry/configmaps/n/bad01, ") &&
 			strings.HasSuffix(failure, "/registry/configmaps/n/bad09, ...")
 	})
@@ -357,4 +357,76 @@ func TestControllerLeftOut(t *testing.T) {
 			t.Errorf("controllers %q: got %v, %v, want it as it was", list, ns, err)
 		}
 	}
+}
+
+// TestWokenByWhatGoes: a namespace that waits goes as soon as the last of its objects does, long before it is looked at again
+// for other reasons, and so it is while several wait.
+func TestWokenByWhatGoes(t *testing.T) {
+	w := start(t, server.Config{})
+	names := []string{"n", "m", "o"}
+	for _, name := range names {
+		create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+		for _, held := range []string{"first", "last"} {
+			create(w, "configmaps", &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Namespace: name, Name: held, Finalizers: []string{"example.com/a"}}})
+		}
+		if err := w.namespaces().Delete(t.Context(), name, meta.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	message := "True SomeResourcesRemain: Some resources are remaining: configmaps. has %d resource instances"
+	w.await("two remain", func(ns *corev1.Namespace) bool { return condition(ns, "NamespaceContentRemaining") == fmt.Sprintf(message, 2) })
+	begun := time.Now()
+	w.release("configmaps", "first")
+	w.await("one remains", func(ns *corev1.Namespace) bool { return condition(ns, "NamespaceContentRemaining") == fmt.Sprintf(message, 1) })
+	w.release("configmaps", "last")
+	w.await("the end", gone)
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	list, err := w.namespaces().List(t.Context(), meta.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, ns := range list.Items {
+		if ns.Status.Phase == corev1.NamespaceTerminating {
+			left++
+		}
+	}
+	if left != 2 {
+		t.Errorf("%d namespaces wait, want 2", left)
+	}
+}
+
+// TestUnexpectedItems: what stays though nothing is known to hold it is an error that says so.
+func TestUnexpectedItems(t *testing.T) {
+	w := start(t, server.Config{})
+	w.createNamespace()
+	w.pod("bound", "node") // it has a grace period, and nobody who ends it
+	w.deleteNamespace()
+	w.await("the pod is waited for", func(ns *corev1.Namespace) bool {
+		return condition(ns, "NamespaceContentRemaining") == "True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances" &&
+			strings.HasPrefix(condition(ns, "NamespaceDeletionContentFailure"), "False")
+	})
+	one := int64(1)
+	if err := resourceOf[*corev1.Pod](w, "pods").Delete(t.Context(), "bound", meta.DeleteOptions{GracePeriodSeconds: &one}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("it should be gone", func(ns *corev1.Namespace) bool {
+		if condition(ns, "NamespaceDeletionContentFailure") == "True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: "+
+			"failed to delete pods for namespace: n, err: unexpected items still remain in namespace: n for gvr: /v1, Resource=pods" {
+			return true
+		}
+		_, err := resourceOf[*meta.PartialObjectMetadata](w, "namespaces").Patch(t.Context(), "n", client.MergePatch,
+			fmt.Appendf(nil, `{"metadata":{"labels":{"touch":"%d"}}}`, time.Now().UnixNano()), meta.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return false
+	})
+	zero := int64(0)
+	if err := resourceOf[*corev1.Pod](w, "pods").Delete(t.Context(), "bound", meta.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the end", gone)
 }

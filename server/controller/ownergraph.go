@@ -29,7 +29,9 @@ type ownerGraph struct {
 
 	mu struct {
 		sync.Mutex
-		nodes map[string]*node
+		// nodes are found by the hash of their key, which takes less room. If two had the same, in a process in a million, what is
+		// looked at would be looked at for nothing: the graph decides nothing.
+		nodes map[uint64]*node
 		// loose are the objects with references that lead nowhere, because no resource has such a kind now.
 		loose map[*node]looseRefs
 		// parked are nodes that wait for resources to come or go.
@@ -115,16 +117,16 @@ type looseRefs struct {
 
 func newOwnerGraph(resources Resources) *ownerGraph {
 	g := &ownerGraph{resources: resources, todo: newQueue[*node](), seed: maphash.MakeSeed()}
-	g.mu.nodes, g.mu.loose, g.mu.parked, g.mu.seen = map[string]*node{}, map[*node]looseRefs{}, map[*node]bool{}, map[uint64]bool{}
+	g.mu.nodes, g.mu.loose, g.mu.parked, g.mu.seen = map[uint64]*node{}, map[*node]looseRefs{}, map[*node]bool{}, map[uint64]bool{}
 	return g
 }
 
 func (g *ownerGraph) identity(uid string) identity { return identity(maphash.String(g.seed, uid) &^ 1) }
 
+func (g *ownerGraph) place(key string) uint64 { return maphash.String(g.seed, key) }
+
 // mark stands for an object at a place.
-func (g *ownerGraph) mark(key string, uid identity) uint64 {
-	return maphash.String(g.seed, key) ^ uint64(uid)
-}
+func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.place(key) ^ uint64(uid) }
 
 // apply takes in the present value at a key; nil if it is gone. Of what cannot be read nobody knows whose it is: it is left
 // as it was.
@@ -134,7 +136,7 @@ func (g *ownerGraph) apply(key string, value []byte) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.mu.nodes[key]
+	n := g.mu.nodes[g.place(key)]
 	if value == nil {
 		if n != nil {
 			g.goneLocked(n)
@@ -215,10 +217,10 @@ func (g *ownerGraph) addDependentsLocked(n *node) {
 }
 
 func (g *ownerGraph) nodeLocked(key string) *node {
-	n := g.mu.nodes[key]
+	n := g.mu.nodes[g.place(key)]
 	if n == nil {
 		n = &node{key: key}
-		g.mu.nodes[key] = n
+		g.mu.nodes[g.place(key)] = n
 	}
 	return n
 }
@@ -228,8 +230,8 @@ func (g *ownerGraph) dropLocked(n *node) {
 	if n.owners != nil || n.dependents != nil || n.waits != nothing {
 		return
 	}
-	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[n.key] == n {
-		delete(g.mu.nodes, n.key)
+	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[g.place(n.key)] == n {
+		delete(g.mu.nodes, g.place(n.key))
 		delete(g.mu.parked, n)
 	}
 }
@@ -378,7 +380,7 @@ type outlook struct {
 func (g *ownerGraph) look(n *node) (o outlook, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.nodes[n.key] != n {
+	if g.mu.nodes[g.place(n.key)] != n {
 		return o, false
 	}
 	delete(g.mu.parked, n)
@@ -415,7 +417,7 @@ func (g *ownerGraph) missing(n *node) {
 func (g *ownerGraph) isGone(key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.mu.nodes[key]
+	n := g.mu.nodes[g.place(key)]
 	return n != nil && n.state == absent && n.uid != 0 && n.uid == g.identity(uid)
 }
 
@@ -423,7 +425,7 @@ func (g *ownerGraph) isGone(key, uid string) bool {
 func (g *ownerGraph) lacks(key, uid string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.mu.nodes[key]; n != nil && n.state == absent && n.uid == 0 {
+	if n := g.mu.nodes[g.place(key)]; n != nil && n.state == absent && n.uid == 0 {
 		n.uid = g.identity(uid)
 	}
 }
@@ -432,7 +434,7 @@ func (g *ownerGraph) lacks(key, uid string) {
 func (g *ownerGraph) park(n *node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.nodes[n.key] == n {
+	if g.mu.nodes[g.place(n.key)] == n {
 		g.mu.parked[n] = true
 	}
 }
