@@ -207,7 +207,7 @@ type inner struct{ Inside string }
 
 // TestInformerKeepsNothingElse of objects than what is made of them.
 func TestInformerKeepsNothingElse(t *testing.T) {
-	const count, size = 100, 100 << 10
+	const count, size = 50, 100 << 10
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		i := w.informers()
 		for n := range count {
