@@ -5,8 +5,11 @@
 // pass the same filters and the same admission, under a name of their own.
 //
 // Each controller is a struct with its client and a Run that returns when its context ends and all it started has
-// ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. Not here: which
-// controllers run, and with which client (server).
+// ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. What several need to
+// know of the objects of a resource is in an Informer that they share. Of several servers with one store an Election has one
+// run them, and Yield has none do so while somebody else does the same. Not here: which controllers run, and with which
+// client (server).
 //
-// Read: loop.go, queue.go, then namespace.go as the pattern for others.
+// Read: loop.go, queue.go, then namespace.go as the pattern for those that read what they work on, and informer.go and podgc.go
+// for those that need to know of much else; election.go, yield.go.
 package controller

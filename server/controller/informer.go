@@ -173,8 +173,8 @@ func (s *Informers) Wait() {
 	s.wg.Wait()
 }
 
-// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V. An object of
-// which keep makes nil is none to it.
+// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V. What
+// keep returns belongs to the Informer; an object of which it makes nil is none.
 func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V) *Informer[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,8 @@ func detach(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Field(i); f.CanSet() || v.Type().Field(i).Anonymous {
+			embedded := v.Type().Field(i).Anonymous && v.Field(i).Kind() == reflect.Struct // which may be set, whatever its name
+			if f := v.Field(i); f.CanSet() || embedded {
 				detach(f)
 			}
 		}

@@ -2,7 +2,9 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -187,6 +189,63 @@ func TestInformerIsNotComplete(t *testing.T) {
 		defer cancel()
 		if err := i.of().Synced(ctx); err == nil {
 			t.Error("complete, although the run had ended before")
+		}
+	})
+}
+
+// kept has strings wherever a view can have them.
+type kept struct {
+	Text   string
+	List   []string
+	Map    map[string]string
+	Owner  *meta.OwnerReference
+	Within struct{ Text string }
+	inner
+}
+
+type inner struct{ Inside string }
+
+// TestInformerKeepsNothingElse of objects than what is made of them.
+func TestInformerKeepsNothingElse(t *testing.T) {
+	const count, size = 50, 100 << 10
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		i := w.informers()
+		for n := range count {
+			_, err := i.maps.Create(t.Context(), &corev1.ConfigMap{
+				ObjectMeta: meta.ObjectMeta{Name: fmt.Sprint("m", n), Labels: map[string]string{"a": "b"}, OwnerReferences: []meta.OwnerReference{
+					{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"},
+				}},
+				Data: map[string]string{"v": strings.Repeat("a", size)},
+			}, meta.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := i.maps.List(t.Context(), meta.ListOptions{}); err != nil { // the server has them in memory from now on
+			t.Fatal(err)
+		}
+		heap := func() int {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int(m.HeapAlloc)
+		}
+		before := heap()
+		maps := controller.InformerOf(i.Informers, configMaps, func(m *corev1.ConfigMap) *kept {
+			k := &kept{Text: m.Name, List: []string{m.Name}, Map: m.Labels, Owner: &m.OwnerReferences[0], inner: inner{m.Name}}
+			k.Within.Text = m.Name
+			return k
+		})
+		if err := maps.Synced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if grown := heap() - before; grown > count*size/2 {
+			t.Errorf("the heap has grown by %d bytes, and the objects have %d", grown, count*size)
+		}
+		k := maps.Get(controller.Name{Namespace: "kube-system", Name: "m7"})
+		if k == nil || k.Text+k.List[0]+k.Within.Text+k.Inside != "m7m7m7m7" || k.Map["a"] != "b" || k.Owner.Name != "p" {
+			t.Errorf("got %+v", k)
 		}
 	})
 }

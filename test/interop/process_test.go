@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -50,6 +52,9 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
+// quietControllers are those that neither make objects beside those of a test nor delete pods of nodes that there are not.
+const quietControllers = "*,-root-ca-cert-publisher,-serviceaccount,-podgc"
+
 // start starts the process and waits until it is ready.
 func (s *server) start() error {
 	if s.port == 0 {
@@ -61,7 +66,11 @@ func (s *server) start() error {
 	if s.log == nil {
 		s.log = &tail{}
 	}
-	args := append([]string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}, s.args...)
+	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}
+	if !slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
+		args = append(args, "--controllers="+quietControllers)
+	}
+	args = append(args, s.args...)
 	s.cmd = exec.Command(programs.server, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
