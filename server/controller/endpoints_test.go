@@ -103,7 +103,7 @@ func (w *world) endpoints() client.Resource[*corev1.Endpoints] {
 // awaitList lists a resource, and again after each change, until ok.
 func awaitList[T meta.Object](w *world, r client.Resource[T], ok func(list []T) (problem string)) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	problem := "nothing was listed"
 	for {

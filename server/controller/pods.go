@@ -16,12 +16,17 @@ type podView struct {
 	Deleting   bool
 	Phase      corev1.PodPhase
 	Ready      bool
-	Turned     time.Time // when Ready last became what it is; zero if nobody has said whether it is
 	Node       string
 	IPs        []string
-	Hostname   string
-	Subdomain  string
-	Ports      []corev1.ContainerPort // those with a name: of containers, then of those that run beside them from the start
+	podService
+}
+
+// podService is what services say of a pod beside its addresses, and what they say it from.
+type podService struct {
+	Turned    time.Time // when it last became ready, or ceased to be; zero if nobody has said that it is or is not
+	Hostname  string
+	Subdomain string
+	Ports     []corev1.ContainerPort // those with a name: of containers, then of those that run beside them from the start
 }
 
 // podsOf returns the Informer of pods, which all controllers of a run share.
@@ -32,7 +37,7 @@ func podsOf(in *Informers) *Informer[podView] {
 func newPodView(p *corev1.Pod) *podView {
 	v := &podView{
 		UID: p.UID, Labels: p.Labels, Deleting: p.DeletionTimestamp != nil, Phase: p.Status.Phase, Node: p.Spec.NodeName,
-		Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p),
+		podService: podService{Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p)},
 	}
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time

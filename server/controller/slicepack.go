@@ -107,10 +107,9 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
 	var changed, same []*discoveryv1.EndpointSlice
 	for _, s := range existing {
-		was := len(s.Endpoints)
 		differs := g.keep(s)
 		switch {
-		case was > 0 && len(s.Endpoints) == 0:
+		case len(s.Endpoints) == 0:
 			c.drop = append(c.drop, s)
 		case p.dress(s) || differs:
 			changed = append(changed, s)
