@@ -268,7 +268,12 @@ func (g *endpointsPlay) settle(round int) {
 			}
 		}
 	}
-	g.t.Fatalf("round %d:\nours\n%s\ntheirs\n%s", round, ours, theirs)
+	only := func(list, other string) string {
+		have := strings.Split(other, "\n")
+		lines := slices.DeleteFunc(strings.Split(list, "\n"), func(line string) bool { return slices.Contains(have, line) })
+		return strings.Join(lines, "\n")
+	}
+	g.t.Fatalf("round %d:\nours alone\n%s\ntheirs alone\n%s", round, only(ours, theirs), only(theirs, ours))
 }
 
 // state is all that is said of endpoints on one side.
