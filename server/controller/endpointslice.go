@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,8 +17,8 @@ import (
 // EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods that are selected, with the
 // ports that the service's lead to there, in slices of their own for each family of addresses and each set of ports.
 //
-// Not here: hints by how much of the cluster each zone has (the annotation service.kubernetes.io/topology-mode), for which a
-// service has none.
+// A service that wants hints by how much of the cluster each zone has (the annotation service.kubernetes.io/topology-mode) gets
+// none.
 type EndpointSlices struct {
 	pods     *servicePods
 	nodes    *Informer[nodeView]
@@ -64,7 +65,7 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name Name) (time.Duratio
 		return 0, err
 	}
 	changes, missing := c.changes(name, s, pods, existing)
-	for _, slice := range append(changes.create, changes.update...) {
+	for _, slice := range slices.Concat(changes.create, changes.update) {
 		setTrigger(&slice.ObjectMeta, trigger)
 	}
 	if err = c.slices.write(ctx, name, changes); err == nil {
@@ -90,28 +91,25 @@ func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, exi
 		slice.Labels = labels
 		return changed
 	}
-	plans := map[discoveryv1.AddressType]*slicePlan{}
+	plans := slicePlans{}
 	for _, family := range s.Families {
-		typ := discoveryv1.AddressType(family)
-		plans[typ] = &slicePlan{service: name.Name, addressType: typ, groups: map[string]*sliceGroup{}, max: maxPerSlice, placeholder: true, dress: dress}
+		plans.add(discoveryv1.AddressType(family), sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress})
 	}
 	for i := range pods {
 		if err := c.place(name, s, &pods[i], plans); err != nil && missing == nil {
 			missing = err
 		}
 	}
-	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
+	var own, foreign []*discoveryv1.EndpointSlice // of a service that is gone
 	for _, slice := range existing {
-		if plans[slice.AddressType] == nil || !ownedBy(slice, s.UID) { // of a service that is gone, or of what this one was
-			all.drop = append(all.drop, slice)
-			continue
+		if ownedBy(slice, s.UID) {
+			own = append(own, slice)
+		} else {
+			foreign = append(foreign, slice)
 		}
-		byType[slice.AddressType] = append(byType[slice.AddressType], slice)
 	}
-	for typ, plan := range plans {
-		changes := plan.changes(byType[typ])
-		all.create, all.update, all.drop = append(all.create, changes.create...), append(all.update, changes.update...), append(all.drop, changes.drop...)
-	}
+	all = plans.changes(own)
+	all.drop = append(all.drop, foreign...)
 	if s.Deleting { // the garbage collector may be at it
 		all.create = nil
 	}
@@ -119,7 +117,7 @@ func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, exi
 }
 
 // place adds a pod to the plans for the addresses that it has.
-func (c *EndpointSlices) place(name Name, s *serviceView, pod *selected, plans map[discoveryv1.AddressType]*slicePlan) error {
+func (c *EndpointSlices) place(name Name, s *serviceView, pod *selected, plans slicePlans) error {
 	if !pod.backs() {
 		return nil
 	}

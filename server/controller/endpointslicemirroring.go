@@ -83,21 +83,14 @@ func (c *Mirroring) reconcile(ctx context.Context, name Name) (time.Duration, er
 // changes returns what has to be written, and how many addresses are too many.
 func (c *Mirroring) changes(name Name, e *corev1.Endpoints, existing []*discoveryv1.EndpointSlice) (all sliceChanges, skipped int) {
 	dress := c.dress(name, e)
-	plans := map[discoveryv1.AddressType]*slicePlan{}
+	plans := slicePlans{}
 	for _, typ := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
-		plans[typ] = &slicePlan{service: name.Name, addressType: typ, groups: map[string]*sliceGroup{}, max: maxMirrored, dress: dress}
+		plans.add(typ, sliceRules{prefix: name.Name + "-", max: maxMirrored, dress: dress})
 	}
 	for _, s := range repack(e.Subsets) {
 		skipped += placeSubset(&s, plans)
 	}
-	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
-	for _, slice := range existing {
-		byType[slice.AddressType] = append(byType[slice.AddressType], slice)
-	}
-	for typ, plan := range plans {
-		changes := plan.changes(byType[typ])
-		all.create, all.update, all.drop = append(all.create, changes.create...), append(all.update, changes.update...), append(all.drop, changes.drop...)
-	}
+	all = plans.changes(existing)
 	if e.DeletionTimestamp != nil { // the garbage collector may be at it
 		all.create = nil
 	}
@@ -105,7 +98,7 @@ func (c *Mirroring) changes(name Name, e *corev1.Endpoints, existing []*discover
 }
 
 // placeSubset adds the addresses of a subset to the plans, and returns how many are too many.
-func placeSubset(s *corev1.EndpointSubset, plans map[discoveryv1.AddressType]*slicePlan) (skipped int) {
+func placeSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	var ports []discoveryv1.EndpointPort
 	for i := range s.Ports {
 		p := &s.Ports[i]

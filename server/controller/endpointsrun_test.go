@@ -131,7 +131,7 @@ func TestEndpointsAtOnce(t *testing.T) {
 	w.service("s", nil)
 	w.service("m", withoutSelector)
 	w.byHand("m", meta.ObjectMeta{}, corev1.EndpointSubset{Addresses: addresses("10.0.0.1")})
-	const pods = 40
+	const pods = 25
 	rnd, end := rand.New(rand.NewPCG(1, 2)), func() {}
 	for i := range pods {
 		create(w, "pods", webPod(podName(i)))

@@ -12,16 +12,47 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// slicePlan is how the slices of a service have to be that hold one type of addresses.
+// slicePlans are how the slices of a service have to be, by the type of the addresses that they hold.
+type slicePlans map[discoveryv1.AddressType]*slicePlan
+
+// slicePlan is how the slices have to be that hold one type of addresses.
 type slicePlan struct {
-	service     string
+	sliceRules
 	addressType discoveryv1.AddressType
 	groups      map[string]*sliceGroup // by portKey
-	max         int                    // endpoints in a slice
+}
+
+// sliceRules are what a controller wants of all slices of a service.
+type sliceRules struct {
+	prefix string // of names
+	max    int    // endpoints in a slice
 	// placeholder: a slice without endpoints says that there are none.
 	placeholder bool
 	// dress gives a slice its labels and what else does not depend on its endpoints. It reports whether that is new.
 	dress func(s *discoveryv1.EndpointSlice) bool
+}
+
+// add makes a plan.
+func (ps slicePlans) add(typ discoveryv1.AddressType, rules sliceRules) {
+	ps[typ] = &slicePlan{sliceRules: rules, addressType: typ, groups: map[string]*sliceGroup{}}
+}
+
+// changes returns what brings the slices that there are to the plans, with as few writes as can be had cheaply. It changes them.
+// Those that there is no plan for are not wanted.
+func (ps slicePlans) changes(existing []*discoveryv1.EndpointSlice) (all sliceChanges) {
+	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
+	for _, s := range existing {
+		if ps[s.AddressType] == nil {
+			all.drop = append(all.drop, s)
+			continue
+		}
+		byType[s.AddressType] = append(byType[s.AddressType], s)
+	}
+	for typ, plan := range ps {
+		c := plan.changes(byType[typ])
+		all.create, all.update, all.drop = append(all.create, c.create...), append(all.update, c.update...), append(all.drop, c.drop...)
+	}
+	return all
 }
 
 // sliceGroup is the content of slices that have the same ports.
@@ -70,7 +101,6 @@ func endpointKey(e *discoveryv1.Endpoint) string {
 	return fmt.Sprint(slices.Sorted(slices.Values(e.Addresses)), deref(e.Hostname), " ", ref.Namespace, "/", ref.Name)
 }
 
-// changes returns what brings the slices that there are to the plan, with as few writes as can be had cheaply. It changes them.
 func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges {
 	byPorts := map[string][]*discoveryv1.EndpointSlice{}
 	var holder *discoveryv1.EndpointSlice // is a placeholder already
@@ -107,10 +137,9 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
 	var changed, same []*discoveryv1.EndpointSlice
 	for _, s := range existing {
-		was := len(s.Endpoints)
 		differs := g.keep(s)
 		switch {
-		case was > 0 && len(s.Endpoints) == 0:
+		case len(s.Endpoints) == 0:
 			c.drop = append(c.drop, s)
 		case p.dress(s) || differs:
 			changed = append(changed, s)
@@ -193,7 +222,7 @@ func (p *slicePlan) hold(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
 
 // fresh returns a slice without endpoints.
 func (p *slicePlan) fresh(ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
-	s := &discoveryv1.EndpointSlice{ObjectMeta: meta.ObjectMeta{GenerateName: p.service + "-"}, AddressType: p.addressType, Ports: ports}
+	s := &discoveryv1.EndpointSlice{ObjectMeta: meta.ObjectMeta{GenerateName: p.prefix}, AddressType: p.addressType, Ports: ports}
 	p.dress(s)
 	return s
 }

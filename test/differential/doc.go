@@ -14,6 +14,8 @@
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
+//   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a server of its own, make of the same
+//     random services, pods and Endpoints.
 //   - TestShown: which fields of an object messages show, and in which order.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
