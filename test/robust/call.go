@@ -16,7 +16,13 @@ type Try struct {
 	Call, Return   time.Duration
 	Result         Result
 	Code           int    `json:",omitempty"`
+	Reason         string `json:",omitempty"`
 	Error          string `json:",omitempty"`
+}
+
+// odd reports an answer that no request here can get, whatever is killed.
+func (t *Try) odd() bool {
+	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
 }
 
 // field is a run of servers that clients call while some are killed.
@@ -45,7 +51,7 @@ func (f *field) trouble(format string, args ...any) {
 	f.woes = append(f.woes, fmt.Sprintf(format, args...))
 }
 
-// killing kills a server each second until ctx ends, and then has all of them ready. It returns how often it did.
+// killing kills a server each second, or now and then the etcd, until ctx ends, and then has all of them ready. It returns how often it did.
 func (f *field) killing(ctx context.Context) (int, error) {
 	rng := rand.New(rand.NewPCG(f.seed, faultsID))
 	tick := time.NewTicker(time.Second)
@@ -53,7 +59,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 	for kills := 0; ; kills++ {
 		select {
 		case <-ctx.Done():
-			for _, p := range f.cluster.servers {
+			for _, p := range f.cluster.all() {
 				if err := p.wait(); err != nil {
 					return kills, err
 				}
@@ -62,6 +68,9 @@ func (f *field) killing(ctx context.Context) (int, error) {
 		case <-tick.C:
 		}
 		p := f.cluster.servers[rng.IntN(len(f.cluster.servers))]
+		if rng.IntN(8) == 0 {
+			p = f.cluster.etcd
+		}
 		p.kill()
 		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
 		if err := p.start(); err != nil {
@@ -106,7 +115,7 @@ func (c *caller) try(t *Try, path string, q request) []byte {
 			c.trouble("an answer to %s %s is not JSON: %v: %.300q", q.method, path, err, data)
 		}
 	}
-	t.Code, t.Result, t.Error = code, classify(code, a.Reason, err), a.Message
+	t.Code, t.Result, t.Reason, t.Error = code, classify(code, a.Reason, err), a.Reason, a.Message
 	if err != nil {
 		t.Error = err.Error()
 	}

@@ -27,8 +27,8 @@ func (r *Round) check() (found []Violation) {
 	answered, asked, doubts := map[string]bool{}, map[string]bool{}, 0
 	for i, op := range r.Ops {
 		switch {
-		case op.Other && op.Result == acked, op.Result == exists, op.Result == invalid, op.Result == refused && op.Code != http.StatusTooManyRequests,
-			op.Result == conflict && !op.Other, op.Code == http.StatusInternalServerError:
+		case op.odd() && op.Code != http.StatusTooManyRequests, op.Other && op.Result == acked, op.Result == conflict && !op.Other,
+			op.Result == exists, op.Result == invalid:
 			report("answers", "an answer that nothing here can get: %v", op)
 		case op.DryRun || op.Other:
 		case op.Result == acked:

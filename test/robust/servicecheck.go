@@ -148,7 +148,7 @@ func (c *serviceChecker) answers() {
 		at[e.Service.RV] = e.Service
 	}
 	for _, op := range c.rec.Ops {
-		if op.Result == refused || op.Code == 500 {
+		if op.odd() {
 			c.report("answers", "an answer that nothing here can get\n\t%v", op)
 		}
 		s := op.Got
