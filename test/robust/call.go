@@ -25,6 +25,12 @@ func (t *Try) odd() bool {
 	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
 }
 
+// Content types.
+const (
+	asJSON       = "application/json"
+	asMergePatch = "application/merge-patch+json"
+)
+
 // field is a run of servers that clients call while some are killed.
 type field struct {
 	seed    uint64
@@ -51,7 +57,8 @@ func (f *field) trouble(format string, args ...any) {
 	f.woes = append(f.woes, fmt.Sprintf(format, args...))
 }
 
-// killing kills a server each second, or now and then the etcd, until ctx ends, and then has all of them ready. It returns how often it did.
+// killing kills a server each second until ctx ends, now and then the etcd instead, and then has all of them ready. It returns how
+// often it did.
 func (f *field) killing(ctx context.Context) (int, error) {
 	rng := rand.New(rand.NewPCG(f.seed, faultsID))
 	tick := time.NewTicker(time.Second)
@@ -59,12 +66,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 	for kills := 0; ; kills++ {
 		select {
 		case <-ctx.Done():
-			for _, p := range f.cluster.all() {
-				if err := p.wait(); err != nil {
-					return kills, err
-				}
-			}
-			return kills, nil
+			return kills, f.cluster.wait()
 		case <-tick.C:
 		}
 		p := f.cluster.servers[rng.IntN(len(f.cluster.servers))]
@@ -73,13 +75,12 @@ func (f *field) killing(ctx context.Context) (int, error) {
 		}
 		p.kill()
 		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
-		if err := p.start(); err != nil {
-			return kills, err
+		err := p.start()
+		if err == nil && rng.IntN(4) > 0 { // or it may be killed while it starts
+			err = p.wait()
 		}
-		if rng.IntN(4) > 0 { // or it may be killed while it starts
-			if err := p.wait(); err != nil {
-				return kills, err
-			}
+		if err != nil {
+			return kills, err
 		}
 	}
 }
@@ -145,5 +146,3 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 		}
 	}
 }
-
-const asJSON = "application/json"

@@ -67,7 +67,7 @@ func (c *serviceClient) do(s *slot, op *ServiceOp, body any) {
 	case create:
 		q.method, q.name, q.contentType = "POST", "", asJSON
 	case merge:
-		q.method, q.contentType = "PATCH", "application/merge-patch+json"
+		q.method, q.contentType = "PATCH", asMergePatch
 	case remove:
 		q.method = "DELETE"
 	case get:

@@ -54,7 +54,7 @@ func RunServices(c ServiceConfig, programs Programs, dir string, seed uint64) (*
 	r := &serviceRun{field: f, ServiceConfig: c, enough: make(chan struct{}),
 		rec: &ServiceRecord{Ranges: c.Ranges, PortMin: c.PortMin, PortMax: c.PortMax}}
 	if err := r.run(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; %v", err, f.woes)
 	}
 	f.cluster.end(f.trouble)
 	r.rec.Trouble = f.woes
