@@ -69,14 +69,17 @@ func (f *field) killing(ctx context.Context) (int, error) {
 			return kills, f.cluster.wait()
 		case <-tick.C:
 		}
-		p := f.cluster.servers[rng.IntN(len(f.cluster.servers))]
-		if rng.IntN(8) == 0 {
-			p = f.cluster.etcd
+		p, patient := f.cluster.servers[rng.IntN(len(f.cluster.servers))], rng.IntN(4) > 0
+		if rng.IntN(12) == 0 {
+			p, patient = f.cluster.etcd, true // servers give up if it is away when they start
+			if err := f.cluster.wait(); err != nil {
+				return kills, err
+			}
 		}
 		p.kill()
 		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
 		err := p.start()
-		if err == nil && (p == f.cluster.etcd || rng.IntN(4) > 0) { // a server may be killed while it starts, but does not start alone
+		if err == nil && patient { // else it may be killed while it starts
 			err = p.wait()
 		}
 		if err != nil {
