@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,6 +26,16 @@ func (t *Try) odd() bool {
 	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
 }
 
+// Outage is a time in which servers may have lost their store: what they do after a write, such as giving back what nobody has any
+// more, fails then, and the client is not told.
+type Outage struct{ From, To time.Duration }
+
+// doubtful reports whether a write may have left something behind: it was not answered, or the store was away meanwhile.
+func (t *Try) doubtful(outages []Outage) bool {
+	during := func(o Outage) bool { return t.Return > o.From && t.Call < o.To }
+	return t.Result == inDoubt || slices.ContainsFunc(outages, during)
+}
+
 // Content types.
 const (
 	asJSON       = "application/json"
@@ -36,6 +47,8 @@ type field struct {
 	seed    uint64
 	begun   time.Time
 	cluster *cluster
+
+	outages []Outage // of the etcd
 
 	mu   sync.Mutex
 	woes []string // what was wrong with the processes themselves
@@ -57,6 +70,9 @@ func (f *field) trouble(format string, args ...any) {
 	f.woes = append(f.woes, fmt.Sprintf(format, args...))
 }
 
+// reconnect is the time that a server takes at most to find that its store is back.
+const reconnect = 5 * time.Second
+
 // killing kills a server each second until ctx ends, now and then the etcd instead, and then has all of them ready. It returns how
 // often it did.
 func (f *field) killing(ctx context.Context) (int, error) {
@@ -76,6 +92,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 				return kills, err
 			}
 		}
+		begun := f.now()
 		p.kill()
 		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
 		err := p.start()
@@ -84,6 +101,9 @@ func (f *field) killing(ctx context.Context) (int, error) {
 		}
 		if err != nil {
 			return kills, err
+		}
+		if p == f.cluster.etcd {
+			f.outages = append(f.outages, Outage{begun, f.now() + reconnect})
 		}
 	}
 }

@@ -46,6 +46,7 @@ type Round struct {
 // EvictionRecord is everything that was seen of a run with evictions.
 type EvictionRecord struct {
 	Kills   int
+	Outages []Outage
 	Rounds  []*Round
 	Trouble []string
 }
@@ -84,7 +85,7 @@ func RunEvictions(c EvictionConfig, programs Programs, dir string, seed uint64) 
 		return nil, fmt.Errorf("%w; %v", err, f.woes)
 	}
 	f.cluster.end(f.trouble)
-	r.rec.Trouble = f.woes
+	r.rec.Outages, r.rec.Trouble = f.outages, f.woes
 	return r.rec, nil
 }
 

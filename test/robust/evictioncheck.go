@@ -13,14 +13,14 @@ func CheckEvictions(rec *EvictionRecord) []Violation {
 		found = append(found, Violation{"processes", text})
 	}
 	for i, r := range rec.Rounds {
-		for _, v := range r.check() {
+		for _, v := range r.check(rec.Outages) {
 			found = append(found, Violation{v.Check, fmt.Sprintf("budget %d: %s", i, v.Text)})
 		}
 	}
 	return found
 }
 
-func (r *Round) check() (found []Violation) {
+func (r *Round) check(outages []Outage) (found []Violation) {
 	report := func(check, format string, args ...any) {
 		found = append(found, Violation{check, fmt.Sprintf(format, args...)})
 	}
@@ -35,9 +35,8 @@ func (r *Round) check() (found []Violation) {
 			answered[op.Pod], asked[op.Pod] = true, true
 		case op.Result == inDoubt:
 			asked[op.Pod] = true
-			doubts++
 		}
-		if op.Other && op.Result == inDoubt || r.raced(i) { // what it took it may not have given back
+		if !op.DryRun && op.doubtful(outages) || r.raced(i) { // what it took it may not have given back
 			doubts++
 		}
 	}

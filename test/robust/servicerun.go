@@ -57,7 +57,7 @@ func RunServices(c ServiceConfig, programs Programs, dir string, seed uint64) (*
 		return nil, fmt.Errorf("%w; %v", err, f.woes)
 	}
 	f.cluster.end(f.trouble)
-	r.rec.Trouble = f.woes
+	r.rec.Outages, r.rec.Trouble = f.outages, f.woes
 	return r.rec, nil
 }
 
