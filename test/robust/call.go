@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,14 +17,38 @@ type Try struct {
 	Call, Return   time.Duration
 	Result         Result
 	Code           int    `json:",omitempty"`
+	Reason         string `json:",omitempty"`
 	Error          string `json:",omitempty"`
 }
+
+// odd reports an answer that no request here can get, whatever is killed.
+func (t *Try) odd() bool {
+	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
+}
+
+// Outage is a time in which servers may have lost their store: what they do after a write, such as giving back what nobody has any
+// more, fails then, and the client is not told.
+type Outage struct{ From, To time.Duration }
+
+// doubtful reports whether a write may have left something behind: it was not answered, or the store was away meanwhile.
+func (t *Try) doubtful(outages []Outage) bool {
+	during := func(o Outage) bool { return t.Return > o.From && t.Call < o.To }
+	return t.Result == inDoubt || slices.ContainsFunc(outages, during)
+}
+
+// Content types.
+const (
+	asJSON       = "application/json"
+	asMergePatch = "application/merge-patch+json"
+)
 
 // field is a run of servers that clients call while some are killed.
 type field struct {
 	seed    uint64
 	begun   time.Time
 	cluster *cluster
+
+	outages []Outage // of the etcd
 
 	mu   sync.Mutex
 	woes []string // what was wrong with the processes themselves
@@ -45,7 +70,11 @@ func (f *field) trouble(format string, args ...any) {
 	f.woes = append(f.woes, fmt.Sprintf(format, args...))
 }
 
-// killing kills a server each second until ctx ends, and then has all of them ready. It returns how often it did.
+// reconnect is the time that a server takes at most to find that its store is back.
+const reconnect = 5 * time.Second
+
+// killing kills a server each second until ctx ends, now and then the etcd instead, and then has all of them ready. It returns how
+// often it did.
 func (f *field) killing(ctx context.Context) (int, error) {
 	rng := rand.New(rand.NewPCG(f.seed, faultsID))
 	tick := time.NewTicker(time.Second)
@@ -53,24 +82,28 @@ func (f *field) killing(ctx context.Context) (int, error) {
 	for kills := 0; ; kills++ {
 		select {
 		case <-ctx.Done():
-			for _, p := range f.cluster.servers {
-				if err := p.wait(); err != nil {
-					return kills, err
-				}
-			}
-			return kills, nil
+			return kills, f.cluster.wait()
 		case <-tick.C:
 		}
-		p := f.cluster.servers[rng.IntN(len(f.cluster.servers))]
-		p.kill()
-		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
-		if err := p.start(); err != nil {
-			return kills, err
-		}
-		if rng.IntN(4) > 0 { // or it may be killed while it starts
-			if err := p.wait(); err != nil {
+		p, patient := f.cluster.servers[rng.IntN(len(f.cluster.servers))], rng.IntN(4) > 0
+		if rng.IntN(12) == 0 {
+			p, patient = f.cluster.etcd, true // servers give up if it is away when they start
+			if err := f.cluster.wait(); err != nil {
 				return kills, err
 			}
+		}
+		begun := f.now()
+		p.kill()
+		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+		err := p.start()
+		if err == nil && patient { // else it may be killed while it starts
+			err = p.wait()
+		}
+		if err != nil {
+			return kills, err
+		}
+		if p == f.cluster.etcd {
+			f.outages = append(f.outages, Outage{begun, f.now() + reconnect})
 		}
 	}
 }
@@ -106,7 +139,7 @@ func (c *caller) try(t *Try, path string, q request) []byte {
 			c.trouble("an answer to %s %s is not JSON: %v: %.300q", q.method, path, err, data)
 		}
 	}
-	t.Code, t.Result, t.Error = code, classify(code, a.Reason, err), a.Message
+	t.Code, t.Result, t.Reason, t.Error = code, classify(code, a.Reason, err), a.Reason, a.Message
 	if err != nil {
 		t.Error = err.Error()
 	}
@@ -136,5 +169,3 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 		}
 	}
 }
-
-const asJSON = "application/json"

@@ -164,7 +164,12 @@ func (cl *cluster) fault(name string, rng *rand.Rand) error {
 	if err := p.start(); err != nil {
 		return err
 	}
-	for _, p := range cl.all() { // servers are not ready while etcd is away
+	return cl.wait()
+}
+
+// wait waits until all are ready: servers are not while etcd is away.
+func (cl *cluster) wait() error {
+	for _, p := range cl.all() {
 		if err := p.wait(); err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ type Round struct {
 // EvictionRecord is everything that was seen of a run with evictions.
 type EvictionRecord struct {
 	Kills   int
+	Outages []Outage
 	Rounds  []*Round
 	Trouble []string
 }
@@ -60,7 +61,7 @@ func (rec *EvictionRecord) summary() string {
 		gone += len(r.Gone)
 		leaked += r.Allowed - r.Left - len(r.Gone)
 	}
-	return fmt.Sprintf("%d kills, %d budgets, %d evicted, %v, taken for nothing %d", rec.Kills, len(rec.Rounds), gone, results, leaked)
+	return fmt.Sprintf("%d kills, %d budgets, %d evicted, %d taken for nothing, %v", rec.Kills, len(rec.Rounds), gone, leaked, results)
 }
 
 // evictionRun is one run.
@@ -71,7 +72,8 @@ type evictionRun struct {
 }
 
 // RunEvictions has clients of two servers evict pods, more than the budget has room for, while one of the servers is killed
-// each second, with all files in dir, and returns what was seen. No controller counts pods: the budget is what evictions leave of it.
+// each second, with all files in dir, and returns what was seen. No controller counts pods: the budget is what evictions leave
+// of it.
 func RunEvictions(c EvictionConfig, programs Programs, dir string, seed uint64) (*EvictionRecord, error) {
 	f, err := newField(Config{Storage: "etcd", Servers: 2, Args: []string{"--controllers="}}, programs, dir, seed)
 	if err != nil {
@@ -79,17 +81,24 @@ func RunEvictions(c EvictionConfig, programs Programs, dir string, seed uint64) 
 	}
 	defer f.cluster.kill()
 	r := &evictionRun{field: f, EvictionConfig: c, rec: &EvictionRecord{}}
-	if err := f.caller(preparerID).makeNamespace(); err != nil {
-		return nil, err
-	}
-	for i := range c.Rounds {
-		if err := r.round(fmt.Sprintf("round-%d", i)); err != nil {
-			return nil, err
-		}
+	if err := r.run(); err != nil {
+		return nil, fmt.Errorf("%w; %v", err, f.woes)
 	}
 	f.cluster.end(f.trouble)
-	r.rec.Trouble = f.woes
+	r.rec.Outages, r.rec.Trouble = f.outages, f.woes
 	return r.rec, nil
+}
+
+func (r *evictionRun) run() error {
+	if err := r.caller(preparerID).makeNamespace(); err != nil {
+		return err
+	}
+	for i := range r.Rounds {
+		if err := r.round(fmt.Sprintf("round-%d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (
@@ -131,7 +140,7 @@ func (c *caller) makePods(app string, pods []string) error {
 			return err
 		}
 		ready := tree{"phase": "Running", "conditions": []tree{{"type": "Ready", "status": "True"}}}
-		if _, err := c.must(podPath, request{method: "PATCH", name: name + "/status", contentType: "application/merge-patch+json",
+		if _, err := c.must(podPath, request{method: "PATCH", name: name + "/status", contentType: asMergePatch,
 			body: tree{"status": ready}}); err != nil {
 			return err
 		}
@@ -141,13 +150,14 @@ func (c *caller) makePods(app string, pods []string) error {
 
 // makeBudget makes a budget, with the status that a controller would give it.
 func (c *caller) makeBudget(app string, pods, allowed int) error {
-	if _, err := c.must(budgetPath, request{method: "POST", contentType: asJSON, body: tree{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
-		"metadata": tree{"name": app}, "spec": tree{"minAvailable": pods - allowed, "selector": tree{"matchLabels": tree{"app": app}}}}}); err != nil {
+	spec := tree{"minAvailable": pods - allowed, "selector": tree{"matchLabels": tree{"app": app}}}
+	status := tree{"observedGeneration": 1, "expectedPods": pods, "currentHealthy": pods, "desiredHealthy": pods - allowed,
+		"disruptionsAllowed": allowed}
+	if _, err := c.must(budgetPath, request{method: "POST", contentType: asJSON, body: tree{"apiVersion": "policy/v1",
+		"kind": "PodDisruptionBudget", "metadata": tree{"name": app}, "spec": spec}}); err != nil {
 		return err
 	}
-	_, err := c.must(budgetPath, request{method: "PATCH", name: app + "/status", contentType: "application/merge-patch+json",
-		body: tree{"status": tree{"observedGeneration": 1, "expectedPods": pods, "currentHealthy": pods, "desiredHealthy": pods - allowed,
-			"disruptionsAllowed": allowed}}})
+	_, err := c.must(budgetPath, request{method: "PATCH", name: app + "/status", contentType: asMergePatch, body: tree{"status": status}})
 	return err
 }
 

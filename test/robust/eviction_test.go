@@ -10,7 +10,7 @@ import (
 func TestEvictions(t *testing.T) {
 	t.Parallel()
 	build(t)
-	c := EvictionConfig{Rounds: 2, Pods: 130, Allowed: 100, Workers: 12}
+	c := EvictionConfig{Rounds: 1, Pods: 130, Allowed: 100, Workers: 12}
 	if soaking {
 		c.Rounds = 50
 	}

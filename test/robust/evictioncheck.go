@@ -13,31 +13,30 @@ func CheckEvictions(rec *EvictionRecord) []Violation {
 		found = append(found, Violation{"processes", text})
 	}
 	for i, r := range rec.Rounds {
-		for _, v := range r.check() {
+		for _, v := range r.check(rec.Outages) {
 			found = append(found, Violation{v.Check, fmt.Sprintf("budget %d: %s", i, v.Text)})
 		}
 	}
 	return found
 }
 
-func (r *Round) check() (found []Violation) {
+func (r *Round) check(outages []Outage) (found []Violation) {
 	report := func(check, format string, args ...any) {
 		found = append(found, Violation{check, fmt.Sprintf(format, args...)})
 	}
 	answered, asked, doubts := map[string]bool{}, map[string]bool{}, 0
 	for i, op := range r.Ops {
 		switch {
-		case op.Other && op.Result == acked, op.Result == exists, op.Result == invalid, op.Result == refused && op.Code != http.StatusTooManyRequests,
-			op.Result == conflict && !op.Other, op.Code == http.StatusInternalServerError:
+		case op.odd() && op.Code != http.StatusTooManyRequests, op.Other && op.Result == acked, op.Result == conflict && !op.Other,
+			op.Result == exists, op.Result == invalid:
 			report("answers", "an answer that nothing here can get: %v", op)
 		case op.DryRun || op.Other:
 		case op.Result == acked:
 			answered[op.Pod], asked[op.Pod] = true, true
 		case op.Result == inDoubt:
 			asked[op.Pod] = true
-			doubts++
 		}
-		if op.Other && op.Result == inDoubt || r.raced(i) { // what it took it may not have given back
+		if !op.DryRun && op.doubtful(outages) || r.raced(i) { // what it took it may not have given back
 			doubts++
 		}
 	}

@@ -46,14 +46,17 @@ func (m *meta) revision() int64 {
 	return n
 }
 
-// decodeObject reads a ConfigMap. It returns nil for one of another namespace.
+// rootCA is the ConfigMap that a controller makes in each namespace.
+const rootCA = "kube-root-ca.crt"
+
+// decodeObject reads a ConfigMap. It returns nil for one of another namespace, or that no client made.
 func decodeObject(data []byte) (*Object, error) {
 	var head struct {
 		Kind     string            `json:"kind"`
 		Metadata meta              `json:"metadata"`
 		Data     map[string]string `json:"data"`
 	}
-	if err := json.Unmarshal(data, &head); err != nil || head.Metadata.Namespace != namespace {
+	if err := json.Unmarshal(data, &head); err != nil || head.Metadata.Namespace != namespace || head.Metadata.Name == rootCA {
 		return nil, err
 	}
 	var tree map[string]any

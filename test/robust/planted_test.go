@@ -192,6 +192,7 @@ type fault[R any] struct {
 
 // findPlanted plants each fault at many places of a record that was right, and wants each found.
 func findPlanted[R any](t *testing.T, fresh func(*testing.T) R, check func(R) []Violation, faults []fault[R]) {
+	t.Parallel()
 	report(t, check(fresh(t)))
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {

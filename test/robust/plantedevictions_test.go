@@ -52,7 +52,7 @@ var plantedEvictions = []fault[*EvictionRecord]{
 	}},
 	{"taken for nothing", "leaks", func(rec *EvictionRecord, at func() bool) {
 		rec.rounds(at, func(r *Round) {
-			for r.check() == nil {
+			for r.check(nil) == nil {
 				pod := r.Gone[0]
 				r.Gone = r.Gone[1:]
 				r.Ops = slices.DeleteFunc(r.Ops, func(op *EvictOp) bool { return op.Pod == pod })

@@ -57,7 +57,8 @@ func happened(verb Verb) func(op *ServiceOp) bool {
 // sure says that an operation happened, and that no other could have been it.
 func (rec *ServiceRecord) sure(verb Verb) func(op *ServiceOp) bool {
 	return func(op *ServiceOp) bool {
-		return happened(verb)(op) && !slices.ContainsFunc(rec.Ops, func(o *ServiceOp) bool { return o.Key == op.Key && o.Result == inDoubt })
+		doubts := func(o *ServiceOp) bool { return o.Key == op.Key && o.Result == inDoubt }
+		return happened(verb)(op) && !slices.ContainsFunc(rec.Ops, doubts)
 	}
 }
 

@@ -109,6 +109,7 @@ type ServiceRecord struct {
 	PortMin int
 	PortMax int
 	Kills   int
+	Outages []Outage
 	Ops     []*ServiceOp
 	Before  []*Service     // those that were there before the first event
 	Events  []ServiceEvent // all of them, in order

@@ -148,7 +148,7 @@ func (c *serviceChecker) answers() {
 		at[e.Service.RV] = e.Service
 	}
 	for _, op := range c.rec.Ops {
-		if op.Result == refused || op.Code == 500 {
+		if op.odd() {
 			c.report("answers", "an answer that nothing here can get\n\t%v", op)
 		}
 		s := op.Got
@@ -258,11 +258,11 @@ func (l *Ledger) leaks() (map[string]string, []int) {
 	return addresses, ports
 }
 
-// doubts checks that only requests without an answer leak, each no more than it is about.
+// doubts checks that only requests leak that have no answer, or could not give back, each no more than it is about.
 func (c *serviceChecker) doubts() {
 	doubted, most := map[string]int{}, 0
 	for _, op := range c.rec.Ops {
-		if op.Result == inDoubt && !op.DryRun {
+		if op.doubtful(c.rec.Outages) && op.Verb != get && !op.DryRun {
 			doubted[op.Key] += len(c.rec.Ranges)
 			most += op.Ports
 		}
@@ -270,11 +270,11 @@ func (c *serviceChecker) doubts() {
 	addresses, ports := c.rec.Settled.leaks()
 	for ip, key := range addresses {
 		if doubted[key]--; doubted[key] < 0 {
-			c.report("leaks", "%s leaked, and was taken for %s, of which too few requests have no answer", ip, key)
+			c.report("leaks", "%s leaked, and was taken for %s, of which too few requests are in doubt", ip, key)
 		}
 	}
 	if len(ports) > most {
-		c.report("leaks", "ports leaked, more than the %d that requests without an answer were about: %v", most, ports)
+		c.report("leaks", "ports leaked, more than the %d that requests in doubt were about: %v", most, ports)
 	}
 }
 

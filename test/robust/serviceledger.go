@@ -56,7 +56,7 @@ func (r *serviceRun) repaired(c *caller) (*Ledger, error) {
 // ledger reads what is there. The watch has told of all of it.
 func (r *serviceRun) ledger(c *caller) (*Ledger, error) {
 	l := &Ledger{Time: r.now()}
-	data, err := c.must(markerPath, request{method: "PATCH", name: marker, contentType: "application/merge-patch+json",
+	data, err := c.must(markerPath, request{method: "PATCH", name: marker, contentType: asMergePatch,
 		body: tree{"metadata": tree{"labels": tree{"time": strconv.FormatInt(int64(l.Time), 10)}}}})
 	if err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func (c *serviceClient) do(s *slot, op *ServiceOp, body any) {
 	case create:
 		q.method, q.name, q.contentType = "POST", "", asJSON
 	case merge:
-		q.method, q.contentType = "PATCH", "application/merge-patch+json"
+		q.method, q.contentType = "PATCH", asMergePatch
 	case remove:
 		q.method = "DELETE"
 	case get:
@@ -133,7 +133,13 @@ func portsOf(name string) int {
 func (c *serviceClient) create(s *slot) {
 	op := &ServiceOp{Verb: create, DryRun: c.rng.IntN(10) == 0, Type: c.newType()}
 	spec := ofType(op.Type)
-	ports := []tree{{"name": "a", "port": 80, "protocol": "TCP"}, {"name": "b", "port": 81, "protocol": "TCP"}}[:1+c.rng.IntN(2)]
+	ports := []tree{{"name": "a", "port": 80, "protocol": "TCP"}}
+	switch c.rng.IntN(4) {
+	case 0:
+		ports = append(ports, tree{"name": "b", "port": 81, "protocol": "TCP"})
+	case 1: // on the same node port
+		ports = append(ports, tree{"name": "b", "port": 80, "protocol": "UDP"})
+	}
 	spec["ports"] = ports
 	like := &Service{Type: op.Type}
 	if like.addressed() {

@@ -54,10 +54,10 @@ func RunServices(c ServiceConfig, programs Programs, dir string, seed uint64) (*
 	r := &serviceRun{field: f, ServiceConfig: c, enough: make(chan struct{}),
 		rec: &ServiceRecord{Ranges: c.Ranges, PortMin: c.PortMin, PortMax: c.PortMax}}
 	if err := r.run(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; %v", err, f.woes)
 	}
 	f.cluster.end(f.trouble)
-	r.rec.Trouble = f.woes
+	r.rec.Outages, r.rec.Trouble = f.outages, f.woes
 	return r.rec, nil
 }
 
