@@ -32,6 +32,22 @@ var controllerSet = []controllerEntry{
 			(&controller.Namespace{Client: s.client, Contents: s.contents, Log: log}).Run(ctx)
 		},
 	},
+	{
+		name: "disruption-controller", short: "disruption", yields: true,
+		needs: []meta.GroupResource{{Resource: "pods"}, {Group: "policy", Resource: "poddisruptionbudgets"}},
+		run: func(ctx context.Context, s *Server, in *controller.Informers, log *zap.Logger) {
+			(&controller.Disruption{Client: s.client, Informers: in, Resource: s.resourceOfKind, Log: log}).Run(ctx)
+		},
+	},
+}
+
+// resourceOfKind returns the resource of a kind in a version, and whether its objects have a scale.
+func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool) {
+	o := s.table.now.Load().kinds[gvk.GroupKind()]
+	if o == nil || !o.serves(gvk.GroupVersion(), "") {
+		return meta.GroupVersionResource{}, false, false
+	}
+	return gvk.GroupVersion().WithResource(o.name.Resource), o.serves(gvk.GroupVersion(), "scale"), true
 }
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a

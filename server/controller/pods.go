@@ -16,6 +16,7 @@ type podView struct {
 	Deleting   bool
 	Phase      corev1.PodPhase
 	Ready      bool
+	Disrupted  time.Time // see disruptedSince
 	Node       string
 	IPs        []string
 }
@@ -28,6 +29,7 @@ func podsOf(in *Informers) *Informer[podView] {
 func newPodView(p *corev1.Pod) *podView {
 	v := &podView{
 		UID: p.UID, Labels: p.Labels, Deleting: p.DeletionTimestamp != nil, Phase: p.Status.Phase, Node: p.Spec.NodeName,
+		Ready: p.Status.Ready(), Disrupted: disruptedSince(p),
 	}
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
@@ -36,9 +38,6 @@ func newPodView(p *corev1.Pod) *podView {
 		if ref := &p.OwnerReferences[i]; ref.Controller != nil && *ref.Controller {
 			v.Controller = ref
 		}
-	}
-	for _, c := range p.Status.Conditions {
-		v.Ready = v.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	}
 	for _, ip := range p.Status.PodIPs {
 		v.IPs = append(v.IPs, ip.IP)
