@@ -119,7 +119,7 @@ func (e *evictor) evict(name string, opts *meta.DeleteOptions) error {
 // TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged for each that goes, and for no
 // more than it allows.
 func TestTwoEvictors(t *testing.T) {
-	const allowed, pods, workers = 100, 130, 4
+	const allowed, pods, workers = 100, 120, 4
 	store := memory.New(memory.Config{})
 	defer store.Close()
 	servers := []*evictor{newEvictor(t, &lent{Store: store}), newEvictor(t, &lent{Store: store})}

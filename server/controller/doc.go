@@ -8,5 +8,5 @@
 // ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. Not here: which
 // controllers run, and with which client (server).
 //
-// Read: loop.go, queue.go, then namespace.go as the pattern for others.
+// Read: loop.go, queue.go, then namespace.go as the pattern for others; disruption.go as that of those with Informers.
 package controller

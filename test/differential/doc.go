@@ -14,6 +14,9 @@
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
+//   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The answers, and what pods and budgets
+//     are like afterwards.
+//   - TestDisruptionStatus: what both disruption controllers write into the status of budgets.
 //   - TestShown: which fields of an object messages show, and in which order.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
