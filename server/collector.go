@@ -5,26 +5,21 @@ import (
 	"iter"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// collectGarbage runs the garbage collector. The scan of the store is not to keep anybody waiting.
-func collectGarbage(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
-	select {
-	case <-s.life.ready:
-		(&controller.GarbageCollector{Client: s.client, Stream: s.stream, Resources: kept{s.table}, Log: log}).Run(ctx)
-	case <-ctx.Done():
-	}
-}
-
-// stream is a controller.Stream of everything under the prefix of the server's keys. What cannot be decrypted is left out.
+// stream is a controller.Stream of everything under the prefix of the server's keys. What cannot be decrypted is left out. It
+// begins when the server is ready: the scan of the store is not to keep anybody waiting.
 func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error] {
 	return func(yield func(controller.Change, error) bool) {
+		select {
+		case <-s.life.ready:
+		case <-ctx.Done():
+			return
+		}
 		tap, err := s.backend.cache.Tap(ctx)
 		if err != nil {
 			yield(controller.Change{}, err)

@@ -6,126 +6,19 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// controllerEntry is a controller that a server can run.
-type controllerEntry struct {
-	name, short string               // as kube-controller-manager calls it; short is the older one, and may be ""
-	needs       []meta.GroupResource // not run by servers without these
-	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is not complete without.
-	yields bool
-	// run works until ctx ends. What it shares with others is in the informers, which end with ctx as well.
-	run func(ctx context.Context, s *Server, in *controller.Informers, log *zap.Logger)
-}
-
-// controllerSet are the controllers that there are.
-var controllerSet = []controllerEntry{
-	{
-		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
-		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
-			(&controller.Namespace{Client: s.client, Contents: s.contents, Holds: s.holds, Removals: s.removals, Log: log}).Run(ctx)
-		},
-	},
-	{name: "garbage-collector-controller", short: "garbagecollector", run: collectGarbage},
-	{
-		name: "root-ca-certificate-publisher-controller", short: "root-ca-cert-publisher", yields: true,
-		needs: []meta.GroupResource{namespaces, configMaps},
-		run:   publishRootCA,
-	},
-	{
-		name: "serviceaccount-controller", short: "serviceaccount", yields: true,
-		needs: []meta.GroupResource{namespaces, serviceAccounts},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			(&controller.ServiceAccount{Informers: in, Log: log}).Run(ctx)
-		},
-	},
-	{
-		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true,
-		needs: []meta.GroupResource{jobs},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			(&controller.FinishedJobs{Informers: in, Log: log}).Run(ctx)
-		},
-	},
-	{
-		name: "pod-garbage-collector-controller", short: "podgc", yields: true,
-		needs: []meta.GroupResource{pods, nodes},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			(&controller.PodGC{Informers: in, Ended: maxEndedPods, Log: log}).Run(ctx)
-		},
-	},
-	{
-		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true,
-		needs: []meta.GroupResource{claims, pods},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			(&controller.ClaimProtection{Informers: in, Log: log}).Run(ctx)
-		},
-	},
-	{
-		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true,
-		needs: []meta.GroupResource{volumes},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			(&controller.VolumeProtection{Informers: in, Log: log}).Run(ctx)
-		},
-	},
-	{
-		name: "volumeattributesclass-protection-controller", yields: true,
-		needs: []meta.GroupResource{
-			volumeClasses, volumes, claims,
-		},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			(&controller.ClassProtection{Informers: in, Log: log}).Run(ctx)
-		},
-	},
-	{
-		name: "service-cidr-controller", needs: []meta.GroupResource{serviceCIDRs, ipAddresses}, yields: true,
-		run: func(ctx context.Context, s *Server, _ *controller.Informers, log *zap.Logger) {
-			(&controller.ServiceCIDR{
-				Client: s.client, AddressManager: core.AddressManager, Grace: 10 * time.Second, Log: log,
-				Events: controller.NewRecorder(s.client, "service-cidr-controller", log),
-			}).Run(ctx)
-		},
-	},
-	{
-		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			controller.NewEndpoints(in, log).Run(ctx)
-		},
-	},
-	{
-		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			controller.NewEndpointSlices(in, log).Run(ctx)
-		},
-	},
-	{
-		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,
-		needs: []meta.GroupResource{services, endpoints, endpointSlices},
-		run: func(ctx context.Context, _ *Server, in *controller.Informers, log *zap.Logger) {
-			controller.NewMirroring(in, log).Run(ctx)
-		},
-	},
-}
-
-// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager. (--terminated-pod-gc-threshold)
-const maxEndedPods = 12500
-
-// publishRootCA publishes what the administrator's kubeconfig has clients trust, nothing if the server has no secure port. It is
-// read once: a serving certificate of somebody else's that is replaced while the server runs has an authority behind it.
-func publishRootCA(ctx context.Context, s *Server, in *controller.Informers, log *zap.Logger) {
-	pem, err := s.CA()
-	if err != nil {
-		log.Error("cannot read whom clients should trust", zap.Error(err))
-		return
+// resourceOfKind returns the resource of a kind in a version, and whether its objects have a scale.
+func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool) {
+	o := s.table.now.Load().kinds[gvk.GroupKind()]
+	if o == nil || !o.serves(gvk.GroupVersion(), "") {
+		return meta.GroupVersionResource{}, false, false
 	}
-	(&controller.RootCA{Informers: in, PEM: string(pem), Log: log}).Run(ctx)
+	return gvk.GroupVersion().WithResource(o.name.Resource), o.serves(gvk.GroupVersion(), "scale"), true
 }
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a
@@ -170,7 +63,7 @@ func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
 	in := controller.NewInformers(ctx, s.client, s.log.Named("informers"))
 	var wg sync.WaitGroup
 	for _, c := range list {
-		wg.Go(func() { c.run(ctx, s, in, s.log.Named(c.name)) })
+		wg.Go(func() { c.make(controllerEnv{s, in, s.log.Named(c.name)}).Run(ctx) })
 	}
 	wg.Wait()
 	in.Wait()

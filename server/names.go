@@ -17,6 +17,7 @@ var (
 	ipAddresses     = meta.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
 	endpoints       = meta.GroupResource{Resource: "endpoints"}
 	endpointSlices  = meta.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+	budgets         = meta.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
 	jobs            = meta.GroupResource{Group: "batch", Resource: "jobs"}
 	leases          = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 	priorityClasses = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}

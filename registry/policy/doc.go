@@ -3,7 +3,8 @@
 //
 // Resources returns the declarations that a server makes stores from.
 //
-// Not here: the verbs (registry), types (scheme/api/policyv1), who counts the pods, and who evicts them.
+// Not here: the verbs (registry), types (scheme/api/policyv1), who counts the pods (server/controller), and who evicts them
+// (registry/core).
 package policy
 
 import "github.com/coracle-project/coracle/registry"

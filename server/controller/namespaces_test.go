@@ -19,7 +19,7 @@ func TestRootCA(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		maps := objects[*corev1.ConfigMap](w, "configmaps")
 		w.controlled(func(ctx context.Context, in *controller.Informers) {
-			(&controller.RootCA{Informers: in, PEM: "trust me", Log: zap.NewNop()}).Run(ctx)
+			(&controller.RootCA{Informers: in, CA: func() ([]byte, error) { return []byte("trust me"), nil }, Log: zap.NewNop()}).Run(ctx)
 		})
 		w.createNamespace("n")
 		is := func(what, annotations string) {

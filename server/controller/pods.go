@@ -26,6 +26,8 @@ type podLife struct {
 	ShutDown bool // it is being deleted, and nobody waits for it to end
 	Ready    bool
 	Turned   time.Time // when Ready last became what it is; zero if nobody has said whether it is
+	// Disrupted is when it was said that it would be; see disruptedSince.
+	Disrupted time.Time
 }
 
 // podPlace is where a pod is found.
@@ -66,10 +68,9 @@ func newPodLife(p *corev1.Pod) podLife {
 	l := podLife{Phase: p.Status.Phase, Deleting: p.DeletionTimestamp != nil}
 	l.Evicted = l.Phase == corev1.PodFailed && p.Status.Reason == "Evicted"
 	l.ShutDown = l.Deleting && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			l.Ready, l.Turned = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
-		}
+	l.Disrupted = disruptedSince(p)
+	if c := p.Status.Condition(corev1.PodReady); c != nil {
+		l.Ready, l.Turned = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
 	}
 	return l
 }

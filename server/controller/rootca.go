@@ -16,8 +16,9 @@ import (
 // namespace.
 type RootCA struct {
 	Informers *Informers
-	// PEM is the certificates to trust.
-	PEM string
+	// CA returns the certificates to trust, as PEM. It is called once: a serving certificate of somebody else's that is replaced
+	// while the server runs has an authority behind it.
+	CA  func() ([]byte, error)
 	Log *zap.Logger
 }
 
@@ -33,9 +34,16 @@ const namespacedWorkers = 4
 
 // Run works until ctx ends.
 func (c *RootCA) Run(ctx context.Context) {
+	pem, err := c.CA()
+	if err != nil {
+		c.Log.Error("cannot read whom clients should trust", zap.Error(err))
+		return
+	}
+	data := map[string]string{"ca.crt": string(pem)}
 	Loop{
-		Source: inEveryNamespace(c.Informers, c.maps(), rootCAName), Reconcile: c.reconcile, After: []Syncer{namespacesOf(c.Informers)},
-		Workers: namespacedWorkers, Log: c.Log,
+		Source:    inEveryNamespace(c.Informers, c.maps(), rootCAName),
+		Reconcile: func(ctx context.Context, name Name) (time.Duration, error) { return 0, c.publish(ctx, name, data) },
+		After:     []Syncer{namespacesOf(c.Informers)}, Workers: namespacedWorkers, Log: c.Log,
 	}.Run(ctx)
 }
 
@@ -43,11 +51,12 @@ func (c *RootCA) maps() client.Resource[*corev1.ConfigMap] {
 	return client.For[*corev1.ConfigMap](c.Informers.Client(), corev1.GroupVersion.WithResource("configmaps"))
 }
 
-func (c *RootCA) reconcile(ctx context.Context, name Name) (time.Duration, error) {
+// publish makes or mends the config map of a namespace.
+func (c *RootCA) publish(ctx context.Context, name Name, data map[string]string) error {
 	if !active(namespacesOf(c.Informers), name.Namespace) {
-		return 0, nil
+		return nil
 	}
-	objects, data := c.maps().In(name.Namespace), map[string]string{"ca.crt": c.PEM}
+	objects := c.maps().In(name.Namespace)
 	m, err := objects.Get(ctx, name.Name, meta.GetOptions{})
 	switch {
 	case meta.IsNotFound(err):
@@ -65,7 +74,7 @@ func (c *RootCA) reconcile(ctx context.Context, name Name) (time.Duration, error
 		_, err = objects.Update(ctx, m, meta.UpdateOptions{})
 	}
 	if namespaceEnds(err) || meta.IsAlreadyExists(err) { // the watch tells of what is there
-		return 0, nil
+		return nil
 	}
-	return 0, err
+	return err
 }

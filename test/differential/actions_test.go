@@ -42,7 +42,9 @@ func newStage(t *testing.T) *stage {
 		}
 	}
 	pods, bindings := podRow, Row{Kind: v1("Binding"), Resource: "bindings"}
-	pods.REST = store(func(s podstore.PodStorage) Doors { return Doors{"": s.Pod, "binding": s.Binding, "eviction": s.Eviction} })
+	pods.REST = store(func(s podstore.PodStorage) Doors {
+		return Doors{"": s.Pod, "binding": s.Binding, "eviction": s.Eviction}
+	})
 	bindings.REST = store(func(s podstore.PodStorage) Doors { return Doors{"": s.LegacyBinding} })
 	s.theirs = newTheirs(t, []Row{pods, bindings}, s.shelf)
 	node := map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": zonedNode, "labels": zonedLabels}}

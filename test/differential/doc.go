@@ -16,6 +16,9 @@
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a server of its own, make of the same
 //     random services, pods and Endpoints.
+//   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The answers, and what pods and budgets
+//     are like afterwards.
+//   - TestDisruptionStatus: what both disruption controllers write into the status of budgets.
 //   - TestShown: which fields of an object messages show, and in which order.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.

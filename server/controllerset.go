@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// controllerEntry is a controller that a server can run.
+type controllerEntry struct {
+	name, short string               // as kube-controller-manager calls it; short is the older one, and may be ""
+	needs       []meta.GroupResource // not run by servers without these
+	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is not complete without.
+	yields bool
+	make   func(e controllerEnv) runner
+}
+
+// controllerEnv is what a controller is made of. What it shares with others is in the informers.
+type controllerEnv struct {
+	*Server
+	in  *controller.Informers
+	log *zap.Logger
+}
+
+// runner is a controller. Run works until ctx ends.
+type runner interface{ Run(ctx context.Context) }
+
+// controllerSet are the controllers that there are.
+var controllerSet = []controllerEntry{
+	{
+		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
+		make: func(e controllerEnv) runner {
+			return &controller.Namespace{Client: e.client, Contents: e.contents, Holds: e.holds, Removals: e.removals, Log: e.log}
+		},
+	},
+	{
+		name: "garbage-collector-controller", short: "garbagecollector",
+		make: func(e controllerEnv) runner {
+			return &controller.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.table}, Log: e.log}
+		},
+	},
+	{
+		name: "root-ca-certificate-publisher-controller", short: "root-ca-cert-publisher", yields: true,
+		needs: []meta.GroupResource{namespaces, configMaps},
+		make:  func(e controllerEnv) runner { return &controller.RootCA{Informers: e.in, CA: e.CA, Log: e.log} },
+	},
+	{
+		name: "serviceaccount-controller", short: "serviceaccount", yields: true, needs: []meta.GroupResource{namespaces, serviceAccounts},
+		make: func(e controllerEnv) runner { return &controller.ServiceAccount{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true, needs: []meta.GroupResource{jobs},
+		make: func(e controllerEnv) runner { return &controller.FinishedJobs{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "pod-garbage-collector-controller", short: "podgc", yields: true, needs: []meta.GroupResource{pods, nodes},
+		make: func(e controllerEnv) runner {
+			return &controller.PodGC{Informers: e.in, Ended: maxEndedPods, Log: e.log}
+		},
+	},
+	{
+		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true, needs: []meta.GroupResource{claims, pods},
+		make: func(e controllerEnv) runner { return &controller.ClaimProtection{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true, needs: []meta.GroupResource{volumes},
+		make: func(e controllerEnv) runner { return &controller.VolumeProtection{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "volumeattributesclass-protection-controller", yields: true, needs: []meta.GroupResource{volumeClasses, volumes, claims},
+		make: func(e controllerEnv) runner { return &controller.ClassProtection{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "service-cidr-controller", yields: true, needs: []meta.GroupResource{serviceCIDRs, ipAddresses},
+		make: func(e controllerEnv) runner {
+			return &controller.ServiceCIDR{
+				Client: e.client, AddressManager: core.AddressManager, Grace: 10 * time.Second, Log: e.log,
+				Events: controller.NewRecorder(e.client, "service-cidr-controller", e.log),
+			}
+		},
+	},
+	{
+		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
+		make: func(e controllerEnv) runner { return controller.NewEndpoints(e.in, e.log) },
+	},
+	{
+		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
+		make: func(e controllerEnv) runner { return controller.NewEndpointSlices(e.in, e.log) },
+	},
+	{
+		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,
+		needs: []meta.GroupResource{services, endpoints, endpointSlices},
+		make:  func(e controllerEnv) runner { return controller.NewMirroring(e.in, e.log) },
+	},
+	{
+		name: "disruption-controller", short: "disruption", yields: true, needs: []meta.GroupResource{pods, budgets},
+		make: func(e controllerEnv) runner {
+			return &controller.Disruption{Client: e.client, Informers: e.in, Resource: e.resourceOfKind, Log: e.log}
+		},
+	},
+}
+
+// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager. (--terminated-pod-gc-threshold)
+const maxEndedPods = 12500

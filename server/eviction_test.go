@@ -1,0 +1,196 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/policyv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// lent is a store that several servers have at once: none of them closes it.
+type lent struct {
+	storage.Store
+	// charged, if set, is called when a budget has been written.
+	charged func()
+}
+
+func (*lent) Close() error { return nil }
+
+func (l *lent) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	e, err := l.Store.Put(ctx, key, value, pre, lease)
+	if err == nil && l.charged != nil && pre.Rev != 0 && strings.Contains(key, "/poddisruptionbudgets/") {
+		l.charged()
+	}
+	return e, err
+}
+
+// evictor is a server that evicts the pods of the namespace default.
+type evictor struct {
+	t      *testing.T
+	s      *servertest.Server
+	client *client.Client
+}
+
+func newEvictor(t *testing.T, store storage.Store) *evictor {
+	t.Helper()
+	s := servertest.Start(t, server.Config{
+		Storage: server.StorageConfig{Store: store}, Controllers: []string{},
+		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+	})
+	return &evictor{t, s, s.Server.Client()}
+}
+
+func (e *evictor) pods() client.Resource[*corev1.Pod] {
+	return client.For[*corev1.Pod](e.client, corev1.GroupVersion.WithResource("pods")).In("default")
+}
+
+func (e *evictor) budgets() client.Resource[*policyv1.PodDisruptionBudget] {
+	return client.For[*policyv1.PodDisruptionBudget](e.client, policyv1.GroupVersion.WithResource("poddisruptionbudgets")).In("default")
+}
+
+// run makes a pod that runs and is ready.
+func (e *evictor) run(name string) *corev1.Pod {
+	e.t.Helper()
+	pod, err := e.pods().Create(e.t.Context(), &corev1.Pod{
+		ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{"app": "a"}},
+		Spec:       corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}, meta.CreateOptions{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	if pod, err = e.pods().UpdateStatus(e.t.Context(), pod, meta.UpdateOptions{}); err != nil {
+		e.t.Fatal(err)
+	}
+	return pod
+}
+
+// allow makes a budget of all pods that allows some disruptions.
+func (e *evictor) allow(disruptions int32) {
+	e.t.Helper()
+	one := meta.FromInt32(1)
+	b, err := e.budgets().Create(e.t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: meta.ObjectMeta{Name: "b"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &meta.LabelSelector{}},
+	}, meta.CreateOptions{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, DisruptionsAllowed: disruptions, CurrentHealthy: 1000}
+	if _, err := e.budgets().UpdateStatus(e.t.Context(), b, meta.UpdateOptions{}); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *evictor) evict(name string, opts *meta.DeleteOptions) error {
+	body, err := json.Marshal(&policyv1.Eviction{ObjectMeta: meta.ObjectMeta{Name: name}, DeleteOptions: opts})
+	if err != nil {
+		return err
+	}
+	resp, err := e.s.Client.Post(e.s.URL+"/api/v1/namespaces/default/pods/"+name+"/eviction", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var status meta.Status
+	if err := json.NewDecoder(resp.Body).Decode(&status); err != nil {
+		return err
+	}
+	if status.Status != meta.StatusSuccess {
+		return &meta.StatusError{Status: status}
+	}
+	return nil
+}
+
+// TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged for each that goes, and for no
+// more than it allows.
+func TestTwoEvictors(t *testing.T) {
+	const allowed, pods, workers = 100, 120, 4
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	servers := []*evictor{newEvictor(t, &lent{Store: store}), newEvictor(t, &lent{Store: store})}
+	for i := range pods {
+		servers[0].run(fmt.Sprintf("p%d", i))
+	}
+	servers[0].allow(allowed)
+	var evicted, refused atomic.Int32
+	var wg sync.WaitGroup
+	for w := range 2 * workers {
+		wg.Go(func() {
+			for i := w; i < pods; i += 2 * workers {
+				switch err := servers[w%2].evict(fmt.Sprintf("p%d", i), nil); {
+				case err == nil:
+					evicted.Add(1)
+				case meta.IsTooManyRequests(err):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b, err := servers[1].budgets().Get(t.Context(), "b", meta.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if evicted.Load() != allowed || refused.Load() != pods-allowed || b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != allowed {
+		t.Errorf("%d were evicted, %d refused; the budget allows %d more and names %d pods; want %d and %d, 0 and %d", evicted.Load(),
+			refused.Load(), b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), allowed, pods-allowed, allowed)
+	}
+}
+
+// TestChargeIsGivenBack changes a pod between the charge for it and its deletion, which is refused then: the budget is as it was. If
+// somebody has been at the budget meanwhile, it is left alone.
+func TestChargeIsGivenBack(t *testing.T) {
+	for _, touched := range []bool{false, true} {
+		store := &lent{Store: memory.New(memory.Config{})}
+		e := newEvictor(t, store)
+		pod := e.run("p")
+		e.allow(5)
+		store.charged = func() {
+			store.charged = nil
+			if _, err := e.pods().Patch(t.Context(), "p", client.MergePatch, []byte(`{"metadata":{"labels":{"more":"x"}}}`), meta.PatchOptions{}); err != nil {
+				t.Error(err)
+			}
+			if touched {
+				if _, err := e.budgets().Patch(t.Context(), "b", client.MergePatch, []byte(`{"metadata":{"labels":{"more":"x"}}}`), meta.PatchOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		err := e.evict("p", &meta.DeleteOptions{Preconditions: &meta.Preconditions{ResourceVersion: &pod.ResourceVersion}})
+		if !meta.IsConflict(err) {
+			t.Fatalf("got %v, want a conflict", err)
+		}
+		b, err := e.budgets().Get(t.Context(), "b", meta.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed, disrupted := int32(5), 0
+		if touched {
+			allowed, disrupted = 4, 1
+		}
+		if b.Status.DisruptionsAllowed != allowed || len(b.Status.DisruptedPods) != disrupted {
+			t.Errorf("touched: %t: got %+v, want %d disruptions allowed and %d pods named", touched, b.Status, allowed, disrupted)
+		}
+		if _, err := e.pods().Get(t.Context(), "p", meta.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+		store.Store.Close()
+	}
+}
