@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coracle-project/coracle/registry/iprange"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server"
 )
 

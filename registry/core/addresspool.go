@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/iprange"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 

@@ -285,11 +285,16 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if len(bad) > 0 {
 		return errs
 	}
-	if len(addrs) > 1 && !(slices.ContainsFunc(addrs, netip.Addr.Is4) && slices.ContainsFunc(addrs, netip.Addr.Is6)) {
+	odd := slices.Index(addrs, netip.Addr{}) // let pass, as it was there before
+	if len(addrs) > 1 && odd >= 0 {
+		errs = append(errs, field.InternalError(ips, fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", odd, spec.ClusterIPs[odd])))
+	}
+	both := slices.ContainsFunc(addrs, netip.Addr.Is4) && slices.ContainsFunc(addrs, netip.Addr.Is6)
+	if len(addrs) > 1 && (odd >= 0 || !both) {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
 	for i, ip := range field.Each(&errs, addrs) {
-		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(!ip.Is4()) { // no other is known
+		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(ip.Is6()) { // no other is known
 			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}

@@ -134,10 +134,6 @@ var decisions = []*decision{
 		reason: "One of the two node ports is what Kubernetes has allocated.",
 	},
 	{
-		kinds: "Service", what: `missing: spec\.clusterIPs: InternalError: .*`,
-		reason: "Kubernetes counts families among addresses that it has let pass although they are none.",
-	},
-	{
 		kinds: "Service", what: `object differs at cell Cluster-IP`,
 		reason: "Kubernetes completes clusterIPs when it reads a service that was stored before there were several.",
 	},

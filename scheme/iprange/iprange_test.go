@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coracle-project/coracle/registry/iprange"
+	"github.com/coracle-project/coracle/scheme/iprange"
 )
 
 func rangeOf(text string) iprange.Range { return iprange.New(netip.MustParsePrefix(text)) }
