@@ -2,8 +2,11 @@ package server_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -268,6 +271,39 @@ func TestNoKubernetesService(t *testing.T) {
 		res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/" + prefix})
 		if err != nil || len(res.Entries) != 0 {
 			t.Errorf("%s: got %v, %v, want nothing", prefix, res.Entries, err)
+		}
+	}
+}
+
+// Records that are no resource are encrypted and measured under the names that kube-apiserver gives them.
+func TestRecordsAreKnown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "encryption.yaml")
+	config := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
+		"- resources: [servicenodeportallocations, apiServerIPInfo]\n  providers:\n  - aesgcm:\n      keys: [{name: a, secret: %s}]\n",
+		base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := newSharedStore(t)
+	r := runOn(t, store, "198.51.100.7", func(c *server.Config) { c.Storage.EncryptionConfigFile = file })
+	for _, key := range []string{"ranges/servicenodeports", "masterleases/198.51.100.7"} {
+		if e, err := store.Get(t.Context(), "/registry/"+key); err != nil || !strings.HasPrefix(string(e.Value), "k8s:enc:aesgcm:v1:a:") {
+			t.Errorf("%s: got %q, %v, want it encrypted", key, e.Value, err)
+		}
+	}
+	r.wantPublished(0, "198.51.100.7")
+	families, err := r.Metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "etcd_requests_total" {
+			continue
+		}
+		for _, name := range []string{"servicenodeportallocations", "apiServerIPInfo"} {
+			if !strings.Contains(f.String(), `"`+name+`"`) {
+				t.Errorf("%s is not measured", name)
+			}
 		}
 	}
 }

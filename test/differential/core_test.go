@@ -3,6 +3,7 @@ package differential
 import (
 	"net"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/client-go/informers"
@@ -20,6 +21,7 @@ import (
 	resourcequotastore "k8s.io/kubernetes/pkg/registry/core/resourcequota/storage"
 	secretstore "k8s.io/kubernetes/pkg/registry/core/secret/storage"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
+	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
 	servicestore "k8s.io/kubernetes/pkg/registry/core/service/storage"
 	serviceaccountstore "k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage"
 
@@ -71,7 +73,7 @@ func init() {
 			s, err := controllerstore.NewStorage(o)
 			return Doors{"": s.Controller, "status": s.Status, "scale": s.Scale}, err
 		}},
-		Row{Kind: v1("Service"), Resource: "services", Big: true, REST: newServices, Settle: settleService},
+		Row{Kind: v1("Service"), Resource: "services", Big: true, REST: newServices},
 		Row{Kind: v1("ServiceAccount"), Resource: "serviceaccounts", REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := serviceaccountstore.NewREST(o, nil, nil, 0, nil, nil, nil, false, 0)
 			return Doors{"": s}, err
@@ -103,32 +105,10 @@ func newServices(o generic.RESTOptionsGetter) (Doors, error) {
 	}
 	addresses.Start(wait.NeverStop)
 	addresses.WaitForCacheSync(wait.NeverStop)
-	s, status, _, err := servicestore.NewREST(o, api.IPv4Protocol, pools, anyPort{}, nil, nil, nil)
+	ports, err := portallocator.NewInMemory(utilnet.PortRange{Base: 30000, Size: 2768})
+	if err != nil {
+		return nil, err
+	}
+	s, status, _, err := servicestore.NewREST(o, api.IPv4Protocol, pools, ports, nil, nil, nil)
 	return Doors{"": s, "status": status}, err
-}
-
-// anyPort hands out all ports to whoever asks.
-type anyPort struct{}
-
-func (anyPort) Allocate(int) error         { return nil }
-func (anyPort) AllocateNext() (int, error) { return 30999, nil }
-func (anyPort) Release(int) error          { return nil }
-func (anyPort) ForEach(func(int))          {}
-func (anyPort) Has(int) bool               { return false }
-func (anyPort) Destroy()                   {}
-func (anyPort) EnableMetrics()             {}
-
-// settleService takes out the node ports that Kubernetes has allocated.
-func settleService(theirs, ours map[string]any) {
-	spec, _ := theirs["spec"].(map[string]any)
-	mine, _ := ours["spec"].(map[string]any)
-	ports, _ := spec["ports"].([]any)
-	for i, p := range ports {
-		if q, _ := mine["ports"].([]any); i < len(q) && q[i].(map[string]any)["nodePort"] == nil {
-			delete(p.(map[string]any), "nodePort")
-		}
-	}
-	if mine["healthCheckNodePort"] == nil {
-		delete(spec, "healthCheckNodePort")
-	}
 }

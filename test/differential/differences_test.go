@@ -124,8 +124,10 @@ var decisions = []*decision{
 		reason: "Kubernetes counts a change before it drops fields that are not served, which may be all of it.",
 	},
 	{
-		kinds: "Service", what: ".*", when: func(tr trial) bool { return refusedByAllocators(tr.theirs) },
-		reason: "Node ports are allocated before validation, and a refusal there is the only one. Coracle does not allocate them yet.",
+		kinds: "Service", what: ".*", when: func(tr trial) bool {
+			return tr.theirs.Code == http.StatusInternalServerError || portTaken(tr.theirs) || portTaken(tr.ours)
+		},
+		reason: "Node ports are allocated before validation, and a refusal there is the only one. Here Kubernetes does not know what stored services have.",
 	},
 	{
 		kinds: "Service", what: `missing: spec\.ports\[\*\]\.nodePort: FieldValueDuplicate: .*`,
@@ -183,10 +185,9 @@ func inAnyOrder(causes []string) []string {
 
 var volumeIndex = regexp.MustCompile(`\.volumes\[[0-9]+\]`)
 
-// refusedByAllocators reports whether a service got as far as the allocation of its node ports, and no further.
-func refusedByAllocators(a answer) bool {
-	return a.Code == http.StatusInternalServerError ||
-		slices.ContainsFunc(a.causes(), func(c string) bool { return strings.HasSuffix(c, ": provided port is already allocated") })
+// portTaken reports whether a service got as far as the allocation of its node ports, and no further.
+func portTaken(a answer) bool {
+	return slices.ContainsFunc(a.causes(), func(c string) bool { return strings.HasSuffix(c, ": provided port is already allocated") })
 }
 
 // decided reports whether a difference is listed.
