@@ -181,7 +181,7 @@ func TestClusterIPsOfTypes(t *testing.T) {
 		}
 		p.wantHeld(name, map[string][]string{"a": want})
 	}
-	change("to NodePort", "", `{"spec":{"type":"NodePort"}}`, "10.0.0.7")
+	change("to LoadBalancer", "", `{"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false}}`, "10.0.0.7")
 	change("to ExternalName", "", `{"spec":{"type":"ExternalName","externalName":"a.b"}}`)
 	change("and back", "", `{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"10.0.0.9"}}`, "10.0.0.9")
 	change("to ExternalName again", "", `{"spec":{"type":"ExternalName","externalName":"a.b"}}`)

@@ -64,7 +64,7 @@ func (w *world) run(f func(ctx context.Context)) {
 	w.t.(*testing.T).Cleanup(func() { cancel(); <-ended })
 }
 
-func ready(status meta.ConditionStatus, text string) func(*networkingv1.ServiceCIDR) bool {
+func readyIs(status meta.ConditionStatus, text string) func(*networkingv1.ServiceCIDR) bool {
 	return func(c *networkingv1.ServiceCIDR) bool {
 		return c != nil && len(c.Status.Conditions) == 1 && c.Status.Conditions[0].Type == "Ready" &&
 			c.Status.Conditions[0].Status == status && strings.Contains(c.Status.Conditions[0].Message, text)
@@ -80,7 +80,7 @@ func TestServiceCIDRs(t *testing.T) {
 		Client: w.s.Client(), AddressManager: core.AddressManager, Events: controller.NewRecorder(w.s.Client(), "test", zap.NewNop()), Log: zap.NewNop(),
 	}).Run)
 	held := func(c *networkingv1.ServiceCIDR) bool {
-		return ready(meta.ConditionTrue, "Kubernetes Service CIDR is ready")(c) && slices.Equal(c.Finalizers, []string{"networking.k8s.io/service-cidr-finalizer"})
+		return readyIs(meta.ConditionTrue, "Kubernetes Service CIDR is ready")(c) && slices.Equal(c.Finalizers, []string{"networking.k8s.io/service-cidr-finalizer"})
 	}
 	w.untilCIDR("the default", "kubernetes", held)
 	for name, ranges := range map[string][]string{"free": {"10.7.0.0/24"}, "used": {"10.8.0.0/24", "fd00::/112"}, "within": {"10.8.0.0/28"}} {
@@ -97,7 +97,7 @@ func TestServiceCIDRs(t *testing.T) {
 		w.untilCIDR("not needed", name, noCIDR)
 	}
 	w.deleteCIDR("used")
-	w.untilCIDR("in use", "used", ready(meta.ConditionFalse, "There are still IPAddresses referencing the ServiceCIDR"))
+	w.untilCIDR("in use", "used", readyIs(meta.ConditionFalse, "There are still IPAddresses referencing the ServiceCIDR"))
 	w.createCIDR("half", "10.8.0.0/28") // has the address of a, not that of b
 	w.untilCIDR("created", "half", held)
 	if err := resourceOf[*corev1.Service](w, "services").Delete(t.Context(), "b", meta.DeleteOptions{}); err != nil {
@@ -138,7 +138,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 		}
 	}
 	keep("10.7.0.0/24").Ensure(t.Context())
-	w.untilCIDR("one range", name, ready(meta.ConditionTrue, "Kubernetes default Service CIDR is ready"))
+	w.untilCIDR("one range", name, readyIs(meta.ConditionTrue, "Kubernetes default Service CIDR is ready"))
 	keep("10.7.0.0/24", "fd00::/112").Ensure(t.Context())
 	w.untilCIDR("two ranges", name, func(c *networkingv1.ServiceCIDR) bool {
 		return slices.Equal(c.Spec.CIDRs, []string{"10.7.0.0/24", "fd00::/112"})
@@ -155,7 +155,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep("10.7.0.0/24", "fd00::/112").Ensure(t.Context())
-	w.untilCIDR("closed", name, ready(meta.ConditionFalse, "closed by hand"))
+	w.untilCIDR("closed", name, readyIs(meta.ConditionFalse, "closed by hand"))
 	want := map[string]string{
 		"KubernetesDefaultServiceCIDRInconsistent": "The default ServiceCIDR [10.7.0.0/24 fd00::/112] does not match the controller flag configurations [10.9.0.0/24]",
 		"Closed": "Configuration matches, but closed by hand",
@@ -176,7 +176,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 	keeper := keep("10.7.0.0/24")
 	keeper.Ensure(t.Context())
 	w.run(keeper.Run)
-	w.untilCIDR("made anew", name, ready(meta.ConditionTrue, "ready"))
+	w.untilCIDR("made anew", name, readyIs(meta.ConditionTrue, "ready"))
 	w.deleteCIDR(name)
-	w.untilCIDR("made again", name, ready(meta.ConditionTrue, "ready"))
+	w.untilCIDR("made again", name, readyIs(meta.ConditionTrue, "ready"))
 }
