@@ -52,8 +52,10 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
-// quietControllers are those that neither make objects beside those of a test nor delete pods of nodes that there are not.
-const quietControllers = "*,-root-ca-cert-publisher,-serviceaccount,-podgc"
+// quietControllers are those that neither make objects beside those of a test, nor let objects go that a test has deleted, nor
+// delete pods of nodes that there are not.
+const quietControllers = "*,-root-ca-cert-publisher,-serviceaccount,-podgc,-pvc-protection,-pv-protection," +
+	"-volumeattributesclass-protection-controller"
 
 // start starts the process and waits until it is ready.
 func (s *server) start() error {
