@@ -374,10 +374,14 @@ func TestWokenByWhatGoes(t *testing.T) {
 		}
 	}
 	message := "True SomeResourcesRemain: Some resources are remaining: configmaps. has %d resource instances"
-	w.await("two remain", func(ns *corev1.Namespace) bool { return condition(ns, "NamespaceContentRemaining") == fmt.Sprintf(message, 2) })
+	w.await("two remain", func(ns *corev1.Namespace) bool {
+		return condition(ns, "NamespaceContentRemaining") == fmt.Sprintf(message, 2)
+	})
 	begun := time.Now()
 	w.release("configmaps", "first")
-	w.await("one remains", func(ns *corev1.Namespace) bool { return condition(ns, "NamespaceContentRemaining") == fmt.Sprintf(message, 1) })
+	w.await("one remains", func(ns *corev1.Namespace) bool {
+		return condition(ns, "NamespaceContentRemaining") == fmt.Sprintf(message, 1)
+	})
 	w.release("configmaps", "last")
 	w.await("the end", gone)
 	if took := time.Since(begun); took > 5*time.Second {
