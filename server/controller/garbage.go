@@ -116,8 +116,7 @@ const soon = 10 * time.Millisecond
 // reconcile looks at the object of a node and does for it what is to be done now. Whatever that changes comes back by the
 // stream, and whatever is to be done after it then.
 func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Duration, err error) {
-	view, ok := p.graph.look(n)
-	if !ok {
+	if !p.graph.has(n) {
 		return 0, nil
 	}
 	place, ok := p.Resources.Place(n.key)
@@ -125,14 +124,14 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		p.graph.park(n)
 		return 0, nil
 	}
-	item := &garbageItem{garbagePass: p, node: n, view: view, place: place, objects: p.objects(place.Resource, place.Namespace)}
+	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
 	if isAbsent(err) {
 		p.graph.missing(n)
 		return 0, nil
 	}
 	if err == nil {
-		p.graph.found(n, string(item.live.UID))
+		item.view = p.graph.look(n, string(item.live.UID))
 		err = item.settle(ctx)
 	}
 	switch {

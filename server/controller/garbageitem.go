@@ -44,7 +44,7 @@ func (i *garbageItem) settle(ctx context.Context) error {
 		}
 	}
 	switch {
-	case i.view.uid != i.graph.identity(string(i.live.UID)) || i.view.waits == nothing:
+	case i.view.waits == nothing:
 		return nil // the graph has not seen it wait yet: there may be some who depend on it that it has not seen either
 	case i.view.holdsItself:
 		return i.unblock(ctx)

@@ -115,8 +115,8 @@ func (g modelGraph) owner(o *modelObject, ref *meta.OwnerReference) (owner *mode
 }
 
 // settle lets the graph come to its end, by the plainest of ways. Some outcomes depend on what happens first: that dependents
-// forget an owner, or that their other owners go or are of a known resource; that an owner which nobody blocks goes, or that its
-// dependents go in the foreground like it. Eagerly, everything goes that ever can; else it stays.
+// forget an owner, or that their other owners go, are of a known resource, or wait for nobody here any more; that an owner which
+// nobody blocks goes, or that its dependents go in the foreground like it. Eagerly, everything goes that ever can; else it stays.
 func (g modelGraph) settle(eager bool) {
 	for changed := true; changed; {
 		forgets := func() bool { return g.each(func(o *modelObject) bool { return g.forget(o, eager) }) }
@@ -173,11 +173,11 @@ func (g modelGraph) classify(o *modelObject) (found modelOwners) {
 }
 
 // drop takes references off o and reports whether there were any.
-func (g modelGraph) drop(o *modelObject, which func(owner *modelObject) bool) bool {
+func (g modelGraph) drop(o *modelObject, which func(owner *modelObject, blocks bool) bool) bool {
 	before := len(o.refs)
 	o.refs = slices.DeleteFunc(slices.Clone(o.refs), func(ref meta.OwnerReference) bool {
 		owner, lost := g.owner(o, &ref)
-		return !lost && which(owner)
+		return !lost && which(owner, ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion)
 	})
 	return len(o.refs) < before
 }
@@ -191,9 +191,12 @@ func (g modelGraph) forget(o *modelObject, eager bool) bool {
 	if found.released == 0 {
 		return false
 	}
-	return g.drop(o, func(owner *modelObject) bool {
+	return g.drop(o, func(owner *modelObject, blocks bool) bool {
 		if o.policy != "" || found.lost > 0 {
 			return owner != nil && owner.policy == meta.DeletePropagationOrphan
+		}
+		if eager && owner != nil && owner.policy == meta.DeletePropagationForeground && owner.held && !blocks {
+			return false
 		}
 		return owner == nil || owner.policy == meta.DeletePropagationOrphan || owner.policy == meta.DeletePropagationForeground
 	})
@@ -206,7 +209,7 @@ func (g modelGraph) collect(o *modelObject, eager bool) bool {
 	case o.policy != "" || found.lost > 0 || found.released > 0 || found.others+found.waiting == 0:
 		return false
 	case found.solid > 0:
-		return g.drop(o, func(owner *modelObject) bool {
+		return g.drop(o, func(owner *modelObject, _ bool) bool {
 			return owner == nil || owner.policy == meta.DeletePropagationForeground
 		})
 	}

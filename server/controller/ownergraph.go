@@ -366,9 +366,8 @@ func (n *node) holdsItself() bool {
 	return n.waits == foreground && leads(n)
 }
 
-// outlook is what a worker has to know about a node.
+// outlook is what the graph knows about an object.
 type outlook struct {
-	uid         identity // of the object that all this is about
 	waits       wait
 	held        bool // by others, while it waits
 	holdsItself bool // they wait for it in turn
@@ -376,31 +375,36 @@ type outlook struct {
 	owns        bool // there are objects that depend on it
 }
 
-// look returns what is known about n; ok is false if it is not in the graph any more.
-func (g *ownerGraph) look(n *node) (o outlook, ok bool) {
+// has reports whether a node is in the graph still.
+func (g *ownerGraph) has(n *node) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.nodes[g.place(n.key)] != n {
-		return o, false
-	}
+	return g.mu.nodes[g.place(n.key)] == n
+}
+
+// look returns what is known about an object that the server has just now at n; nothing if the stream has shown that another
+// one is there by now, or none.
+func (g *ownerGraph) look(n *node, uid string) (o outlook) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	delete(g.mu.parked, n)
-	o = outlook{uid: n.uid, waits: n.waits, held: n.held(), holdsItself: n.holdsItself()}
+	if n.state == unknown {
+		g.thereLocked(n, g.identity(uid), nothing)
+	}
+	if n.state != present || n.uid != g.identity(uid) {
+		return o
+	}
+	if n.waits != nothing {
+		g.relinkLooseLocked() // its resource may have come just now, and those who mean it were not told yet
+	}
+	o = outlook{waits: n.waits, held: n.held(), holdsItself: n.holdsItself()}
 	for e := n.owners; e != nil; e = e.also {
 		o.released = o.released || e.owner.waits == orphaning && e.holds()
 	}
 	for e := n.dependents; e != nil && !o.owns; e = e.next {
 		o.owns = e.uid() == n.uid
 	}
-	return o, true
-}
-
-// found notes that the server has an object at n. What the stream has shown meanwhile is newer.
-func (g *ownerGraph) found(n *node, uid string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if n.state == unknown {
-		g.thereLocked(n, g.identity(uid), nothing)
-	}
+	return o
 }
 
 // missing notes that the server has no object at n. What the stream has shown meanwhile is newer.
@@ -443,11 +447,15 @@ func (g *ownerGraph) park(n *node) {
 func (g *ownerGraph) reconsider() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for n, l := range maps.Clone(g.mu.loose) {
-		g.relinkLocked(n, l.namespace, l.refs)
-	}
+	g.relinkLooseLocked()
 	for n := range g.mu.parked {
 		g.todo.add(n)
 	}
 	clear(g.mu.parked)
+}
+
+func (g *ownerGraph) relinkLooseLocked() {
+	for n, l := range maps.Clone(g.mu.loose) {
+		g.relinkLocked(n, l.namespace, l.refs)
+	}
 }

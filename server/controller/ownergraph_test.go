@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// mapsOnly are Resources with nothing but config maps.
-type mapsOnly struct{}
+// mapsOnly are Resources with nothing but config maps, and without even those while they are away.
+type mapsOnly struct{ away *bool }
 
 const mapsPrefix = "/registry/configmaps/"
 
@@ -19,9 +19,9 @@ func (mapsOnly) Place(key string) (Place, bool) {
 	return Place{Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
 }
 
-func (mapsOnly) Home(apiVersion, kind string) (Home, bool) {
+func (r mapsOnly) Home(apiVersion, kind string) (Home, bool) {
 	return Home{Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true},
-		apiVersion == "v1" && kind == "ConfigMap"
+		apiVersion == "v1" && kind == "ConfigMap" && (r.away == nil || !*r.away)
 }
 
 func (mapsOnly) Ignored(string) bool      { return false }
@@ -56,6 +56,21 @@ func TestGraphForgets(t *testing.T) {
 		if n := len(g.mu.nodes); n != 0 {
 			t.Errorf("%d nodes are left", n)
 		}
+	}
+}
+
+// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose resource has come just now.
+func TestGraphFindsLooseDependents(t *testing.T) {
+	away := true
+	g := newOwnerGraph(mapsOnly{&away})
+	g.apply(stored("dependent", "owner"))
+	key, value := stored("owner", "")
+	waits := strings.Replace(string(value), `"metadata":{`, `"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z","finalizers":["orphan"],`, 1)
+	g.apply(key, []byte(waits))
+	g.synced()
+	away = false
+	if view := g.look(g.mu.nodes[g.place(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
+		t.Errorf("got %+v, want an owner that is held by its dependent", view)
 	}
 }
 
