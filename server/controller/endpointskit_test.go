@@ -17,9 +17,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// startWithNodes runs a server with the namespace "n" and two nodes.
+// startWithNodes runs a server with services of both families, the namespace "n" and two nodes.
 func startWithNodes(t *testing.T, cfg server.Config) *world {
 	t.Helper()
+	cfg.API.Services.ClusterIPRanges = []string{"10.0.0.0/16", "fd00::/108"}
 	w := start(t, cfg)
 	w.createNamespace()
 	for _, name := range []string{"a", "b"} {
