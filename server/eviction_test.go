@@ -97,7 +97,13 @@ func (e *evictor) allow(disruptions int32) {
 }
 
 func (e *evictor) evict(name string, opts *meta.DeleteOptions) error {
-	body, err := json.Marshal(&policyv1.Eviction{ObjectMeta: meta.ObjectMeta{Name: name}, DeleteOptions: opts})
+	return e.send(name, policyv1.Eviction{ObjectMeta: meta.ObjectMeta{Name: name}, DeleteOptions: opts})
+}
+
+// send sends the body of an eviction, and returns what the answer says if that is no success.
+func (e *evictor) send(name string, eviction any) error {
+	e.t.Helper()
+	body, err := json.Marshal(eviction)
 	if err != nil {
 		return err
 	}
@@ -114,6 +120,25 @@ func (e *evictor) evict(name string, opts *meta.DeleteOptions) error {
 		return &meta.StatusError{Status: status}
 	}
 	return nil
+}
+
+// TestOldEviction: bodies of an older version are taken, others are not.
+func TestOldEviction(t *testing.T) {
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	e := newEvictor(t, &lent{Store: store})
+	e.run("p")
+	body := func(apiVersion, kind string) map[string]any {
+		return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "p"}}
+	}
+	for _, wrong := range []map[string]any{body("policy/v2", "Eviction"), body("policy/v1", "PodDisruptionBudget"), body("v1", "Binding")} {
+		if err := e.send("p", wrong); !meta.IsBadRequest(err) {
+			t.Errorf("%v: got %v, want that it is refused", wrong, err)
+		}
+	}
+	if err := e.send("p", body("policy/v1beta1", "Eviction")); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged for each that goes, and for no

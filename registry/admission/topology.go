@@ -30,7 +30,7 @@ func (p PodTopologyLabels) Mutate(ctx context.Context, a *Attributes) error {
 	}
 	for _, key := range [...]string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region"} {
 		value, ok, err := p.nodes.Label(ctx, "", node, key)
-		if meta.IsNotFound(err) {
+		if meta.IsNotFound(err) || meta.IsBadRequest(err) { // a name that no node can have is for validation to refuse
 			return nil
 		}
 		if err != nil {

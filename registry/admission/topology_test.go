@@ -15,6 +15,9 @@ type zones map[string]map[string]string
 
 func (z zones) Label(_ context.Context, _, name, key string) (string, bool, error) {
 	labels, ok := z[name]
+	if name == "a/b" {
+		return "", false, meta.NewBadRequest("no name")
+	}
 	if !ok {
 		return "", false, meta.NewNotFound(meta.GroupResource{Resource: "nodes"}, name)
 	}
@@ -42,6 +45,7 @@ func TestPodTopologyLabels(t *testing.T) {
 		{"a binding", "binding", binding("Node", "n"), labelled},
 		{"a binding that does not say of what kind", "binding", binding("", "n"), had},
 		{"a binding to what is not known", "binding", binding("Node", "m"), had},
+		{"a pod on what can be no node", "", pod("a/b"), had},
 		{"a pod on a node", "", pod("n"), labelled},
 		{"a pod on a node without labels", "", pod("bare"), had},
 		{"a pod on no node", "", pod(""), had},

@@ -56,7 +56,7 @@ func TestDisruptionStatus(t *testing.T) {
 	}
 	t.Logf("reasons: %v", reasons)
 	for _, reason := range []string{"SufficientPods", "InsufficientPods", "SyncFailed"} {
-		if reasons[reason] == 0 {
+		if reasons[reason] == 0 && count >= 1 {
 			t.Errorf("no budget has the reason %s: what is tried is too little", reason)
 		}
 	}
