@@ -307,3 +307,31 @@ func TestRecordsAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestServersWithOneAddress: two servers on different ports of one address leave the endpoints to each other for a while.
+func TestServersWithOneAddress(t *testing.T) {
+	store := newSharedStore(t)
+	runOn(t, store, "198.51.100.1")
+	runOn(t, store, "198.51.100.1")
+	before, err := store.Get(t.Context(), "/registry/services/endpoints/default/kubernetes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor, err := store.Watch(t.Context(), storage.WatchRequest{Prefix: "/registry/services/endpoints/default/", After: before.Rev})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cursor.Close()
+	changes := 0
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	for ctx.Err() == nil {
+		batch, err := cursor.Next(ctx)
+		if err == nil {
+			changes += len(batch.Events)
+		}
+	}
+	if changes > 4 { // each may have taken the port once
+		t.Errorf("the endpoints have changed %d times", changes)
+	}
+}

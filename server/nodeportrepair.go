@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"go.uber.org/zap"
 
@@ -41,11 +42,19 @@ func (s *Server) nodePortRepair() *repair {
 // portRound is one comparison.
 type portRound struct {
 	span     ports.Span
-	taken    *ports.Set // before services were read: those of all that were there then are in it
+	rev      storage.Revision // of taken
+	taken    *ports.Set       // before services were read: those of all that were there then are in it
 	used     *ports.Set
+	missing  map[portHolder]*corev1.Service // used and not taken
 	leaks    map[int]int
 	released []int
 	findings []portFinding
+}
+
+// portHolder is a service that has a port.
+type portHolder struct {
+	service meta.UID
+	port    int
 }
 
 // portFinding is what is wrong with a port of a service.
@@ -54,58 +63,104 @@ type portFinding struct {
 	reason, about string
 }
 
-// pass compares once, and makes the record if there is none, or one of another range. It is not called by several at once.
+// maxOvertaken is how often a pass begins again because the record has changed meanwhile.
+const maxOvertaken = 5
+
+// pass compares, and makes the record if there is none, or one of another range. It is not called by several at once.
 func (r *portRepair) pass(ctx context.Context) error {
+	for try := 1; ; try++ {
+		round, err := r.compare(ctx)
+		if err == nil {
+			err = r.store(ctx, round)
+		}
+		if err == nil {
+			r.leaks = round.leaks
+			r.report(ctx, round)
+		}
+		if !errors.Is(err, errPortsChanged) || try == maxOvertaken {
+			return err
+		}
+	}
+}
+
+// compare compares once, and again if a port seems to be missing: it may have been taken after the record was read, and before the
+// services. What a service had and nobody had taken both times is missing.
+func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
+	round, err := r.look(ctx)
+	if err != nil || len(round.missing) == 0 {
+		return round, err
+	}
+	before := round.missing
+	if round, err = r.look(ctx); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(round.missing, func(h portHolder, _ *corev1.Service) bool { return before[h] == nil })
+	for h, svc := range round.missing {
+		round.found(svc, "PortNotAllocated", "Port %d is not allocated; repairing", h.port)
+	}
+	return round, nil
+}
+
+// look reads the record, and then the services.
+func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	round := &portRound{span: r.ports.Span(), taken: taken, used: ports.NewSet(r.ports.Span()), leaks: map[int]int{}}
+	round := &portRound{
+		span: r.ports.Span(), rev: rev, taken: taken, used: ports.NewSet(r.ports.Span()),
+		missing: map[portHolder]*corev1.Service{}, leaks: map[int]int{},
+	}
 	services := client.For[*corev1.Service](r.client, corev1.GroupVersion.WithResource("services"))
 	for svc, err := range services.All(ctx, meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		round.see(svc)
 	}
 	round.findLeaks(r.leaks)
-	if err := r.store(ctx, round, rev); err != nil {
-		return err
-	}
-	r.leaks = round.leaks
-	r.report(ctx, round)
-	return nil
+	return round, nil
 }
 
-// errPortsChanged ends a round that another server's has overtaken.
+// errPortsChanged ends a round that others have overtaken.
 var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
 
-// store writes what a round has found into the record, which was at rev when the round began.
-func (r *portRepair) store(ctx context.Context, round *portRound, rev storage.Revision) error {
-	if rev != 0 && round.taken.Span() == round.span {
-		return r.ports.Change(ctx, round.mend)
+// store writes what a round has found into the record. What nobody has is released only if the record is as it was: another
+// server may have released it, and somebody taken it, since.
+func (r *portRepair) store(ctx context.Context, round *portRound) error {
+	if round.rev == 0 || round.taken.Span() != round.span || len(round.released) > 0 {
+		ok, err := r.ports.Replace(ctx, round.rebuilt(), round.rev)
+		if err == nil && !ok {
+			err = errPortsChanged
+		}
+		return err
 	}
-	ok, err := r.ports.Replace(ctx, round.rebuilt(), rev)
-	if err == nil && !ok {
-		err = errPortsChanged
+	if len(round.missing) == 0 {
+		return nil
 	}
-	return err
+	return r.ports.Change(ctx, func(now *ports.Set) error {
+		for h := range round.missing {
+			_ = now.Take(h.port) // or another server has done that
+		}
+		return nil
+	})
+}
+
+func (r *portRound) found(svc *corev1.Service, reason, format string, args ...any) {
+	r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
 }
 
 // see compares the ports of one service.
 func (r *portRound) see(svc *corev1.Service) {
-	found := func(reason, format string, args ...any) {
-		r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
-	}
 	for _, port := range allocatedPorts(svc) {
 		var outside *ports.NotInRangeError
 		switch err := r.used.Take(port); {
 		case errors.As(err, &outside):
-			found("PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port, r.span)
+			r.found(svc, "PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port, r.span)
 		case err != nil:
-			found("PortAlreadyAllocated", "Port %d was assigned to multiple services; please recreate service", port)
+			r.found(svc, "PortAlreadyAllocated", "Port %d was assigned to multiple services; please recreate service", port)
 		case !r.taken.Has(port):
-			found("PortNotAllocated", "Port %d is not allocated; repairing", port)
+			r.missing[portHolder{svc.UID, port}] = svc
 		}
 	}
 }
@@ -156,19 +211,6 @@ func (r *portRound) rebuilt() *ports.Set {
 		_ = r.used.Take(port) // it is of the range, and not among those used
 	}
 	return r.used
-}
-
-// mend puts right what the round has found. All else in the record may have changed since.
-func (r *portRound) mend(now *ports.Set) error {
-	for port := range r.used.All() {
-		if !r.taken.Has(port) {
-			_ = now.Take(port) // or it is taken by now, for this service
-		}
-	}
-	for _, port := range r.released {
-		now.Release(port)
-	}
-	return nil
 }
 
 // report tells what was found.

@@ -166,21 +166,24 @@ func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAd
 	}
 }
 
-// giveBack deletes the IPAddress of a service. One that says that somebody else has the address stays. What fails is left to the
-// repair.
-func (p *addressPool) giveBack(ctx context.Context, ip netip.Addr, svc *corev1.Service) {
+// held returns the IPAddress that says that a service has an address, nil if somebody else has it, or nobody.
+func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Service) (*networkingv1.IPAddress, error) {
 	addresses, err := p.addresses()
 	if err != nil {
-		return
+		return nil, err
 	}
 	a, err := addresses.Get(ctx, "", ip.String())
-	if err != nil {
-		return
+	if err != nil || a.Spec.ParentRef == nil || *a.Spec.ParentRef != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
+		return nil, ignoreNotFound(err)
 	}
-	if ref := a.Spec.ParentRef; ref == nil || *ref != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
-		return
+	return a, nil
+}
+
+// giveBack deletes an IPAddress, and none that has come in its place. What fails is left to the repair.
+func (p *addressPool) giveBack(ctx context.Context, a *networkingv1.IPAddress) {
+	if addresses, err := p.addresses(); err == nil {
+		_ = addresses.Delete(ctx, "", a.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
 	}
-	_ = addresses.Delete(ctx, "", a.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
 }
 
 // ranges returns the ranges of a family from which addresses are taken.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -18,8 +19,8 @@ func reserveAddresses(pool *addressPool) reservation {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (settle, error) {
 		c := addressChange{pool: pool, dryRun: r.DryRun, svc: svc}
 		if svc == nil {
-			c.svc, c.given = old, addressesOf(old)
-			return c.settle, nil
+			c.svc = old
+			return c.settle, c.give(ctx, addressesOf(old))
 		}
 		if err := c.plan(ctx, old); err != nil {
 			c.settle(context.WithoutCancel(ctx), false)
@@ -37,18 +38,37 @@ type addressChange struct {
 	pool   *addressPool
 	dryRun bool
 	svc    *corev1.Service
-	taken  []netip.Addr // given back if the write fails
-	given  []netip.Addr // given back if it does not
+	taken  []netip.Addr              // given back if the write fails
+	given  []*networkingv1.IPAddress // given back if it does not
 }
 
 func (c *addressChange) settle(ctx context.Context, stored bool) {
-	back := c.taken
 	if stored {
-		back = c.given
+		for _, a := range c.given {
+			c.pool.giveBack(ctx, a)
+		}
+		return
 	}
-	for _, ip := range back {
-		c.pool.giveBack(ctx, ip, c.svc)
+	for _, ip := range c.taken {
+		if a, err := c.pool.held(ctx, ip, c.svc); err == nil && a != nil {
+			c.pool.giveBack(ctx, a)
+		}
 	}
+}
+
+// give has addresses given back when the service no longer has them. Which IPAddresses these are is found out before that: as soon as
+// it has happened, another service of the name may have one of the addresses.
+func (c *addressChange) give(ctx context.Context, list []netip.Addr) error {
+	for _, ip := range list {
+		a, err := c.pool.held(ctx, ip, c.svc)
+		if err != nil {
+			return err
+		}
+		if a != nil {
+			c.given = append(c.given, a)
+		}
+	}
+	return nil
 }
 
 // plan takes what the service lacks, and finds out what it no longer has. What it has had it keeps; that it may not be changed is
@@ -62,12 +82,12 @@ func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 		}
 	case prefersAsBefore(svc, old), isHeadless(old):
 	case !usesClusterIP(svc):
-		c.given = addressesOf(old)
+		return c.give(ctx, addressesOf(old))
 	case len(old.Spec.IPFamilies) == 1 && len(svc.Spec.IPFamilies) == 2:
 		return c.take(ctx, 1)
 	case len(old.Spec.IPFamilies) == 2 && len(svc.Spec.IPFamilies) == 1:
 		if all := addressesOf(old); len(all) > 1 {
-			c.given = all[1:]
+			return c.give(ctx, all[1:])
 		}
 	}
 	return nil

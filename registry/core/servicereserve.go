@@ -2,8 +2,11 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -43,16 +46,28 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 	}
 }
 
-// together calls f with 0 to n-1 at the same time, and returns when all calls have.
+// together calls f with 0 to n-1 at the same time, and returns when all calls have. If one panics, so does together: it is the request
+// that has failed, not the server.
 func together(n int, f func(i int)) {
 	var others sync.WaitGroup
+	var panicked atomic.Value
 	for i := 1; i < n; i++ {
-		others.Go(func() { f(i) })
+		others.Go(func() {
+			defer func() {
+				if cause := recover(); cause != nil {
+					panicked.Store(fmt.Sprintf("%v\n%s", cause, debug.Stack()))
+				}
+			}()
+			f(i)
+		})
 	}
 	if n > 0 {
 		f(0)
 	}
 	others.Wait()
+	if cause := panicked.Load(); cause != nil {
+		panic(cause)
+	}
 }
 
 // completeService fills in what follows from the service itself, from the old one and from what the cluster has. svc is nil when
