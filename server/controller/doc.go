@@ -8,5 +8,7 @@
 // ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. Not here: which
 // controllers run, and with which client (server).
 //
-// Read: loop.go, queue.go, then namespace.go as the pattern for others.
+// The garbage collector is the exception: it follows everything that is stored, and keeps a graph of it.
+//
+// Read: loop.go, queue.go, then namespace.go as the pattern for others; garbage.go, garbageitem.go and ownergraph.go.
 package controller
