@@ -8,7 +8,5 @@
 // ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. Not here: which
 // controllers run, and with which client (server).
 //
-// The garbage collector is the exception: it follows everything that is stored, and keeps a graph of it.
-//
-// Read: loop.go, queue.go, then namespace.go as the pattern for others; garbage.go, garbageitem.go and ownergraph.go.
+// Read: loop.go, queue.go, then namespace.go as the pattern for others.
 package controller
