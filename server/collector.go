@@ -30,7 +30,7 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 			if entry.Err != nil {
 				continue
 			}
-			if !yield(controller.Change{Key: entry.Key, Value: entry.Value}, err) || err != nil {
+			if !yield(controller.Change{Key: entry.Key, Value: entry.Value, Rev: uint64(entry.Rev)}, err) || err != nil {
 				return
 			}
 		}
@@ -44,7 +44,7 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 				return
 			}
 			for i := range events {
-				if ev := &events[i]; ev.Err == nil && !yield(controller.Change{Key: ev.Key, Value: ev.Value}, nil) {
+				if ev := &events[i]; ev.Err == nil && !yield(controller.Change{Key: ev.Key, Value: ev.Value, Rev: uint64(ev.Rev)}, nil) {
 					return
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -27,6 +28,7 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	x := &exchange{header: http.Header{}, begun: make(chan struct{}), ended: make(chan struct{}), cancel: cancel}
 	x.reader, x.writer = io.Pipe()
 	go func() {
+		growStack()
 		defer close(x.ended)
 		defer cancel()
 		x.serve(t.handler, incoming(ctx, r), r.Context())
@@ -82,6 +84,14 @@ type exchange struct {
 		sync.Mutex
 		timer *time.Timer
 	}
+}
+
+// growStack makes room on the stack for a request's way through the server, at once, while there is little on it to be moved.
+//
+//go:noinline
+func growStack() {
+	var room [16 << 10]byte
+	runtime.KeepAlive(&room[0])
 }
 
 // serve runs the handler. asked is the context of the caller.

@@ -17,6 +17,7 @@ import (
 type Change struct {
 	Key    string
 	Value  []byte // as it is stored; nil if the object is gone
+	Rev    uint64 // its resourceVersion
 	Synced bool   // nothing has changed: what comes from now on has happened since
 }
 
@@ -29,8 +30,8 @@ type Stream func(ctx context.Context) iter.Seq2[Change, error]
 // (orphan).
 //
 // It keeps a graph of who depends on whom, which says what is worth a look. What to do is decided by what the server
-// says then: nothing is deleted on the word of the graph alone, and every deletion names the uid and the revision that
-// were looked at. All that has to be remembered is in the store, so it goes on after a crash wherever it was.
+// says then, and every deletion names what was looked at: the revision of an object with its owners. The graph alone is
+// believed only that an owner is gone, which never changes. All that has to be remembered is in the store, so it goes on after a crash wherever it was.
 type GarbageCollector struct {
 	Client    *client.Client
 	Stream    Stream
@@ -77,7 +78,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 				workers.Go(func() { work(ctx, pass.graph.todo, pass.reconcile, pass.failed) })
 			}
 		default:
-			pass.graph.apply(change.Key, change.Value)
+			pass.graph.apply(change.Key, change.Value, change.Rev)
 		}
 	}
 	return ctx.Err()
@@ -125,6 +126,11 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		return 0, nil
 	}
 	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
+	if rev := p.graph.garbage(n); rev != 0 {
+		if err := item.deleteAt(ctx, rev); !meta.IsConflict(err) {
+			return 0, ignoreAbsent(err)
+		}
+	}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
 	if isAbsent(err) {
 		p.graph.missing(n)
@@ -134,13 +140,18 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		item.view = p.graph.look(n, string(item.live.UID))
 		err = item.settle(ctx)
 	}
-	switch {
-	case isAbsent(err), meta.IsMethodNotSupported(err): // gone, or of a resource whose objects do not go
-		return 0, nil
-	case meta.IsConflict(err):
+	if meta.IsConflict(err) {
 		return soon, nil
 	}
-	return 0, err
+	return 0, ignoreAbsent(err)
+}
+
+// ignoreAbsent drops the errors of objects that are gone, and of those whose resource does not let them go.
+func ignoreAbsent(err error) error {
+	if isAbsent(err) || meta.IsMethodNotSupported(err) {
+		return nil
+	}
+	return err
 }
 
 // isAbsent reports whether there is no such object. That there is no such resource is something else.

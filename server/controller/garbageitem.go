@@ -136,6 +136,14 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	return i.delete(ctx, meta.DeletePropagationBackground)
 }
 
+// deleteAt deletes the object if it has a revision, in which nothing holds it and all its owners are gone.
+func (i *garbageItem) deleteAt(ctx context.Context, rev uint64) error {
+	version, policy := strconv.FormatUint(rev, 10), meta.DeletePropagationBackground
+	return i.objects.Delete(ctx, i.place.Name, meta.DeleteOptions{
+		PropagationPolicy: &policy, Preconditions: &meta.Preconditions{ResourceVersion: &version},
+	})
+}
+
 // delete deletes the object as it was looked at. If it has changed, but not its owners, its revision does not count:
 // else one that changes all the time would never go.
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {

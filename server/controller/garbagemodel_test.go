@@ -121,7 +121,7 @@ func (g modelGraph) settle(eager bool) {
 	for changed := true; changed; {
 		forgets := func() bool { return g.each(func(o *modelObject) bool { return g.forget(o, eager) }) }
 		rest := func() bool {
-			return g.each(func(o *modelObject) bool { return g.collect(o, eager) }) || g.each(g.finish)
+			return g.each(func(o *modelObject) bool { return g.collect(o, eager) }) || g.each(func(o *modelObject) bool { return g.finish(o, eager) })
 		}
 		if eager {
 			changed = forgets() || rest()
@@ -236,7 +236,7 @@ func (g modelGraph) dependents(o *modelObject) (list []*modelObject) {
 }
 
 // finish ends an object that is being deleted, unless it waits for one that stays.
-func (g modelGraph) finish(o *modelObject) bool {
+func (g modelGraph) finish(o *modelObject, eager bool) bool {
 	switch o.policy {
 	case "":
 		return false
@@ -245,7 +245,7 @@ func (g modelGraph) finish(o *modelObject) bool {
 			return false
 		}
 	case meta.DeletePropagationForeground:
-		if g.stuck(o, map[*modelObject]bool{}) {
+		if g.stuck(o, eager, map[*modelObject]bool{}) {
 			return false
 		}
 	}
@@ -254,7 +254,8 @@ func (g modelGraph) finish(o *modelObject) bool {
 }
 
 // stuck reports whether an object never goes: it is not deleted because nobody knows its owners, or it waits for such a one.
-func (g modelGraph) stuck(o *modelObject, seen map[*modelObject]bool) bool {
+// Of those who wait for each other any may be the one that blocks the others no more: eagerly, all are.
+func (g modelGraph) stuck(o *modelObject, eager bool, seen map[*modelObject]bool) bool {
 	if o.policy == "" {
 		return true // as things are; finish comes again
 	}
@@ -266,8 +267,26 @@ func (g modelGraph) stuck(o *modelObject, seen map[*modelObject]bool) bool {
 		blocks := slices.ContainsFunc(d.refs, func(ref meta.OwnerReference) bool {
 			return ref.UID == o.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 		})
-		if blocks && g.stuck(d, seen) {
+		if eager && d.policy == meta.DeletePropagationForeground && g.leads(d, o, map[*modelObject]bool{}) {
+			continue
+		}
+		if blocks && g.stuck(d, eager, seen) {
 			return true
+		}
+	}
+	return false
+}
+
+// leads reports whether another object depends on one, through whomever.
+func (g modelGraph) leads(from, to *modelObject, seen map[*modelObject]bool) bool {
+	for _, d := range g.dependents(from) {
+		if d == to {
+			return true
+		}
+		if !seen[d] {
+			if seen[d] = true; g.leads(d, to, seen) {
+				return true
+			}
 		}
 	}
 	return false

@@ -47,8 +47,28 @@ type node struct {
 	uid        identity // of the object that is there or, if it is gone, that was
 	owners     *edge    // its references, in order
 	dependents *edge    // the references to it
-	state      presence
-	waits      wait
+	status
+}
+
+// status is packed, as there may be many nodes.
+type status struct {
+	rev   [6]byte // of the object that is there, little endian: enough for all revisions there will ever be
+	state presence
+	waits wait
+}
+
+// set notes the revision of a plain object; 0 of others: see ownerGraph.garbage.
+func (s *status) set(rev uint64) {
+	for i := range s.rev {
+		s.rev[i] = byte(rev >> (8 * i))
+	}
+}
+
+func (s *status) get() (rev uint64) {
+	for i, b := range s.rev {
+		rev |= uint64(b) << (8 * i)
+	}
+	return rev
 }
 
 // identity is a hash of a uid. Its lowest bit is 0.
@@ -93,6 +113,11 @@ func waitOf(deleting bool, finalizers []string) wait {
 	return nothing
 }
 
+// ofCollector reports whether a finalizer is one that the collector works on.
+func ofCollector(finalizer string) bool {
+	return finalizer == meta.FinalizerOrphanDependents || finalizer == meta.FinalizerDeleteDependents
+}
+
 // edge is one reference.
 type edge struct {
 	owner, dependent *node
@@ -128,9 +153,9 @@ func (g *ownerGraph) place(key string) uint64 { return maphash.String(g.seed, ke
 // mark stands for an object at a place.
 func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.place(key) ^ uint64(uid) }
 
-// apply takes in the present value at a key; nil if it is gone. Of what cannot be read nobody knows whose it is: it is left
-// as it was.
-func (g *ownerGraph) apply(key string, value []byte) {
+// apply takes in the present value at a key, with its revision; nil if it is gone. Of what cannot be read nobody knows whose it
+// is: it is left as it was.
+func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	if value != nil && codec.PeekOwners(value, &g.peek) != nil {
 		return
 	}
@@ -154,6 +179,10 @@ func (g *ownerGraph) apply(key string, value []byte) {
 		n = g.nodeLocked(key)
 	}
 	g.thereLocked(n, uid, waits)
+	if g.peek.Deleting || slices.ContainsFunc(g.peek.Finalizers, ofCollector) {
+		rev = 0
+	}
+	n.set(rev)
 	g.relinkLocked(n, g.peek.Namespace, g.peek.Owners)
 	g.dropLocked(n)
 }
@@ -202,6 +231,7 @@ func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
 // goneLocked notes that the object at n is gone.
 func (g *ownerGraph) goneLocked(n *node) {
 	n.state, n.waits = absent, nothing
+	n.set(0)
 	g.addDependentsLocked(n)
 	old := n.owners
 	n.owners = nil
@@ -405,6 +435,22 @@ func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 		o.owns = e.uid() == n.uid
 	}
 	return o
+}
+
+// garbage returns the revision of an object all of whose owners are known to be gone, and that nothing is special about; 0 of
+// others. In that revision it has no other owners.
+func (g *ownerGraph) garbage(n *node) (rev uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, isLoose := g.mu.loose[n]; isLoose || n.owners == nil || n.state != present {
+		return 0
+	}
+	for e := n.owners; e != nil; e = e.also {
+		if e.owner.state != absent || e.owner.uid != e.uid() {
+			return 0
+		}
+	}
+	return n.get()
 }
 
 // missing notes that the server has no object at n. What the stream has shown meanwhile is newer.

@@ -28,13 +28,13 @@ func (mapsOnly) Ignored(string) bool      { return false }
 func (mapsOnly) Changed() <-chan struct{} { return nil }
 
 // stored is a config map as it is stored; owner is the name of another one, "" for none.
-func stored(name, owner string) (key string, value []byte) {
+func stored(name, owner string) (key string, value []byte, rev uint64) {
 	refs := ""
 	if owner != "" {
 		refs = fmt.Sprintf(`,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":"uid-of-%s","blockOwnerDeletion":true}]`, owner, owner)
 	}
 	return mapsPrefix + "default/" + name, fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":"default","uid":"uid-of-%s"%s},"data":{"a":"b"}}`,
-		name, name, refs)
+		name, name, refs), 7
 }
 
 // TestGraphForgets: when all objects are gone, the graph is empty.
@@ -47,11 +47,11 @@ func TestGraphForgets(t *testing.T) {
 			g.apply(stored(fmt.Sprint(i), fmt.Sprint(i/3)))
 		}
 		for i := range size {
-			key, _ := stored(fmt.Sprint((i*7)%size), "")
+			key, _, _ := stored(fmt.Sprint((i*7)%size), "")
 			if round == 1 {
 				g.apply(stored(fmt.Sprint((i*7)%size), "")) // it forgets its owner first
 			}
-			g.apply(key, nil)
+			g.apply(key, nil, 0)
 		}
 		if n := len(g.mu.nodes); n != 0 {
 			t.Errorf("%d nodes are left", n)
@@ -64,9 +64,9 @@ func TestGraphFindsLooseDependents(t *testing.T) {
 	away := true
 	g := newOwnerGraph(mapsOnly{&away})
 	g.apply(stored("dependent", "owner"))
-	key, value := stored("owner", "")
+	key, value, _ := stored("owner", "")
 	waits := strings.Replace(string(value), `"metadata":{`, `"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z","finalizers":["orphan"],`, 1)
-	g.apply(key, []byte(waits))
+	g.apply(key, []byte(waits), 7)
 	g.synced()
 	away = false
 	if view := g.look(g.mu.nodes[g.place(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
@@ -79,13 +79,13 @@ func TestGraphFindsLooseDependents(t *testing.T) {
 func TestGraphAllocates(t *testing.T) {
 	g := newOwnerGraph(mapsOnly{})
 	g.synced()
-	key, value := stored("alone", "")
-	owned, ownedValue := stored("owned", "owner")
-	g.apply(owned, ownedValue)
+	key, value, _ := stored("alone", "")
+	owned, ownedValue, _ := stored("owned", "owner")
+	g.apply(owned, ownedValue, 7)
 	if n := testing.AllocsPerRun(100, func() {
-		g.apply(key, value)
-		g.apply(owned, ownedValue)
-		g.apply(key, nil)
+		g.apply(key, value, 7)
+		g.apply(owned, ownedValue, 7)
+		g.apply(key, nil, 0)
 	}); n > 0 {
 		t.Errorf("got %v allocs, want 0", n)
 	}
@@ -124,11 +124,11 @@ func BenchmarkGraph(b *testing.B) {
 		b.Run(fmt.Sprintf("owner=%t", owner != ""), func(b *testing.B) {
 			g := newOwnerGraph(mapsOnly{})
 			g.synced()
-			key, value := stored("object", owner)
+			key, value, _ := stored("object", owner)
 			b.ReportAllocs()
 			for b.Loop() {
-				g.apply(key, value)
-				g.apply(key, nil)
+				g.apply(key, value, 7)
+				g.apply(key, nil, 0)
 			}
 		})
 	}
