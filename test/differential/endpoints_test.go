@@ -260,7 +260,15 @@ func (g *endpointsPlay) settle(round int) {
 	for try := range 10 { // theirs may have to wait until their informers know what they have written
 		for i := range 4 {
 			label := fmt.Sprintf(`{"metadata":{"labels":{"round":"%d.%d"}}}`, round, try)
-			g.patch("services", fmt.Sprintf("s%d", i), "", label)
+			name := fmt.Sprintf("s%d", i)
+			g.patch("services", name, "", label)
+			for _, c := range g.sides { // whoever has been put off because of what it did not know yet looks at once
+				err := c.CoreV1().RESTClient().Patch(types.MergePatchType).Namespace("n").Resource("endpoints").Name(name).
+					Body([]byte(label)).Do(g.t.Context()).Error()
+				if err != nil && !apierrors.IsNotFound(err) {
+					g.t.Fatal(err)
+				}
+			}
 		}
 		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			if ours, theirs = g.state(g.sides[0]), g.state(g.sides[1]); ours == theirs {
