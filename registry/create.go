@@ -79,10 +79,15 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	}
 }
 
-// baptize gives a new object its identity, by which what is reserved for it can name it.
+// baptize gives the object its identity, by which what is reserved for it can name it: its namespace, and if it is new a name and a
+// UID. It refuses what admission has moved away from the place that the client may write to.
 func (w *write) baptize() error {
 	m := w.obj.GetObjectMeta()
-	if err := w.stay(m); err != nil {
+	if w.old == nil && w.byUpdate && m.Name != w.req.Name {
+		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			meta.Excerpt(m.Name), meta.Excerpt(w.req.Name)))
+	}
+	if err := fixNamespace(w.s.res.Namespaced, w.r.Namespace, m); err != nil || w.old != nil {
 		return err
 	}
 	m.UID = NewUID()
@@ -122,15 +127,6 @@ func (w *write) beforeCreate() error {
 		s.strategy.Canonicalize(w.obj)
 	}
 	return nil
-}
-
-// stay refuses what admission has moved away from the place that the client may write to.
-func (w *write) stay(m *meta.ObjectMeta) error {
-	if w.byUpdate && m.Name != w.req.Name {
-		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
-			meta.Excerpt(m.Name), meta.Excerpt(w.req.Name)))
-	}
-	return fixNamespace(w.s.res.Namespaced, w.r.Namespace, m)
 }
 
 // dryCreate answers as Create would, without writing.

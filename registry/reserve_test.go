@@ -51,6 +51,9 @@ func (l *ledger) reserve(_ context.Context, r *registry.Request, w, old *widget)
 		}
 	}
 	if w != nil {
+		if w.Namespace != "ns" || w.Name == "" || old == nil && w.UID == "" {
+			l.tb.Errorf("%d: it is not known what for: %q in %q, UID %q", n, w.Name, w.Namespace, w.UID)
+		}
 		w.Spec.Size = int64(n)
 	}
 	return func(ctx context.Context, stored bool) {
@@ -160,6 +163,10 @@ func TestReserveForUpdate(t *testing.T) {
 		t.Error(err)
 	}
 	l.want("update without change", "1: blue over blue; 1 stored")
+	if _, err := k.change("a", func(w *widget) { w.Namespace = "" }); err != nil {
+		t.Error(err)
+	}
+	l.want("update that leaves out the namespace", "1: blue over blue; 1 stored")
 	if _, err := k.change("a", func(w *widget) { w.Labels = map[string]string{"x y": ""} }); !meta.IsInvalid(err) {
 		t.Errorf("invalid: got %v", err)
 	}

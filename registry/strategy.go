@@ -125,16 +125,16 @@ func (c MetaChecks) ofDoor() MetaChecks {
 }
 
 // ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
-// ports, budgets) and shows it in obj, before the object is prepared and validated. old is nil on create, when obj has its
-// name and UID; obj is nil when old goes, through whichever door. It is called for each try of a write, with the state that the
-// try starts from; a deletion that only begins is none, and neither is a write to a part of the object, such as its status. An
-// error ends the write.
+// ports, budgets) and shows it in obj, before the object is prepared and validated. obj has its namespace and name. old is nil
+// on create, when obj has its UID, too; obj is nil when old goes, through whichever door. It is called for each try of a write,
+// with the state that the try starts from; a deletion that only begins is none, and neither is a write to a part of the object,
+// such as its status. An error ends the write.
 //
 // settle, if it is not nil, is called once when it is known what became of the try: with true after it was stored (or
 // found to be stored already: an update that changes nothing), with false if it was not, or if somebody else did it.
 // After a dry run (r.DryRun) it is false, and a reservation that others could see must not be made.
-// If the outcome of a write cannot be found out, settle is not called: the reservation stays, and the repair that its
-// owner makes at start decides. settle must not fail; its ctx outlives the request's.
+// If the outcome of a write cannot be found out, settle is not called: the reservation stays, and the repair of its owner
+// decides. settle must not fail; its ctx outlives the request's.
 type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle func(ctx context.Context, stored bool), err error)
 
 // FieldValue reads one selectable field from an encoded object.

@@ -128,9 +128,6 @@ func (s *Store) held(obj meta.Object) bool {
 // beforeUpdate keeps what the server owns and validates the change.
 func (w *write) beforeUpdate() error {
 	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
-	if err := fixNamespace(s.res.Namespaced, w.r.Namespace, m); err != nil {
-		return err
-	}
 	m.Generation = om.Generation
 	m.CreationTimestamp = om.CreationTimestamp
 	m.SelfLink, m.ManagedFields = "", nil

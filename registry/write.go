@@ -21,7 +21,7 @@ import (
 //	convert    to the hub
 //	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
 //	           repeat are dropped
-//	baptize    a new object gets its name and UID                                                   (finish)
+//	baptize    the object gets its namespace, and a new one its name and UID                        (finish)
 //	reserve    take what is counted outside of the object
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
 //	prepare    the strategy and the store fill in what the server owns, and count the change
@@ -197,9 +197,9 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	before := w.beforeUpdate
 	if w.old == nil {
 		before = w.beforeCreate
-		if err := w.baptize(); err != nil {
-			return nil, err
-		}
+	}
+	if err := w.baptize(); err != nil {
+		return nil, err
 	}
 	if err := w.reserve(ctx, w.obj, w.old); err != nil {
 		return nil, err

@@ -227,6 +227,12 @@ func TestRefusedNodePorts(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("update: got %v, want %s", err, want)
 	}
+	b.Spec.Ports[0].NodePort = 0
+	b.Spec.Ports = append(b.Spec.Ports, b.Spec.Ports[0]) // both have had the node port of their name
+	_, err = p.services.Update(t.Context(), b, meta.UpdateOptions{})
+	if want := "duplicate nodePort: {TCP 30002}"; err == nil || err.Error() != want {
+		t.Errorf("a port repeated: got %v, want %s", err, want)
+	}
 	p.wantTaken(30001, 30002)
 }
 

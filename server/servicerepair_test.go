@@ -65,6 +65,7 @@ func TestAddressRepair(t *testing.T) {
 	address("10.0.0.50", "", to("gone"))
 	address("10.0.0.51", "", to("fine"))
 	address("10.0.0.52", "", `"resource":"gateways","group":"example.com","name":"g"`)
+	address("10.0.0.54", "", `"resource":"services","name":"fine"`)
 	address("10.0.0.53", `"a":"b"`, `"resource":"gateways","group":"example.com","name":"g"`) // nobody's business
 
 	young, old := []string{
@@ -76,6 +77,7 @@ func TestAddressRepair(t *testing.T) {
 	}, []string{
 		`IPAddress/10.0.0.50 IPAddressNotAllocated IPAddressAllocation: IPAddress: 10.0.0.50 for Service ns/gone appears to have leaked: cleaning up`,
 		`IPAddress/10.0.0.51 IPAddressWrongReference IPAddressAllocation: IPAddress: 10.0.0.51 for Service ns/fine has a wrong reference; cleaning up`,
+		`IPAddress/10.0.0.54 IPAddressNotAllocated IPAddressAllocation: IPAddress: 10.0.0.54 for Service /fine appears to have leaked: cleaning up`,
 		`Service/stolen ClusterIPAlreadyAllocated ClusterIPAllocation: Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; please recreate service`,
 	}
 	if told, again := p.repairAddresses(time.Hour); !slices.Equal(told, young) || !again {

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage"
 )
 
 const (
@@ -257,6 +258,41 @@ func TestDualStack(t *testing.T) {
 	if got := change("asked", `{"spec":{"type":"ExternalName","externalName":"a.b"}}`); got != nil {
 		t.Errorf("got %v", got)
 	}
+}
+
+// TestServicesWithoutAddresses: services that were stored where nobody gave addresses get them when they are next written.
+func TestServicesWithoutAddresses(t *testing.T) {
+	store := newSharedStore(t)
+	p := newInProcess(t, func(c *server.Config) {
+		c.Storage = server.StorageConfig{Store: store}
+		c.API.Services.ClusterIPRanges = []string{"10.0.0.0/24", "fd00::/112"}
+	})
+	held := map[string][]string{}
+	for _, tt := range []struct{ name, policy, change string }{
+		{"one", "SingleStack", `{"spec":{"ports":[{"port":81}]}}`},
+		{"asked", "SingleStack", `{"spec":{"clusterIP":"10.0.0.7"}}`},
+		{"preferring", "PreferDualStack", `{"spec":{"ports":[{"port":81}]}}`},
+		{"upgraded", "SingleStack", `{"spec":{"ipFamilyPolicy":"RequireDualStack"}}`},
+	} {
+		value := fmt.Sprintf(`{"kind":"Service","apiVersion":"v1","metadata":{"name":%q,"namespace":"ns","uid":"u"},"spec":{"type":"ClusterIP",`+
+			`"sessionAffinity":"None","ports":[{"port":80,"protocol":"TCP","targetPort":80}],"ipFamilies":["IPv4"],"ipFamilyPolicy":%q}}`, tt.name, tt.policy)
+		if _, err := store.Put(t.Context(), "/registry/services/specs/ns/"+tt.name, []byte(value), storage.Pre{}, 0); err != nil {
+			t.Fatal(err)
+		}
+		svc, failed := p.service("PATCH", servicesPath+"/"+tt.name, tt.change)
+		if failed != "" {
+			t.Fatalf("%s: %s", tt.name, failed)
+		}
+		spec := svc.Spec
+		if len(spec.ClusterIPs) == 0 || len(spec.ClusterIPs) != len(spec.IPFamilies) || spec.ClusterIP != spec.ClusterIPs[0] || spec.ClusterIP == "" {
+			t.Errorf("%s: got %q, %q of %v", tt.name, spec.ClusterIP, spec.ClusterIPs, spec.IPFamilies)
+		}
+		held[tt.name] = spec.ClusterIPs
+	}
+	if held["asked"][0] != "10.0.0.7" || len(held["preferring"]) != 2 || len(held["upgraded"]) != 2 {
+		t.Errorf("got %v", held)
+	}
+	p.wantHeld("written", held)
 }
 
 // TestAllAddressesTaken: the last address of a range is found, and the one that comes back.

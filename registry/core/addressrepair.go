@@ -100,7 +100,7 @@ func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) 
 		return err
 	}
 	if there, err := services.Seen(ctx, owner.namespace, owner.name); err != nil || !there {
-		return err
+		return ignoreNoName(err)
 	}
 	return r.repairService(ctx, owner)
 }
@@ -114,15 +114,24 @@ func (r *AddressRepair) views() (registry.View[*corev1.Service], registry.View[*
 	return services, addresses, err
 }
 
-// repairService sees to it that a service has its addresses.
-func (r *AddressRepair) repairService(ctx context.Context, name serviceName) error {
+// service returns a service, nil if there is none.
+func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.Service, error) {
 	services, _, err := r.views()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	svc, err := services.Get(ctx, name.namespace, name.name)
 	if err != nil {
-		return ignoreNotFound(err)
+		return nil, ignoreNoName(ignoreNotFound(err))
+	}
+	return svc, nil
+}
+
+// repairService sees to it that a service has its addresses.
+func (r *AddressRepair) repairService(ctx context.Context, name serviceName) error {
+	svc, err := r.service(ctx, name)
+	if err != nil || svc == nil {
+		return err
 	}
 	ranges, err := r.pool.allRanges(ctx)
 	if err != nil || !usesClusterIP(svc) || isHeadless(svc) {
@@ -189,15 +198,8 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 
 // has reports whether a service has an address.
 func (r *AddressRepair) has(ctx context.Context, name serviceName, ip netip.Addr) (bool, error) {
-	services, _, err := r.views()
-	if err != nil {
-		return false, err
-	}
-	svc, err := services.Get(ctx, name.namespace, name.name)
-	if err != nil {
-		return false, ignoreNotFound(err)
-	}
-	return slices.Contains(addressesOf(svc), ip), nil
+	svc, err := r.service(ctx, name)
+	return svc != nil && slices.Contains(addressesOf(svc), ip), err
 }
 
 // recreate puts the IPAddress of a service in the place of another, if there is one.
@@ -242,24 +244,17 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 			"IPAddress %s appears to have been modified, not referencing a Service %s: cleaning up", a.Name, refText(a.Spec.ParentRef)))
 		return false, r.remove(ctx, a)
 	}
-	if has, err := r.has(ctx, owner, ip); err != nil || has {
+	svc, err := r.service(ctx, owner)
+	if err != nil || svc != nil && slices.Contains(addressesOf(svc), ip) {
 		return false, err
 	}
 	if a.CreationTimestamp != nil && time.Since(a.CreationTimestamp.Time) < r.grace {
 		return true, nil
 	}
-	services, _, err := r.views()
-	if err != nil {
-		return false, err
-	}
-	_, err = services.Get(ctx, owner.namespace, owner.name)
-	switch {
-	case meta.IsNotFound(err):
+	if svc == nil {
 		r.event(ctx, aboutAddress(a, "IPAddressNotAllocated",
 			"IPAddress: %s for Service %s/%s appears to have leaked: cleaning up", a.Name, owner.namespace, owner.name))
-	case err != nil:
-		return false, err
-	default:
+	} else {
 		r.event(ctx, aboutAddress(a, "IPAddressWrongReference",
 			"IPAddress: %s for Service %s/%s has a wrong reference; cleaning up", a.Name, owner.namespace, owner.name))
 	}
@@ -303,6 +298,14 @@ func refText(ref *networkingv1.ParentReference) string {
 		return "nil"
 	}
 	return fmt.Sprintf("&ParentReference{Group:%s,Resource:%s,Namespace:%s,Name:%s,}", ref.Group, ref.Resource, ref.Namespace, ref.Name)
+}
+
+// ignoreNoName ignores that a service cannot have the name that an IPAddress says: clients write there what they like.
+func ignoreNoName(err error) error {
+	if meta.IsBadRequest(err) {
+		return nil
+	}
+	return err
 }
 
 func ignoreNotFound(err error) error {

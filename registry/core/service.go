@@ -97,7 +97,7 @@ func keepAllocated(svc, old *corev1.Service) {
 }
 
 // keepNodePorts gives ports that leave theirs out the node port of the old port with their name, unless another
-// port took it.
+// port asks for it.
 func keepNodePorts(ports, old []corev1.ServicePort) {
 	byName, used := make(map[string]int32), make(map[int32]bool)
 	for _, p := range old {
@@ -109,7 +109,6 @@ func keepNodePorts(ports, old []corev1.ServicePort) {
 	for i := range ports {
 		if p := &ports[i]; p.NodePort == 0 && !used[byName[p.Name]] {
 			p.NodePort = byName[p.Name]
-			used[p.NodePort] = p.NodePort != 0
 		}
 	}
 }

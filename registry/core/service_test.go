@@ -149,7 +149,7 @@ spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to 
 spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to release the secondary IP family`},
 		{"other families", `"clusterIP":"None","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack"`, `"clusterIP":"None","ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack"`, ``},
 		{"two ports of one name", `"type":"NodePort","ports":[{"name":"a","port":80,"nodePort":30001}]`, `"type":"NodePort","ports":[{"name":"a","port":80},{"name":"a","port":81}]`,
-			`spec.ports[1].name: Duplicate value: "a"`},
+			"spec.ports[1].name: Duplicate value: \"a\"\nspec.ports[1].nodePort: Duplicate value: 30001"},
 		{"class", balancer + `,"loadBalancerClass":"a"`, balancer + `,"loadBalancerClass":"b"`, `spec.loadBalancerClass: Invalid value: "b": may not change once set`},
 		{"class set", balancer, balancer + `,"loadBalancerClass":"b"`, `spec.loadBalancerClass: Invalid value: "b": may not change once set`},
 		{"class of a new balancer", `"type":"NodePort"` + ports, balancer + `,"loadBalancerClass":"b"`, ``},

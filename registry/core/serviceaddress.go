@@ -72,11 +72,11 @@ func (c *addressChange) give(ctx context.Context, list []netip.Addr) error {
 }
 
 // plan takes what the service lacks, and finds out what it no longer has. What it has had it keeps; that it may not be changed is
-// for others to say.
+// for others to say. One that was stored where nobody gave addresses gets them now.
 func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 	svc := c.svc
 	switch {
-	case old == nil || !usesClusterIP(old):
+	case old == nil || lacksAddresses(old):
 		if usesClusterIP(svc) && !isHeadless(svc) {
 			return c.take(ctx, 0)
 		}
@@ -138,6 +138,9 @@ func (c *addressChange) explain(err error, asked string) error {
 	}
 	return invalidService(c.svc, field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), c.svc.Spec.ClusterIPs, what+err.Error())})
 }
+
+// lacksAddresses reports whether a service has no addresses, and did not refuse them.
+func lacksAddresses(svc *corev1.Service) bool { return !isHeadless(svc) && len(addressesOf(svc)) == 0 }
 
 // addressesOf are the addresses that a service has; zero for what is none.
 func addressesOf(svc *corev1.Service) []netip.Addr {

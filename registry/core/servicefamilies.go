@@ -61,7 +61,7 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 // up- or downgraded because the cluster has changed.
 func prefersAsBefore(svc, old *corev1.Service) bool {
 	now, was := svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy
-	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) &&
+	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) && !lacksAddresses(old) &&
 		svc.Spec.Type == old.Spec.Type && sameAddresses(svc, old) && slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies)
 }
 

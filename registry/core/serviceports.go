@@ -81,16 +81,22 @@ func freedPorts(svc, old *corev1.Service) []int {
 	return list
 }
 
-// wantsPorts reports whether svc has to be given ports that old, which may be nil, does not have.
+// wantsPorts reports whether svc has to be given ports that old, which may be nil, does not have, or has less often.
 func wantsPorts(svc, old *corev1.Service) bool {
 	if !hasPorts(svc) {
 		return false
 	}
 	had := heldPorts(old)
 	for i := range svc.Spec.Ports {
-		if port := int(svc.Spec.Ports[i].NodePort); port == 0 && usesNodePorts(svc) || port != 0 && !slices.Contains(had, port) {
+		port := int(svc.Spec.Ports[i].NodePort)
+		if port == 0 && !usesNodePorts(svc) {
+			continue
+		}
+		at := slices.Index(had, port)
+		if at < 0 {
 			return true
 		}
+		had = slices.Delete(had, at, at+1)
 	}
 	return wantsHealthPort(svc, old)
 }

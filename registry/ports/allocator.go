@@ -12,7 +12,7 @@ import (
 )
 
 // Resource is the name under which node ports are encrypted and measured, Prefix where the records of ranges are, below that of
-// all keys, and Name the record of node ports there.
+// all keys, and name the record of node ports there.
 const (
 	Resource = "servicenodeportallocations"
 	Prefix   = "ranges/"
