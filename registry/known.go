@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Known has the objects of a small resource at hand, decoded, for admission plugins that ask at every write: they are decoded
-// when they change. All methods may be called at once.
+// Known has the objects of a small resource at hand, decoded, for those who ask at every write: they are decoded when they
+// change. All methods may be called at once.
 type Known[T meta.Object] struct {
 	stores   Stores
 	resource meta.GroupResource

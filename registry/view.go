@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -70,11 +71,15 @@ func (v View[T]) All(ctx context.Context, namespace string) iter.Seq2[T, error] 
 // Seen reports whether there is an object of a name by what this server knows of without asking: the newest states may be
 // missing.
 func (v View[T]) Seen(ctx context.Context, namespace, name string) (bool, error) {
-	_, err := v.store.Get(ctx, namespace, name, "0")
-	if meta.IsNotFound(err) {
+	key, err := v.store.key(namespace, name)
+	if err != nil {
+		return false, err
+	}
+	_, err = v.store.objects.Get(ctx, key, cache.Want{Match: cache.Any})
+	if errors.Is(err, storage.NotFound) { // nothing to tell a client of, which would cost more than the look
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, v.store.apiError(err, name)
 }
 
 // Names returns the names of a namespace's objects, or of all with namespace "", and how many there are.

@@ -20,6 +20,7 @@ import (
 // the end, because the server has died, leaves an IPAddress without it, which is for the repair of addresses to find.
 type addressPool struct {
 	stores registry.Stores
+	cidrs  *registry.Known[*networkingv1.ServiceCIDR]
 	first  []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
 }
 
@@ -38,7 +39,7 @@ var (
 )
 
 func newAddressPool(c *Config) *addressPool {
-	p := &addressPool{stores: c.Stores}
+	p := &addressPool{stores: c.Stores, cidrs: registry.KnownOf[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs"))}
 	for _, prefix := range c.ServiceRanges {
 		p.first = append(p.first, iprange.New(prefix))
 	}
@@ -201,20 +202,18 @@ func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
 
 // rangesOf returns the ranges of some ServiceCIDRs, those of DefaultServiceCIDR first; none if there cannot be IPAddresses.
 func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
-	store := p.store("servicecidrs")
-	if store == nil || p.store("ipaddresses") == nil { // switched off
-		return nil, nil
+	for _, name := range []string{"servicecidrs", "ipaddresses"} {
+		if p.stores.Store(networkingResource(name)) == nil { // switched off
+			return nil, nil
+		}
 	}
-	cidrs, err := registry.ViewOf[*networkingv1.ServiceCIDR](store)
+	cidrs, err := p.cidrs.List(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	var list []iprange.Range
 	first := p.first
-	for c, err := range cidrs.All(ctx, "") {
-		if err != nil {
-			return nil, err
-		}
+	for _, c := range cidrs {
 		var ranges []iprange.Range
 		if are(c) {
 			ranges = iprange.Parse(c.Spec.CIDRs)
@@ -239,9 +238,9 @@ func rangesReady(c *networkingv1.ServiceCIDR) bool {
 }
 
 func (p *addressPool) addresses() (registry.View[*networkingv1.IPAddress], error) {
-	return registry.ViewOf[*networkingv1.IPAddress](p.store("ipaddresses"))
+	return registry.ViewOf[*networkingv1.IPAddress](p.stores.Store(networkingResource("ipaddresses")))
 }
 
-func (p *addressPool) store(resource string) *registry.Store {
-	return p.stores.Store(meta.GroupResource{Group: networkingv1.GroupVersion.Group, Resource: resource})
+func networkingResource(name string) meta.GroupResource {
+	return meta.GroupResource{Group: networkingv1.GroupVersion.Group, Resource: name}
 }

@@ -49,6 +49,10 @@ func play(t *testing.T, script string) http.HandlerFunc {
 			http.Error(w, "", code)
 			return
 		}
+		answer = strings.ReplaceAll(answer, "}{", "}\n{") // one event a line
+		if strings.HasSuffix(answer, "}") {
+			answer += "\n"
+		}
 		io.WriteString(w, answer)
 		if wait {
 			<-r.Context().Done()

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,9 +34,9 @@ type Event[T meta.Object] struct {
 
 // Watch is a stream of changes. It ends with the context that it was opened with, or with Close.
 type Watch[T meta.Object] struct {
-	r    Resource[T]
-	body io.ReadCloser
-	dec  *json.Decoder
+	r      Resource[T]
+	body   io.ReadCloser
+	events *bufio.Reader // one event a line
 }
 
 // Watch opens a stream of changes to the objects that opts select: those after opts.ResourceVersion, or without one the
@@ -50,7 +52,7 @@ func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T
 	if err != nil {
 		return nil, err
 	}
-	return &Watch[T]{r: r, body: resp.Body, dec: json.NewDecoder(resp.Body)}, nil
+	return &Watch[T]{r: r, body: resp.Body, events: bufio.NewReader(resp.Body)}, nil
 }
 
 // Next waits for a change. The error is io.EOF where the server has ended the watch in good order: another one from the
@@ -63,27 +65,47 @@ func (w *Watch[T]) Next() (Event[T], error) {
 	}
 	return ev, err
 }
+
 func (w *Watch[T]) next() (ev Event[T], err error) {
-	var frame struct {
-		Type   EventType       `json:"type"`
-		Object json.RawMessage `json:"object"`
+	line, end := w.events.ReadBytes('\n')
+	if end != nil && (end != io.EOF || len(line) == 0) {
+		return ev, end
 	}
-	if err := w.dec.Decode(&frame); err != nil {
+	typ, object, err := cutEvent(line)
+	switch {
+	case err != nil && end == io.EOF: // in the middle of it
+		return ev, io.ErrUnexpectedEOF
+	case err != nil:
 		return ev, err
 	}
-	switch frame.Type {
+	switch typ {
 	case Added, Modified, Deleted, Bookmark:
-		ev.Type = frame.Type
-		ev.Object, err = w.r.decode(frame.Object, meta.GroupVersionKind{})
+		ev.Type = typ
+		ev.Object, err = w.r.decode(object, meta.GroupVersionKind{})
 		return ev, err
 	case "ERROR":
 		e := &meta.StatusError{}
-		if err := json.Unmarshal(frame.Object, &e.Status); err != nil {
+		if err := json.Unmarshal(object, &e.Status); err != nil {
 			return ev, err
 		}
 		return ev, e
 	}
-	return ev, fmt.Errorf("unknown event %q", frame.Type)
+	return ev, fmt.Errorf("unknown event %q", typ)
+}
+
+// cutEvent takes a line apart. In the form that servers give it, the object is not looked into, as that is what its decoder does.
+func cutEvent(line []byte) (EventType, []byte, error) {
+	rest, begun := bytes.CutPrefix(line, []byte(`{"type":"`))
+	rest, ended := bytes.CutSuffix(rest, []byte("}\n"))
+	if typ, object, ok := bytes.Cut(rest, []byte(`","object":`)); ok && begun && ended {
+		return EventType(typ), object, nil
+	}
+	var event struct {
+		Type   EventType       `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	err := json.Unmarshal(line, &event)
+	return event.Type, event.Object, err
 }
 
 // Close ends the watch, and a Next that waits.

@@ -110,8 +110,10 @@ func TestWatchBadEvents(t *testing.T) {
 		{`{"type":"ERROR","object":7}`, "client: watch of configmaps: json: "},
 		{`{"type":"ADDED","object":{"kind":"Conf`, "client: watch of configmaps: unexpected EOF"},
 		{`{"type":"ADDED","object":{"kind":"Namespace","apiVersion":"v1"}}`, "is no *corev1.ConfigMap"},
+		{`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1"}}{"type":"ADDED"}` + "\n", "client: watch of configmaps: "},
+		{`{"object":{"kind":"Status","code":410,"reason":"Expired","message":"in another order"},"type":"ERROR"}` + "\n", "in another order"},
 		{`{"type":"REMOVED"}`, `unknown event "REMOVED"`},
-		{`nonsense`, "invalid character"},
+		{"nonsense\n", "invalid character"},
 	} {
 		text = tt.text
 		w, err := client.For[*corev1.ConfigMap](c, configMapResource).Watch(t.Context(), meta.ListOptions{})

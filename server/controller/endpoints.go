@@ -67,7 +67,7 @@ func (c *Endpoints) Run(ctx context.Context) {
 	})
 	Loop{
 		Source: Join(c.pods.source(), gone, c.leftovers), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
-		After: []Syncer{c.pods.services, c.pods.pods},
+		After: []Syncer{c.pods.services, c.pods.pods, c.endpoints},
 	}.Run(ctx)
 }
 
@@ -104,21 +104,21 @@ func (c *Endpoints) addLeftovers(ctx context.Context, add func(Name)) error {
 func (c *Endpoints) reconcile(ctx context.Context, name Name) (time.Duration, error) {
 	s := c.pods.services.Get(name)
 	if s == nil {
-		c.pods.triggers.forget(name)
-		return 0, c.drop(ctx, name)
+		err := c.drop(ctx, name)
+		if err == nil {
+			c.pods.triggers.forget(name)
+		}
+		return 0, err
 	}
 	if !s.managed() {
 		return 0, nil
 	}
-	pods := c.pods.of(name, s)
-	trigger := c.pods.triggers.next(name, s, pods)
-	have, err := c.in(name).Get(ctx, name.Name, meta.GetOptions{})
-	if meta.IsNotFound(err) {
-		have, err = &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: name.Name}}, nil
-	}
+	have, err := c.present(ctx, name)
 	if err != nil {
 		return 0, err
 	}
+	pods := c.pods.of(name, s)
+	trigger := c.pods.triggers.next(name, s, pods)
 	want := s.subsets(name, pods)
 	over := truncate(want)
 	want = repack(want) // without what is empty now
@@ -133,6 +133,25 @@ func (c *Endpoints) reconcile(ctx context.Context, name Name) (time.Duration, er
 	}
 	setAnnotation(&have.ObjectMeta, annotationOverCapacity, mark)
 	return 0, c.write(ctx, name, have)
+}
+
+// present reads the Endpoints of a service; without a revision if there are none.
+func (c *Endpoints) present(ctx context.Context, name Name) (*corev1.Endpoints, error) {
+	none := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: name.Name}}
+	if c.absent(name) {
+		return none, nil
+	}
+	have, err := c.in(name).Get(ctx, name.Name, meta.GetOptions{})
+	if meta.IsNotFound(err) {
+		return none, nil
+	}
+	return have, err
+}
+
+// absent reports whether a service has no Endpoints as far as is known here, and none that have been written here since: the
+// Informer may not know these yet.
+func (c *Endpoints) absent(name Name) bool {
+	return c.endpoints.Get(name) == nil && !c.pods.triggers.knows(name)
 }
 
 // right reports whether Endpoints say what is wanted, in whatever order.
@@ -169,6 +188,9 @@ func (c *Endpoints) write(ctx context.Context, name Name, e *corev1.Endpoints) e
 
 // drop deletes the Endpoints of a service that is gone. A new one of that name is looked for, as the Informer may not know it yet.
 func (c *Endpoints) drop(ctx context.Context, name Name) error {
+	if c.absent(name) {
+		return nil
+	}
 	services := client.For[*meta.PartialObjectMetadata](c.client, corev1.GroupVersion.WithResource("services")).In(name.Namespace)
 	if _, err := services.Get(ctx, name.Name, meta.GetOptions{}); !meta.IsNotFound(err) {
 		return err

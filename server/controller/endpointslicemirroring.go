@@ -57,7 +57,7 @@ func (c *Mirroring) Run(ctx context.Context) {
 }
 
 func (c *Mirroring) reconcile(ctx context.Context, name Name) (time.Duration, error) {
-	if s := c.services.Get(name); s == nil || s.Selector != nil {
+	if s := c.services.Get(name); s == nil || s.Selector != nil || c.endpoints.Get(name) == nil {
 		return 0, c.slices.deleteAll(ctx, name)
 	}
 	e, err := client.For[*corev1.Endpoints](c.client, endpointsResource).In(name.Namespace).Get(ctx, name.Name, meta.GetOptions{})

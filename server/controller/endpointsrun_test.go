@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -104,9 +106,41 @@ func TestEndpointsLeftovers(t *testing.T) {
 	w.wantEndpoints("served")
 }
 
+// TestEndpointsOfOthers has services without a selector and without endpoints come and go, of which nothing is asked.
+func TestEndpointsOfOthers(t *testing.T) {
+	w := startWithNodes(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}})
+	var asked sync.Map // by path
+	c, err := client.New(client.Config{Codecs: w.s.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.Path, true)
+		w.s.Handler().ServeHTTP(rw, r)
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { runEndpoints(ctx, c) })
+	w.service("quiet", withoutSelector)
+	w.patch("services", "", "quiet", `{"metadata":{"labels":{"a":"b"}}}`)
+	w.service("mirrored", withoutSelector)
+	w.byHand("mirrored", meta.ObjectMeta{}, corev1.EndpointSubset{Addresses: addresses("10.0.0.1")})
+	w.wantSlices("mirrored", "IPv4 10.0.0.1 ready")
+	w.remove("services", "quiet")
+	w.remove("services", "mirrored")
+	w.wantSlices("mirrored")
+	cancel()
+	wg.Wait()
+	asked.Range(func(path, _ any) bool {
+		if strings.Contains(path.(string), "quiet") {
+			t.Errorf("asked for %s", path)
+		}
+		return true
+	})
+}
+
 // runEndpoints runs the controllers of endpoints until ctx ends.
-func (w *world) runEndpoints(ctx context.Context) {
-	in := controller.NewInformers(ctx, w.s.Client(), zap.NewNop())
+func runEndpoints(ctx context.Context, c *client.Client) {
+	in := controller.NewInformers(ctx, c, zap.NewNop())
 	var wg sync.WaitGroup
 	wg.Go(func() { controller.NewEndpoints(in, zap.NewNop()).Run(ctx) })
 	wg.Go(func() { controller.NewEndpointSlices(in, zap.NewNop()).Run(ctx) })
@@ -121,11 +155,11 @@ func TestEndpointsAtOnce(t *testing.T) {
 	w := startWithNodes(t, server.Config{Controllers: []string{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { w.runEndpoints(ctx) })
+	wg.Go(func() { runEndpoints(ctx, w.s.Client()) })
 	terms := make(chan context.Context)
 	wg.Go(func() {
 		for term := range terms {
-			w.runEndpoints(term)
+			runEndpoints(term, w.s.Client())
 		}
 	})
 	w.service("s", nil)

@@ -172,9 +172,16 @@ func newServicePods(in *Informers) *servicePods {
 	return &servicePods{services: servicesOf(in), pods: podsOf(in)}
 }
 
-// source has the services that change, and of each pod that changes those that it was or is one of.
+// source has the services that change, but for those whose endpoints are left to others, and of each pod that changes those that it
+// was or is one of.
 func (sp *servicePods) source() Source {
-	return Join(sp.services.Own(), sp.pods.Source(func(pod Name, before, now *podView) []Name {
+	changed := sp.services.Source(func(name Name, _, now *serviceView) []Name {
+		if now != nil && !now.managed() {
+			return nil
+		}
+		return []Name{name}
+	})
+	return Join(changed, sp.pods.Source(func(pod Name, before, now *podView) []Name {
 		var list []Name
 		sp.services.Each(pod.Namespace, func(name Name, s *serviceView) {
 			if before != nil && s.selects(before.Labels) || now != nil && s.selects(now.Labels) {

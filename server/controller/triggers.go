@@ -58,6 +58,14 @@ func (now *serviceTimes) since(before serviceTimes) (first time.Time) {
 	return first
 }
 
+// knows reports whether next has been asked about a service since it was forgotten.
+func (t *triggers) knows(name Name) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.services[name]
+	return ok
+}
+
 // forget drops what is known of a service that is gone.
 func (t *triggers) forget(name Name) {
 	t.mu.Lock()
