@@ -45,10 +45,6 @@ soak: ## what the tests prove of few, proved of many on servers that are killed,
 	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/controller
 	cd test/robust && SOAK=1 $(GO) test -count=1 -timeout 0 -run 'TestServices|TestEvictions'
 
-.PHONY: soak
-soak: ## what the tests prove of few, proved of many: 2,000 random graphs of owners, with SEED, on servers that are killed
-	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/controller
-
 .PHONY: differential
 differential: ## judge codec, defaults and writes of every kind by Kubernetes' code, with SEED and COUNT (a factor, default 1; a module of its own)
 	cd test/differential && $(GO) test -count=1 -timeout 20m

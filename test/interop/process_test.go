@@ -10,9 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -52,11 +50,6 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
-// quietControllers are those that neither make objects beside those of a test, nor let objects go that a test has deleted, nor
-// delete pods of nodes that there are not.
-const quietControllers = "*,-root-ca-cert-publisher,-serviceaccount,-podgc,-pvc-protection,-pv-protection," +
-	"-volumeattributesclass-protection-controller"
-
 // start starts the process and waits until it is ready.
 func (s *server) start() error {
 	if s.port == 0 {
@@ -69,9 +62,6 @@ func (s *server) start() error {
 		s.log = &tail{}
 	}
 	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}
-	if !slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
-		args = append(args, "--controllers="+quietControllers)
-	}
 	args = append(args, s.args...)
 	s.cmd = exec.Command(programs.server, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
