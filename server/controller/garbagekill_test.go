@@ -233,7 +233,7 @@ func (m *modelRun) finish(g modelGraph) {
 			wrong = m.compare(l, g, first, last)
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	for _, text := range wrong {
 		m.t.Error(text)

@@ -52,7 +52,7 @@ func replay(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	var written strings.Builder
-	var flags []string
+	flags := []string{"--controllers=*"}
 	session := string(text)
 	if first, rest, _ := strings.Cut(session, "\n"); strings.HasPrefix(first, serve) {
 		flags, session = strings.Fields(first[len(serve):]), "\n"+rest // which leaves the lines their numbers

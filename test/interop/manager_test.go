@@ -151,7 +151,7 @@ func checkManagerPatches(t *testing.T, mgr ctrl.Manager, key client.ObjectKey) {
 // and to do it afterwards.
 func TestControllersYield(t *testing.T) {
 	t.Parallel()
-	ctx, c := t.Context(), newServer(t).client(t)
+	ctx, c := t.Context(), newServer(t, "--controllers=*").client(t)
 	leads := make(chan struct{})
 	config := leaderConfig(c, metav1.NamespaceSystem, "manager", true, leaderelection.LeaderCallbacks{
 		OnStartedLeading: func(context.Context) { close(leads) },

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -50,6 +52,10 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
+// ownConfigMaps is for servers whose arguments say nothing of controllers: all but the one that makes ConfigMaps beside those of
+// a test.
+const ownConfigMaps = "--controllers=*,-root-ca-certificate-publisher-controller"
+
 // start starts the process and waits until it is ready.
 func (s *server) start() error {
 	if s.port == 0 {
@@ -62,6 +68,9 @@ func (s *server) start() error {
 		s.log = &tail{}
 	}
 	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}
+	if !slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
+		args = append(args, ownConfigMaps)
+	}
 	args = append(args, s.args...)
 	s.cmd = exec.Command(programs.server, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
