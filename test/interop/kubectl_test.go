@@ -224,6 +224,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d)    `), "10.0.0.NNN   "},
 	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d|[12]\d\d)\b`), "10.0.0.NNN"},
 	{regexp.MustCompile(`\b3(00(8[6-9]|9\d)|0[1-9]\d\d|[12]\d{3})/(TCP|UDP)`), "3NNNN/$3"},
+	{regexp.MustCompile(`(?m)^E\d{4} .*reflector\.go.*\n`), ""}, // a watch that kubectl ends while it opens
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
 
