@@ -74,8 +74,13 @@ type life struct {
 	end   func()
 }
 
+// leaseKey is where the Lease is stored that says which server runs controllers.
+const leaseKey = "/registry/leases/kube-system/coracle-controllers"
+
+// live starts a server as it finds the store when the Lease of the one before is over.
 func (m *modelRun) live(controllers ...string) *life {
 	m.t.Helper()
+	_, _ = m.store.Delete(m.t.Context(), leaseKey, storage.Pre{}) // there may be none
 	l := &life{store: storagetest.NewFaulty(lasting{m.store})}
 	s, err := server.New(m.t.Context(), server.Config{
 		DataDir: m.t.TempDir(), Controllers: controllers, Storage: server.StorageConfig{Store: l.store},
@@ -233,7 +238,7 @@ func (m *modelRun) finish(g modelGraph) {
 			wrong = m.compare(l, g, first, last)
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	for _, text := range wrong {
 		m.t.Error(text)

@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "rewrite the sessions in testdata with w
 //
 // A session is what one would see in a terminal: lines that begin with "$ " are commands for sh, here-documents
 // included; what follows is their output, standard error with it; "(exit N)" ends the output of a command that fails.
-// Lines that begin with "# " are remarks. What differs from run to run is replaced, see level.
+// Lines that begin with "# " are remarks. What differs from run to run is replaced, see level. A first line
+// "#! coracle serve FLAGS" gives flags to the server.
 func TestKubectl(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "kubectl", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -33,6 +34,9 @@ func TestKubectl(t *testing.T) {
 		})
 	}
 }
+
+// serve begins the line of a session that says how its server is started.
+const serve = "#! coracle serve "
 
 // step is a command of a session with what comes before and after it.
 type step struct {
@@ -47,12 +51,18 @@ func replay(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := parseSession(string(text))
+	var written strings.Builder
+	flags := []string{"--controllers=*"}
+	session := string(text)
+	if first, rest, _ := strings.Cut(session, "\n"); strings.HasPrefix(first, serve) {
+		flags, session = strings.Fields(first[len(serve):]), "\n"+rest // which leaves the lines their numbers
+		written.WriteString(first + "\n")
+	}
+	steps, err := parseSession(session)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	shell := newShell(t, newServer(t))
-	var written strings.Builder
+	shell := newShell(t, newServer(t, flags...))
 	for _, s := range steps {
 		got := shell.run(t, s.command)
 		fmt.Fprintf(&written, "%s$ %s\n", s.remarks, s.command)
@@ -209,6 +219,12 @@ var volatile = []struct {
 	{regexp.MustCompile(`(Resource Version): +\d+`), "$1: RV"},
 	{regexp.MustCompile(`\d+s \(x(\d+) over \d+s\)`), "AGE (x$1 over AGE)"},
 	{regexp.MustCompile(`kubectl-edit-\d+`), "kubectl-edit-N"},
+	// Addresses and ports that the server has chosen, which are not those at the beginning of its ranges. They are no wider than
+	// the heads of their columns.
+	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d)    `), "10.0.0.NNN   "},
+	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d|[12]\d\d)\b`), "10.0.0.NNN"},
+	{regexp.MustCompile(`\b3(00(8[6-9]|9\d)|0[1-9]\d\d|[12]\d{3})/(TCP|UDP)`), "3NNNN/$3"},
+	{regexp.MustCompile(`(?m)^E\d{4} .*reflector\.go.*\n`), ""}, // a watch that kubectl ends while it opens
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
 

@@ -11,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -142,4 +145,73 @@ func checkManagerPatches(t *testing.T, mgr ctrl.Manager, key client.ObjectKey) {
 		}
 		return nil
 	})
+}
+
+// TestControllersYield runs what a kube-controller-manager runs to lead, and wants the server to leave its work to it for as long,
+// and to do it afterwards.
+func TestControllersYield(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), newServer(t, "--controllers=*").client(t)
+	leads := make(chan struct{})
+	config := leaderConfig(c, metav1.NamespaceSystem, "manager", true, leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(context.Context) { close(leads) },
+		OnStoppedLeading: func() {},
+	})
+	config.Lock.(*resourcelock.LeaseLock).LeaseMeta.Name = "kube-controller-manager"
+	letGo := background(t, func(ctx context.Context) { leaderelection.RunOrDie(ctx, config) })
+	<-leads
+	// leadsFor lasts until the Lease has been renewed for d more, and returns its revision.
+	leadsFor := func(d time.Duration) string {
+		var first time.Time
+		for ; ; time.Sleep(20 * time.Millisecond) {
+			lease, err := c.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, "kube-controller-manager", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first.IsZero() {
+				first = lease.Spec.RenewTime.Time
+			}
+			if lease.Spec.RenewTime.Sub(first) >= d {
+				return lease.ResourceVersion
+			}
+		}
+	}
+	leadsFor(500 * time.Millisecond) // in which the server hears of it, and ends what it does
+	ns := namespace(t, c)
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	if _, err := c.CoreV1().Services(ns).Create(ctx, service, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := leadsFor(time.Second)
+	letGo()
+	for what, get := range map[string]func() (metav1.Object, error){
+		"service account": func() (metav1.Object, error) {
+			return c.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
+		},
+		"certificates": func() (metav1.Object, error) {
+			return c.CoreV1().ConfigMaps(ns).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		},
+		"endpoints": func() (metav1.Object, error) { return c.CoreV1().Endpoints(ns).Get(ctx, "web", metav1.GetOptions{}) },
+		"slice": func() (metav1.Object, error) {
+			list, err := c.DiscoveryV1().EndpointSlices(ns).List(ctx, metav1.ListOptions{})
+			if err != nil || len(list.Items) != 1 {
+				return nil, fmt.Errorf("%d slices, %v", len(list.Items), err)
+			}
+			return &list.Items[0], nil
+		},
+	} {
+		eventually(t, 30*time.Second, func() error {
+			o, err := get()
+			if err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+			if n, _ := resourceversion.CompareResourceVersion(o.GetResourceVersion(), before); n <= 0 {
+				t.Errorf("%s: made at %s, and another led at %s", what, o.GetResourceVersion(), before)
+			}
+			return nil
+		})
+	}
 }

@@ -52,10 +52,9 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
-// quietControllers are those that neither make objects beside those of a test, nor let objects go that a test has deleted, nor
-// delete pods of nodes that there are not.
-const quietControllers = "*,-root-ca-cert-publisher,-serviceaccount,-podgc,-pvc-protection,-pv-protection," +
-	"-volumeattributesclass-protection-controller"
+// ownConfigMaps is for servers whose arguments say nothing of controllers: all but the one that makes ConfigMaps beside those of
+// a test.
+const ownConfigMaps = "--controllers=*,-root-ca-certificate-publisher-controller"
 
 // start starts the process and waits until it is ready.
 func (s *server) start() error {
@@ -70,7 +69,7 @@ func (s *server) start() error {
 	}
 	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}
 	if !slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
-		args = append(args, "--controllers="+quietControllers)
+		args = append(args, ownConfigMaps)
 	}
 	args = append(args, s.args...)
 	s.cmd = exec.Command(programs.server, args...)
