@@ -46,11 +46,10 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 
 // Run works until ctx ends, after Ensure.
 func (c *DefaultServiceCIDR) Run(ctx context.Context) {
-	own := Watch(c.cidrs(), meta.ListOptions{FieldSelector: "metadata.name=" + c.Name})
 	reconcile := func(ctx context.Context, _ Name) (time.Duration, error) {
 		return 0, ignoreOvertaken(c.reconcile(ctx))
 	}
-	Loop{Source: own, Reconcile: reconcile, Log: c.Log}.Run(ctx)
+	Loop{Source: WatchOne(c.cidrs(), Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
 
 func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
@@ -69,7 +68,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	}
 	if has := cidr.Spec.CIDRs; len(c.CIDRs) == 2 && len(has) == 1 && has[0] == c.CIDRs[0] {
 		cidr.Spec.CIDRs = c.CIDRs
-		cidr, err = c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
+		widened, err := c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
 		if ignoreOvertaken(err) != nil {
 			c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", fmt.Sprintf(
 				"The default ServiceCIDR can not be upgraded from %s to dual stack %v : %v", c.CIDRs[0], c.CIDRs, err))
@@ -77,6 +76,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		cidr = widened
 	}
 	return c.judge(ctx, cidr)
 }
