@@ -30,8 +30,9 @@ type Stream func(ctx context.Context) iter.Seq2[Change, error]
 // (orphan).
 //
 // It keeps a graph of who depends on whom, which says what is worth a look. What to do is decided by what the server
-// says then, and every deletion names what was looked at: the revision of an object with its owners. The graph alone is
-// believed only that an owner is gone, which never changes. All that has to be remembered is in the store, so it goes on after a crash wherever it was.
+// says then, and every change names what was looked at: the revision of an object with its owners. The graph alone is
+// believed what that revision holds, and that an owner is gone, which never changes. All that has to be remembered is in
+// the store, so it goes on after a crash wherever it was.
 type GarbageCollector struct {
 	Client    *client.Client
 	Stream    Stream
@@ -66,7 +67,10 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer cancel()
-	pass := &garbagePass{GarbageCollector: c, graph: newOwnerGraph(c.Resources)}
+	pass := &garbagePass{
+		GarbageCollector: c, graph: newOwnerGraph(c.Resources), recorder: NewRecorder(c.Client, "garbage-collector-controller", c.Log),
+		looks: ownerLooks{last: map[waitingOwner]time.Time{}},
+	}
 	for change, err := range c.Stream(ctx) {
 		switch {
 		case err != nil:
@@ -87,7 +91,9 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 // garbagePass is the work on one graph.
 type garbagePass struct {
 	*GarbageCollector
-	graph *ownerGraph
+	graph    *ownerGraph
+	recorder *Recorder
+	looks    ownerLooks
 }
 
 // reconsider follows the resources that come and go.
@@ -126,10 +132,8 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		return 0, nil
 	}
 	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
-	if rev := p.graph.garbage(n); rev != 0 {
-		if err := item.deleteAt(ctx, rev); !meta.IsConflict(err) {
-			return 0, ignoreAbsent(err)
-		}
+	if done, err := item.settleKnown(ctx); done {
+		return 0, ignoreAbsent(err)
 	}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
 	if isAbsent(err) {

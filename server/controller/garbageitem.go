@@ -1,16 +1,12 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
-
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -136,14 +132,6 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	return i.delete(ctx, meta.DeletePropagationBackground)
 }
 
-// deleteAt deletes the object if it has a revision, in which nothing holds it and all its owners are gone.
-func (i *garbageItem) deleteAt(ctx context.Context, rev uint64) error {
-	version, policy := strconv.FormatUint(rev, 10), meta.DeletePropagationBackground
-	return i.objects.Delete(ctx, i.place.Name, meta.DeleteOptions{
-		PropagationPolicy: &policy, Preconditions: &meta.Preconditions{ResourceVersion: &version},
-	})
-}
-
 // delete deletes the object as it was looked at. If it has changed, but not its owners, its revision does not count:
 // else one that changes all the time would never go.
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {
@@ -216,32 +204,13 @@ func (i *garbageItem) misplaced(ctx context.Context, home Home, ref *meta.OwnerR
 	elsewhere := i.garbagePass.objects(home.Resource, "").All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {
 		if err == nil && other.UID == ref.UID && other.Namespace != i.place.Namespace {
-			i.record(ctx, ref)
+			i.recorder.Event(ctx, corev1.ObjectReference{
+				Kind: i.place.Kind, APIVersion: i.place.Resource.GroupVersion().String(),
+				Namespace: i.place.Namespace, Name: i.live.Name, UID: i.live.UID,
+			}, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", fmt.Sprintf("ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
+				ref.APIVersion, ref.Kind, i.place.Namespace, ref.Name, ref.UID, i.place.Namespace))
 			return true
 		}
 	}
 	return false
-}
-
-// record makes the event. It is for people: that it cannot be stored is no reason to stop.
-func (i *garbageItem) record(ctx context.Context, ref *meta.OwnerReference) {
-	now := meta.Now()
-	event := &corev1.Event{
-		ObjectMeta: meta.ObjectMeta{
-			Name: i.live.Name + "." + strconv.FormatInt(now.UnixNano(), 16), Namespace: cmp.Or(i.place.Namespace, "default"),
-		},
-		InvolvedObject: corev1.ObjectReference{
-			Kind: i.place.Kind, APIVersion: i.place.Resource.GroupVersion().String(),
-			Namespace: i.place.Namespace, Name: i.live.Name, UID: i.live.UID,
-		},
-		Type: corev1.EventTypeWarning, Reason: "OwnerRefInvalidNamespace",
-		Message: fmt.Sprintf("ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
-			ref.APIVersion, ref.Kind, i.place.Namespace, ref.Name, ref.UID, i.place.Namespace),
-		Source:         corev1.EventSource{Component: "garbage-collector-controller"},
-		FirstTimestamp: now, LastTimestamp: now, Count: 1,
-	}
-	events := client.For[*corev1.Event](i.Client, corev1.GroupVersion.WithResource("events"))
-	if _, err := events.Create(ctx, event, meta.CreateOptions{}); err != nil {
-		i.Log.Debug("an event is lost", zap.String("reason", event.Reason), zap.Error(err))
-	}
 }

@@ -57,7 +57,7 @@ type status struct {
 	waits wait
 }
 
-// set notes the revision of a plain object; 0 of others: see ownerGraph.garbage.
+// set notes the revision of a plain object; 0 of others: see ownerGraph.known.
 func (s *status) set(rev uint64) {
 	for i := range s.rev {
 		s.rev[i] = byte(rev >> (8 * i))
@@ -379,6 +379,16 @@ func (n *node) held() bool {
 	return false
 }
 
+// owns reports whether there are objects that depend on the one at n.
+func (n *node) owns() bool {
+	for e := n.dependents; e != nil; e = e.next {
+		if e.uid() == n.uid {
+			return true
+		}
+	}
+	return false
+}
+
 // holdsItself reports whether n waits for some that wait for n: they would wait for ever.
 func (n *node) holdsItself() bool {
 	seen := map[*node]bool{}
@@ -431,26 +441,8 @@ func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 	for e := n.owners; e != nil; e = e.also {
 		o.released = o.released || e.owner.waits == orphaning && e.holds()
 	}
-	for e := n.dependents; e != nil && !o.owns; e = e.next {
-		o.owns = e.uid() == n.uid
-	}
+	o.owns = n.owns()
 	return o
-}
-
-// garbage returns the revision of an object all of whose owners are known to be gone, and that nothing is special about; 0 of
-// others. In that revision it has no other owners.
-func (g *ownerGraph) garbage(n *node) (rev uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, isLoose := g.mu.loose[n]; isLoose || n.owners == nil || n.state != present {
-		return 0
-	}
-	for e := n.owners; e != nil; e = e.also {
-		if e.owner.state != absent || e.owner.uid != e.uid() {
-			return 0
-		}
-	}
-	return n.get()
 }
 
 // missing notes that the server has no object at n. What the stream has shown meanwhile is newer.
