@@ -37,20 +37,16 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 		if ignoreOvertaken(err) != nil {
 			c.Log.Warn("cannot create the default ServiceCIDR yet", zap.Error(err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
+		pause(ctx, 100*time.Millisecond)
 	}
 }
 
 // Run works until ctx ends, after Ensure.
 func (c *DefaultServiceCIDR) Run(ctx context.Context) {
-	own := Watch(c.cidrs(), meta.ListOptions{FieldSelector: "metadata.name=" + c.Name})
 	reconcile := func(ctx context.Context, _ Name) (time.Duration, error) {
 		return 0, ignoreOvertaken(c.reconcile(ctx))
 	}
-	Loop{Source: own, Reconcile: reconcile, Log: c.Log}.Run(ctx)
+	Loop{Source: WatchOne(c.cidrs(), Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
 
 func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
@@ -69,7 +65,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	}
 	if has := cidr.Spec.CIDRs; len(c.CIDRs) == 2 && len(has) == 1 && has[0] == c.CIDRs[0] {
 		cidr.Spec.CIDRs = c.CIDRs
-		cidr, err = c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
+		widened, err := c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
 		if ignoreOvertaken(err) != nil {
 			c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", fmt.Sprintf(
 				"The default ServiceCIDR can not be upgraded from %s to dual stack %v : %v", c.CIDRs[0], c.CIDRs, err))
@@ -77,6 +73,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		cidr = widened
 	}
 	return c.judge(ctx, cidr)
 }
@@ -91,7 +88,7 @@ func (c *DefaultServiceCIDR) judge(ctx context.Context, cidr *networkingv1.Servi
 			"The default ServiceCIDR %v does not match the controller flag configurations %s", cidr.Spec.CIDRs, c.CIDRs))
 		return nil
 	}
-	ready := conditionOf(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	ready := meta.FindCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	switch {
 	case ready != nil && ready.Status == meta.ConditionFalse:
 		c.once(ctx, cidr, ready.Reason, "Configuration matches, but "+ready.Message)
@@ -129,21 +126,11 @@ func cidrReference(c *networkingv1.ServiceCIDR) corev1.ObjectReference {
 	}
 }
 
-// conditionOf returns the condition of a type, nil if there is none.
-func conditionOf(list []meta.Condition, typ string) *meta.Condition {
-	for i := range list {
-		if list[i].Type == typ {
-			return &list[i]
-		}
-	}
-	return nil
-}
-
 // setReady sets the condition Ready of a ServiceCIDR as it was read, unless it says the same already.
 func setReady(ctx context.Context, r client.Resource[*networkingv1.ServiceCIDR], cidr *networkingv1.ServiceCIDR, ready meta.Condition) error {
 	ready.Type = networkingv1.ServiceCIDRConditionReady
 	ready.LastTransitionTime = meta.Now()
-	is := conditionOf(cidr.Status.Conditions, ready.Type)
+	is := meta.FindCondition(cidr.Status.Conditions, ready.Type)
 	switch {
 	case is == nil:
 		cidr.Status.Conditions = append(cidr.Status.Conditions, ready)

@@ -44,12 +44,12 @@ const kubernetesName = "kubernetes"
 
 // Run works until ctx ends.
 func (c *KubernetesService) Run(ctx context.Context) {
-	own := meta.ListOptions{FieldSelector: "metadata.name=" + kubernetesName}
-	sources := []Source{Watch(c.services(), own)}
+	own := Name{"default", kubernetesName}
+	sources := []Source{WatchOne(c.services(), own)}
 	if c.Servers != nil {
-		sources = append(sources, Watch(c.endpoints(), own))
+		sources = append(sources, WatchOne(c.endpoints(), own))
 		if c.Slices {
-			sources = append(sources, Watch(c.slices(), own))
+			sources = append(sources, WatchOne(c.slices(), own))
 		}
 		if c.Changes != nil {
 			sources = append(sources, c.Changes)

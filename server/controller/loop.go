@@ -33,6 +33,21 @@ func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	}
 }
 
+// WatchOne is the Source of one name: that of an object which has to be there. It is also told of where there is no such object to
+// begin with.
+func WatchOne[T meta.Object](r client.Resource[T], name Name) Source {
+	return func(ctx context.Context, add func(Name), failed func(error)) {
+		opts := meta.ListOptions{FieldSelector: "metadata.name=" + name.Name, AllowWatchBookmarks: true}
+		for _, err := range r.In(name.Namespace).Follow(ctx, opts) {
+			if err != nil {
+				failed(err)
+				continue
+			}
+			add(name)
+		}
+	}
+}
+
 // Join is the Source of all that some have.
 func Join(sources ...Source) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {

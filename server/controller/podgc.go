@@ -120,7 +120,7 @@ func (c *PodGC) reconcile(ctx context.Context, name Name) (time.Duration, error)
 		return 0, err
 	}
 	return 0, c.delete(ctx, name, pod, &corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: meta.Now(),
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 		Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists",
 	})
 }
@@ -197,7 +197,7 @@ func (c *PodGC) delete(ctx context.Context, name Name, known *podView, why *core
 		pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodFailed, pod.Generation
 		if why != nil {
 			why.ObservedGeneration = pod.Generation
-			setPodCondition(&pod.Status, *why)
+			pod.Status.SetCondition(*why, time.Now())
 		}
 		if _, err := pods.UpdateStatus(ctx, pod, meta.UpdateOptions{}); err != nil {
 			return ignoreNotFound(err)
@@ -206,17 +206,4 @@ func (c *PodGC) delete(ctx context.Context, name Name, known *podView, why *core
 	return ignoreNotFound(pods.Delete(ctx, name.Name, meta.DeleteOptions{
 		GracePeriodSeconds: new(int64), Preconditions: &meta.Preconditions{UID: &pod.UID},
 	}))
-}
-
-// setPodCondition adds or replaces a condition. Its time changes only with its status.
-func setPodCondition(s *corev1.PodStatus, want corev1.PodCondition) {
-	i := slices.IndexFunc(s.Conditions, func(c corev1.PodCondition) bool { return c.Type == want.Type })
-	if i < 0 {
-		s.Conditions = append(s.Conditions, want)
-		return
-	}
-	if have := &s.Conditions[i]; have.Status == want.Status {
-		want.LastTransitionTime = have.LastTransitionTime
-	}
-	s.Conditions[i] = want
 }

@@ -2,8 +2,10 @@ package controller_test
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,4 +181,37 @@ func TestDefaultServiceCIDR(t *testing.T) {
 	w.untilCIDR("made anew", name, readyIs(meta.ConditionTrue, "ready"))
 	w.deleteCIDR(name)
 	w.untilCIDR("made again", name, readyIs(meta.ConditionTrue, "ready"))
+}
+
+// TestDefaultServiceCIDROutlivesFailures: a second range that cannot be added now is added later.
+func TestDefaultServiceCIDROutlivesFailures(t *testing.T) {
+	w := start(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}})
+	w.createCIDR("configured", "10.7.0.0/24")
+	var failed atomic.Bool
+	api, err := client.New(client.Config{Codecs: w.s.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && !failed.Swap(true) {
+			http.Error(rw, "", http.StatusServiceUnavailable)
+			return
+		}
+		w.s.Handler().ServeHTTP(rw, r)
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper := &controller.DefaultServiceCIDR{
+		Client: api, Name: "configured", CIDRs: []string{"10.7.0.0/24", "fd00::/112"}, Log: zap.NewNop(),
+		Events: controller.NewRecorder(w.s.Client(), "test", zap.NewNop()),
+	}
+	keeper.Ensure(t.Context())
+	w.untilCIDR("two ranges", "configured", func(c *networkingv1.ServiceCIDR) bool { return len(c.Spec.CIDRs) == 2 })
+}
+
+// TestDefaultServiceCIDRIsGoneBefore: one that goes before anybody watches is made again.
+func TestDefaultServiceCIDRIsGoneBefore(t *testing.T) {
+	w := start(t, server.Config{Controllers: []string{}})
+	w.run((&controller.DefaultServiceCIDR{
+		Client: w.s.Client(), Name: "configured", CIDRs: []string{"10.7.0.0/24"}, Log: zap.NewNop(),
+		Events: controller.NewRecorder(w.s.Client(), "test", zap.NewNop()),
+	}).Run)
+	w.untilCIDR("made", "configured", readyIs(meta.ConditionTrue, "ready"))
 }

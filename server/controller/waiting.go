@@ -80,9 +80,7 @@ func (w *waiting) follow(ctx context.Context, removals Removals) {
 		if !more {
 			return
 		}
-		select {
-		case <-time.After(gather):
-		case <-ctx.Done():
+		if !pause(ctx, gather) {
 			return
 		}
 	}
