@@ -45,7 +45,7 @@ func NewEndpointSlices(in *Informers, log *zap.Logger) *EndpointSlices {
 func (c *EndpointSlices) Run(ctx context.Context) {
 	Loop{
 		Source: Join(c.pods.source(), c.slices.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
-		After: []Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices.informer},
+		After: []Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices},
 	}.Run(ctx)
 }
 

@@ -52,7 +52,7 @@ func mirrored(e *corev1.Endpoints) bool {
 func (c *Mirroring) Run(ctx context.Context) {
 	Loop{
 		Source: Join(c.services.Own(), c.endpoints.Own(), c.slices.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
-		After: []Syncer{c.services, c.endpoints, c.slices.informer},
+		After: []Syncer{c.services, c.endpoints, c.slices},
 	}.Run(ctx)
 }
 

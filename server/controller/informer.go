@@ -96,6 +96,17 @@ func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.readers = append(slices.Clip(i.readers), r)
+	return i.allLocked()
+}
+
+// all is what is there.
+func (i *Informer[V]) all() map[Name]*V {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.allLocked()
+}
+
+func (i *Informer[V]) allLocked() map[Name]*V {
 	all := map[Name]*V{}
 	for namespace, objects := range i.objects {
 		for name, v := range objects {

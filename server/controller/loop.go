@@ -101,7 +101,11 @@ func (l Loop) run(ctx context.Context, q *queue[Name]) {
 }
 
 func (l *Loop) failed(name Name, err error) {
-	l.Log.Warn("reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
+	level := zap.WarnLevel
+	if meta.IsConflict(err) { // it is tried again on what somebody else has made of the object
+		level = zap.DebugLevel
+	}
+	l.Log.Log(level, "reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
 // work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of errors.

@@ -81,13 +81,6 @@ func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, er
 	return 0, ignoreNotFound(c.release(ctx, ns))
 }
 
-func ignoreNotFound(err error) error {
-	if meta.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
 // remains is what a pass over a namespace has left.
 type remains struct {
 	objects    int

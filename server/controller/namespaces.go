@@ -36,18 +36,3 @@ func active(namespaces *Informer[namespaceView], name string) bool {
 	ns := namespaces.Get(Name{Name: name})
 	return ns != nil && ns.Active
 }
-
-// namespaceEnds reports whether something could not be made because its namespace is gone, or is going.
-func namespaceEnds(err error) bool {
-	if meta.IsNotFound(err) {
-		return true
-	}
-	if status := meta.StatusOf(err); status != nil && status.Details != nil {
-		for _, cause := range status.Details.Causes {
-			if cause.Type == "NamespaceTerminating" {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -43,14 +43,6 @@ func (c *ServiceCIDR) Run(ctx context.Context) {
 	Loop{Source: Watch(c.cidrs(), meta.ListOptions{}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
 
-// ignoreOvertaken drops the error of a write that somebody else came before: whoever watches is told of that, too.
-func ignoreOvertaken(err error) error {
-	if meta.IsNotFound(err) || meta.IsConflict(err) || meta.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
-}
-
 func (c *ServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
 }

@@ -45,6 +45,20 @@ func newManagedSlices(in *Informers, manager string) *managedSlices {
 	return &managedSlices{informer: endpointSlicesOf(in), client: in.Client(), manager: manager, known: map[Name]map[string]int64{}}
 }
 
+// Synced waits until the names of all slices are known that were there at first, whether or not the Source has been told of them. The
+// error is that of ctx.
+func (m *managedSlices) Synced(ctx context.Context) error {
+	if err := m.informer.Synced(ctx); err != nil {
+		return err
+	}
+	for name, v := range m.informer.all() {
+		if service, ok := m.serviceOf(name, v); ok {
+			m.note(service, name.Name, 0)
+		}
+	}
+	return nil
+}
+
 // source has the services whose slices somebody else has changed.
 func (m *managedSlices) source() Source { return m.informer.Source(m.changed) }
 
