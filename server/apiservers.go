@@ -107,10 +107,7 @@ func (a *apiServers) changes(ctx context.Context, add func(controller.Name), fai
 			return
 		}
 		failed(err)
-		select {
-		case <-time.After(renewEvery):
-		case <-ctx.Done():
-		}
+		_ = storage.Sleep(ctx, renewEvery)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server/controller"
 )
 
@@ -23,7 +24,7 @@ func (s *Server) addKubernetesService(c completed) error {
 		return err
 	}
 	b.service = &controller.KubernetesService{
-		Client: s.client, ClusterIP: ranges[0].Addr().Next(), Slices: s.Store(endpointSlices) != nil, Log: s.log.Named("kubernetes-service"),
+		Client: s.client, ClusterIP: iprange.New(ranges[0]).First(), Slices: s.Store(endpointSlices) != nil, Log: s.log.Named("kubernetes-service"),
 	}
 	if err := b.advertise(c); err != nil {
 		return err

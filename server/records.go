@@ -17,7 +17,7 @@ func recordsOf[T meta.Object](s *resources, kind, name, prefix string) (registry
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
 	gr := meta.GroupResource{Resource: name}
-	s.table.now.Store(s.table.now.Load().withRecords(&entry{
+	s.table.set(s.table.now.Load().withRecords(&entry{
 		name: gr, backend: s.backend, prefix: prefix, chain: s.backend.encryption.For("", name), metrics: &series{resource: gr},
 	}))
 	return records, nil

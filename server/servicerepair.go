@@ -46,14 +46,14 @@ func (s *Server) addServiceRepairs(repairs ...*repair) error {
 	return s.AddPostStartHook(Hook{Name: "start-service-ip-repair-controllers", Run: func(ctx context.Context, s *Server) error {
 		for _, r := range repairs {
 			for !s.runRepair(ctx, r) && ctx.Err() == nil {
-				pause(ctx, repairPause)
+				_ = storage.Sleep(ctx, repairPause)
 			}
 			if r.follow != nil {
 				s.life.controllers.run(r.follow)
 			}
 		}
 		s.life.controllers.run(func(ctx context.Context) {
-			for pause(ctx, repairInterval) {
+			for storage.Sleep(ctx, repairInterval) == nil {
 				for _, r := range repairs {
 					s.runRepair(ctx, r)
 				}
@@ -61,16 +61,6 @@ func (s *Server) addServiceRepairs(repairs ...*repair) error {
 		})
 		return nil
 	}})
-}
-
-// pause reports whether ctx has not ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 // runRepair makes a pass if there is something new, and reports whether it did not fail.
@@ -118,7 +108,7 @@ func (s *Server) addressRepair(c core.Config, grace time.Duration) *repair {
 				if err := followAddresses(ctx, s.Store(ipAddresses), r); err != nil && ctx.Err() == nil {
 					log.Warn("watch failed", zap.Error(err))
 				}
-				pause(ctx, time.Second)
+				_ = storage.Sleep(ctx, time.Second)
 			}
 		},
 	}

@@ -229,12 +229,8 @@ func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.Servi
 
 // rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they may: perhaps no controller runs.
 func rangesReady(c *networkingv1.ServiceCIDR) bool {
-	for _, cond := range c.Status.Conditions {
-		if cond.Type == networkingv1.ServiceCIDRConditionReady {
-			return cond.Status == meta.ConditionTrue
-		}
-	}
-	return true
+	ready := meta.FindCondition(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	return ready == nil || ready.Status == meta.ConditionTrue
 }
 
 func (p *addressPool) addresses() (registry.View[*networkingv1.IPAddress], error) {

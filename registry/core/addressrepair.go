@@ -75,7 +75,7 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 		return false, err
 	}
 	for owner, ips := range held {
-		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return owners[ip] != owner || !within(ranges, ip) }) {
+		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return owners[ip] != owner || !iprange.Within(ranges, ip) }) {
 			if err := r.repairService(ctx, owner); err != nil {
 				return false, err
 			}
@@ -143,7 +143,7 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 		case len(bad) > 0:
 			r.event(ctx, aboutService(svc, "ClusterIPNotValid", "ClusterIPValidation",
 				"Cluster IP %s is not a valid IP; please recreate Service", text))
-		case !within(ranges, ip):
+		case !iprange.Within(ranges, ip):
 			r.event(ctx, aboutService(svc, "ClusterIPOutOfRange", "ClusterIPAllocation",
 				"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", familyOf(ip.Is4()), ip))
 		default:
@@ -259,10 +259,6 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 			"IPAddress: %s for Service %s/%s has a wrong reference; cleaning up", a.Name, owner.namespace, owner.name))
 	}
 	return false, r.remove(ctx, a)
-}
-
-func within(ranges []iprange.Range, ip netip.Addr) bool {
-	return slices.ContainsFunc(ranges, func(r iprange.Range) bool { return r.Contains(ip) })
 }
 
 // serviceOf is the service that an IPAddress says has the address; false if it says so of something else.

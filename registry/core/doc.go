@@ -6,8 +6,11 @@
 // find something wrong with each element goes by field.Each or field.Entries; what it compares with, it finds by hash.
 //
 // Not here: the verbs (registry), types and defaults (scheme/api/corev1), the rules for the spec of a pod, which other groups
-// need as well (registry/podspec), addresses and ports of services, which must be allocated, and the
-// subresources of pods that lead to their nodes.
+// need as well (registry/podspec), the order of addresses in a range (scheme/iprange) and the record of node ports
+// (registry/ports), and the subresources of pods that lead to their nodes.
+//
+// Some writes do more than change their object, and I/O: services take addresses and ports (servicereserve.go), bindings and
+// evictions write pods and budgets (podbinding.go, podeviction.go).
 //
 // Read: namespace.go as the plainest kind; pod.go, then podupdate.go.
 package core

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 )
 
 // Range are the addresses of a prefix that services may have: neither the first of all, which is the network's, nor of IPv4 the
@@ -47,6 +48,11 @@ func (r Range) First() netip.Addr { return r.first }
 // Contains reports whether a service may have an address from the range.
 func (r Range) Contains(ip netip.Addr) bool {
 	return r.Prefix.Contains(ip) && ip != r.Prefix.Addr() && !r.last.Less(ip)
+}
+
+// Within reports whether a service may have an address from one of some ranges.
+func Within(ranges []Range, ip netip.Addr) bool {
+	return slices.ContainsFunc(ranges, func(r Range) bool { return r.Contains(ip) })
 }
 
 // Covers reports whether a range has all that another has.

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -33,8 +34,8 @@ func claimsOf(in *Informers) *Informer[claimView] {
 	return InformerOf(in, claimsResource, func(c *corev1.PersistentVolumeClaim) *claimView {
 		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer)}
 		for _, class := range []*string{c.Spec.VolumeAttributesClassName, c.Status.CurrentVolumeAttributesClassName} {
-			if class != nil && *class != "" {
-				v.Classes = append(v.Classes, *class)
+			if name := scheme.OrZero(class); name != "" {
+				v.Classes = append(v.Classes, name)
 			}
 		}
 		if m := c.Status.ModifyVolumeStatus; m != nil && m.TargetVolumeAttributesClassName != "" {
@@ -104,6 +105,6 @@ func (p *podView) uses(claim *corev1.PersistentVolumeClaim) bool {
 	}
 	return !p.ShutDown && slices.Contains(p.OwnClaims, claim.Name) &&
 		slices.ContainsFunc(claim.OwnerReferences, func(ref meta.OwnerReference) bool {
-			return ref.Controller != nil && *ref.Controller && ref.UID == p.UID
+			return scheme.OrZero(ref.Controller) && ref.UID == p.UID
 		})
 }

@@ -129,16 +129,11 @@ func cidrReference(c *networkingv1.ServiceCIDR) corev1.ObjectReference {
 // setReady sets the condition Ready of a ServiceCIDR as it was read, unless it says the same already.
 func setReady(ctx context.Context, r client.Resource[*networkingv1.ServiceCIDR], cidr *networkingv1.ServiceCIDR, ready meta.Condition) error {
 	ready.Type = networkingv1.ServiceCIDRConditionReady
-	ready.LastTransitionTime = meta.Now()
 	is := meta.FindCondition(cidr.Status.Conditions, ready.Type)
-	switch {
-	case is == nil:
-		cidr.Status.Conditions = append(cidr.Status.Conditions, ready)
-	case is.Status == ready.Status && is.Reason == ready.Reason && is.Message == ready.Message:
+	if is != nil && is.Status == ready.Status && is.Reason == ready.Reason && is.Message == ready.Message {
 		return nil
-	default:
-		*is = ready
 	}
+	meta.SetCondition(&cidr.Status.Conditions, ready, time.Now())
 	_, err := r.UpdateStatus(ctx, cidr, meta.UpdateOptions{})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -128,9 +129,7 @@ func (e *Election) held(last *coordinationv1.Lease) *coordinationv1.Lease {
 	acquired := &now
 	if last != nil {
 		next.ObjectMeta = last.ObjectMeta
-		if last.Spec.LeaseTransitions != nil {
-			changes = *last.Spec.LeaseTransitions
-		}
+		changes = scheme.OrZero(last.Spec.LeaseTransitions)
 		if holder(last) == e.Identity {
 			acquired = last.Spec.AcquireTime
 		} else {
@@ -179,12 +178,7 @@ func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	return lasts - time.Since(s.since)
 }
 
-func holder(lease *coordinationv1.Lease) string {
-	if lease.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *lease.Spec.HolderIdentity
-}
+func holder(lease *coordinationv1.Lease) string { return scheme.OrZero(lease.Spec.HolderIdentity) }
 
 // pause waits, and reports whether ctx lasted that long.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -45,7 +45,7 @@ func NewMirroring(in *Informers, log *zap.Logger) *Mirroring {
 // mirrored reports whether Endpoints are to be mirrored, if their service has no selector.
 func mirrored(e *corev1.Endpoints) bool {
 	_, election := e.Annotations[annotationLeader]
-	return !election && e.Labels["endpointslice.kubernetes.io/skip-mirror"] != "true"
+	return !election && e.Labels[discoveryv1.LabelSkipMirror] != "true"
 }
 
 // Run works until ctx ends.

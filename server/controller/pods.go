@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -57,7 +58,7 @@ func newPodView(p *corev1.Pod) *podView {
 		v.Created = p.CreationTimestamp.Time
 	}
 	for i := range p.OwnerReferences {
-		if ref := &p.OwnerReferences[i]; ref.Controller != nil && *ref.Controller {
+		if ref := &p.OwnerReferences[i]; scheme.OrZero(ref.Controller) {
 			v.Controller = ref
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -87,7 +88,7 @@ func (d *Disruption) deploymentOf(ctx context.Context, namespace string, ref *me
 	}
 	for i := range set.OwnerReferences {
 		owner := &set.OwnerReferences[i]
-		if gv, ok := meta.ParseGroupVersion(owner.APIVersion); ok && owner.Controller != nil && *owner.Controller &&
+		if gv, ok := meta.ParseGroupVersion(owner.APIVersion); ok && scheme.OrZero(owner.Controller) &&
 			isApps(gv.WithKind(owner.Kind), "Deployment") {
 			return owner, nil
 		}

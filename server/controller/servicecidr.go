@@ -110,16 +110,13 @@ func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCID
 	if len(own) == 0 {
 		return false, nil
 	}
-	contain := func(list []iprange.Range, ip netip.Addr) bool {
-		return slices.ContainsFunc(list, func(r iprange.Range) bool { return r.Contains(ip) })
-	}
 	addresses := client.For[*meta.PartialObjectMetadata](c.Client, networkingv1.GroupVersion.WithResource("ipaddresses"))
 	for a, err := range addresses.All(ctx, meta.ListOptions{LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager}) {
 		if err != nil {
 			return false, err
 		}
 		ip, err := netip.ParseAddr(a.Name)
-		if err == nil && contain(own, ip) && !contain(others, ip) {
+		if err == nil && iprange.Within(own, ip) && !iprange.Within(others, ip) {
 			return true, nil
 		}
 	}

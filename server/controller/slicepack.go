@@ -81,24 +81,16 @@ func (g *sliceGroup) add(e *discoveryv1.Endpoint) { g.endpoints[endpointKey(e)] 
 func portKey(ports []discoveryv1.EndpointPort) string {
 	parts := make([]string, len(ports))
 	for i, p := range ports {
-		parts[i] = fmt.Sprintf("%q %d %s %q", deref(p.Name), deref(p.Port), deref(p.Protocol), deref(p.AppProtocol))
+		parts[i] = fmt.Sprintf("%q %d %s %q", scheme.OrZero(p.Name), scheme.OrZero(p.Port), scheme.OrZero(p.Protocol), scheme.OrZero(p.AppProtocol))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ",")
 }
 
-// deref returns what p points to, the zero value for nil.
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
 // endpointKey is what an endpoint keeps while what else is known of it changes.
 func endpointKey(e *discoveryv1.Endpoint) string {
-	ref := deref(e.TargetRef)
-	return fmt.Sprint(slices.Sorted(slices.Values(e.Addresses)), deref(e.Hostname), " ", ref.Namespace, "/", ref.Name)
+	ref := scheme.OrZero(e.TargetRef)
+	return fmt.Sprint(slices.Sorted(slices.Values(e.Addresses)), scheme.OrZero(e.Hostname), " ", ref.Namespace, "/", ref.Name)
 }
 
 func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -18,7 +19,7 @@ type addressKey struct {
 }
 
 func keyOf(a *corev1.EndpointAddress) addressKey {
-	return addressKey{a.IP, deref(a.TargetRef).UID}
+	return addressKey{a.IP, scheme.OrZero(a.TargetRef).UID}
 }
 
 // subsetPort is a port by its values; without a number it stands for none.
@@ -41,7 +42,7 @@ func repack(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 			ports = ports[:0]
 		}
 		for _, p := range s.Ports {
-			ports = append(ports, subsetPort{p.Name, p.Protocol, deref(p.AppProtocol), p.Port})
+			ports = append(ports, subsetPort{p.Name, p.Protocol, scheme.OrZero(p.AppProtocol), p.Port})
 		}
 		add := func(list []corev1.EndpointAddress, isReady bool) {
 			for i := range list {

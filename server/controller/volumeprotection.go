@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -30,9 +31,8 @@ type volumeView struct {
 // something to do or to say.
 func volumesOf(in *Informers) *Informer[volumeView] {
 	return InformerOf(in, volumesResource, func(pv *corev1.PersistentVolume) *volumeView {
-		v := &volumeView{protected: newProtected(&pv.ObjectMeta, volumeFinalizer), Bound: bound(pv)}
-		if class := pv.Spec.VolumeAttributesClassName; class != nil {
-			v.Class = *class
+		v := &volumeView{
+			protected: newProtected(&pv.ObjectMeta, volumeFinalizer), Bound: bound(pv), Class: scheme.OrZero(pv.Spec.VolumeAttributesClassName),
 		}
 		if !v.due() && v.Class == "" {
 			return nil
