@@ -1,0 +1,182 @@
+package apply
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+// sort says what an Element is. The order is that of FieldsV1.
+type sort uint8
+
+const (
+	field sort = iota // of an object: by its name
+	keyed             // an element of a list of type map: by its keys
+	value             // an element of a set: by itself
+	index             // an element of any other list: by its index; nothing here makes one, but clients may
+)
+
+// Element is a step to a field: from an object or a list to a part of it. It is immutable.
+type Element struct {
+	sort sort
+	name string // of a field
+	at   int    // of an index
+	of   any    // a tree, of a value; []key, sorted, of what is keyed
+}
+
+// key is one of the keys by which an element of a list is found.
+type key struct {
+	name  string
+	value any // a tree
+}
+
+// Field is the field of an object, or the entry of a map, called name.
+func Field(name string) Element { return Element{sort: field, name: name} }
+
+// Keyed is the element of a list of type map with the given values of its keys.
+func Keyed(keys map[string]any) Element {
+	of := make([]key, 0, len(keys))
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		of = append(of, key{name, keys[name]})
+	}
+	return Element{sort: keyed, of: of}
+}
+
+// Value is the element of a set that is v, a tree.
+func Value(v any) Element { return Element{sort: value, of: v} }
+
+// compare orders elements as FieldsV1 lists them.
+func (e Element) compare(other Element) int {
+	if c := cmp.Compare(e.sort, other.sort); c != 0 {
+		return c
+	}
+	switch e.sort {
+	case field:
+		return strings.Compare(e.name, other.name)
+	case keyed:
+		return slices.CompareFunc(e.of.([]key), other.of.([]key), func(a, b key) int {
+			return cmp.Or(strings.Compare(a.name, b.name), compareTrees(a.value, b.value))
+		})
+	case value:
+		return compareTrees(e.of, other.of)
+	}
+	return cmp.Compare(e.at, other.at)
+}
+
+// String writes the element as messages do: .name, [name="a",port=80], [="a"], [0].
+func (e Element) String() string {
+	switch e.sort {
+	case field:
+		return "." + e.name
+	case keyed:
+		var parts []string
+		for _, k := range e.of.([]key) {
+			parts = append(parts, k.name+"="+textOf(k.value))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case value:
+		return "[=" + textOf(e.of) + "]"
+	}
+	return "[" + strconv.Itoa(e.at) + "]"
+}
+
+// textOf writes a tree as messages do.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = textOf(v[i])
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case map[string]any:
+		var b strings.Builder
+		for _, k := range jsontext.Keys(v) {
+			b.WriteString(k + "=" + textOf(v[k]))
+		}
+		return b.String()
+	}
+	text, _ := jsontext.AppendTree(nil, v, jsontext.Plain)
+	return string(text)
+}
+
+// rank orders trees of unlike types. Numbers of either type are alike.
+func rank(v any) int {
+	switch v.(type) {
+	case float64, int64:
+		return 0
+	case string:
+		return 1
+	case bool:
+		return 2
+	case []any:
+		return 3
+	case map[string]any:
+		return 4
+	}
+	return 5
+}
+
+// compareTrees orders trees that are not lazy.
+func compareTrees(a, b any) int {
+	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+		return c
+	}
+	switch a := a.(type) {
+	case int64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, b)
+		}
+		return cmp.Compare(float64(a), b.(float64))
+	case float64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, float64(b))
+		}
+		return cmp.Compare(a, b.(float64))
+	case string:
+		return strings.Compare(a, b.(string))
+	case bool:
+		if a == b.(bool) {
+			return 0
+		} else if a {
+			return 1
+		}
+		return -1
+	case []any:
+		return slices.CompareFunc(a, b.([]any), compareTrees)
+	case map[string]any:
+		return compareObjects(a, b.(map[string]any))
+	}
+	return 0
+}
+
+// compareObjects orders objects: by the first key that only one has, or whose values differ.
+func compareObjects(a, b map[string]any) int {
+	ka, kb := jsontext.Keys(a), jsontext.Keys(b)
+	for i := range min(len(ka), len(kb)) {
+		if c := cmp.Or(strings.Compare(ka[i], kb[i]), compareTrees(a[ka[i]], b[kb[i]])); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(ka), len(kb))
+}
+
+// Path is the way to a field from the top of an object.
+type Path []Element
+
+// String writes the path as messages do: .spec.containers[name="a"].image.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, e := range p {
+		b.WriteString(e.String())
+	}
+	return b.String()
+}
