@@ -34,21 +34,43 @@ func putIn(pool *sync.Pool, b *[]byte) {
 
 // encoded returns an object in the given form, without a final newline if it is JSON. The bytes are shared.
 func (e *endpoint) encoded(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
-	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version}
+	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields}
 	id := e.formOf(wanted)
 	if data, form := enc.Stored(); form == id {
 		return data, nil
 	}
-	build := func() ([]byte, error) { return e.res.Encoder.Encode(ctx, enc, e.gv.Version, wanted) }
+	build := func() ([]byte, error) { return e.encode(ctx, enc, wanted) }
 	if wanted.Type == codec.YAML { // not kept: whoever wants it reads slowly
 		return build()
 	}
 	return enc.Form(id, build)
 }
 
+// encode makes a form of an object. One without managedFields is cut out of the form that has them, which is kept as well for
+// those who want it; while nobody does, it is the first to go. An object that has none has one form for both.
+func (e *endpoint) encode(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
+	if !media.DropManagedFields {
+		return e.res.Encoder.Encode(ctx, enc, e.gv.Version, media)
+	}
+	if media.Type == codec.YAML {
+		media.Type = codec.JSON
+		data, err := e.encoded(ctx, enc, media)
+		if err != nil {
+			return nil, err
+		}
+		return codec.AppendYAML(nil, data)
+	}
+	media.DropManagedFields = false
+	data, err := e.encoded(ctx, enc, media)
+	if err != nil {
+		return nil, err
+	}
+	return codec.WithoutManagedFields(data)
+}
+
 // formOf is the number of a form of the endpoint's objects.
 func (e *endpoint) formOf(media codec.Media) uint32 {
-	if media.Type == codec.JSON && media.As == "" {
+	if media.Type == codec.JSON && media.As == "" && !media.DropManagedFields {
 		return e.plain
 	}
 	return e.res.Encoder.FormOf(e.gv.Version, media)
@@ -89,7 +111,7 @@ func (f *form) of(enc request.Encoded) ([]byte, error) {
 }
 
 func (f *form) encode() ([]byte, error) {
-	return f.e.res.Encoder.Encode(f.ctx, f.cur, f.e.gv.Version, f.media)
+	return f.e.encode(f.ctx, f.cur, f.media)
 }
 
 // made makes the form of those objects of a list that are not stored in it, in their places; nil if all are. The error is

@@ -90,10 +90,12 @@ func abort(err error) error {
 
 // items makes the JSON of the objects of a list that are not stored in the form that was asked for; see form.made.
 func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) ([][]byte, error) {
-	if media.As == "" && list.Form != nil && list.Form() == e.plain {
+	media = itemMedia(media)
+	media.Type = codec.JSON
+	if list.Form != nil && e.formOf(media) == e.plain && list.Form() == e.plain {
 		return nil, nil
 	}
-	return e.form(ctx, codec.Media{As: asItem(media.As), Group: media.Group, Version: media.Version}).made(list)
+	return e.form(ctx, media).made(list)
 }
 
 // appendList appends the list's JSON to *buf, calling flush when it has grown large. made are the items that are not as
@@ -129,10 +131,13 @@ func (e *endpoint) listShown(media codec.Media) (kind meta.GroupVersionKind, cut
 
 // appendItem appends the i-th item of a list. cut says that lists of the kind show it without its own kind.
 func (e *endpoint) appendItem(dst []byte, enc request.Encoded, made [][]byte, i int, cut bool) []byte {
-	data, _ := enc.Stored()
+	data, form := enc.Stored()
 	head := enc.Head()
 	if made != nil && made[i] != nil {
-		data, head = made[i], len(e.itemDoc)
+		data = made[i]
+		if form != e.plain { // else it is what is stored, from which something behind the head was cut
+			head = len(e.itemDoc)
+		}
 	}
 	if cut {
 		return append(append(dst, '{'), data[head:]...)
@@ -215,8 +220,7 @@ func (e *endpoint) writeYAMLList(w http.ResponseWriter, r *http.Request, list *r
 // writeProtoList writes a protobuf list: sizes come before contents, so the items are encoded (or found) first.
 func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
 	kind, _ := e.listShown(media)
-	form := e.form(r.Context(), codec.Media{Type: codec.Protobuf, As: asItem(media.As), Group: media.Group, Version: media.Version})
-	messages, err := form.made(list)
+	messages, err := e.form(r.Context(), itemMedia(media)).made(list)
 	if err != nil {
 		return err
 	}

@@ -57,9 +57,10 @@ type Connecter interface {
 
 // Encoder makes the forms in which objects are sent. Every resource has one.
 type Encoder interface {
-	// FormOf returns the number of a form: objects of a version in a media type, whole or metadata only. The same arguments
-	// give the same number, from 1, and it allocates only the first time.
+	// FormOf returns the number of a form: objects of a version in a media type, whole or metadata only, with managedFields or
+	// without. The same arguments give the same number, from 1, and it allocates only the first time.
 	FormOf(version string, m codec.Media) uint32
-	// Encode makes it. JSON is without a final newline. The bytes are only to be read.
+	// Encode makes it, if it is one with managedFields: they are cut out by the router. JSON is without a final newline. The
+	// bytes are only to be read.
 	Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error)
 }

@@ -29,7 +29,8 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 		return nil, err
 	}
 	table := e.newTable(lm, media)
-	whole, partial := e.form(ctx, codec.Media{}), e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version})
+	whole := e.form(ctx, codec.Media{DropManagedFields: media.DropManagedFields})
+	partial := e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields})
 	now, m := e.cfg.Now(), meter.New(ctx)
 	for enc := range objects {
 		data, _ := enc.Stored()

@@ -101,6 +101,9 @@ var verbs = []struct {
 	{"list/items=500/form=partial", 40, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/api/v1/pods", "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"))
 	}},
+	{"list/items=500/drop=managedFields", 40, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/api/v1/pods", "Accept", "application/json"+dropping))
+	}},
 	{"list/items=500/selector=labels", 60, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/api/v1/pods?labelSelector=app%3Dbench"))
 	}},

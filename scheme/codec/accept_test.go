@@ -63,7 +63,8 @@ func slowMedia(accept string, offer Offer) (Media, bool) {
 			if c.typ != "*" && (c.typ != typ || c.sub != sub && c.sub != "*") || c.typ == "*" && c.sub != "*" {
 				continue
 			}
-			m := Media{Type: t, As: c.params["as"], Group: c.params["g"], Version: c.params["v"], Pretty: c.params["pretty"] == "1"}
+			m := Media{Type: t, As: c.params["as"], Group: c.params["g"], Version: c.params["v"], Pretty: c.params["pretty"] == "1",
+				DropManagedFields: slowDrops(c.params["drop"])}
 			if !slowStream(&m, c.params["stream"], offer) || c.params["sv"] != "" && c.params["sv"] != "v1" {
 				continue
 			}
@@ -77,6 +78,15 @@ func slowMedia(accept string, offer Offer) (Media, bool) {
 		}
 	}
 	return Media{}, false
+}
+
+func slowDrops(targets string) bool {
+	for _, target := range strings.Split(targets, "+") {
+		if strings.TrimSpace(target) == "metadata.managedFields" {
+			return true
+		}
+	}
+	return false
 }
 
 func slowStream(m *Media, stream string, offer Offer) bool {
@@ -140,6 +150,7 @@ func TestNegotiateAsKubernetes(t *testing.T) {
 		"application/json;q==,application/yaml;q=0.1", "application/json;q=0.5=,application/yaml;q=0.6", "application/json;q=1=2;q=,application/yaml",
 		"application/json ;q=0.1,application/yaml", "application/json/ ;q=1,application/yaml", "application/json/,application/yaml;q=0.9",
 		"application/ json,application/json", " application/json , x", "application/json;as==", "application/json; pretty = 1", "application/json;pretty= 1 ",
+		"application/json;drop=metadata.managedFields;drop=x", "application/json;drop=x;drop=a+metadata.managedFields", "*/*;drop= a + metadata.managedFields ;drop=",
 		"application/json;q=Inf,application/yaml;q=-1", "application/json;q=NaN,application/yaml;q=NaN,*/*;q=NaN",
 	} {
 		for offer := range Offer(16) {

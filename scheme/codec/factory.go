@@ -16,8 +16,8 @@
 //
 // Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), plan.go, decode.go,
 // collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json),
-// status.go (the same for refusals), peek.go (looking into encoded objects), yaml.go, proto*.go (protopeek.go is peek.go
-// for protobuf), frame.go (watch events).
+// status.go (the same for refusals), peek.go (looking into encoded objects), managedfields.go (cutting out of them), yaml.go,
+// proto*.go (protopeek.go is peek.go for protobuf), frame.go (watch events).
 package codec
 
 import (

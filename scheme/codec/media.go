@@ -31,6 +31,9 @@ const (
 	AsPartialList = "PartialObjectMetadataList"
 )
 
+// targetManagedFields is what a client can ask to be left out with "drop=", among targets that a plus sign separates.
+const targetManagedFields = "metadata.managedFields"
+
 // Media is how an answer is to be written. The zero Media is plain JSON. Media are comparable.
 type Media struct {
 	Type Type
@@ -38,6 +41,8 @@ type Media struct {
 	As      string
 	Group   string
 	Version string
+	// DropManagedFields is set by ";drop=metadata.managedFields": objects are shown without.
+	DropManagedFields bool
 	// Stream is set by ";stream=watch".
 	Stream bool
 	// Pretty indents JSON by two spaces and leaves the final newline out. It comes from the request, see Pretty,

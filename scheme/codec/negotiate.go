@@ -28,7 +28,7 @@ const (
 
 // maxRemembered bounds the Accept headers remembered, which clients choose, and maxHeader the length of each in bytes.
 // Of an Accept header the first maxClauses elements count, and of those the first maxParams parameters: there are three
-// types to choose from and six parameters that mean something. maxQuality is how long a number in it may be, and
+// types to choose from and seven parameters that mean something. maxQuality is how long a number in it may be, and
 // maxContentType a Content-Type, in bytes.
 const (
 	maxRemembered  = 1024
@@ -242,6 +242,8 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 			m.Group, convert = value, true
 		case "v":
 			m.Version, convert = value, true
+		case "drop":
+			m.DropManagedFields = drops(value, targetManagedFields)
 		case "stream":
 			stream = value
 		case "sv":
@@ -267,6 +269,16 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 		return m, offer&OfferPartial != 0
 	}
 	return m, false
+}
+
+// drops reports whether target is among those of a "drop=". Targets that nobody knows are ignored.
+func drops(targets, target string) bool {
+	for one := range strings.SplitSeq(targets, "+") {
+		if strings.Trim(one, " ") == target {
+			return true
+		}
+	}
+	return false
 }
 
 // BodyType picks the encoding of a request body from its Content-Type; an empty one means JSON. The error is a

@@ -53,6 +53,21 @@ func TestNegotiate(t *testing.T) {
 		{"application/vnd.kubernetes.protobuf;stream=watch,application/json", OfferWatch, Media{Type: Protobuf, Stream: true}, ""},
 		{"application/yaml", OfferWatch, Media{}, streamed},
 		{"application/json;as=Table;v=v1;g=meta.k8s.io", OfferWatch | OfferTable, table, ""},
+		{"application/json;drop=metadata.managedFields", all, Media{DropManagedFields: true}, ""},
+		{"application/json; drop=metadata.managedFields", OfferWatch, Media{DropManagedFields: true}, ""},
+		{"application/json;drop=spec.secret+metadata.managedFields+x", 0, Media{DropManagedFields: true}, ""},
+		{"application/json;drop=spec", all, Media{}, ""},
+		{"application/json;drop=metadata.managedfields", all, Media{}, ""},
+		{"application/json;drop=metadata", all, Media{}, ""},
+		{"application/json;drop", all, Media{}, ""},
+		{"application/json;drop=metadata.managedFields,spec", all, Media{DropManagedFields: true}, ""},
+		{"application/yaml;drop=metadata.managedFields", all, Media{Type: YAML, DropManagedFields: true}, ""},
+		{"*/*;drop=metadata.managedFields", all, Media{DropManagedFields: true}, ""},
+		{"application/vnd.kubernetes.protobuf;drop=metadata.managedFields,application/json", all, Media{Type: Protobuf, DropManagedFields: true}, ""},
+		{"application/vnd.kubernetes.protobuf,application/json;drop=metadata.managedFields", all, Media{Type: Protobuf}, ""},
+		{"application/json;as=Table;v=v9;g=meta.k8s.io;drop=metadata.managedFields,application/json", all, Media{}, ""},
+		{"application/json;as=Table;v=v1;g=meta.k8s.io;drop=metadata.managedFields", all, Media{As: "Table", Group: "meta.k8s.io", Version: "v1", DropManagedFields: true}, ""},
+		{"application/json;stream=watch;drop=metadata.managedFields", OfferWatch, Media{Stream: true, DropManagedFields: true}, ""},
 	} {
 		for range 2 { // the second time from memory
 			got, err := Negotiate(tt.accept, tt.offer)

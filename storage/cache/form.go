@@ -83,7 +83,10 @@ const (
 // room it is not kept.
 func (s *shelf) keep(o *Object, id uint32, data []byte) []byte {
 	object := weak.Make(o)
-	size := int64(cap(data)) + formOverhead
+	size := int64(formOverhead)
+	if len(data) == 0 || len(o.data) == 0 || &data[0] != &o.data[0] { // else it is what is stored, and there anyway
+		size += int64(cap(data))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := o.findForm(id); f != nil {

@@ -100,6 +100,33 @@ func TestFormBound(t *testing.T) {
 	}
 }
 
+// TestFormAsStored: a form that turns out to be what is stored takes no room for its bytes.
+func TestFormAsStored(t *testing.T) {
+	const bound = 64 << 10
+	r, store, _ := open(t, cache.Config{FormBytes: bound})
+	var objects []*cache.Object
+	for i := range 100 {
+		objects = append(objects, object(t, r, store, fmt.Sprintf("%sns/%d", things, i), bound/10))
+	}
+	formed(t, objects[0], 1, 100)
+	for _, o := range objects {
+		stored, _ := o.Stored()
+		for _, first := range []bool{true, false} {
+			built := false
+			got, err := o.Form(2, func() ([]byte, error) { built = true; return stored, nil })
+			if err != nil || &got[0] != &stored[0] || built != first {
+				t.Fatalf("Form: got %d bytes, %v, built: %t", len(got), err, built)
+			}
+		}
+	}
+	if st := r.Stats(); st.Forms != 101 || st.FormBytes > bound {
+		t.Errorf("Stats: got %d forms of %d bytes, want 101 that are hardly more than places", st.Forms, st.FormBytes)
+	}
+	if formed(t, objects[0], 1, 100) {
+		t.Error("a form was displaced by what takes no room")
+	}
+}
+
 // TestFormsThatFit: forms may take all of their room, and are counted as they come and go.
 func TestFormsThatFit(t *testing.T) {
 	const size = 1000
