@@ -19,9 +19,9 @@ type APIGroupList struct {
 // APIGroup describes an API group.
 type APIGroup struct {
 	TypeMeta `json:",inline"`
-	// Name is the name of the group.
+	// Name is what the group is called in paths and in apiVersion, such as apps.
 	Name string `json:"name" pb:"1"`
-	// Versions are the versions that are served.
+	// Versions are those of the group that the server has.
 	Versions []GroupVersionForDiscovery `json:"versions" pb:"2" list:"atomic"`
 	// PreferredVersion is the version that clients should use.
 	PreferredVersion GroupVersionForDiscovery `json:"preferredVersion,omitempty" pb:"3"`
@@ -77,7 +77,7 @@ type APIResourceList struct {
 	TypeMeta `json:",inline"`
 	// GroupVersion is group and version of the resources.
 	GroupVersion string `json:"groupVersion" pb:"1"`
-	// APIResources are the resources and subresources.
+	// Resources are the resources and subresources.
 	APIResources []APIResource `json:"resources" pb:"2" list:"atomic"`
 }
 

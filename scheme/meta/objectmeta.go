@@ -5,8 +5,8 @@ type ObjectMeta struct {
 	// Name is unique among the objects of a kind in a namespace. It is given at creation, by the client or from
 	// generateName, and cannot be changed.
 	Name string `json:"name,omitempty" pb:"1"`
-	// GenerateName is a prefix from which the server makes a unique name if there is no name. If the name made is taken,
-	// the answer is 409 and the client may try again.
+	// GenerateName is a prefix from which the server makes a name, with five random characters, if there is no name. If
+	// the name is taken, the answer is 409 and the client may try again.
 	GenerateName string `json:"generateName,omitempty" pb:"2"`
 	// Namespace is the space in which the name is unique. It is empty for kinds that belong to the whole cluster and
 	// cannot be changed.
@@ -19,7 +19,7 @@ type ObjectMeta struct {
 	// ResourceVersion changes with every change of the object. A client hands it back as it is, to watch from there or to
 	// have an update refused if somebody else was faster; nothing can be read from it.
 	ResourceVersion string `json:"resourceVersion,omitempty" pb:"6"`
-	// Generation counts changes of what is desired. The server fills it in.
+	// Generation counts changes of what is desired, from 1 on. The server fills it in, for kinds that have it.
 	Generation int64 `json:"generation,omitempty" pb:"7"`
 	// CreationTimestamp is when the server created the object, in UTC. Clients cannot set it.
 	CreationTimestamp *Time `json:"creationTimestamp,omitempty" pb:"8"`
@@ -29,16 +29,17 @@ type ObjectMeta struct {
 	// DeletionGracePeriodSeconds is how long the object may take to end by itself, in seconds. It is set together with
 	// deletionTimestamp and can only be made shorter.
 	DeletionGracePeriodSeconds *int64 `json:"deletionGracePeriodSeconds,omitempty" pb:"10"`
-	// Labels are keys and values by which objects are grouped and selected.
+	// Labels are keys and values by which objects are grouped and selected. Values have at most 63 characters, and so
+	// have keys after an optional domain and slash.
 	Labels map[string]string `json:"labels,omitempty" pb:"11"`
-	// Annotations are keys and values that tools keep with the object. They cannot be selected by, and are kept when the
-	// object is changed.
+	// Annotations are keys and values, of 256 KiB at most, that tools keep with the object. They cannot be selected by,
+	// and are kept when the object is changed.
 	Annotations map[string]string `json:"annotations,omitempty" pb:"12"`
 	// OwnerReferences are the objects on which this one depends. When all of them are gone this one is collected as
 	// garbage. At most one of them is the controller.
 	OwnerReferences []OwnerReference `json:"ownerReferences,omitempty" pb:"13" list:"map,key=uid" patch:"merge,key=uid"`
-	// Finalizers must be empty before the object goes. Each names who still has work to do and removes itself when done,
-	// in any order. While a deletion is under way entries can only be removed.
+	// Finalizers keep an object that is deleted until the last of them is gone. Each names who still has work to do and
+	// removes itself when done, in any order. While a deletion is under way entries can only be removed.
 	Finalizers []string `json:"finalizers,omitempty" pb:"14" list:"set" patch:"merge"`
 	// ManagedFields records which manager set which fields, in which version. The server keeps it, mainly for
 	// server-side apply.

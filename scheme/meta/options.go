@@ -73,7 +73,7 @@ type DeleteOptions struct {
 	// PropagationPolicy says what becomes of dependents: Orphan, Background or Foreground. Unset, the kind and the
 	// finalizers decide.
 	PropagationPolicy *DeletionPropagation `json:"propagationPolicy,omitempty" pb:"4"`
-	// DryRun, if it holds All, deletes nothing.
+	// DryRun, if it holds All, goes through everything but deletes nothing.
 	DryRun []string `json:"dryRun,omitempty" pb:"5" list:"atomic"`
 	// IgnoreStoreReadErrorWithClusterBreakingPotential deletes an object that cannot be read any more, past finalizers
 	// and preconditions. That can leave behind what nobody cleans up.

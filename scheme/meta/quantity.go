@@ -37,8 +37,9 @@ const (
 	maxQuantityText = 1024
 )
 
-// Quantity is an exact decimal number with a notation: an amount of CPU, memory or anything countable. Examples are
-// "500m", "2", "1.5Gi" and "12e6".
+// Quantity is an exact decimal number: an amount of CPU, memory or anything countable. It may end in n, u or m
+// (billionths to thousandths), k, M, G, T, P or E (powers of 1000), Ki, Mi, Gi, Ti, Pi or Ei (powers of 1024) or an
+// exponent, as in "2", "500m", "1.5Gi" and "12e6".
 type Quantity struct {
 	// A Quantity is immutable: copying the struct copies the quantity, and methods return new ones. The zero value is
 	// 0. Equal numbers in the same notation are equal structs, also for reflect.DeepEqual, apart from harmless

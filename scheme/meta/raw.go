@@ -5,9 +5,10 @@ import "slices"
 // UID is the identity of an object over its whole life. Two objects of one name never share it.
 type UID string
 
-// RawExtension is any JSON value, kept as it was written. Raw is never changed in place, so copying the struct is a
-// deep copy. Without Raw it is null.
-type RawExtension struct{ Raw []byte }
+// RawExtension is any JSON value, kept as it was written.
+type RawExtension struct {
+	Raw []byte // never changed in place, so copying the struct is a deep copy; null if empty
+}
 
 // MarshalJSON writes the value.
 func (r RawExtension) MarshalJSON() ([]byte, error) { return marshalRaw(r.Raw), nil }
@@ -24,9 +25,11 @@ func (r RawExtension) AppendProto(b []byte) []byte { return appendRaw(b, r.Raw) 
 // ParseProto reads the message.
 func (r *RawExtension) ParseProto(data []byte) error { return parseRaw(&r.Raw, data) }
 
-// FieldsV1 is a set of fields as server-side apply tracks them, a tree in JSON. Raw is never changed in place, so
-// copying the struct is a deep copy. Without Raw it is null.
-type FieldsV1 struct{ Raw []byte }
+// FieldsV1 is a set of fields, as a tree in JSON: "f:name" holds a field, "k:{...}", "v:..." and "i:..." hold an item of a
+// list by its keys, value or index, and "." stands for the field or item itself.
+type FieldsV1 struct {
+	Raw []byte // never changed in place, so copying the struct is a deep copy; null if empty
+}
 
 // MarshalJSON writes the tree.
 func (f FieldsV1) MarshalJSON() ([]byte, error) { return marshalRaw(f.Raw), nil }

@@ -36,7 +36,7 @@ type StatusDetails struct {
 
 // StatusCause is one of the mistakes that made a request fail.
 type StatusCause struct {
-	// Type says for programs what is wrong. If empty, nothing is known.
+	// Reason says for programs what is wrong. If empty, nothing is known.
 	Type CauseType `json:"reason,omitempty" pb:"1"`
 	// Message says for people what is wrong.
 	Message string `json:"message,omitempty" pb:"2"`

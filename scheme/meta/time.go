@@ -8,12 +8,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Time is a moment in whole seconds, in UTC. JSON has it as RFC 3339, null if it is zero. Copying the struct copies it.
-type Time struct{ time.Time }
+// Time is a moment in whole seconds, in UTC, as RFC 3339 has it; null if it is zero.
+type Time struct {
+	time.Time // copied with the struct
+}
 
-// MicroTime is a moment in microseconds, in UTC. JSON has it as RFC 3339 with exactly six decimals, null if it is zero.
-// Copying the struct copies it.
-type MicroTime struct{ time.Time }
+// MicroTime is a moment in microseconds, in UTC, as RFC 3339 has it with exactly six decimals; null if it is zero.
+type MicroTime struct {
+	time.Time // copied with the struct
+}
 
 const rfc3339Micro = "2006-01-02T15:04:05.000000Z07:00"
 

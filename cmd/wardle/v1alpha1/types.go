@@ -14,7 +14,7 @@ type ReferenceType string
 // Flunder refers to another Flunder or to a Fischer.
 type Flunder struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The wanted state.
 	Spec FlunderSpec `json:"spec,omitempty" pb:"2"`
@@ -41,7 +41,7 @@ type FlunderStatus struct {
 // FlunderList is a list of Flunders.
 type FlunderList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The Flunders in the list.
 	Items []Flunder `json:"items" pb:"2"`
@@ -50,7 +50,7 @@ type FlunderList struct {
 // Fischer decides which names Flunders may have.
 type Fischer struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Names that no new Flunder may have.
 	DisallowedFlunders []string `json:"disallowedFlunders,omitempty" pb:"2" list:"set"`
@@ -59,7 +59,7 @@ type Fischer struct {
 // FischerList is a list of Fischers.
 type FischerList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The Fischers in the list.
 	Items []Fischer `json:"items" pb:"2"`

@@ -20,7 +20,7 @@ const (
 // Flunder refers to another Flunder or to a Fischer.
 type Flunder struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The wanted state.
 	Spec FlunderSpec `json:"spec,omitempty" pb:"2"`
@@ -49,7 +49,7 @@ type FlunderStatus struct {
 // FlunderList is a list of Flunders.
 type FlunderList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The Flunders in the list.
 	Items []Flunder `json:"items" pb:"2"`

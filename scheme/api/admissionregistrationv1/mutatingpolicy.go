@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // MutatingAdmissionPolicy says by expressions how the objects of requests are changed, once a binding puts it into effect.
 type MutatingAdmissionPolicy struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The policy.
 	Spec MutatingAdmissionPolicySpec `json:"spec,omitempty" pb:"2"`
@@ -14,7 +14,7 @@ type MutatingAdmissionPolicy struct {
 // MutatingAdmissionPolicyList is a list of mutating policies.
 type MutatingAdmissionPolicyList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The policies.
 	Items []MutatingAdmissionPolicy `json:"items" pb:"2"`
@@ -74,7 +74,7 @@ type JSONPatch struct {
 // MutatingAdmissionPolicyBinding puts a mutating policy into effect.
 type MutatingAdmissionPolicyBinding struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The binding.
 	Spec MutatingAdmissionPolicyBindingSpec `json:"spec,omitempty" pb:"2"`
@@ -83,7 +83,7 @@ type MutatingAdmissionPolicyBinding struct {
 // MutatingAdmissionPolicyBindingList is a list of bindings of mutating policies.
 type MutatingAdmissionPolicyBindingList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The bindings.
 	Items []MutatingAdmissionPolicyBinding `json:"items" pb:"2"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // ValidatingAdmissionPolicy says by expressions which requests are refused, once a binding puts it into effect.
 type ValidatingAdmissionPolicy struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The policy.
 	Spec ValidatingAdmissionPolicySpec `json:"spec,omitempty" pb:"2"`
@@ -16,7 +16,7 @@ type ValidatingAdmissionPolicy struct {
 // ValidatingAdmissionPolicyList is a list of validating policies.
 type ValidatingAdmissionPolicyList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The policies.
 	Items []ValidatingAdmissionPolicy `json:"items" pb:"2"`
@@ -33,7 +33,7 @@ type ValidatingAdmissionPolicySpec struct {
 	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it
 	// pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"4" enum:"Fail,Ignore"`
-	// Annotations for the audit event of the request; at most 20.
+	// What is noted of a request in its audit event; at most 20.
 	AuditAnnotations []AuditAnnotation `json:"auditAnnotations,omitempty" pb:"5" list:"atomic"`
 	// Conditions that the request must meet, all of them; at most 64.
 	MatchConditions []MatchCondition `json:"matchConditions,omitempty" pb:"6" list:"map,key=name" patch:"merge,key=name"`
@@ -89,7 +89,7 @@ type ExpressionWarning struct {
 // ValidatingAdmissionPolicyBinding puts a validating policy into effect. Each binding judges by itself.
 type ValidatingAdmissionPolicyBinding struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The binding.
 	Spec ValidatingAdmissionPolicyBindingSpec `json:"spec,omitempty" pb:"2" check:"listed"`
@@ -98,7 +98,7 @@ type ValidatingAdmissionPolicyBinding struct {
 // ValidatingAdmissionPolicyBindingList is a list of bindings of validating policies.
 type ValidatingAdmissionPolicyBindingList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The bindings.
 	Items []ValidatingAdmissionPolicyBinding `json:"items" pb:"2"`

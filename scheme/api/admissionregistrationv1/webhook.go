@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // ValidatingWebhookConfiguration lists webhooks that may refuse requests, and change none.
 type ValidatingWebhookConfiguration struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The webhooks.
 	Webhooks []ValidatingWebhook `json:"webhooks,omitempty" pb:"2" list:"map,key=name" patch:"merge,key=name"`
@@ -14,7 +14,7 @@ type ValidatingWebhookConfiguration struct {
 // ValidatingWebhookConfigurationList is a list of configurations of validating webhooks.
 type ValidatingWebhookConfigurationList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The configurations.
 	Items []ValidatingWebhookConfiguration `json:"items" pb:"2"`
@@ -53,7 +53,7 @@ type ValidatingWebhook struct {
 // MutatingWebhookConfiguration lists webhooks that may change the objects of requests, or refuse them.
 type MutatingWebhookConfiguration struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The webhooks.
 	Webhooks []MutatingWebhook `json:"webhooks,omitempty" pb:"2" list:"map,key=name" patch:"merge,key=name"`
@@ -62,7 +62,7 @@ type MutatingWebhookConfiguration struct {
 // MutatingWebhookConfigurationList is a list of configurations of mutating webhooks.
 type MutatingWebhookConfigurationList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The configurations.
 	Items []MutatingWebhookConfiguration `json:"items" pb:"2"`
@@ -123,11 +123,11 @@ type WebhookClientConfig struct {
 
 // ServiceReference names a service that is a webhook.
 type ServiceReference struct {
-	// Namespace of the service.
+	// Where the service is.
 	Namespace string `json:"namespace" pb:"1"`
-	// Name of the service.
+	// The service, by its name.
 	Name string `json:"name" pb:"2"`
-	// Path of the requests.
+	// Path of the requests; / by default.
 	Path *string `json:"path,omitempty" pb:"3"`
 	// Port of the service; 443 by default.
 	Port *int32 `json:"port,omitempty" pb:"4"`

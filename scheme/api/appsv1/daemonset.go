@@ -11,7 +11,7 @@ const TemplateGenerationAnnotation = "deprecated.daemonset.template.generation"
 // DaemonSet keeps a pod running on each node, or on those that the template selects.
 type DaemonSet struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods there should be, and how they are replaced.
 	Spec DaemonSetSpec `json:"spec,omitempty" pb:"2"`
@@ -64,17 +64,17 @@ type DaemonSetStatus struct {
 	CurrentNumberScheduled int32 `json:"currentNumberScheduled" pb:"1"`
 	// Number of nodes that have a pod and should not.
 	NumberMisscheduled int32 `json:"numberMisscheduled" pb:"2"`
-	// Number of nodes that should have a pod.
+	// On how many nodes there should be a pod.
 	DesiredNumberScheduled int32 `json:"desiredNumberScheduled" pb:"3"`
-	// Number of those with a pod that is ready.
+	// Number of nodes that should have a pod and have one that is ready.
 	NumberReady int32 `json:"numberReady" pb:"4"`
 	// Generation of the set that the status is about.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"5"`
 	// Number of nodes with a pod that is made from the present template.
 	UpdatedNumberScheduled int32 `json:"updatedNumberScheduled,omitempty" pb:"6"`
-	// Number of nodes with a pod that has been ready for minReadySeconds.
+	// Number of nodes that should have a pod and have one that has been ready for minReadySeconds.
 	NumberAvailable int32 `json:"numberAvailable,omitempty" pb:"7"`
-	// Number of nodes that should have such a pod and do not.
+	// Number of nodes that should have a pod and have none that has been ready for minReadySeconds.
 	NumberUnavailable int32 `json:"numberUnavailable,omitempty" pb:"8"`
 	// How often the name of a revision was taken, which the next name is made from; it never falls.
 	CollisionCount *int32 `json:"collisionCount,omitempty" pb:"9"`
@@ -87,7 +87,7 @@ type DaemonSetConditionType string
 
 // DaemonSetCondition is one aspect of the state of a daemon set.
 type DaemonSetCondition struct {
-	// The aspect.
+	// Name of the aspect; Kubernetes defines none.
 	Type DaemonSetConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
@@ -102,7 +102,7 @@ type DaemonSetCondition struct {
 // DaemonSetList is a list of daemon sets.
 type DaemonSetList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []DaemonSet `json:"items" pb:"2"`

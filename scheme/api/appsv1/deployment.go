@@ -8,7 +8,7 @@ import (
 // Deployment keeps a number of equal pods running, and replaces them step by step when they are to change.
 type Deployment struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods there should be, and how they are replaced.
 	Spec DeploymentSpec `json:"spec,omitempty" pb:"2"`
@@ -30,7 +30,7 @@ type DeploymentSpec struct {
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty" pb:"5"`
 	// How many old replica sets are kept to go back to; 10 by default.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" pb:"6"`
-	// Changes of the template have no effect while this is true.
+	// Changes of the template have no effect while this is true; false by default.
 	Paused bool `json:"paused,omitempty" pb:"7"`
 	// Seconds without progress after which a rollout is reported to have failed; 600 by default. A pause does not count.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty" pb:"9"`
@@ -67,11 +67,11 @@ type DeploymentStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"1"`
 	// Number of pods that are not going away.
 	Replicas int32 `json:"replicas,omitempty" pb:"2"`
-	// Number of those that are made from the present template.
+	// Number of pods that are made from the present template.
 	UpdatedReplicas int32 `json:"updatedReplicas,omitempty" pb:"3"`
-	// Number of those that are ready.
+	// Number of pods that are ready.
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" pb:"7"`
-	// Number of those that have been ready for minReadySeconds.
+	// Number of pods that have been ready for minReadySeconds.
 	AvailableReplicas int32 `json:"availableReplicas,omitempty" pb:"4"`
 	// Number of pods that are missing before all are available.
 	UnavailableReplicas int32 `json:"unavailableReplicas,omitempty" pb:"5"`
@@ -95,7 +95,7 @@ const (
 
 // DeploymentCondition is one aspect of the state of a deployment.
 type DeploymentCondition struct {
-	// The aspect.
+	// Name of the aspect: Available, Progressing or ReplicaFailure.
 	Type DeploymentConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
@@ -112,7 +112,7 @@ type DeploymentCondition struct {
 // DeploymentList is a list of deployments.
 type DeploymentList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Deployment `json:"items" pb:"2"`

@@ -8,7 +8,7 @@ import (
 // ReplicaSet keeps a number of equal pods running. A change of its template concerns only pods that are made later.
 type ReplicaSet struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata. Labels are those of the template by default.
+	// Name, labels and what else all objects have. Labels are those of the template by default.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods there should be.
 	Spec ReplicaSetSpec `json:"spec,omitempty" pb:"2"`
@@ -32,11 +32,11 @@ type ReplicaSetSpec struct {
 type ReplicaSetStatus struct {
 	// Number of pods that are not going away.
 	Replicas int32 `json:"replicas" pb:"1"`
-	// Number of those that have all labels of the template.
+	// Number of pods that have all labels of the template.
 	FullyLabeledReplicas int32 `json:"fullyLabeledReplicas,omitempty" pb:"2"`
-	// Number of those that are ready.
+	// Number of pods that are ready.
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" pb:"4"`
-	// Number of those that have been ready for minReadySeconds.
+	// Number of pods that have been ready for minReadySeconds.
 	AvailableReplicas int32 `json:"availableReplicas,omitempty" pb:"5"`
 	// Number of pods that are going away; unset if nobody counts them.
 	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty" pb:"7"`
@@ -52,9 +52,9 @@ type ReplicaSetConditionType string
 // ReplicaSetReplicaFailure tells that a pod could not be made or deleted.
 const ReplicaSetReplicaFailure ReplicaSetConditionType = "ReplicaFailure"
 
-// ReplicaSetCondition is one aspect of the state of a replica set.
+// ReplicaSetCondition is something that is known of how a replica set does.
 type ReplicaSetCondition struct {
-	// The aspect.
+	// Name of the aspect: ReplicaFailure, if pods could not be made or deleted.
 	Type ReplicaSetConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
@@ -69,7 +69,7 @@ type ReplicaSetCondition struct {
 // ReplicaSetList is a list of replica sets.
 type ReplicaSetList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ReplicaSet `json:"items" pb:"2"`

@@ -8,7 +8,7 @@ import (
 // StatefulSet keeps a number of pods running of which each has a name and storage of its own, that it keeps when it is replaced.
 type StatefulSet struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods there should be, and how they are replaced.
 	Spec StatefulSetSpec `json:"spec,omitempty" pb:"2"`
@@ -72,7 +72,7 @@ const (
 type RollingUpdateStatefulSetStrategy struct {
 	// Number of the first pod that is replaced; those below keep their revision. 0 by default.
 	Partition *int32 `json:"partition,omitempty" pb:"1"`
-	// How many pods may be missing, as a number or a percentage of the wanted number, rounded up.
+	// How many pods may be missing, as a number or a percentage of the wanted number, rounded up; 1 by default.
 	MaxUnavailable *meta.IntOrString `json:"maxUnavailable,omitempty" pb:"2"`
 }
 
@@ -95,7 +95,7 @@ const (
 
 // StatefulSetOrdinals tells how the pods of a stateful set are numbered.
 type StatefulSetOrdinals struct {
-	// Number of the first pod.
+	// Number of the first pod, at least 0; 0 by default.
 	Start int32 `json:"start" pb:"1" check:"optional"`
 }
 
@@ -105,15 +105,15 @@ type StatefulSetStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"1"`
 	// Number of pods.
 	Replicas int32 `json:"replicas" pb:"2"`
-	// Number of those that are ready.
+	// Number of pods that are ready.
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" pb:"3"`
-	// Number of those that are of currentRevision.
+	// Number of pods that are of currentRevision.
 	CurrentReplicas int32 `json:"currentReplicas,omitempty" pb:"4"`
-	// Number of those that are of updateRevision.
+	// Number of pods that are of updateRevision.
 	UpdatedReplicas int32 `json:"updatedReplicas,omitempty" pb:"5"`
-	// Revision of the first pods.
+	// Revision of the pods that an update has not reached yet, those with the lowest numbers.
 	CurrentRevision string `json:"currentRevision,omitempty" pb:"6"`
-	// Revision of the last pods.
+	// Revision that an update leads to, which pods with the highest numbers get first.
 	UpdateRevision string `json:"updateRevision,omitempty" pb:"7"`
 	// How often the name of a revision was taken, which the next name is made from; it never falls.
 	CollisionCount *int32 `json:"collisionCount,omitempty" pb:"9"`
@@ -128,7 +128,7 @@ type StatefulSetConditionType string
 
 // StatefulSetCondition is one aspect of the state of a stateful set.
 type StatefulSetCondition struct {
-	// The aspect.
+	// Name of the aspect; Kubernetes defines none.
 	Type StatefulSetConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
@@ -143,7 +143,7 @@ type StatefulSetCondition struct {
 // StatefulSetList is a list of stateful sets.
 type StatefulSetList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []StatefulSet `json:"items" pb:"2"`

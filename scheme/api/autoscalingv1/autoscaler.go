@@ -6,7 +6,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // What else it measures, and how fast it may go, stands in annotations.
 type HorizontalPodAutoscaler struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is scaled, and between which bounds.
 	Spec HorizontalPodAutoscalerSpec `json:"spec,omitempty" pb:"2" check:"required"`
@@ -54,7 +54,7 @@ type HorizontalPodAutoscalerStatus struct {
 // HorizontalPodAutoscalerList is a list of autoscalers.
 type HorizontalPodAutoscalerList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []HorizontalPodAutoscaler `json:"items" pb:"2"`

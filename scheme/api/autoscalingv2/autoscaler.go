@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // HorizontalPodAutoscaler changes the scale of another object between bounds, as measurements ask for it.
 type HorizontalPodAutoscaler struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is scaled, between which bounds, and by which measurements.
 	Spec HorizontalPodAutoscalerSpec `json:"spec,omitempty" pb:"2" check:"required"`
@@ -74,7 +74,7 @@ type HPAScalingPolicy struct {
 	Type HPAScalingPolicyType `json:"type" pb:"1"`
 	// How far the scale may change; above 0.
 	Value int32 `json:"value" pb:"2"`
-	// In how many seconds, from 1 to 1800.
+	// How many seconds back the change is counted, from 1 to 1800.
 	PeriodSeconds int32 `json:"periodSeconds" pb:"3"`
 }
 
@@ -90,7 +90,7 @@ const (
 // HorizontalPodAutoscalerList is a list of autoscalers.
 type HorizontalPodAutoscalerList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []HorizontalPodAutoscaler `json:"items" pb:"2"`

@@ -53,7 +53,7 @@ type PodsMetricSource struct {
 
 // ResourceMetricSource is the use of a resource by each pod.
 type ResourceMetricSource struct {
-	// Name of the resource.
+	// Resource whose use is measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
 	// What its use should be.
 	Target MetricTarget `json:"target" pb:"2"`
@@ -61,11 +61,11 @@ type ResourceMetricSource struct {
 
 // ContainerResourceMetricSource is the use of a resource by one container of each pod.
 type ContainerResourceMetricSource struct {
-	// Name of the resource.
+	// Resource whose use is measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
 	// What its use should be.
 	Target MetricTarget `json:"target" pb:"2"`
-	// Name of the container.
+	// The container of each pod whose use is measured.
 	Container string `json:"container" pb:"3"`
 }
 
@@ -87,13 +87,13 @@ type MetricIdentifier struct {
 
 // MetricTarget tells what a measurement should be.
 type MetricTarget struct {
-	// Utilization, Value or AverageValue.
+	// Which of the other fields holds: Utilization (averageUtilization), Value (value) or AverageValue (averageValue).
 	Type MetricTargetType `json:"type" pb:"1"`
 	// What the measurement itself should be.
 	Value *meta.Quantity `json:"value,omitempty" pb:"2"`
 	// What it should be, divided by the number of pods.
 	AverageValue *meta.Quantity `json:"averageValue,omitempty" pb:"3"`
-	// What the average use of a resource should be, in percent of what the pods request.
+	// What the average use of a resource should be, in percent of what the pods request; above 0.
 	AverageUtilization *int32 `json:"averageUtilization,omitempty" pb:"4"`
 }
 

@@ -33,7 +33,7 @@ const (
 
 // HorizontalPodAutoscalerCondition is one aspect of the state of an autoscaler.
 type HorizontalPodAutoscalerCondition struct {
-	// The aspect.
+	// Name of the aspect: AbleToScale, ScalingActive or ScalingLimited.
 	Type HorizontalPodAutoscalerConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
@@ -81,7 +81,7 @@ type PodsMetricStatus struct {
 
 // ResourceMetricStatus is how much of a resource the pods used.
 type ResourceMetricStatus struct {
-	// Name of the resource.
+	// Resource whose use was measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
 	// What its use was.
 	Current MetricValueStatus `json:"current" pb:"2"`
@@ -89,11 +89,11 @@ type ResourceMetricStatus struct {
 
 // ContainerResourceMetricStatus is how much of a resource one container of each pod used.
 type ContainerResourceMetricStatus struct {
-	// Name of the resource.
+	// Resource whose use was measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
 	// What its use was.
 	Current MetricValueStatus `json:"current" pb:"2"`
-	// Name of the container.
+	// The container of each pod whose use was measured.
 	Container string `json:"container" pb:"3"`
 }
 

@@ -8,7 +8,7 @@ import (
 // CronJob makes jobs by a schedule.
 type CronJob struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata. The name has at most 52 characters, because those of the jobs are longer.
+	// Name, labels and what else all objects have. The name has at most 52 characters, because those of the jobs are longer.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which jobs are made, and when.
 	Spec CronJobSpec `json:"spec,omitempty" pb:"2" check:"required"`
@@ -24,9 +24,10 @@ type CronJobSpec struct {
 	TimeZone *string `json:"timeZone,omitempty" pb:"8"`
 	// Seconds for which a job that could not be made in time is still made. What is later is missed; no limit by default.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty" pb:"2"`
-	// What becomes of a job whose time comes while the last one still runs: Allow (the default), Forbid or Replace.
+	// What becomes of a job whose time comes while the last one still runs: it runs as well (Allow, the default), is
+	// left out (Forbid), or takes the other's place (Replace).
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty" pb:"3" enum:"Allow,Forbid,Replace"`
-	// No jobs are made while this is true; those that run go on.
+	// No jobs are made while this is true; those that run go on. False by default.
 	Suspend *bool `json:"suspend,omitempty" pb:"4"`
 	// What the jobs are made from; their selectors are generated.
 	JobTemplate JobTemplateSpec `json:"jobTemplate" pb:"5"`
@@ -59,7 +60,7 @@ type CronJobStatus struct {
 // CronJobList is a list of cron jobs.
 type CronJobList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []CronJob `json:"items" pb:"2"`

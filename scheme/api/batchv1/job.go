@@ -8,7 +8,7 @@ import (
 // Job runs pods until enough of them have succeeded.
 type Job struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods are run, and when the job is done.
 	Spec JobSpec `json:"spec,omitempty" pb:"2"`
@@ -50,7 +50,7 @@ type JobSpec struct {
 	// Whether each completion has a number, which a pod must succeed for (Indexed), or all are alike (NonIndexed, the default). It
 	// cannot be changed.
 	CompletionMode *CompletionMode `json:"completionMode,omitempty" pb:"9" enum:"Indexed,NonIndexed"`
-	// No pods are made while this is true, and those that are active are deleted.
+	// No pods are made while this is true, and those that are active are deleted. False by default.
 	Suspend *bool `json:"suspend,omitempty" pb:"10"`
 	// When a pod is replaced: once it is going away or has failed (TerminatingOrFailed, the default), or not before it has failed
 	// (Failed, which is the default and all that is allowed beside a podFailurePolicy).
@@ -97,7 +97,7 @@ type JobTemplateSpec struct {
 // JobList is a list of jobs.
 type JobList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Job `json:"items" pb:"2"`

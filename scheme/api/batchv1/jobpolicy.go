@@ -10,7 +10,8 @@ type PodFailurePolicy struct {
 
 // PodFailurePolicyRule tells what the failures of one sort mean. It has either onExitCodes or onPodConditions.
 type PodFailurePolicyRule struct {
-	// Count, FailIndex, FailJob or Ignore.
+	// What such a failure means: Count (it counts towards backoffLimit), Ignore (it does not), FailIndex (its index has
+	// failed) or FailJob (the job has).
 	Action PodFailurePolicyAction `json:"action" pb:"1" enum:"Count,FailIndex,FailJob,Ignore"`
 	// Failures with certain exit codes.
 	OnExitCodes *PodFailurePolicyOnExitCodesRequirement `json:"onExitCodes,omitempty" pb:"2"`

@@ -27,7 +27,7 @@ type JobStatus struct {
 	FailedIndexes *string `json:"failedIndexes,omitempty" pb:"10"`
 	// Pods that have ended and are not counted yet.
 	UncountedTerminatedPods *UncountedTerminatedPods `json:"uncountedTerminatedPods,omitempty" pb:"8"`
-	// Number of active pods that are ready.
+	// How many of the active pods are ready; those that are going away do not count.
 	Ready *int32 `json:"ready,omitempty" pb:"9"`
 }
 
@@ -54,7 +54,7 @@ const (
 
 // JobCondition is one aspect of the state of a job.
 type JobCondition struct {
-	// The aspect.
+	// Name of the aspect: Complete, Failed, Suspended, SuccessCriteriaMet, FailureTarget or another.
 	Type JobConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`

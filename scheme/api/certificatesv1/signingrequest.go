@@ -8,7 +8,7 @@ import (
 // CertificateSigningRequest asks a signer for a certificate. Somebody approves or denies it, and then the signer may issue.
 type CertificateSigningRequest struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is asked for, and by whom. It cannot be changed.
 	Spec CertificateSigningRequestSpec `json:"spec" pb:"2"`
@@ -26,13 +26,13 @@ type CertificateSigningRequestSpec struct {
 	ExpirationSeconds *int32 `json:"expirationSeconds,omitempty" pb:"8"`
 	// What the key is to be used for; at least one, and none twice.
 	Usages []KeyUsage `json:"usages,omitempty" pb:"5" itemEnum:"any,cert sign,client auth,code signing,content commitment,crl sign,data encipherment,decipher only,digital signature,email protection,encipher only,ipsec end system,ipsec tunnel,ipsec user,key agreement,key encipherment,microsoft sgc,netscape sgc,ocsp signing,s/mime,server auth,signing,timestamping" list:"atomic"`
-	// Name of the user who asks. This and the next three are filled in by the server.
+	// Name of the user who asks; filled in by the server.
 	Username string `json:"username,omitempty" pb:"2"`
-	// UID of the user who asks.
+	// What tells the user who asks from others of that name, if anything does; filled in by the server.
 	UID string `json:"uid,omitempty" pb:"3"`
-	// Groups of the user who asks.
+	// Groups of the user who asks; filled in by the server.
 	Groups []string `json:"groups,omitempty" pb:"4" list:"atomic"`
-	// What else is known of the user who asks.
+	// What else is known of the user who asks; filled in by the server.
 	Extra map[string]ExtraValue `json:"extra,omitempty" pb:"6"`
 }
 
@@ -90,7 +90,7 @@ const (
 
 // CertificateSigningRequestCondition tells one thing that has become of a request.
 type CertificateSigningRequestCondition struct {
-	// What it is.
+	// Approved, Denied, Failed, or what else a signer has to say.
 	Type RequestConditionType `json:"type" pb:"1"`
 	// True, False or Unknown; True for the types of Kubernetes.
 	Status corev1.ConditionStatus `json:"status" pb:"6"`
@@ -107,7 +107,7 @@ type CertificateSigningRequestCondition struct {
 // CertificateSigningRequestList is a list of requests.
 type CertificateSigningRequestList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []CertificateSigningRequest `json:"items" pb:"2"`

@@ -11,7 +11,7 @@ const OldestEmulationVersion CoordinatedLeaseStrategy = "OldestEmulationVersion"
 // Lease is held by one party at a time, which renews it to stay its holder.
 type Lease struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Who holds the lease, and until when.
 	Spec LeaseSpec `json:"spec,omitempty" pb:"2"`
@@ -19,9 +19,9 @@ type Lease struct {
 
 // LeaseSpec tells who holds a lease, and until when.
 type LeaseSpec struct {
-	// Identity of the holder.
+	// Who holds the lease, by a name that holders choose; empty if nobody does.
 	HolderIdentity *string `json:"holderIdentity,omitempty" pb:"1"`
-	// Seconds after renewTime for which others must wait before they take the lease.
+	// Seconds after renewTime for which others must wait before they take the lease; above 0.
 	LeaseDurationSeconds *int32 `json:"leaseDurationSeconds,omitempty" pb:"2"`
 	// When the holder took the lease.
 	AcquireTime *meta.MicroTime `json:"acquireTime,omitempty" pb:"3"`
@@ -38,7 +38,7 @@ type LeaseSpec struct {
 // LeaseList is a list of leases.
 type LeaseList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Lease `json:"items" pb:"2"`

@@ -7,6 +7,6 @@ type Binding struct {
 	meta.TypeMeta `json:",inline"`
 	// Metadata of the pod, by its name; annotations and labels are added to the pod's.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// The node.
+	// The node, by its name; the kind is Node or left out.
 	Target ObjectReference `json:"target" pb:"2"`
 }

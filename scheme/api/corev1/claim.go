@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // PersistentVolumeClaim asks for storage, and is bound to the volume that provides it.
 type PersistentVolumeClaim struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Storage that is asked for.
 	Spec PersistentVolumeClaimSpec `json:"spec,omitempty" pb:"2"`
@@ -16,7 +16,7 @@ type PersistentVolumeClaim struct {
 // PersistentVolumeClaimList is a list of claims.
 type PersistentVolumeClaimList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The claims.
 	Items []PersistentVolumeClaim `json:"items" pb:"2"`
@@ -24,15 +24,16 @@ type PersistentVolumeClaimList struct {
 
 // PersistentVolumeClaimSpec describes the storage that is asked for.
 type PersistentVolumeClaimSpec struct {
-	// How the volume must be mountable.
+	// How the volume is to be used: ReadWriteOnce (by one node), ReadOnlyMany, ReadWriteMany, or ReadWriteOncePod (by
+	// one pod) alone; at least one.
 	AccessModes []PersistentVolumeAccessMode `json:"accessModes,omitempty" pb:"1" itemEnum:"ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod" list:"atomic"`
 	// Labels of the volumes that fit.
 	Selector *meta.LabelSelector `json:"selector,omitempty" pb:"4"`
-	// How much storage is needed.
+	// How much storage is needed: requests.storage is required.
 	Resources VolumeResourceRequirements `json:"resources,omitempty" pb:"2"`
 	// Volume that the claim is bound to.
 	VolumeName string `json:"volumeName,omitempty" pb:"3"`
-	// Storage class that the claim asks for.
+	// Storage class that the claim asks for; "" asks for a volume without one.
 	StorageClassName *string `json:"storageClassName,omitempty" pb:"5"`
 	// Filesystem (the default) or Block.
 	VolumeMode *PersistentVolumeMode `json:"volumeMode,omitempty" pb:"6" enum:"Block,Filesystem"`
@@ -62,7 +63,7 @@ type PersistentVolumeMode string
 type PersistentVolumeClaimStatus struct {
 	// Pending until the claim is bound to a volume, then Bound; Lost once the volume is gone.
 	Phase PersistentVolumeClaimPhase `json:"phase,omitempty" pb:"1" enum:"Bound,Lost,Pending"`
-	// How the volume is mountable.
+	// How the volume that was bound can be used.
 	AccessModes []PersistentVolumeAccessMode `json:"accessModes,omitempty" pb:"2" itemEnum:"ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod" list:"atomic"`
 	// Amounts that the volume has.
 	Capacity ResourceList `json:"capacity,omitempty" pb:"3"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // ConfigMap holds configuration for pods and other readers, as texts and bytes by key.
 type ConfigMap struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// If true, data cannot be changed any more (only metadata can); cannot be undone.
 	Immutable *bool `json:"immutable,omitempty" pb:"4"`
@@ -18,7 +18,7 @@ type ConfigMap struct {
 // ConfigMapList is a list of config maps.
 type ConfigMapList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ConfigMap `json:"items" pb:"2"`

@@ -4,7 +4,7 @@ package corev1
 type Container struct {
 	// Name of the container, a DNS label that is unique within the pod.
 	Name string `json:"name" pb:"1"`
-	// Image that the container runs.
+	// Image that the container runs, such as registry.example.com/app:1.2; required.
 	Image string `json:"image,omitempty" pb:"2"`
 	// Replaces the image's entry point; not run in a shell. $(NAME) stands for environment variables.
 	Command []string `json:"command,omitempty" pb:"3" list:"atomic"`
@@ -20,7 +20,8 @@ type Container struct {
 	Env []EnvVar `json:"env,omitempty" pb:"7" list:"map,key=name" patch:"merge,key=name"`
 	// Compute resources that the container needs.
 	Resources ResourceRequirements `json:"resources,omitempty" pb:"8"`
-	// Whether a change of a resource needs a restart.
+	// Which resources can change while the container runs, and whether it is restarted for that; none needs it by
+	// default.
 	ResizePolicy []ContainerResizePolicy `json:"resizePolicy,omitempty" pb:"23" list:"atomic"`
 	// When this container is restarted, whatever the pod's policy; an init container with Always runs beside the
 	// others.
@@ -43,7 +44,8 @@ type Container struct {
 	TerminationMessagePath string `json:"terminationMessagePath,omitempty" pb:"13"`
 	// Where the last message comes from: File (the default) or FallbackToLogsOnError.
 	TerminationMessagePolicy TerminationMessagePolicy `json:"terminationMessagePolicy,omitempty" pb:"20" enum:"FallbackToLogsOnError,File"`
-	// When the image is pulled: Always (the default for :latest), IfNotPresent or Never.
+	// When the image is pulled: Always (the default for the tag latest, which is also meant by no tag), IfNotPresent
+	// (the default otherwise) or Never.
 	ImagePullPolicy PullPolicy `json:"imagePullPolicy,omitempty" pb:"14" enum:"Always,IfNotPresent,Never"`
 	// Security settings of the container; they win over those of the pod.
 	SecurityContext *SecurityContext `json:"securityContext,omitempty" pb:"15"`
@@ -57,21 +59,21 @@ type Container struct {
 
 // ContainerPort is a port that a container listens on.
 type ContainerPort struct {
-	// Name of the port, unique within the pod, for services to refer to.
+	// Name of the port, at most 15 lower-case letters, digits and dashes; services and probes can refer to it.
 	Name string `json:"name,omitempty" pb:"1"`
-	// Port on the node; most containers need none.
+	// Port on the node, 1 to 65535, that leads to this one; none by default, and containerPort with hostNetwork.
 	HostPort int32 `json:"hostPort,omitempty" pb:"2"`
 	// Port in the pod: 1 to 65535.
 	ContainerPort int32 `json:"containerPort" pb:"3"`
 	// TCP, UDP or SCTP; TCP by default.
 	Protocol Protocol `json:"protocol,omitempty" pb:"4" default:"TCP" enum:"SCTP,TCP,UDP"`
-	// Address of the node to bind the host port to.
+	// Address of the node to bind the host port to; all of them by default.
 	HostIP string `json:"hostIP,omitempty" pb:"5"`
 }
 
 // EnvFromSource gives a set of environment variables.
 type EnvFromSource struct {
-	// Put before each name.
+	// Put before each name; none by default.
 	Prefix string `json:"prefix,omitempty" pb:"1"`
 	// Config map whose keys become variables.
 	ConfigMapRef *ConfigMapEnvSource `json:"configMapRef,omitempty" pb:"2"`
@@ -83,7 +85,7 @@ type EnvFromSource struct {
 type ConfigMapEnvSource struct {
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
-	// Whether the object or the key may be missing; false by default.
+	// Whether the config map may be missing; false by default, which keeps the container from starting.
 	Optional *bool `json:"optional,omitempty" pb:"2"`
 }
 
@@ -91,7 +93,7 @@ type ConfigMapEnvSource struct {
 type SecretEnvSource struct {
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
-	// Whether the object or the key may be missing; false by default.
+	// Whether the secret may be missing; false by default, which keeps the container from starting.
 	Optional *bool `json:"optional,omitempty" pb:"2"`
 }
 
@@ -107,37 +109,39 @@ type EnvVar struct {
 
 // EnvVarSource tells where the value of an environment variable comes from.
 type EnvVarSource struct {
-	// A field of the pod, such as metadata.name, metadata.labels['key'], spec.nodeName or status.podIP.
+	// A field of the pod: metadata.name, metadata.namespace, metadata.uid, metadata.labels['key'],
+	// metadata.annotations['key'], spec.nodeName, spec.serviceAccountName, status.hostIP, status.hostIPs, status.podIP
+	// or status.podIPs.
 	FieldRef *ObjectFieldSelector `json:"fieldRef,omitempty" pb:"1"`
 	// A resource request or limit of a container.
 	ResourceFieldRef *ResourceFieldSelector `json:"resourceFieldRef,omitempty" pb:"2"`
-	// A key of a config map.
+	// The value of a config map's key.
 	ConfigMapKeyRef *ConfigMapKeySelector `json:"configMapKeyRef,omitempty" pb:"3"`
-	// A key of a secret.
+	// The value of a secret's key.
 	SecretKeyRef *SecretKeySelector `json:"secretKeyRef,omitempty" pb:"4"`
 	// A key of a file in a volume that an init container has written.
 	FileKeyRef *FileKeySelector `json:"fileKeyRef,omitempty" pb:"5"`
 }
 
-// ConfigMapKeySelector names a key of a config map.
+// ConfigMapKeySelector is a key in a config map of the pod's namespace.
 type ConfigMapKeySelector struct {
 	_ struct{} `struct:"atomic"`
 
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
-	// The key.
+	// Key whose value is taken.
 	Key string `json:"key" pb:"2"`
 	// Whether the object or the key may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"3"`
 }
 
-// SecretKeySelector names a key of a secret.
+// SecretKeySelector is a key in a secret of the pod's namespace.
 type SecretKeySelector struct {
 	_ struct{} `struct:"atomic"`
 
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
-	// The key.
+	// Key whose value is taken.
 	Key string `json:"key" pb:"2"`
 	// Whether the object or the key may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"3"`
@@ -177,9 +181,9 @@ type ResourceClaim struct {
 
 // ContainerResizePolicy tells whether a change of a resource needs a restart.
 type ContainerResizePolicy struct {
-	// Resource that is changed.
+	// Resource that can change: cpu or memory.
 	ResourceName ResourceName `json:"resourceName" pb:"1"`
-	// NotRequired (the default) or RestartContainer.
+	// NotRequired (the default), or RestartContainer to restart the container for each change.
 	RestartPolicy ResourceResizeRestartPolicy `json:"restartPolicy" pb:"2"`
 }
 
@@ -265,7 +269,8 @@ type EphemeralContainerCommon struct {
 	TerminationMessagePath string `json:"terminationMessagePath,omitempty" pb:"13"`
 	// Where the last message comes from: File (the default) or FallbackToLogsOnError.
 	TerminationMessagePolicy TerminationMessagePolicy `json:"terminationMessagePolicy,omitempty" pb:"20" enum:"FallbackToLogsOnError,File"`
-	// When the image is pulled: Always (the default for :latest), IfNotPresent or Never.
+	// When the image is pulled: Always (the default for the tag latest, which is also meant by no tag), IfNotPresent
+	// (the default otherwise) or Never.
 	ImagePullPolicy PullPolicy `json:"imagePullPolicy,omitempty" pb:"14" enum:"Always,IfNotPresent,Never"`
 	// Security settings of the container.
 	SecurityContext *SecurityContext `json:"securityContext,omitempty" pb:"15"`
@@ -285,13 +290,13 @@ type TerminationMessagePolicy string
 
 // VolumeMount puts a volume into a container.
 type VolumeMount struct {
-	// Name of a volume of the pod.
+	// The volume, by its name in the pod.
 	Name string `json:"name" pb:"1"`
 	// Mount read-only; false by default.
 	ReadOnly bool `json:"readOnly,omitempty" pb:"2"`
 	// Whether mounts below are read-only as well: Disabled (the default), IfPossible or Enabled.
 	RecursiveReadOnly *RecursiveReadOnlyMode `json:"recursiveReadOnly,omitempty" pb:"7"`
-	// Path in the container; must not contain ':'.
+	// Where the container sees the volume; without ':'.
 	MountPath string `json:"mountPath" pb:"3"`
 	// Path in the volume to mount; its root by default.
 	SubPath string `json:"subPath,omitempty" pb:"4"`

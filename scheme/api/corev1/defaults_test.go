@@ -2,7 +2,6 @@ package corev1
 
 import (
 	"encoding/json"
-	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 var testScheme = sync.OnceValue(func() *scheme.Scheme {
@@ -184,31 +182,6 @@ func TestImageTag(t *testing.T) {
 		if got := ImageTag(tt.ref); got != tt.want {
 			t.Errorf("ImageTag(%q): got %q, want %q", tt.ref, got, tt.want)
 		}
-	}
-}
-
-// Every field has a description, which OpenAPI shows.
-func TestFieldsAreDescribed(t *testing.T) {
-	seen := make(map[*typeinfo.Type]bool)
-	var visit func(*typeinfo.Type)
-	visit = func(typ *typeinfo.Type) {
-		if typ == nil || seen[typ] {
-			return
-		}
-		seen[typ] = true
-		if typ.Kind == typeinfo.Struct && typ.Go.PkgPath() == reflect.TypeFor[Pod]().PkgPath() && typeinfo.Doc(typ.Go) == "" {
-			t.Errorf("%s: no description", typ.Name)
-		}
-		for _, f := range typ.Fields {
-			if f.Owner.PkgPath() == reflect.TypeFor[Pod]().PkgPath() && typeinfo.FieldDoc(f.Owner, f.GoName) == "" {
-				t.Errorf("%s.%s: no description", typ.Name, f.Name)
-			}
-			visit(f.Type)
-		}
-		visit(typ.Elem)
-	}
-	for kind := range selectable {
-		visit(testScheme().Type(GroupVersion.WithKind(kind)))
 	}
 }
 

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // Endpoints are the addresses of a service of the same name. EndpointSlices of discovery.k8s.io/v1 have taken their place.
 type Endpoints struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The addresses, in sets of which each offers the same ports. An address that is ready for some ports only is in several.
 	Subsets []EndpointSubset `json:"subsets,omitempty" pb:"2" list:"atomic"`
@@ -41,7 +41,7 @@ type EndpointPort struct {
 	Name string `json:"name,omitempty" pb:"1"`
 	// Number of the port.
 	Port int32 `json:"port" pb:"2"`
-	// Protocol of the port. Default: TCP.
+	// TCP, UDP or SCTP; TCP by default.
 	Protocol Protocol `json:"protocol,omitempty" pb:"3" enum:"SCTP,TCP,UDP"`
 	// What is spoken on the port: a name that IANA has registered, one of Kubernetes's own, such as kubernetes.io/h2c, or another
 	// one with a domain. It is a hint to those who carry the traffic.
@@ -51,7 +51,7 @@ type EndpointPort struct {
 // EndpointsList is a list of endpoints.
 type EndpointsList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Endpoints `json:"items" pb:"2"`

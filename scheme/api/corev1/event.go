@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // Event reports something that happened to an object. Events live a limited time and are best-effort.
 type Event struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata" pb:"1"`
 	// The object that the event is about.
 	InvolvedObject ObjectReference `json:"involvedObject" pb:"2"`
@@ -15,7 +15,7 @@ type Event struct {
 	Message string `json:"message,omitempty" pb:"4"`
 	// Who reports the event.
 	Source EventSource `json:"source,omitempty" pb:"5"`
-	// When the event was first recorded.
+	// When it was first told; events made in the newer way have eventTime instead.
 	FirstTimestamp meta.Time `json:"firstTimestamp,omitempty" pb:"6"`
 	// When the event last occurred.
 	LastTimestamp meta.Time `json:"lastTimestamp,omitempty" pb:"7"`
@@ -23,17 +23,17 @@ type Event struct {
 	Count int32 `json:"count,omitempty" pb:"8"`
 	// Normal or Warning; others may be added.
 	Type string `json:"type,omitempty" pb:"9"`
-	// When the event was first observed.
+	// When it was noticed, in microseconds; zero in events that were made in the older way.
 	EventTime meta.MicroTime `json:"eventTime,omitempty" pb:"10"`
 	// Tells about repetitions, if the event stands for several.
 	Series *EventSeries `json:"series,omitempty" pb:"11"`
-	// What was done or failed with regard to the object.
+	// What was done, or could not be, with regard to the object.
 	Action string `json:"action,omitempty" pb:"12"`
-	// A second object for more complex actions.
+	// Another object that the event has to do with, such as one that was created for the first.
 	Related *ObjectReference `json:"related,omitempty" pb:"13"`
 	// Name of the controller that reports the event, such as example.com/scheduler.
 	ReportingController string `json:"reportingComponent" pb:"14" check:"optional"`
-	// Id of the controller instance.
+	// Which process of the controller reports it, such as the name of its pod.
 	ReportingInstance string `json:"reportingInstance" pb:"15" check:"optional"`
 }
 
@@ -47,22 +47,22 @@ const (
 type EventSource struct {
 	// Component that reports.
 	Component string `json:"component,omitempty" pb:"1"`
-	// Node on which the event was made.
+	// Node of the component that reports, if it runs on one.
 	Host string `json:"host,omitempty" pb:"2"`
 }
 
 // EventSeries tells how often and until when an event repeated.
 type EventSeries struct {
-	// Number of occurrences up to the last heartbeat.
+	// How often it has happened so far.
 	Count int32 `json:"count,omitempty" pb:"1"`
-	// Time of the last occurrence observed.
+	// When it happened last, as far as is known.
 	LastObservedTime meta.MicroTime `json:"lastObservedTime,omitempty" pb:"2"`
 }
 
 // EventList is a list of events.
 type EventList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Event `json:"items" pb:"2"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // Namespace isolates the names of the objects inside it and is the unit of access rules and quotas.
 type Namespace struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What the namespace should be like.
 	Spec NamespaceSpec `json:"spec,omitempty" pb:"2"`
@@ -35,7 +35,7 @@ type NamespacePhase string
 
 // NamespaceCondition is one observation about a namespace.
 type NamespaceCondition struct {
-	// What is observed.
+	// What is observed, such as NamespaceContentRemaining or NamespaceFinalizersRemaining.
 	Type NamespaceConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status ConditionStatus `json:"status" pb:"2"`
@@ -56,7 +56,7 @@ type ConditionStatus string
 // NamespaceList is a list of namespaces.
 type NamespaceList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Namespace `json:"items" pb:"2"`

@@ -9,7 +9,7 @@ import (
 // Node is a machine that runs pods.
 type Node struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What the node should be like.
 	Spec NodeSpec `json:"spec,omitempty" pb:"2"`
@@ -19,7 +19,7 @@ type Node struct {
 
 // NodeSpec describes how a node is to be used.
 type NodeSpec struct {
-	// Address range of the node's pods.
+	// Address range of the node's pods; once set it stays.
 	PodCIDR string `json:"podCIDR,omitempty" pb:"1"`
 	// Address ranges of the node's pods, at most one for each IP family; the first is podCIDR.
 	PodCIDRs []string `json:"podCIDRs,omitempty" pb:"7" list:"set" patch:"merge"`
@@ -35,15 +35,16 @@ type NodeSpec struct {
 	DoNotUseExternalID string `json:"externalID,omitempty" pb:"2"`
 }
 
-// Taint repels every pod that does not tolerate it.
+// Taint keeps pods off a node, but for those with a toleration for it.
 type Taint struct {
 	// Key of the taint.
 	Key string `json:"key" pb:"1"`
 	// Value that belongs to the key.
 	Value string `json:"value,omitempty" pb:"2"`
-	// What happens to pods that do not tolerate the taint: NoSchedule, PreferNoSchedule or NoExecute.
+	// What becomes of pods without a toleration: NoSchedule keeps new ones away, PreferNoSchedule does so if it can,
+	// NoExecute evicts those that are there, too.
 	Effect TaintEffect `json:"effect" pb:"3" enum:"NoExecute,NoSchedule,PreferNoSchedule"`
-	// When the taint was added.
+	// Since when the taint is there; for NoExecute, tolerationSeconds counts from here.
 	TimeAdded *meta.Time `json:"timeAdded,omitempty" pb:"4"`
 }
 
@@ -90,7 +91,7 @@ type NodeStatus struct {
 	Images []ContainerImage `json:"images,omitempty" pb:"8" list:"atomic"`
 	// Attachable volumes that pods on the node have mounted.
 	VolumesInUse []UniqueVolumeName `json:"volumesInUse,omitempty" pb:"9" list:"atomic"`
-	// Volumes attached to the node.
+	// Which volumes the node has been given, and where it finds them.
 	VolumesAttached []AttachedVolume `json:"volumesAttached,omitempty" pb:"10" list:"atomic"`
 	// State of dynamic kubelet configuration; ignored.
 	Config *NodeConfigStatus `json:"config,omitempty" pb:"11"`
@@ -115,7 +116,7 @@ type NodePhase string
 
 // NodeCondition is one observation about a node.
 type NodeCondition struct {
-	// What is observed, such as Ready or MemoryPressure.
+	// What is observed: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable or another.
 	Type NodeConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status ConditionStatus `json:"status" pb:"2"`
@@ -183,7 +184,7 @@ type NodeSystemInfo struct {
 
 // NodeSwapStatus describes the swap memory of a node.
 type NodeSwapStatus struct {
-	// Total swap memory in bytes.
+	// Swap memory in bytes, used or not.
 	Capacity *int64 `json:"capacity,omitempty" pb:"1"`
 }
 
@@ -191,14 +192,14 @@ type NodeSwapStatus struct {
 type ContainerImage struct {
 	// Names by which the image is known.
 	Names []string `json:"names" pb:"1" check:"optional" list:"atomic"`
-	// Size of the image in bytes.
+	// How much the image takes on the node, in bytes.
 	SizeBytes int64 `json:"sizeBytes,omitempty" pb:"2"`
 }
 
 // UniqueVolumeName identifies an attached volume.
 type UniqueVolumeName string
 
-// AttachedVolume is a volume attached to a node.
+// AttachedVolume is a volume that a node has been given.
 type AttachedVolume struct {
 	// Name of the volume.
 	Name UniqueVolumeName `json:"name" pb:"1"`
@@ -208,7 +209,7 @@ type AttachedVolume struct {
 
 // NodeConfigStatus is the state of dynamic kubelet configuration. Deprecated.
 type NodeConfigStatus struct {
-	// Configuration that the node will try to use.
+	// Configuration that the node was told to use.
 	Assigned *NodeConfigSource `json:"assigned,omitempty" pb:"1"`
 	// Configuration that the node uses.
 	Active *NodeConfigSource `json:"active,omitempty" pb:"2"`
@@ -243,7 +244,7 @@ type NodeFeatures struct {
 // NodeList is a list of nodes.
 type NodeList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Node `json:"items" pb:"2"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // PersistentVolume is storage that claims are bound to; it outlives the pods that use it.
 type PersistentVolume struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What the storage is, and who may use it.
 	Spec PersistentVolumeSpec `json:"spec,omitempty" pb:"2"`
@@ -16,7 +16,7 @@ type PersistentVolume struct {
 // PersistentVolumeList is a list of volumes.
 type PersistentVolumeList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The volumes.
 	Items []PersistentVolume `json:"items" pb:"2"`
@@ -28,7 +28,8 @@ type PersistentVolumeSpec struct {
 	Capacity ResourceList `json:"capacity,omitempty" pb:"1"`
 	// Where the storage is. Cannot be changed.
 	PersistentVolumeSource `json:",inline" pb:"2"`
-	// How the volume can be mounted.
+	// How the storage can be used: ReadWriteOnce (by one node), ReadOnlyMany, ReadWriteMany, or ReadWriteOncePod (by
+	// one pod) alone; at least one.
 	AccessModes []PersistentVolumeAccessMode `json:"accessModes,omitempty" pb:"3" itemEnum:"ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod" list:"atomic"`
 	// Claim that the volume is bound to, or kept for.
 	ClaimRef *ObjectReference `json:"claimRef,omitempty" pb:"4" struct:"granular"`
@@ -68,7 +69,7 @@ type PersistentVolumeStatus struct {
 	// Pending until the volume can be used, Available until it is bound, then Bound; Released once its claim is gone, Failed if it
 	// could not be reclaimed.
 	Phase PersistentVolumePhase `json:"phase,omitempty" pb:"1" enum:"Available,Bound,Failed,Pending,Released"`
-	// Why the volume is in its phase, for people.
+	// What people should know of the phase, such as why reclaiming failed.
 	Message string `json:"message,omitempty" pb:"2"`
 	// Why the volume failed, one CamelCase word for programs.
 	Reason string `json:"reason,omitempty" pb:"3"`

@@ -49,7 +49,7 @@ type PersistentVolumeSource struct {
 	CSI *CSIPersistentVolumeSource `json:"csi,omitempty" pb:"22"`
 }
 
-// SecretReference names a secret in any namespace.
+// SecretReference is the name of a secret and of its namespace.
 type SecretReference struct {
 	_ struct{} `struct:"atomic"`
 
@@ -61,7 +61,7 @@ type SecretReference struct {
 
 // CSIPersistentVolumeSource names a volume of a CSI driver.
 type CSIPersistentVolumeSource struct {
-	// Name of the driver.
+	// CSI driver that has the volume, by the name that it registers.
 	Driver string `json:"driver" pb:"1"`
 	// What the driver calls the volume.
 	VolumeHandle string `json:"volumeHandle" pb:"2"`
@@ -87,7 +87,7 @@ type CSIPersistentVolumeSource struct {
 type LocalVolumeSource struct {
 	// Path on the node; must not contain "..".
 	Path string `json:"path" pb:"1"`
-	// File system type to mount if the path is a block device, such as "ext4" or "xfs"; found out by default.
+	// File system type to mount if the path is that of a block device, such as "ext4"; found out by default.
 	FSType *string `json:"fsType,omitempty" pb:"2"`
 }
 
@@ -129,7 +129,7 @@ type GlusterfsPersistentVolumeSource struct {
 	EndpointsNamespace *string `json:"endpointsNamespace,omitempty" pb:"4"`
 }
 
-// RBDPersistentVolumeSource names a Rados block device.
+// RBDPersistentVolumeSource names a block device that is an image in Ceph.
 type RBDPersistentVolumeSource struct {
 	// Addresses of Ceph monitors.
 	CephMonitors []string `json:"monitors" pb:"1" list:"atomic"`
@@ -179,7 +179,7 @@ type CephFSPersistentVolumeSource struct {
 
 // FlexPersistentVolumeSource names a volume of an exec plugin.
 type FlexPersistentVolumeSource struct {
-	// Name of the driver.
+	// Driver that mounts the volume, as vendor/name.
 	Driver string `json:"driver" pb:"1"`
 	// File system type to mount, such as "ext4" or "xfs"; a default of the driver if empty.
 	FSType string `json:"fsType,omitempty" pb:"2"`
@@ -193,7 +193,7 @@ type FlexPersistentVolumeSource struct {
 
 // AzureFilePersistentVolumeSource names an Azure file share.
 type AzureFilePersistentVolumeSource struct {
-	// Secret with account name and key.
+	// Secret with the storage account and its key.
 	SecretName string `json:"secretName" pb:"1"`
 	// Name of the share.
 	ShareName string `json:"shareName" pb:"2"`
@@ -207,7 +207,7 @@ type AzureFilePersistentVolumeSource struct {
 type ScaleIOPersistentVolumeSource struct {
 	// Address of the API gateway.
 	Gateway string `json:"gateway" pb:"1"`
-	// Name of the storage system.
+	// Storage system in ScaleIO, by name.
 	System string `json:"system" pb:"2"`
 	// Secret with the user's credentials.
 	SecretRef *SecretReference `json:"secretRef" pb:"3"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // Pod is a set of containers that run together on one node.
 type Pod struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What the pod should be like.
 	Spec PodSpec `json:"spec,omitempty" pb:"2"`
@@ -28,17 +28,17 @@ type PodSpec struct {
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitempty" pb:"3" enum:"Always,Never,OnFailure"`
 	// Seconds between asking the processes to end and killing them; 30 by default, 0 kills at once.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" pb:"4"`
-	// Seconds that the pod may be active on its node before it is marked failed and ended.
+	// Seconds, at least 1, after status.startTime when the pod is stopped and has failed; no limit by default.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty" pb:"5"`
 	// How DNS is set up: ClusterFirst (the default), ClusterFirstWithHostNet, Default or None.
 	DNSPolicy DNSPolicy `json:"dnsPolicy,omitempty" pb:"6" enum:"ClusterFirst,ClusterFirstWithHostNet,Default,None"`
-	// Labels that a node must have for the pod to fit on it.
+	// Labels, with their values, that the node of the pod must have.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" pb:"7" map:"atomic"`
-	// Service account under which the pod runs.
+	// Service account under which the pod runs, in the same namespace.
 	ServiceAccountName string `json:"serviceAccountName,omitempty" pb:"8"`
 	// Old name of serviceAccountName. Deprecated.
 	DeprecatedServiceAccount string `json:"serviceAccount,omitempty" pb:"9"`
-	// Whether a service account token is mounted into the containers.
+	// Whether a token of the service account is mounted into the containers; unset, the service account decides.
 	AutomountServiceAccountToken *bool `json:"automountServiceAccountToken,omitempty" pb:"21"`
 	// Node that runs the pod. Normally written by the scheduler.
 	NodeName string `json:"nodeName,omitempty" pb:"10"`
@@ -60,7 +60,7 @@ type PodSpec struct {
 	Subdomain string `json:"subdomain,omitempty" pb:"17"`
 	// Rules on where the pod may or should run.
 	Affinity *Affinity `json:"affinity,omitempty" pb:"18"`
-	// Scheduler that places the pod; the default one if not given.
+	// Scheduler that places the pod; default-scheduler by default.
 	SchedulerName string `json:"schedulerName,omitempty" pb:"19"`
 	// Taints that the pod bears.
 	Tolerations []Toleration `json:"tolerations,omitempty" pb:"22" list:"atomic"`
@@ -131,7 +131,7 @@ type PodDNSConfigOption struct {
 
 // PodReadinessGate names a condition that must be true for the pod to be ready.
 type PodReadinessGate struct {
-	// Type of a condition in the pod's status.
+	// Type of the condition, which somebody sets in the status of the pod.
 	ConditionType PodConditionType `json:"conditionType" pb:"1"`
 }
 
@@ -181,7 +181,7 @@ type DNSPolicy string
 // PodList is a list of pods.
 type PodList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Pod `json:"items" pb:"2"`

@@ -10,9 +10,9 @@ type PodStatus struct {
 	Phase PodPhase `json:"phase,omitempty" pb:"1" enum:"Failed,Pending,Running,Succeeded,Unknown"`
 	// Latest observations of the pod.
 	Conditions []PodCondition `json:"conditions,omitempty" pb:"2" list:"map,key=type" patch:"merge,key=type"`
-	// Why the pod is in this state, for people.
+	// More about the phase than its name says, for people.
 	Message string `json:"message,omitempty" pb:"3"`
-	// Why the pod is in this state, in a CamelCase word such as Evicted.
+	// More about the phase than its name says, as one CamelCase word such as Evicted.
 	Reason string `json:"reason,omitempty" pb:"4"`
 	// Node on which room is being made for the pod; it may still end elsewhere.
 	NominatedNodeName string `json:"nominatedNodeName,omitempty" pb:"11"`
@@ -30,7 +30,7 @@ type PodStatus struct {
 	InitContainerStatuses []ContainerStatus `json:"initContainerStatuses,omitempty" pb:"10" list:"atomic"`
 	// State of the containers.
 	ContainerStatuses []ContainerStatus `json:"containerStatuses,omitempty" pb:"8" list:"atomic"`
-	// Quality of service class, which follows from resource requests and limits.
+	// Guaranteed, Burstable or BestEffort; follows from the resource requests and limits of the containers.
 	QOSClass PodQOSClass `json:"qosClass,omitempty" pb:"9" enum:"BestEffort,Burstable,Guaranteed"`
 	// State of the ephemeral containers.
 	EphemeralContainerStatuses []ContainerStatus `json:"ephemeralContainerStatuses,omitempty" pb:"13" list:"atomic"`
@@ -54,7 +54,8 @@ type PodPhase string
 
 // PodCondition is one observation about a pod.
 type PodCondition struct {
-	// What is observed.
+	// What is observed: PodScheduled, PodReadyToStartContainers, Initialized, ContainersReady, Ready, DisruptionTarget
+	// or another.
 	Type PodConditionType `json:"type" pb:"1"`
 	// Generation of the spec that this condition speaks of.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"7"`
@@ -84,7 +85,7 @@ type PodIP struct {
 
 // ContainerStatus is the observed state of one container.
 type ContainerStatus struct {
-	// Name of the container.
+	// Name of the container, as in the spec.
 	Name string `json:"name" pb:"1"`
 	// What the container is doing now.
 	State ContainerState `json:"state,omitempty" pb:"2"`
@@ -92,7 +93,7 @@ type ContainerStatus struct {
 	LastTerminationState ContainerState `json:"lastState,omitempty" pb:"3"`
 	// Whether the container has started and passes its readiness probe.
 	Ready bool `json:"ready" pb:"4"`
-	// How often the container has been restarted.
+	// How many times it was restarted; counts from 0 again if the node has forgotten.
 	RestartCount int32 `json:"restartCount" pb:"5"`
 	// Image that the container runs; it may be written differently than in the spec.
 	Image string `json:"image" pb:"6"`
@@ -112,7 +113,7 @@ type ContainerStatus struct {
 	User *ContainerUser `json:"user,omitempty" pb:"13"`
 	// Health of the resources allocated to the container.
 	AllocatedResourcesStatus []ResourceStatus `json:"allocatedResourcesStatus,omitempty" pb:"14" list:"map,key=name" patch:"merge,key=name"`
-	// Signal that ends the container.
+	// Signal that asks the container to end, such as SIGTERM.
 	StopSignal *Signal `json:"stopSignal,omitempty" pb:"15" enum:"SIGABRT,SIGALRM,SIGBUS,SIGCHLD,SIGCLD,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL,SIGPIPE,SIGPOLL,SIGPROF,SIGPWR,SIGQUIT,SIGRTMAX,SIGRTMAX-1,SIGRTMAX-10,SIGRTMAX-11,SIGRTMAX-12,SIGRTMAX-13,SIGRTMAX-14,SIGRTMAX-2,SIGRTMAX-3,SIGRTMAX-4,SIGRTMAX-5,SIGRTMAX-6,SIGRTMAX-7,SIGRTMAX-8,SIGRTMAX-9,SIGRTMIN,SIGRTMIN+1,SIGRTMIN+10,SIGRTMIN+11,SIGRTMIN+12,SIGRTMIN+13,SIGRTMIN+14,SIGRTMIN+15,SIGRTMIN+2,SIGRTMIN+3,SIGRTMIN+4,SIGRTMIN+5,SIGRTMIN+6,SIGRTMIN+7,SIGRTMIN+8,SIGRTMIN+9,SIGSEGV,SIGSTKFLT,SIGSTOP,SIGSYS,SIGTERM,SIGTRAP,SIGTSTP,SIGTTIN,SIGTTOU,SIGURG,SIGUSR1,SIGUSR2,SIGVTALRM,SIGWINCH,SIGXCPU,SIGXFSZ"`
 }
 
@@ -180,7 +181,7 @@ type VolumeStatus struct {
 
 // ImageVolumeStatus is the state of an image volume.
 type ImageVolumeStatus struct {
-	// Digest of the image in use.
+	// Which content was mounted, by digest; at most 256 characters.
 	ImageRef string `json:"imageRef,omitempty" pb:"1" check:"required"`
 }
 
@@ -248,11 +249,11 @@ type PodExtendedResourceClaimStatus struct {
 
 // ContainerExtendedResourceRequest ties an extended resource of a container to a request of a claim.
 type ContainerExtendedResourceRequest struct {
-	// Name of the container.
+	// Container that asks for the resource.
 	ContainerName string `json:"containerName" pb:"1"`
-	// Name of the extended resource.
+	// The extended resource, such as example.com/gpu.
 	ResourceName string `json:"resourceName" pb:"2"`
-	// Name of the request in the claim.
+	// The request of the claim that stands for it.
 	RequestName string `json:"requestName" pb:"3"`
 }
 

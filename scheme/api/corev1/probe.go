@@ -6,9 +6,9 @@ import "github.com/coracle-project/coracle/scheme/meta"
 type Probe struct {
 	// What to do to find out.
 	ProbeHandler `json:",inline" pb:"1"`
-	// Seconds after the start of the container before the first check.
+	// Seconds after the start of the container before the first check; 0 by default.
 	InitialDelaySeconds int32 `json:"initialDelaySeconds,omitempty" pb:"2"`
-	// Seconds after which a check has failed; 1 by default and at least.
+	// Seconds after which a check has failed; 1 by default, at least 1.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty" pb:"3"`
 	// Seconds between checks; 10 by default, at least 1.
 	PeriodSeconds int32 `json:"periodSeconds,omitempty" pb:"4"`
@@ -40,9 +40,9 @@ type ExecAction struct {
 
 // HTTPGetAction sends an HTTP GET request.
 type HTTPGetAction struct {
-	// Path to get.
+	// Path to get; / by default.
 	Path string `json:"path,omitempty" pb:"1"`
-	// Port, by number or name.
+	// Port to connect to: 1 to 65535, or the name of one of the container's ports.
 	Port meta.IntOrString `json:"port" pb:"2"`
 	// Host to connect to; the pod's address by default.
 	Host string `json:"host,omitempty" pb:"3"`
@@ -65,7 +65,7 @@ type HTTPHeader struct {
 
 // TCPSocketAction opens a TCP connection.
 type TCPSocketAction struct {
-	// Port, by number or name.
+	// Port to connect to: 1 to 65535, or the name of one of the container's ports.
 	Port meta.IntOrString `json:"port" pb:"1"`
 	// Host to connect to; the pod's address by default.
 	Host string `json:"host,omitempty" pb:"2"`

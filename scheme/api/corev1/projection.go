@@ -14,7 +14,8 @@ type DownwardAPIVolumeSource struct {
 type DownwardAPIVolumeFile struct {
 	// Relative path of the file; must not contain "..".
 	Path string `json:"path" pb:"1"`
-	// A field of the pod: metadata or labels, annotations, name, namespace, uid.
+	// A field of the pod: metadata.name, metadata.namespace, metadata.uid, metadata.labels, metadata.annotations, or
+	// one of the last two's, as metadata.labels['key'].
 	FieldRef *ObjectFieldSelector `json:"fieldRef,omitempty" pb:"2"`
 	// A resource request or limit of a container.
 	ResourceFieldRef *ResourceFieldSelector `json:"resourceFieldRef,omitempty" pb:"3"`
@@ -22,13 +23,13 @@ type DownwardAPIVolumeFile struct {
 	Mode *int32 `json:"mode,omitempty" pb:"4"`
 }
 
-// ObjectFieldSelector names a field of an object.
+// ObjectFieldSelector is the path of a field in some version.
 type ObjectFieldSelector struct {
 	_ struct{} `struct:"atomic"`
 
 	// Version that the path is written in; v1 by default.
 	APIVersion string `json:"apiVersion,omitempty" pb:"1"`
-	// Path of the field.
+	// Path of the field, such as metadata.name; each use has its own list of those that it allows.
 	FieldPath string `json:"fieldPath" pb:"2"`
 }
 
@@ -38,9 +39,10 @@ type ResourceFieldSelector struct {
 
 	// Name of the container; required in volumes, optional in environment variables.
 	ContainerName string `json:"containerName,omitempty" pb:"1"`
-	// The resource, such as limits.cpu.
+	// The resource: limits or requests, a dot, and cpu, memory, ephemeral-storage or hugepages-<size>, as in
+	// limits.cpu.
 	Resource string `json:"resource" pb:"2"`
-	// Unit in which the amount is shown; 1 by default.
+	// Unit in which the amount is shown, rounded up; 1 by default. For cpu 1 or 1m, for bytes 1k, 1Ki and so on.
 	Divisor meta.Quantity `json:"divisor,omitempty" pb:"3"`
 }
 
@@ -74,7 +76,7 @@ type SecretProjection struct {
 	LocalObjectReference `json:",inline" pb:"1"`
 	// Keys to show, with their paths; all keys if empty.
 	Items []KeyToPath `json:"items,omitempty" pb:"2" list:"atomic"`
-	// Whether the object or the key may be missing; false by default.
+	// Whether the secret, or a key that items names, may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"4"`
 }
 
@@ -90,7 +92,7 @@ type ConfigMapProjection struct {
 	LocalObjectReference `json:",inline" pb:"1"`
 	// Keys to show, with their paths; all keys if empty.
 	Items []KeyToPath `json:"items,omitempty" pb:"2" list:"atomic"`
-	// Whether the object or the key may be missing; false by default.
+	// Whether the config map, or a key that items names, may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"4"`
 }
 

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // LimitRange says how much of a resource single objects of a namespace may use, and what they get if they do not say.
 type LimitRange struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The limits.
 	Spec LimitRangeSpec `json:"spec,omitempty" pb:"2"`
@@ -46,7 +46,7 @@ const (
 // LimitRangeList is a list of limit ranges.
 type LimitRangeList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []LimitRange `json:"items" pb:"2"`
@@ -55,7 +55,7 @@ type LimitRangeList struct {
 // ResourceQuota bounds what all objects of a namespace use together.
 type ResourceQuota struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is wanted.
 	Spec ResourceQuotaSpec `json:"spec,omitempty" pb:"2"`
@@ -65,9 +65,10 @@ type ResourceQuota struct {
 
 // ResourceQuotaSpec says how much may be used, and which objects count.
 type ResourceQuotaSpec struct {
-	// The most of each resource.
+	// The most of each resource, such as pods, requests.cpu, limits.memory or count/jobs.batch.
 	Hard ResourceList `json:"hard,omitempty" pb:"1"`
-	// Only objects that are in all of these scopes count. None: all objects.
+	// Only objects that are in all of these scopes count: Terminating, NotTerminating, BestEffort, NotBestEffort,
+	// PriorityClass, CrossNamespacePodAffinity or VolumeAttributesClass. None: all objects. They cannot be changed.
 	Scopes []ResourceQuotaScope `json:"scopes,omitempty" pb:"2" itemEnum:"BestEffort,CrossNamespacePodAffinity,NotBestEffort,NotTerminating,PriorityClass,Terminating,VolumeAttributesClass" list:"atomic"`
 	// Further scopes, which may have values. An object counts if it is in those and in these.
 	ScopeSelector *ScopeSelector `json:"scopeSelector,omitempty" pb:"3"`
@@ -96,7 +97,7 @@ type ScopeSelector struct {
 
 // ScopedResourceSelectorRequirement asks something of a scope.
 type ScopedResourceSelectorRequirement struct {
-	// The scope.
+	// The scope: one of those that scopes can hold. Values need PriorityClass or VolumeAttributesClass.
 	ScopeName ResourceQuotaScope `json:"scopeName" pb:"1" enum:"BestEffort,CrossNamespacePodAffinity,NotBestEffort,NotTerminating,PriorityClass,Terminating,VolumeAttributesClass"`
 	// How the object is to be in the scope: In, NotIn, Exists or DoesNotExist.
 	Operator ScopeSelectorOperator `json:"operator" pb:"2" enum:"DoesNotExist,Exists,In,NotIn"`
@@ -126,7 +127,7 @@ type ResourceQuotaStatus struct {
 // ResourceQuotaList is a list of quotas.
 type ResourceQuotaList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ResourceQuota `json:"items" pb:"2"`

@@ -6,7 +6,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // range that they allocate from.
 type RangeAllocation struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The range, such as 30000-32767. What data says holds for this range alone.
 	Range string `json:"range" pb:"2"`

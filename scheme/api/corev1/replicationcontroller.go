@@ -6,7 +6,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // place.
 type ReplicationController struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata. Labels: those of the pods if there are none.
+	// Name, labels and what else all objects have. Labels: those of the pods if there are none.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is wanted.
 	Spec ReplicationControllerSpec `json:"spec,omitempty" pb:"2"`
@@ -47,7 +47,7 @@ type ReplicationControllerConditionType string
 
 // ReplicationControllerCondition is one thing that is known of the state.
 type ReplicationControllerCondition struct {
-	// What it is about.
+	// What it is about: ReplicaFailure, if pods could not be made or deleted.
 	Type ReplicationControllerConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status ConditionStatus `json:"status" pb:"2"`
@@ -55,14 +55,14 @@ type ReplicationControllerCondition struct {
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
 	// A word, for programs, that says why it last changed.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// The same for people.
+	// Why it last changed, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 
 // ReplicationControllerList is a list of replication controllers.
 type ReplicationControllerList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ReplicationController `json:"items" pb:"2"`

@@ -42,7 +42,7 @@ type NodeSelectorTerm struct {
 type NodeSelectorRequirement struct {
 	// Label key or field name.
 	Key string `json:"key" pb:"1"`
-	// In, NotIn, Exists, DoesNotExist, Gt or Lt.
+	// How the key relates to values: In, NotIn, Exists, DoesNotExist, Gt (greater than) or Lt (less than).
 	Operator NodeSelectorOperator `json:"operator" pb:"2" enum:"DoesNotExist,Exists,Gt,In,Lt,NotIn"`
 	// Values: some for In and NotIn, none for Exists and DoesNotExist, one integer for Gt and Lt.
 	Values []string `json:"values,omitempty" pb:"3" list:"atomic"`

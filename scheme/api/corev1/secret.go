@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // Secret holds a small amount of sensitive data, such as a password, token or key.
 type Secret struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// If true, data cannot be changed any more (only metadata can); cannot be undone.
 	Immutable *bool `json:"immutable,omitempty" pb:"5"`
@@ -14,7 +14,7 @@ type Secret struct {
 	// Texts to be written into data, replacing keys of the same name; a convenience for writing that is never
 	// returned.
 	StringData map[string]string `json:"stringData,omitempty" pb:"4"`
-	// Tells programs how to read the data; "Opaque" by default. It cannot be changed.
+	// Tells programs how to read the data, such as kubernetes.io/tls; "Opaque" by default. It cannot be changed.
 	Type SecretType `json:"type,omitempty" pb:"3"`
 }
 
@@ -24,7 +24,7 @@ type SecretType string
 // SecretList is a list of secrets.
 type SecretList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Secret `json:"items" pb:"2"`

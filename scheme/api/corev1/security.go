@@ -14,13 +14,13 @@ type SecurityContext struct {
 	RunAsUser *int64 `json:"runAsUser,omitempty" pb:"4"`
 	// Group id of the first process; the runtime's default if unset. Linux only.
 	RunAsGroup *int64 `json:"runAsGroup,omitempty" pb:"8"`
-	// Refuse to start the container as root.
+	// Refuse to run as user 0, be it the image's choice or runAsUser; false by default.
 	RunAsNonRoot *bool `json:"runAsNonRoot,omitempty" pb:"5"`
 	// Whether the root file system is read-only; false by default. Linux only.
 	ReadOnlyRootFilesystem *bool `json:"readOnlyRootFilesystem,omitempty" pb:"6"`
-	// Whether a process can gain more rights than its parent; always true for privileged containers. Linux only.
+	// Whether processes may get more rights than their parents have; always true for privileged containers. Linux only.
 	AllowPrivilegeEscalation *bool `json:"allowPrivilegeEscalation,omitempty" pb:"7"`
-	// How /proc is mounted: Default or Unmasked. Linux only.
+	// How /proc is mounted: Default, with parts masked, or Unmasked, which needs hostUsers false. Linux only.
 	ProcMount *ProcMountType `json:"procMount,omitempty" pb:"9" enum:"Default,Unmasked"`
 	// System call filter; wins over the pod's. Linux only.
 	SeccompProfile *SeccompProfile `json:"seccompProfile,omitempty" pb:"11"`
@@ -53,7 +53,7 @@ type SELinuxOptions struct {
 
 // WindowsSecurityContextOptions holds settings for windows containers.
 type WindowsSecurityContextOptions struct {
-	// Name of the GMSA credential spec to use.
+	// GMSA credential spec, by name; its content is looked up for gmsaCredentialSpec.
 	GMSACredentialSpecName *string `json:"gmsaCredentialSpecName,omitempty" pb:"1"`
 	// Content of the GMSA credential spec, filled in by a webhook.
 	GMSACredentialSpec *string `json:"gmsaCredentialSpec,omitempty" pb:"2"`
@@ -68,7 +68,7 @@ type ProcMountType string
 
 // SeccompProfile names a system call filter.
 type SeccompProfile struct {
-	// Localhost (a file on the node), RuntimeDefault or Unconfined.
+	// RuntimeDefault (that of the container runtime), Localhost (one that localhostProfile names) or Unconfined.
 	Type SeccompProfileType `json:"type" pb:"1" enum:"Localhost,RuntimeDefault,Unconfined"`
 	// Path of the file, below the kubelet's seccomp directory; only with type Localhost.
 	LocalhostProfile *string `json:"localhostProfile,omitempty" pb:"2"`
@@ -98,7 +98,7 @@ type PodSecurityContext struct {
 	RunAsUser *int64 `json:"runAsUser,omitempty" pb:"2"`
 	// Group id of the first process of all containers. Linux only.
 	RunAsGroup *int64 `json:"runAsGroup,omitempty" pb:"6"`
-	// Refuse to start containers as root.
+	// Refuse to start containers that would run as user 0; false by default.
 	RunAsNonRoot *bool `json:"runAsNonRoot,omitempty" pb:"3"`
 	// Further group ids of the first process of each container. Linux only.
 	SupplementalGroups []int64 `json:"supplementalGroups,omitempty" pb:"4" list:"atomic"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // Service names a set of endpoints and tells how they can be reached.
 type Service struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// How the service should behave.
 	Spec ServiceSpec `json:"spec,omitempty" pb:"2"`
@@ -24,7 +24,8 @@ type ServiceSpec struct {
 	ClusterIP string `json:"clusterIP,omitempty" pb:"3"`
 	// Virtual addresses, at most one for each IP family; the first is clusterIP.
 	ClusterIPs []string `json:"clusterIPs,omitempty" pb:"18" list:"atomic"`
-	// How the service is exposed: ExternalName, ClusterIP, NodePort or LoadBalancer; ClusterIP by default.
+	// ClusterIP (the default, inside the cluster), NodePort (at each node, too), LoadBalancer (from outside, too) or
+	// ExternalName (a name in DNS only).
 	Type ServiceType `json:"type,omitempty" pb:"4" enum:"ClusterIP,ExternalName,LoadBalancer,NodePort"`
 	// Further addresses, not managed here, at which nodes accept traffic for the service.
 	ExternalIPs []string `json:"externalIPs,omitempty" pb:"5" list:"atomic"`
@@ -36,8 +37,8 @@ type ServiceSpec struct {
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty" pb:"9" list:"atomic"`
 	// Name that DNS returns as a CNAME for the service; needs type ExternalName.
 	ExternalName string `json:"externalName,omitempty" pb:"10"`
-	// Local sends traffic from outside only to endpoints on the node that it reached and keeps the client's
-	// address; Cluster spreads it over all.
+	// Cluster (the default) spreads traffic from outside over all endpoints; Local sends it only to those on the node
+	// that it reached, and keeps the client's address.
 	ExternalTrafficPolicy ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty" pb:"11" enum:"Cluster,Local"`
 	// Port for node health checks, of load balancers with external policy Local; assigned if not given.
 	HealthCheckNodePort int32 `json:"healthCheckNodePort,omitempty" pb:"12"`
@@ -45,17 +46,20 @@ type ServiceSpec struct {
 	PublishNotReadyAddresses bool `json:"publishNotReadyAddresses,omitempty" pb:"13"`
 	// Settings of session affinity.
 	SessionAffinityConfig *SessionAffinityConfig `json:"sessionAffinityConfig,omitempty" pb:"14"`
-	// IP families of the service, in order; they follow the cluster and ipFamilyPolicy if not given.
+	// IPv4, IPv6 or both, the first being that of clusterIP; chosen by ipFamilyPolicy and the cluster if not given.
 	IPFamilies []IPFamily `json:"ipFamilies,omitempty" pb:"19" itemEnum:",IPv4,IPv6" list:"atomic"`
-	// Whether the service wants one IP family (SingleStack), two where possible or two always.
+	// SingleStack, PreferDualStack (two families if the cluster has two) or RequireDualStack. SingleStack by default,
+	// RequireDualStack for headless services without a selector.
 	IPFamilyPolicy *IPFamilyPolicy `json:"ipFamilyPolicy,omitempty" pb:"17" enum:"PreferDualStack,RequireDualStack,SingleStack"`
 	// Whether a load balancer gets node ports; true by default.
 	AllocateLoadBalancerNodePorts *bool `json:"allocateLoadBalancerNodePorts,omitempty" pb:"20"`
 	// Implementation that serves the load balancer; the cluster's default if unset. Set once.
 	LoadBalancerClass *string `json:"loadBalancerClass,omitempty" pb:"21"`
-	// Local sends traffic from inside the cluster only to endpoints on the same node; Cluster is the default.
+	// Cluster (the default) spreads traffic from inside over all endpoints; Local sends it only to those on the
+	// client's node.
 	InternalTrafficPolicy *ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty" pb:"22" enum:"Cluster,Local"`
-	// A preference for where traffic goes, such as PreferSameZone or PreferSameNode.
+	// A preference for endpoints near the client: PreferSameZone (also called PreferClose) or PreferSameNode; none by
+	// default.
 	TrafficDistribution *string `json:"trafficDistribution,omitempty" pb:"23"`
 }
 
@@ -67,7 +71,7 @@ type ServicePort struct {
 	Protocol Protocol `json:"protocol,omitempty" pb:"2" default:"TCP" enum:"SCTP,TCP,UDP"`
 	// Hint at the application protocol: an IANA service name or a prefixed name.
 	AppProtocol *string `json:"appProtocol,omitempty" pb:"6"`
-	// Port that the service exposes.
+	// Port at the addresses of the service: 1 to 65535.
 	Port int32 `json:"port" pb:"3"`
 	// Port of the pods, by number or by name of a container port; port by default. Ignored for headless
 	// services.
@@ -151,7 +155,7 @@ type PortStatus struct {
 // ServiceList is a list of services.
 type ServiceList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Service `json:"items" pb:"2"`

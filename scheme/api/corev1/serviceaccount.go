@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // ServiceAccount is an identity for what runs inside pods.
 type ServiceAccount struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Secrets that pods of this account may use when the enforce-mountable-secrets annotation is "true".
 	Secrets []ObjectReference `json:"secrets,omitempty" pb:"2" list:"map,key=name" patch:"merge,key=name"`
@@ -18,7 +18,7 @@ type ServiceAccount struct {
 // ServiceAccountList is a list of service accounts.
 type ServiceAccountList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ServiceAccount `json:"items" pb:"2"`

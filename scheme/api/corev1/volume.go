@@ -14,7 +14,7 @@ type Volume struct {
 type VolumeSource struct {
 	// A file or directory of the node.
 	HostPath *HostPathVolumeSource `json:"hostPath,omitempty" pb:"1"`
-	// A directory that lives as long as the pod.
+	// A directory that is empty at first and lives as long as the pod.
 	EmptyDir *EmptyDirVolumeSource `json:"emptyDir,omitempty" pb:"2"`
 	// A Google Compute Engine disk. Deprecated: served by a CSI driver.
 	GCEPersistentDisk *GCEPersistentDiskVolumeSource `json:"gcePersistentDisk,omitempty" pb:"3"`
@@ -78,7 +78,8 @@ type VolumeSource struct {
 type HostPathVolumeSource struct {
 	// Path on the node; must not contain "..".
 	Path string `json:"path" pb:"1"`
-	// What must be, or is made, at the path; unchecked if empty.
+	// What must be at the path: Directory, File, Socket, CharDevice or BlockDevice. DirectoryOrCreate and FileOrCreate
+	// make it if it is missing. Empty, the default, checks nothing.
 	Type *HostPathType `json:"type,omitempty" pb:"2" enum:",BlockDevice,CharDevice,Directory,DirectoryOrCreate,File,FileOrCreate,Socket"`
 }
 
@@ -87,9 +88,9 @@ type HostPathType string
 
 // EmptyDirVolumeSource describes a directory that lives as long as the pod.
 type EmptyDirVolumeSource struct {
-	// Where it is kept: the node's default ("") or Memory, HugePages.
+	// Where it is kept: on the node's disk (empty, the default), in Memory, or in HugePages or HugePages-<size>.
 	Medium StorageMedium `json:"medium,omitempty" pb:"1"`
-	// Most that it may hold.
+	// Most that it may hold; a pod that exceeds it is evicted. No limit by default.
 	SizeLimit *meta.Quantity `json:"sizeLimit,omitempty" pb:"2"`
 }
 
@@ -132,21 +133,21 @@ type GitRepoVolumeSource struct {
 
 // SecretVolumeSource makes files from the data of a secret.
 type SecretVolumeSource struct {
-	// Name of the secret, in the same namespace.
+	// Secret to take the data from, in the namespace of the pod.
 	SecretName string `json:"secretName,omitempty" pb:"1"`
 	// Keys to show, with their paths; all keys if empty.
 	Items []KeyToPath `json:"items,omitempty" pb:"2" list:"atomic"`
 	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"3"`
-	// Whether the object or the key may be missing; false by default.
+	// Whether the secret, or a key that items names, may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"4"`
 }
 
 // KeyToPath shows a key as a file.
 type KeyToPath struct {
-	// The key.
+	// Key whose value the file holds.
 	Key string `json:"key" pb:"1"`
-	// Relative path of the file; must not contain "..".
+	// Path of the file below that of the volume; must not contain "..".
 	Path string `json:"path" pb:"2"`
 	// Mode bits of this file, between 0000 and 0777; the volume's default mode if unset.
 	Mode *int32 `json:"mode,omitempty" pb:"3"`
@@ -206,7 +207,7 @@ type PersistentVolumeClaimVolumeSource struct {
 	ReadOnly bool `json:"readOnly,omitempty" pb:"2"`
 }
 
-// RBDVolumeSource names a Rados block device.
+// RBDVolumeSource names a block device that is an image in Ceph.
 type RBDVolumeSource struct {
 	// Addresses of Ceph monitors.
 	CephMonitors []string `json:"monitors" pb:"1" list:"atomic"`
@@ -228,7 +229,7 @@ type RBDVolumeSource struct {
 
 // FlexVolumeSource names a volume of an exec plugin.
 type FlexVolumeSource struct {
-	// Name of the driver.
+	// Driver that mounts the volume, as vendor/name.
 	Driver string `json:"driver" pb:"1"`
 	// File system type to mount, such as "ext4" or "xfs"; a default of the driver if empty.
 	FSType string `json:"fsType,omitempty" pb:"2"`
@@ -272,7 +273,7 @@ type CephFSVolumeSource struct {
 type FlockerVolumeSource struct {
 	// Name of the dataset. Deprecated: use the UUID.
 	DatasetName string `json:"datasetName,omitempty" pb:"1"`
-	// UUID of the dataset.
+	// The dataset, by its UUID.
 	DatasetUUID string `json:"datasetUUID,omitempty" pb:"2"`
 }
 
@@ -292,7 +293,7 @@ type FCVolumeSource struct {
 
 // AzureFileVolumeSource names an Azure file share.
 type AzureFileVolumeSource struct {
-	// Secret with account name and key.
+	// Secret with the storage account and its key.
 	SecretName string `json:"secretName" pb:"1"`
 	// Name of the share.
 	ShareName string `json:"shareName" pb:"2"`
@@ -308,7 +309,7 @@ type ConfigMapVolumeSource struct {
 	Items []KeyToPath `json:"items,omitempty" pb:"2" list:"atomic"`
 	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"3"`
-	// Whether the object or the key may be missing; false by default.
+	// Whether the config map, or a key that items names, may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"4"`
 }
 
@@ -340,7 +341,7 @@ type QuobyteVolumeSource struct {
 	Tenant string `json:"tenant,omitempty" pb:"6"`
 }
 
-// AzureDiskVolumeSource names an Azure data disk.
+// AzureDiskVolumeSource names a disk of Azure.
 type AzureDiskVolumeSource struct {
 	// Name of the disk.
 	DiskName string `json:"diskName" pb:"1"`
@@ -348,7 +349,7 @@ type AzureDiskVolumeSource struct {
 	DataDiskURI string `json:"diskURI" pb:"2"`
 	// Caching on the node: None, ReadOnly or ReadWrite.
 	CachingMode *AzureDataDiskCachingMode `json:"cachingMode,omitempty" pb:"3" default:"ReadWrite" enum:"None,ReadOnly,ReadWrite"`
-	// File system type to mount, such as "ext4" or "xfs"; a default of the driver if empty.
+	// File system type to mount, such as "ext4" (the default) or "xfs".
 	FSType *string `json:"fsType,omitempty" pb:"4" default:"ext4"`
 	// Mount the volume read-only; false by default.
 	ReadOnly *bool `json:"readOnly,omitempty" pb:"5" default:"false"`
@@ -384,7 +385,7 @@ type PortworxVolumeSource struct {
 type ScaleIOVolumeSource struct {
 	// Address of the API gateway.
 	Gateway string `json:"gateway" pb:"1"`
-	// Name of the storage system.
+	// Storage system in ScaleIO, by name.
 	System string `json:"system" pb:"2"`
 	// Secret with the user's credentials; required.
 	SecretRef *LocalObjectReference `json:"secretRef" pb:"3"`
@@ -398,7 +399,7 @@ type ScaleIOVolumeSource struct {
 	StorageMode string `json:"storageMode,omitempty" pb:"7" default:"ThinProvisioned"`
 	// Name of the volume.
 	VolumeName string `json:"volumeName,omitempty" pb:"8"`
-	// File system type to mount, such as "ext4" or "xfs"; a default of the driver if empty.
+	// File system type to mount, such as "ext4" or "xfs"; "xfs" by default.
 	FSType string `json:"fsType,omitempty" pb:"9" default:"xfs"`
 	// Mount the volume read-only; false by default.
 	ReadOnly bool `json:"readOnly,omitempty" pb:"10"`
@@ -420,7 +421,7 @@ type StorageOSVolumeSource struct {
 
 // CSIVolumeSource describes a volume that a CSI driver makes for the pod.
 type CSIVolumeSource struct {
-	// Name of the driver.
+	// CSI driver that makes the volume, by the name that it registers.
 	Driver string `json:"driver" pb:"1"`
 	// Mount the volume read-only; false by default.
 	ReadOnly *bool `json:"readOnly,omitempty" pb:"2"`
@@ -450,6 +451,7 @@ type PersistentVolumeClaimTemplate struct {
 type ImageVolumeSource struct {
 	// Image reference; may be left empty where it is filled in later.
 	Reference string `json:"reference,omitempty" pb:"1"`
-	// When the image is pulled: Always (the default for :latest), IfNotPresent or Never.
+	// When the image is pulled: Always (the default for the tag latest, which is also meant by no tag), IfNotPresent
+	// (the default otherwise) or Never.
 	PullPolicy PullPolicy `json:"pullPolicy,omitempty" pb:"2" enum:"Always,IfNotPresent,Never"`
 }

@@ -16,7 +16,7 @@ const (
 // names it.
 type EndpointSlice struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What sort of addresses all endpoints of the slice have: IPv4, IPv6 or FQDN (deprecated). It cannot be changed.
 	AddressType AddressType `json:"addressType" pb:"4" enum:"FQDN,IPv4,IPv6"`
@@ -76,13 +76,13 @@ type EndpointHints struct {
 
 // ForZone is a zone whose clients should use an endpoint.
 type ForZone struct {
-	// Name of the zone.
+	// The zone, as endpoints name theirs.
 	Name string `json:"name" pb:"1"`
 }
 
 // ForNode is a node whose clients should use an endpoint.
 type ForNode struct {
-	// Name of the node.
+	// The node, by its name.
 	Name string `json:"name" pb:"1"`
 }
 
@@ -91,7 +91,7 @@ type EndpointPort struct {
 	_ struct{} `struct:"atomic"`
 	// Name of the port: empty or a DNS label, and no other port of the slice has it. Default: empty.
 	Name *string `json:"name,omitempty" pb:"1"`
-	// Protocol of the port. Default: TCP.
+	// TCP, UDP or SCTP; TCP by default.
 	Protocol *corev1.Protocol `json:"protocol,omitempty" pb:"2" enum:"SCTP,TCP,UDP"`
 	// Number of the port. Unset: it is not known.
 	Port *int32 `json:"port,omitempty" pb:"3"`
@@ -103,7 +103,7 @@ type EndpointPort struct {
 // EndpointSliceList is a list of endpoint slices.
 type EndpointSliceList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []EndpointSlice `json:"items" pb:"2"`

@@ -15,7 +15,7 @@ const All = "*"
 // FlowSchema sorts requests: those that it is about are served at one priority level.
 type FlowSchema struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which requests, and how they are served.
 	Spec FlowSchemaSpec `json:"spec,omitempty" pb:"2"`
@@ -41,13 +41,13 @@ const MaxMatchingPrecedence = 10000
 
 // PriorityLevelConfigurationReference names a priority level.
 type PriorityLevelConfigurationReference struct {
-	// Name of the priority level.
+	// The priority level, by its name.
 	Name string `json:"name" pb:"1"`
 }
 
 // FlowDistinguisherMethod tells how requests are divided into flows.
 type FlowDistinguisherMethod struct {
-	// ByUser or ByNamespace.
+	// A flow for each user (ByUser) or for each namespace (ByNamespace).
 	Type FlowDistinguisherMethodType `json:"type" pb:"1"`
 }
 
@@ -143,7 +143,7 @@ type FlowSchemaStatus struct {
 
 // FlowSchemaCondition is one aspect of the state of a schema.
 type FlowSchemaCondition struct {
-	// Names the aspect.
+	// Name of the aspect: Dangling, if the priority level does not exist.
 	Type FlowSchemaConditionType `json:"type,omitempty" pb:"1"`
 	// True, False or Unknown.
 	Status ConditionStatus `json:"status,omitempty" pb:"2"`
@@ -174,7 +174,7 @@ const (
 // FlowSchemaList is a list of flow schemas.
 type FlowSchemaList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []FlowSchema `json:"items" pb:"2"`

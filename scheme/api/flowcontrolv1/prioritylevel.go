@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // PriorityLevelConfiguration tells how many requests of a priority level are served at once.
 type PriorityLevelConfiguration struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// How many, and what the others do.
 	Spec PriorityLevelConfigurationSpec `json:"spec,omitempty" pb:"2"`
@@ -89,7 +89,7 @@ type PriorityLevelConfigurationStatus struct {
 
 // PriorityLevelConfigurationCondition is one aspect of the state of a level.
 type PriorityLevelConfigurationCondition struct {
-	// Names the aspect.
+	// Name of the aspect.
 	Type PriorityLevelConfigurationConditionType `json:"type,omitempty" pb:"1"`
 	// True, False or Unknown.
 	Status ConditionStatus `json:"status,omitempty" pb:"2"`
@@ -107,7 +107,7 @@ type PriorityLevelConfigurationConditionType string
 // PriorityLevelConfigurationList is a list of priority levels.
 type PriorityLevelConfigurationList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []PriorityLevelConfiguration `json:"items" pb:"2"`

@@ -11,7 +11,7 @@ const IngressClassAnnotation = "kubernetes.io/ingress.class"
 // Ingress leads HTTP requests from outside the cluster to services, by host and path.
 type Ingress struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Where requests go.
 	Spec IngressSpec `json:"spec,omitempty" pb:"2"`
@@ -67,7 +67,8 @@ type HTTPIngressPath struct {
 	// Path that is compared with that of a request. It begins with a slash; it may be empty only for the type
 	// ImplementationSpecific.
 	Path string `json:"path,omitempty" pb:"1"`
-	// How paths are compared: Exact, Prefix or ImplementationSpecific.
+	// How paths are compared: Exact, Prefix (by what is between slashes) or ImplementationSpecific (as the controller
+	// likes).
 	PathType *PathType `json:"pathType" pb:"3" enum:"Exact,ImplementationSpecific,Prefix"`
 	// Where the requests go.
 	Backend IngressBackend `json:"backend" pb:"2"`
@@ -87,7 +88,7 @@ const (
 type IngressBackend struct {
 	// A service in the namespace of the ingress.
 	Service *IngressServiceBackend `json:"service,omitempty" pb:"4"`
-	// Another object in the namespace of the ingress, of a kind that the controller knows.
+	// Another object in the same namespace, of a kind that the controller knows.
 	Resource *corev1.TypedLocalObjectReference `json:"resource,omitempty" pb:"3"`
 }
 
@@ -103,9 +104,9 @@ type IngressServiceBackend struct {
 type ServiceBackendPort struct {
 	_ struct{} `struct:"atomic"`
 
-	// Name of the port.
+	// The port, by the name that it has in the service.
 	Name string `json:"name,omitempty" pb:"1"`
-	// Number of the port.
+	// The port, by its number: 1 to 65535.
 	Number int32 `json:"number,omitempty" pb:"2"`
 }
 
@@ -135,7 +136,7 @@ type IngressLoadBalancerIngress struct {
 type IngressPortStatus struct {
 	// Number of the port.
 	Port int32 `json:"port" pb:"1"`
-	// Protocol of the port.
+	// TCP, UDP or SCTP.
 	Protocol corev1.Protocol `json:"protocol" pb:"2" enum:"SCTP,TCP,UDP"`
 	// What is wrong with the port, as one word in CamelCase, after a domain and a slash unless it is of Kubernetes itself.
 	Error *string `json:"error,omitempty" pb:"3"`
@@ -144,7 +145,7 @@ type IngressPortStatus struct {
 // IngressList is a list of ingresses.
 type IngressList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Ingress `json:"items" pb:"2"`

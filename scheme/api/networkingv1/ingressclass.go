@@ -8,7 +8,7 @@ const IsDefaultIngressClassAnnotation = "ingressclass.kubernetes.io/is-default-c
 // IngressClass tells which controller serves the ingresses that name it.
 type IngressClass struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The controller, and what it should know.
 	Spec IngressClassSpec `json:"spec,omitempty" pb:"2"`
@@ -31,7 +31,7 @@ type IngressClassParametersReference struct {
 	Kind string `json:"kind" pb:"2"`
 	// Name of the object.
 	Name string `json:"name" pb:"3"`
-	// Cluster, the default, or Namespace.
+	// Where the object is: Cluster (in no namespace, the default) or Namespace.
 	Scope *string `json:"scope" pb:"4" check:"optional"`
 	// Namespace of the object; required for the scope Namespace, else it must be unset.
 	Namespace *string `json:"namespace,omitempty" pb:"5"`
@@ -46,7 +46,7 @@ const (
 // IngressClassList is a list of ingress classes.
 type IngressClassList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []IngressClass `json:"items" pb:"2"`

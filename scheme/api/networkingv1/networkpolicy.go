@@ -9,7 +9,7 @@ import (
 // policies add up.
 type NetworkPolicy struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods may have which traffic.
 	Spec NetworkPolicySpec `json:"spec,omitempty" pb:"2"`
@@ -74,7 +74,7 @@ type NetworkPolicyPeer struct {
 
 // IPBlock is a range of addresses, apart from some.
 type IPBlock struct {
-	// The range, such as "192.168.1.0/24" or "2001:db8::/64".
+	// The range, as an address and the length of its prefix, such as "10.1.0.0/16" or "fd00:1::/32".
 	CIDR string `json:"cidr" pb:"1"`
 	// Smaller ranges inside of it that do not count.
 	Except []string `json:"except,omitempty" pb:"2" list:"atomic"`
@@ -83,7 +83,7 @@ type IPBlock struct {
 // NetworkPolicyList is a list of network policies.
 type NetworkPolicyList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []NetworkPolicy `json:"items" pb:"2"`

@@ -11,7 +11,7 @@ const (
 // ServiceCIDR holds ranges that the cluster IPs of services are taken from.
 type ServiceCIDR struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The ranges.
 	Spec ServiceCIDRSpec `json:"spec,omitempty" pb:"2"`
@@ -35,7 +35,7 @@ type ServiceCIDRStatus struct {
 // ServiceCIDRList is a list of ranges for services.
 type ServiceCIDRList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ServiceCIDR `json:"items" pb:"2"`

@@ -8,7 +8,7 @@ import (
 // RuntimeClass names what nodes run pods with, for pods to choose.
 type RuntimeClass struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Name by which the configuration of nodes knows the runtime, a DNS label. It cannot be changed.
 	Handler string `json:"handler" pb:"2"`
@@ -35,7 +35,7 @@ type Scheduling struct {
 // RuntimeClassList is a list of runtime classes.
 type RuntimeClassList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []RuntimeClass `json:"items" pb:"2"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // PodDisruptionBudget limits how many of some pods may be evicted at a time.
 type PodDisruptionBudget struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which pods these are, and how many of them must be left.
 	Spec PodDisruptionBudgetSpec `json:"spec,omitempty" pb:"2"`
@@ -43,9 +43,9 @@ type PodDisruptionBudgetStatus struct {
 	DisruptedPods map[string]meta.Time `json:"disruptedPods,omitempty" pb:"2"`
 	// How many pods may be evicted now.
 	DisruptionsAllowed int32 `json:"disruptionsAllowed" pb:"3" check:"optional"`
-	// Number of pods that are healthy.
+	// Number of pods that are healthy, which those are that are ready.
 	CurrentHealthy int32 `json:"currentHealthy" pb:"4" check:"optional"`
-	// How many must be.
+	// How many pods must be healthy after an eviction.
 	DesiredHealthy int32 `json:"desiredHealthy" pb:"5" check:"optional"`
 	// Number of pods that the budget counts.
 	ExpectedPods int32 `json:"expectedPods" pb:"6" check:"optional"`
@@ -56,7 +56,7 @@ type PodDisruptionBudgetStatus struct {
 // PodDisruptionBudgetList is a list of budgets.
 type PodDisruptionBudgetList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []PodDisruptionBudget `json:"items" pb:"2"`

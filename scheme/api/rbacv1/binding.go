@@ -38,7 +38,7 @@ type RoleRef struct {
 // RoleBinding gives the rights of a role, or those of a cluster role, in its namespace.
 type RoleBinding struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Who gets the rights.
 	Subjects []Subject `json:"subjects,omitempty" pb:"2" list:"atomic"`
@@ -49,7 +49,7 @@ type RoleBinding struct {
 // RoleBindingList is a list of role bindings.
 type RoleBindingList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []RoleBinding `json:"items" pb:"2"`
@@ -58,7 +58,7 @@ type RoleBindingList struct {
 // ClusterRoleBinding gives the rights of a cluster role in the whole cluster.
 type ClusterRoleBinding struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Who gets the rights.
 	Subjects []Subject `json:"subjects,omitempty" pb:"2" list:"atomic"`
@@ -69,7 +69,7 @@ type ClusterRoleBinding struct {
 // ClusterRoleBindingList is a list of cluster role bindings.
 type ClusterRoleBindingList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ClusterRoleBinding `json:"items" pb:"2"`

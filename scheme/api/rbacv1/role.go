@@ -20,7 +20,7 @@ type PolicyRule struct {
 // Role is a list of rights in a namespace.
 type Role struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The rights, which add up.
 	Rules []PolicyRule `json:"rules" pb:"2" check:"optional" list:"atomic"`
@@ -29,7 +29,7 @@ type Role struct {
 // RoleList is a list of roles.
 type RoleList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []Role `json:"items" pb:"2"`
@@ -38,7 +38,7 @@ type RoleList struct {
 // ClusterRole is a list of rights that hold in the whole cluster or in a namespace, as the binding decides.
 type ClusterRole struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The rights, which add up.
 	Rules []PolicyRule `json:"rules" pb:"2" check:"optional" list:"atomic"`
@@ -55,7 +55,7 @@ type AggregationRule struct {
 // ClusterRoleList is a list of cluster roles.
 type ClusterRoleList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ClusterRole `json:"items" pb:"2"`

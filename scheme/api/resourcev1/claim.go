@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // ResourceClaim asks for devices, and shows which ones it has got and who uses them.
 type ResourceClaim struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is asked for. Cannot be changed.
 	Spec ResourceClaimSpec `json:"spec" pb:"2"`
@@ -16,7 +16,7 @@ type ResourceClaim struct {
 // ResourceClaimList is a list of claims.
 type ResourceClaimList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ResourceClaim `json:"items" pb:"2"`
@@ -31,7 +31,7 @@ type ResourceClaimSpec struct {
 // ResourceClaimTemplate is what claims are made from for single pods.
 type ResourceClaimTemplate struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The claims that are made. Cannot be changed.
 	Spec ResourceClaimTemplateSpec `json:"spec" pb:"2"`
@@ -40,7 +40,7 @@ type ResourceClaimTemplate struct {
 // ResourceClaimTemplateList is a list of templates.
 type ResourceClaimTemplateList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ResourceClaimTemplate `json:"items" pb:"2"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // DeviceClass names devices that are alike, and says how they are set up. Administrators make classes, and claims name them.
 type DeviceClass struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which devices, and how they are set up. A change of it raises metadata.generation.
 	Spec DeviceClassSpec `json:"spec" pb:"2"`
@@ -14,7 +14,7 @@ type DeviceClass struct {
 // DeviceClassList is a list of classes.
 type DeviceClassList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []DeviceClass `json:"items" pb:"2"`
@@ -42,7 +42,7 @@ type DeviceConfiguration struct {
 	Opaque *OpaqueDeviceConfiguration `json:"opaque,omitempty" pb:"1"`
 }
 
-// OpaqueDeviceConfiguration holds parameters for a driver.
+// OpaqueDeviceConfiguration is configuration that only a driver understands.
 type OpaqueDeviceConfiguration struct {
 	// Name of the driver that the parameters are for, a domain of at most 63 characters.
 	Driver string `json:"driver" pb:"1"`

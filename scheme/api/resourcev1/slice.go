@@ -8,7 +8,7 @@ import (
 // ResourceSlice lists devices of a pool, which its driver keeps up to date. A pool may need several slices.
 type ResourceSlice struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The devices. A change of it raises metadata.generation.
 	Spec ResourceSliceSpec `json:"spec" pb:"2"`
@@ -17,7 +17,7 @@ type ResourceSlice struct {
 // ResourceSliceList is a list of slices.
 type ResourceSliceList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []ResourceSlice `json:"items" pb:"2"`
@@ -160,7 +160,7 @@ type CapacityRequestPolicyRange struct {
 
 // DeviceCounterConsumption is what a device takes from a counter set.
 type DeviceCounterConsumption struct {
-	// Name of the set.
+	// The set, by its name in the slice's pool.
 	CounterSet string `json:"counterSet" pb:"1"`
 	// What is taken, by name of the counter. At least 1, at most 32.
 	Counters map[string]Counter `json:"counters,omitempty" pb:"2" check:"listed"`
@@ -180,9 +180,10 @@ type DeviceTaint struct {
 	Key string `json:"key" pb:"1"`
 	// Value, a label value.
 	Value string `json:"value,omitempty" pb:"2"`
-	// What happens to claims that do not tolerate the taint, and their pods: NoSchedule, NoExecute or None.
+	// What becomes of claims without a toleration, and of their pods: NoSchedule keeps them off the device, NoExecute
+	// evicts those that use it, too, and None does nothing.
 	Effect DeviceTaintEffect `json:"effect" pb:"3" enum:"NoExecute,NoSchedule,None"`
-	// When the taint was added. The default is now.
+	// When the taint was added; now by default.
 	TimeAdded *meta.Time `json:"timeAdded,omitempty" pb:"4"`
 }
 

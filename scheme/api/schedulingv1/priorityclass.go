@@ -18,7 +18,7 @@ var SystemClasses = map[string]int32{
 // PriorityClass gives pods that name it a priority.
 type PriorityClass struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata. Names that begin with system- are reserved.
+	// Name, labels and what else all objects have. Names that begin with system- are reserved.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The priority: the higher the more important, 1000000000 at most. It cannot be changed.
 	Value int32 `json:"value" pb:"2" check:"optional"`
@@ -38,7 +38,7 @@ func defaultPriorityClass(c *PriorityClass) {
 // PriorityClassList is a list of priority classes.
 type PriorityClassList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The objects in the list.
 	Items []PriorityClass `json:"items" pb:"2"`

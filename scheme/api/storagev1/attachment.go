@@ -8,7 +8,7 @@ import (
 // VolumeAttachment asks for a volume to be attached to a node; once the object is deleted, the volume is to be detached.
 type VolumeAttachment struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What is to be attached, where, and by whom. Cannot be changed.
 	Spec VolumeAttachmentSpec `json:"spec" pb:"2"`
@@ -19,7 +19,7 @@ type VolumeAttachment struct {
 // VolumeAttachmentList is a list of attachments.
 type VolumeAttachmentList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The attachments.
 	Items []VolumeAttachment `json:"items" pb:"2"`
@@ -31,13 +31,13 @@ type VolumeAttachmentSpec struct {
 	Attacher string `json:"attacher" pb:"1"`
 	// Volume to attach.
 	Source VolumeAttachmentSource `json:"source" pb:"2"`
-	// Name of the node.
+	// Node that the volume is attached to.
 	NodeName string `json:"nodeName" pb:"3"`
 }
 
 // VolumeAttachmentSource names a volume. One member must be set.
 type VolumeAttachmentSource struct {
-	// Name of the persistent volume.
+	// The persistent volume, by its name.
 	PersistentVolumeName *string `json:"persistentVolumeName,omitempty" pb:"1"`
 	// A CSI volume that stands in for one that a pod describes itself.
 	InlineVolumeSpec *corev1.PersistentVolumeSpec `json:"inlineVolumeSpec,omitempty" pb:"2"`

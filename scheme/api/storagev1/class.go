@@ -8,7 +8,7 @@ import (
 // StorageClass describes a sort of storage: claims name it, and volumes are made for them by it.
 type StorageClass struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Name of what makes the volumes. Cannot be changed.
 	Provisioner string `json:"provisioner" pb:"2"`
@@ -29,7 +29,7 @@ type StorageClass struct {
 // StorageClassList is a list of storage classes.
 type StorageClassList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The storage classes.
 	Items []StorageClass `json:"items" pb:"2"`
@@ -47,7 +47,7 @@ const (
 // VolumeAttributesClass describes attributes of volumes, such as their speed, that can be changed while the volumes are in use.
 type VolumeAttributesClass struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Name of the CSI driver that knows the attributes. Cannot be changed.
 	DriverName string `json:"driverName" pb:"2"`
@@ -58,7 +58,7 @@ type VolumeAttributesClass struct {
 // VolumeAttributesClassList is a list of classes of volume attributes.
 type VolumeAttributesClassList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The classes.
 	Items []VolumeAttributesClass `json:"items" pb:"2"`

@@ -5,7 +5,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // CSIDriver tells how the volumes of a CSI driver are handled. Its name is that of the driver.
 type CSIDriver struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// What the driver needs and can do.
 	Spec CSIDriverSpec `json:"spec" pb:"2"`
@@ -14,7 +14,7 @@ type CSIDriver struct {
 // CSIDriverList is a list of drivers.
 type CSIDriverList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The drivers.
 	Items []CSIDriver `json:"items" pb:"2"`
@@ -78,7 +78,7 @@ type TokenRequest struct {
 // CSINode tells which CSI drivers run on a node. Its name is that of the node, whose kubelet writes it.
 type CSINode struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The drivers on the node.
 	Spec CSINodeSpec `json:"spec" pb:"2"`
@@ -87,7 +87,7 @@ type CSINode struct {
 // CSINodeList is a list of such nodes.
 type CSINodeList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The nodes.
 	Items []CSINode `json:"items" pb:"2"`
@@ -120,7 +120,7 @@ type VolumeNodeResources struct {
 // CSIStorageCapacity tells how much storage a CSI driver has left for a storage class, as seen from some nodes.
 type CSIStorageCapacity struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Nodes that can reach the storage: all if it is empty, none if it is unset. Cannot be changed.
 	NodeTopology *meta.LabelSelector `json:"nodeTopology,omitempty" pb:"2"`
@@ -135,7 +135,7 @@ type CSIStorageCapacity struct {
 // CSIStorageCapacityList is a list of capacities.
 type CSIStorageCapacityList struct {
 	meta.TypeMeta `json:",inline"`
-	// Standard list metadata.
+	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The capacities.
 	Items []CSIStorageCapacity `json:"items" pb:"2"`
