@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// JSON applies a JSON patch, a list of operations. The error is that of the Meter, or an *Error of kind Malformed, TooLarge
+// JSON applies a JSON patch, a list of operations: it takes all that kube-apiserver takes without field validation, see CheckJSON.
+// The error is that of the Meter, or an *Error of kind Malformed, TooLarge
 // or Inapplicable.
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
@@ -54,15 +55,11 @@ type pointer struct {
 	set  bool
 }
 
-// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp. It
-// returns how many there are, and no more than maxOperations of them.
+// operations reads a patch with the checks and words of the library that kube-apiserver has for it. It returns how many there
+// are, and no more than maxOperations of them.
 func operations(patch []byte) (ops []operation, n int, err error) {
-	refuse := func(value raw, into string) error {
-		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
-	}
-	syntax, number := check(patch)
-	if syntax != nil {
-		return nil, 0, malformed("error decoding patch: " + syntax.Error())
+	if syntax, _ := check(patch); syntax != nil {
+		return nil, 0, malformed(syntax.Error())
 	}
 	all := jsontext.RawOf(patch)
 	if all.IsNull() {
@@ -70,60 +67,43 @@ func operations(patch []byte) (ops []operation, n int, err error) {
 	}
 	items, ok := all.Elements(0, nil)
 	if !ok {
-		return nil, 0, refuse(all, "value of type []handlers.jsonPatchOp")
+		return nil, 0, malformed(cannotUnmarshal(all, "value of type jsonpatch.Patch"))
 	}
 	ops = make([]operation, min(len(items), maxOperations))
-	var beyond operation
 	var space [inline]member
 	for i, item := range items {
 		if item.IsNull() {
 			continue
 		}
-		op := &beyond
-		if i < len(ops) {
-			op = &ops[i]
-		}
 		ms, ok := item.Members(0, space[:0])
 		if !ok {
-			return nil, 0, refuse(item, "value of type handlers.jsonPatchOp")
+			return nil, 0, malformed(cannotUnmarshal(item, "value of type jsonpatch.Operation"))
 		}
-		for _, m := range ms {
-			if m.Key == "value" {
-				op.value = m.Value.Lazy()
-				if number == nil {
-					continue
-				}
-				if _, err := check([]byte(m.Value)); err != nil {
-					return nil, 0, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
-				}
-			} else if !op.set(m) {
-				return nil, 0, refuse(m.Value, "struct field jsonPatchOp."+m.Key+" of type string")
-			}
+		if i < len(ops) {
+			ops[i].read(ms)
 		}
 	}
 	return ops, len(items), nil
 }
 
-// set reads one of the members that are strings. It reports false of one that is none.
-func (op *operation) set(m member) bool {
-	var to pointer
-	switch {
-	case m.Key != "op" && m.Key != "path" && m.Key != "from":
-		return true
-	case m.Value[0] == '"':
-		to.text, to.set = m.Value.Str()
-	case !m.Value.IsNull():
-		return false
+// read takes the members that an operation has. One that ought to be a string and is none counts as absent.
+func (op *operation) read(ms []member) {
+	for _, m := range ms {
+		var text pointer
+		if m.Value[0] == '"' {
+			text.text, text.set = m.Value.Str()
+		}
+		switch m.Key {
+		case "op":
+			op.op = text.text
+		case "path":
+			op.path = text
+		case "from":
+			op.from = text
+		case "value":
+			op.value = m.Value.Lazy()
+		}
 	}
-	switch m.Key {
-	case "op":
-		op.op = to.text
-	case "path":
-		op.path = to
-	case "from":
-		op.from = to
-	}
-	return true
 }
 
 // index parses an array index; negative ones count from size.

@@ -29,6 +29,12 @@ var decisions = []*decision{
 		reason: "Kubernetes' code fails: it does not look whether a field is set. Coracle answers.",
 	},
 	{
+		kinds: ".*", what: `(code 422, not 500|status differs at (code|reason|status).*)`, when: func(tr trial) bool {
+			return tr.method == http.MethodPatch && tr.theirs.Code == http.StatusInternalServerError && tr.ours.Body["message"] == tr.theirs.Body["message"]
+		},
+		reason: "A strategic merge patch that does not fit is the client's mistake, not the server's.",
+	},
+	{
 		kinds: ".*", what: "metadata causes in another place",
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},

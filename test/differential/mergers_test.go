@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/patch"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -265,6 +266,9 @@ func (g grower) operations() string {
 	return "[" + strings.Join(ops, ",") + "]"
 }
 
+// mergePatch makes a merge patch, or something else.
+func (g grower) mergePatch() string { return g.one(g.value(3), g.strategic(2), g.document(2)) }
+
 // outcome is what a patch comes to: an object, or a refusal.
 type outcome struct {
 	kind    patch.Kind // 0: it was accepted
@@ -281,9 +285,10 @@ func TestMergers(t *testing.T) {
 		patch        func(g grower) string
 		theirs, ours func(doc, patch []byte) outcome
 	}{
-		{"json", grower.operations, theirJSONPatch, func(doc, p []byte) outcome { return ourOutcome(patch.JSON(doc, p, nil)) }},
-		{"merge", func(g grower) string { return g.one(g.value(3), g.strategic(2), g.document(2)) }, theirMergePatch,
-			func(doc, p []byte) outcome { return ourOutcome(patch.Merge(doc, p, nil)) }},
+		{"json", grower.operations, checked(decodesJSONPatch, theirJSONPatch), ourChecked(patch.CheckJSON, patch.JSON)},
+		{"json unchecked", grower.operations, theirJSONPatch, func(doc, p []byte) outcome { return ourOutcome(patch.JSON(doc, p, nil)) }},
+		{"merge", grower.mergePatch, checked(decodesMergePatch, theirMergePatch), ourChecked(patch.CheckMerge, patch.Merge)},
+		{"merge unchecked", grower.mergePatch, theirMergePatch, func(doc, p []byte) outcome { return ourOutcome(patch.Merge(doc, p, nil)) }},
 		{"strategic", func(g grower) string { return g.strategic(3) }, theirStrategicPatch, func(doc, p []byte) outcome {
 			m := ourOutcome(patch.Strategic(doc, p, root, nil))
 			if m.kind == 0 {
@@ -358,12 +363,40 @@ func plainJSON(data []byte) string {
 	return string(encode(v))
 }
 
+// checked is a merge with field validation: the patch is decoded once more before.
+func checked(decodes func(p []byte) error, merge func(doc, p []byte) outcome) func(doc, p []byte) outcome {
+	return func(doc, p []byte) outcome {
+		if err := decodes(p); err != nil {
+			return refusal(patch.Malformed, "error decoding patch: "+strings.ReplaceAll(err.Error(), "differential.", "handlers."))
+		}
+		return merge(doc, p)
+	}
+}
+
+func decodesJSONPatch(p []byte) error {
+	var ops []jsonPatchOp
+	_, err := kjson.UnmarshalStrict(p, &ops)
+	return err
+}
+
+func decodesMergePatch(p []byte) error {
+	var v map[string]any
+	_, err := kjson.UnmarshalStrict(p, &v)
+	return err
+}
+
+// ourChecked is checked for Coracle.
+func ourChecked(check func(p []byte, m *meter.Meter) ([]string, error), merge func(doc, p []byte, m *meter.Meter) ([]byte, error)) func(doc, p []byte) outcome {
+	return func(doc, p []byte) outcome {
+		if _, err := check(p, nil); err != nil {
+			return ourOutcome(nil, err)
+		}
+		return ourOutcome(merge(doc, p, nil))
+	}
+}
+
 func theirJSONPatch(doc, p []byte) (m outcome) {
 	defer recoverInto(&m)
-	var ops []jsonPatchOp
-	if _, err := kjson.UnmarshalStrict(p, &ops); err != nil {
-		return refusal(patch.Malformed, "error decoding patch: "+strings.ReplaceAll(err.Error(), "differential.", "handlers."))
-	}
 	decoded, err := jsonpatch.DecodePatch(p)
 	if err != nil {
 		return refusal(patch.Malformed, err.Error())
@@ -385,10 +418,6 @@ type jsonPatchOp struct {
 
 func theirMergePatch(doc, p []byte) (m outcome) {
 	defer recoverInto(&m)
-	var v map[string]any
-	if _, err := kjson.UnmarshalStrict(p, &v); err != nil {
-		return refusal(patch.Malformed, "error decoding patch: "+err.Error())
-	}
 	out, err := jsonpatch.MergePatch(doc, p)
 	if err != nil {
 		return refusal(patch.Malformed, err.Error())
