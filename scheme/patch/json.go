@@ -2,7 +2,6 @@ package patch
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,23 +224,42 @@ func (e *editor) hold(p *place, l list) error {
 	return (&place{in: p.holder, key: p.holderKey}).set(l)
 }
 
-// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text.
-func (e *editor) equal(a, b any) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
+// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text. It looks into all of what a
+// points to that is equal, as kube-apiserver does, whose result has sorted keys there.
+func (e *editor) equal(a *any, b any) bool {
+	if *a == nil || b == nil {
+		return *a == nil && b == nil
 	}
-	if e.m.Step(1) != nil || e.open(&a, 0) != e.open(&b, 0) {
+	if e.m.Step(1) != nil || e.open(a, 0) != e.open(&b, 0) {
 		return false
 	}
-	switch a := a.(type) {
+	switch a := (*a).(type) {
 	case object:
 		b, ok := b.(object)
-		return ok && maps.EqualFunc(a, b, e.equal)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, v := range a {
+			other, ok := b[key]
+			if !ok || !e.equal(&v, other) {
+				return false
+			}
+			a[key] = v
+		}
+		return true
 	case list:
 		b, ok := b.(list)
-		return ok && slices.EqualFunc(a, b, e.equal)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !e.equal(&a[i], b[i]) {
+				return false
+			}
+		}
+		return true
 	}
-	return a == b
+	return *a == b
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
@@ -309,16 +327,19 @@ func (e *editor) apply(op *operation) error {
 	if err != nil {
 		return err
 	}
-	if !e.equal(found, op.value) {
+	if !e.equal(&found, op.value) {
 		return inapplicable("testing value " + op.path.text + " failed")
 	}
-	return nil
+	if found == nil { // perhaps there is none
+		return nil
+	}
+	return at.set(found)
 }
 
 // applyRoot replaces or tests the whole document.
 func (e *editor) applyRoot(op *operation) error {
 	switch {
-	case op.op == "test" && !e.equal(e.root, op.value):
+	case op.op == "test" && !e.equal(&e.root, op.value):
 		return inapplicable("testing value  failed")
 	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
@@ -348,6 +369,9 @@ func (e *editor) transfer(op *operation) error {
 		return err
 	}
 	if op.op == "copy" && value != nil {
+		if value, err = from.get(); err != nil { // again: the way to the other place may lead through it
+			return err
+		}
 		text := appendTree(nil, value)
 		if err := e.m.Step(len(text)); err != nil {
 			return err
