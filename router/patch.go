@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
@@ -23,7 +26,6 @@ const (
 	mergePatch     = "application/merge-patch+json"
 	strategicPatch = "application/strategic-merge-patch+json"
 	applyYAML      = "application/apply-patch+yaml" // known, and not served
-	applyCBOR      = "application/apply-patch+cbor" // known, and not served
 )
 
 // patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile, within
@@ -36,22 +38,17 @@ type patcher struct {
 	validation string
 	typ        *typeinfo.Type // nil: there is no Go type
 	meter      *meter.Meter
-	slips      []string // what field validation has to say about the patch itself
+	checked    bool
+	slips      []string // what field validation has to say about the patch itself, once that is checked
 }
 
 // patch changes an object by a patch in its served version.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	form := codec.MediaType(r.Header.Get("Content-Type"))
 	version := kind.In(e.res.Type, e.res.Kind.Version)
 	typed := version.Type != nil
-	switch {
-	case form == jsonPatch || form == mergePatch || form == strategicPatch && typed:
-	case !typed:
-		return codec.UnsupportedBody(jsonPatch, mergePatch)
-	case form == applyYAML || form == applyCBOR:
-		return codec.UnsupportedBody(jsonPatch, mergePatch, strategicPatch)
-	default:
-		return errPatchType()
+	form, err := patchForm(r.Header.Get("Content-Type"), typed)
+	if err != nil {
+		return err
 	}
 	media, err := e.accept(r, 0)
 	if err != nil {
@@ -94,6 +91,26 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	return e.writeEncoded(w, r, code, enc, media)
 }
 
+// patchForm returns the media type of a patch, of a kind with a Go type or without.
+func patchForm(contentType string, typed bool) (string, error) {
+	form, _, _ := strings.Cut(contentType, ";")
+	switch {
+	case form == jsonPatch || form == mergePatch || form == strategicPatch && typed:
+		return form, nil
+	case !typed:
+		return "", codec.UnsupportedBody(jsonPatch, mergePatch)
+	}
+	// kube-apiserver's router reads a list of types and is not strict about space; behind it, the type has to be one, and exact.
+	for one := range strings.SplitSeq(contentType, ",") {
+		base, _, _ := strings.Cut(one, ";")
+		switch strings.TrimSpace(base) {
+		case jsonPatch, mergePatch, strategicPatch, applyYAML:
+			return "", codec.UnsupportedBody(jsonPatch, mergePatch, strategicPatch)
+		}
+	}
+	return "", errPatchType()
+}
+
 // errPatchType is the answer to a media type of which kube-apiserver's router knows nothing either.
 func errPatchType() error {
 	return &meta.StatusError{Status: meta.Status{
@@ -111,15 +128,7 @@ func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, 
 	if err != nil {
 		return nil, err
 	}
-	var patched []byte
-	switch p.form {
-	case jsonPatch:
-		patched, err = patch.JSON(doc, p.body, p.meter)
-	case mergePatch:
-		patched, err = patch.Merge(doc, p.body, p.meter)
-	default:
-		patched, err = patch.Strategic(doc, p.body, p.typ, p.meter)
-	}
+	patched, err := p.merge(doc)
 	if err != nil {
 		return nil, patchError(err)
 	}
@@ -137,43 +146,118 @@ func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, 
 	return decoded.Object, checkName(m, p.info)
 }
 
+// merge applies the patch to the encoded object. Field validation looks at the patch itself first, once.
+func (p *patcher) merge(doc []byte) ([]byte, error) {
+	if p.validation != validateIgnore && !p.checked {
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		p.checked = true
+	}
+	switch p.form {
+	case jsonPatch:
+		return patch.JSON(doc, p.body, p.meter)
+	case mergePatch:
+		return patch.Merge(doc, p.body, p.meter)
+	}
+	return patch.Strategic(doc, p.body, p.typ, p.meter)
+}
+
+// check finds the unknown and repeated fields of the patch itself.
+func (p *patcher) check() (err error) {
+	switch p.form {
+	case jsonPatch:
+		p.slips, err = patch.CheckJSON(p.body, p.meter)
+	case mergePatch:
+		p.slips, err = patch.CheckMerge(p.body, p.meter)
+	default:
+		p.slips = patch.CheckStrategic(p.body, p.meter)
+	}
+	return err
+}
+
 // decode turns the result into an object. Field validation is told of the patch's own slips first.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
-	req := codec.DecodeRequest{Data: patched, Default: p.e.res.Kind, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter}
+	want := p.e.res.Kind
+	req := codec.DecodeRequest{Data: patched, Default: want, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter}
 	if p.form == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
-		req.As = p.e.res.Kind
+		req.As = want
+	}
+	if req.As.Kind == "" && p.typ != nil {
+		if kind, is := unversioned(patched); is {
+			return p.decodeUnversioned(patched, kind)
+		}
 	}
 	decoded, err := p.e.res.Type.Decode(req)
-	if err != nil {
-		if p.form == strategicPatch {
-			if why := patch.Misfit(patched, p.typ); why != "" {
-				err = errors.New(why)
-			}
+	switch {
+	case err != nil && p.form == strategicPatch:
+		if why := patch.Misfit(patched, p.typ); why != "" {
+			err = errors.New(why)
+		}
+		return decoded, err
+	case err != nil:
+		return decoded, err
+	case decoded.GVK.GroupKind() != want.GroupKind() || decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):
+		return decoded, &scheme.ConversionError{From: decoded.GVK, To: hubOf(want)}
+	}
+	return decoded, p.report(decoded.Strict)
+}
+
+// report tells field validation of the patch's own slips, and then of those of the result.
+func (p *patcher) report(strict []string) error {
+	if len(p.slips) > 0 {
+		strict = slices.Concat(p.slips, strict)
+	}
+	return p.e.reportStrict(p.info, strict, p.validation)
+}
+
+// unversioned reports whether an object does not say its apiVersion, and what it calls its kind then.
+func unversioned(object []byte) (kind string, is bool) {
+	const usual = `{"apiVersion":"`
+	if len(object) > len(usual) && string(object[:len(usual)]) == usual && object[len(usual)] != '"' {
+		return "", false
+	}
+	members, ok := jsontext.RawOf(object).Members(0, nil)
+	if !ok {
+		return "", false
+	}
+	for _, m := range members {
+		text, isText := m.Value.Str()
+		switch {
+		case m.Key != "kind" && m.Key != "apiVersion":
+		case !isText && !m.Value.IsNull() || m.Key == "apiVersion" && text != "":
+			return "", false
+		case m.Key == "kind":
+			kind = text
+		}
+	}
+	return kind, true
+}
+
+// decodeUnversioned is decode for an object without an apiVersion. kube-apiserver takes it for one of the internal version, in which
+// no field has the name that it has in the others: nothing of it is known, its name neither.
+func (p *patcher) decodeUnversioned(patched []byte, kind string) (codec.Decoded, error) {
+	want := p.e.res.Kind
+	if kind != "" && kind != want.Kind {
+		other := hubOf(want.GroupVersion().WithKind(kind))
+		decoded, err := p.e.res.Type.Decode(codec.DecodeRequest{Data: []byte("{}"), As: other})
+		if err == nil {
+			err = &scheme.ConversionError{From: other, To: hubOf(want)}
 		}
 		return decoded, err
 	}
-	if req.Strict {
-		decoded.Strict = slices.Concat(p.findSlips(), decoded.Strict)
+	var unknown []string
+	members, _ := jsontext.RawOf(patched).Members(0, nil)
+	for _, m := range members {
+		if m.Key != "kind" && m.Key != "apiVersion" {
+			unknown = append(unknown, fmt.Sprintf("unknown field %q", m.Key))
+		}
 	}
-	if err := p.e.reportStrict(p.info, decoded.Strict, p.validation); err != nil {
+	decoded, err := p.e.res.Type.Decode(codec.DecodeRequest{Data: []byte("{}"), As: want})
+	if err != nil {
 		return decoded, err
 	}
-	if decoded.GVK != p.e.res.Kind {
-		return decoded, fmt.Errorf("the patched object is a %s", decoded.GVK)
-	}
-	return decoded, nil
-}
-
-// findSlips returns the unknown and repeated fields of the patch itself.
-func (p *patcher) findSlips() []string {
-	switch {
-	case p.slips != nil:
-	case p.form == jsonPatch:
-		p.slips = append([]string{}, patch.CheckJSON(p.body, p.meter)...)
-	default:
-		p.slips = append([]string{}, patch.CheckMerge(p.body, p.meter)...)
-	}
-	return p.slips
+	return decoded, p.report(unknown)
 }
 
 // invalid is the answer to a patch whose result is no object of the kind: a 422 that names no kind and shows the

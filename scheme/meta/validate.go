@@ -76,7 +76,7 @@ func ValidateObjectMetaUpdate(new, old *ObjectMeta, path *field.Path) field.Erro
 		(new.DeletionGracePeriodSeconds == nil || *new.DeletionGracePeriodSeconds == *old.DeletionGracePeriodSeconds)
 	immutable(new.Name == old.Name, "name", new.Name)
 	immutable(new.Namespace == old.Namespace, "namespace", new.Namespace)
-	immutable(new.UID == old.UID, "uid", string(new.UID))
+	immutable(new.UID == old.UID, "uid", new.UID)
 	immutable(new.CreationTimestamp.Equal(old.CreationTimestamp), "creationTimestamp", new.CreationTimestamp)
 	immutable(new.DeletionTimestamp.Equal(old.DeletionTimestamp), "deletionTimestamp", new.DeletionTimestamp)
 	immutable(sameGrace, "deletionGracePeriodSeconds", new.DeletionGracePeriodSeconds)

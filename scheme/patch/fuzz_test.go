@@ -58,8 +58,7 @@ func FuzzMerge(f *testing.F) {
 	}
 	f.Add([]byte(`{"a":"\ud800","b":"<"}`), []byte(`{"a\n":1E5,"a":{"b":[null]}} `))
 	f.Fuzz(func(t *testing.T, doc, p []byte) {
-		got, err := Merge(doc, p, nil)
-		CheckMerge(p, nil)
+		got, err := checked(Merge, CheckMerge)(doc, p, nil)
 		old, docErr := decode(doc)
 		var changes map[string]any
 		patchErr := json.Unmarshal(p, &changes)
@@ -90,8 +89,8 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(c.Doc), []byte(c.Patch))
 	}
 	f.Fuzz(func(t *testing.T, doc, p []byte) {
-		got, err := JSON(doc, p, nil)
 		CheckJSON(p, nil)
+		got, err := JSON(doc, p, nil)
 		if err == nil && !json.Valid(got) && !deep(doc, p) {
 			t.Fatalf("JSON(%q, %q): got invalid %q", doc, p, got)
 		}

@@ -2,7 +2,6 @@ package patch
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// JSON applies a JSON patch, a list of operations. The error is that of the Meter, or an *Error of kind Malformed, TooLarge
+// JSON applies a JSON patch, a list of operations: it takes all that kube-apiserver takes without field validation, see CheckJSON.
+// The error is that of the Meter, or an *Error of kind Malformed, TooLarge
 // or Inapplicable.
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
@@ -54,15 +54,11 @@ type pointer struct {
 	set  bool
 }
 
-// operations reads a patch with the checks and words of kube-apiserver, which decodes into []handlers.jsonPatchOp. It
-// returns how many there are, and no more than maxOperations of them.
+// operations reads a patch with the checks and words of the library that kube-apiserver has for it. It returns how many there
+// are, and no more than maxOperations of them.
 func operations(patch []byte) (ops []operation, n int, err error) {
-	refuse := func(value raw, into string) error {
-		return malformed("error decoding patch: json: cannot unmarshal " + wordFor(value) + " into Go " + into)
-	}
-	syntax, number := check(patch)
-	if syntax != nil {
-		return nil, 0, malformed("error decoding patch: " + syntax.Error())
+	if syntax, _ := check(patch); syntax != nil {
+		return nil, 0, malformed(syntax.Error())
 	}
 	all := jsontext.RawOf(patch)
 	if all.IsNull() {
@@ -70,60 +66,43 @@ func operations(patch []byte) (ops []operation, n int, err error) {
 	}
 	items, ok := all.Elements(0, nil)
 	if !ok {
-		return nil, 0, refuse(all, "value of type []handlers.jsonPatchOp")
+		return nil, 0, malformed(cannotUnmarshal(all, "value of type jsonpatch.Patch"))
 	}
 	ops = make([]operation, min(len(items), maxOperations))
-	var beyond operation
 	var space [inline]member
 	for i, item := range items {
 		if item.IsNull() {
 			continue
 		}
-		op := &beyond
-		if i < len(ops) {
-			op = &ops[i]
-		}
 		ms, ok := item.Members(0, space[:0])
 		if !ok {
-			return nil, 0, refuse(item, "value of type handlers.jsonPatchOp")
+			return nil, 0, malformed(cannotUnmarshal(item, "value of type jsonpatch.Operation"))
 		}
-		for _, m := range ms {
-			if m.Key == "value" {
-				op.value = m.Value.Lazy()
-				if number == nil {
-					continue
-				}
-				if _, err := check([]byte(m.Value)); err != nil {
-					return nil, 0, malformed("error decoding patch: " + strings.Replace(err.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
-				}
-			} else if !op.set(m) {
-				return nil, 0, refuse(m.Value, "struct field jsonPatchOp."+m.Key+" of type string")
-			}
+		if i < len(ops) {
+			ops[i].read(ms)
 		}
 	}
 	return ops, len(items), nil
 }
 
-// set reads one of the members that are strings. It reports false of one that is none.
-func (op *operation) set(m member) bool {
-	var to pointer
-	switch {
-	case m.Key != "op" && m.Key != "path" && m.Key != "from":
-		return true
-	case m.Value[0] == '"':
-		to.text, to.set = m.Value.Str()
-	case !m.Value.IsNull():
-		return false
+// read takes the members that an operation has. One that ought to be a string and is none counts as absent.
+func (op *operation) read(ms []member) {
+	for _, m := range ms {
+		var text pointer
+		if m.Value[0] == '"' {
+			text.text, text.set = m.Value.Str()
+		}
+		switch m.Key {
+		case "op":
+			op.op = text.text
+		case "path":
+			op.path = text
+		case "from":
+			op.from = text
+		case "value":
+			op.value = m.Value.Lazy()
+		}
 	}
-	switch m.Key {
-	case "op":
-		op.op = to.text
-	case "path":
-		op.path = to
-	case "from":
-		op.from = to
-	}
-	return true
 }
 
 // index parses an array index; negative ones count from size.
@@ -245,23 +224,42 @@ func (e *editor) hold(p *place, l list) error {
 	return (&place{in: p.holder, key: p.holderKey}).set(l)
 }
 
-// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text.
-func (e *editor) equal(a, b any) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
+// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text. It looks into all of what a
+// points to that is equal, as kube-apiserver does, whose result has sorted keys there.
+func (e *editor) equal(a *any, b any) bool {
+	if *a == nil || b == nil {
+		return *a == nil && b == nil
 	}
-	if e.m.Step(1) != nil || e.open(&a, 0) != e.open(&b, 0) {
+	if e.m.Step(1) != nil || e.open(a, 0) != e.open(&b, 0) {
 		return false
 	}
-	switch a := a.(type) {
+	switch a := (*a).(type) {
 	case object:
 		b, ok := b.(object)
-		return ok && maps.EqualFunc(a, b, e.equal)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, v := range a {
+			other, ok := b[key]
+			if !ok || !e.equal(&v, other) {
+				return false
+			}
+			a[key] = v
+		}
+		return true
 	case list:
 		b, ok := b.(list)
-		return ok && slices.EqualFunc(a, b, e.equal)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !e.equal(&a[i], b[i]) {
+				return false
+			}
+		}
+		return true
 	}
-	return a == b
+	return *a == b
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
@@ -329,16 +327,19 @@ func (e *editor) apply(op *operation) error {
 	if err != nil {
 		return err
 	}
-	if !e.equal(found, op.value) {
+	if !e.equal(&found, op.value) {
 		return inapplicable("testing value " + op.path.text + " failed")
 	}
-	return nil
+	if found == nil { // perhaps there is none
+		return nil
+	}
+	return at.set(found)
 }
 
 // applyRoot replaces or tests the whole document.
 func (e *editor) applyRoot(op *operation) error {
 	switch {
-	case op.op == "test" && !e.equal(e.root, op.value):
+	case op.op == "test" && !e.equal(&e.root, op.value):
 		return inapplicable("testing value  failed")
 	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
@@ -368,6 +369,9 @@ func (e *editor) transfer(op *operation) error {
 		return err
 	}
 	if op.op == "copy" && value != nil {
+		if value, err = from.get(); err != nil { // again: the way to the other place may lead through it
+			return err
+		}
 		text := appendTree(nil, value)
 		if err := e.m.Step(len(text)); err != nil {
 			return err

@@ -116,7 +116,7 @@ func TestJSONLimits(t *testing.T) {
 	}
 	null := ops(maxOperations, `{}`)
 	tail := strings.TrimSuffix(string(null), "]") + `,{"op":5}]`
-	if _, err := JSON([]byte(`{}`), []byte(tail), nil); kindOf(err) != Malformed {
+	if _, err := checked(JSON, CheckJSON)([]byte(`{}`), []byte(tail), nil); kindOf(err) != Malformed {
 		t.Errorf("a malformed operation beyond the limit: got %v, want what is malformed", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestOperations(t *testing.T) {
 		{`{"op":"add","path":null,"path":"/a","other":5,"value":1}`, ""},
 		{`{"op":"add","path":"/a","value":[1],"value":{"b":1e-400}}`, ""},
 	} {
-		_, err := JSON([]byte(`{}`), []byte("["+tt.op+"]"), nil)
+		_, err := checked(JSON, CheckJSON)([]byte(`{}`), []byte("["+tt.op+"]"), nil)
 		if got := fmt.Sprint(err); got != tt.want && (tt.want != "" || err != nil) {
 			t.Errorf("%s: got %s, want %s", tt.op, got, tt.want)
 		}

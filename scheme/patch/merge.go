@@ -7,17 +7,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Merge applies a JSON merge patch: objects merge key by key, null removes a key, everything else replaces.
-// The error is that of the Meter, or an *Error of kind Malformed, or Inapplicable if doc is not a JSON object.
+// Merge applies a JSON merge patch: objects merge key by key, null removes a key, everything else replaces. It takes all that
+// kube-apiserver takes without field validation, see CheckMerge. The error is that of the Meter, or an *Error of kind Malformed,
+// or Inapplicable if doc is not a JSON object.
 func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
 	}
-	if err := checkMerge(patch); err != nil {
-		return nil, err
+	if syntax, _ := check(patch); syntax != nil {
+		return nil, errNoMergePatch
 	}
+	changes := jsontext.RawOf(patch)
 	w := merger{out: make([]byte, 0, len(doc)+len(patch)), m: m}
-	merged := w.merge(jsontext.RawOf(doc), jsontext.RawOf(patch), startDepth(len(doc)))
+	merged := true
+	switch changes[0] {
+	case '{':
+		merged = w.merge(jsontext.RawOf(doc), changes, startDepth(len(doc)))
+	case '[': // takes the place of the document
+		w.add(changes)
+	default:
+		return nil, errNoMergePatch
+	}
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
@@ -27,26 +37,16 @@ func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	return w.out, nil
 }
 
-// checkMerge refuses what is not an object. Kubernetes first decodes into a map, which accepts null.
-func checkMerge(patch []byte) error {
-	syntax, number := check(patch)
-	if syntax != nil {
-		return malformed("error decoding patch: " + syntax.Error())
-	}
-	switch patch := jsontext.RawOf(patch); {
-	case patch.IsNull():
-		return malformed("Invalid JSON Patch")
-	case patch[0] != '{':
-		return malformed("error decoding patch: " + notObject(patch))
-	case number != nil:
-		return malformed("error decoding patch: " + number.Error())
-	}
-	return nil
-}
+var errNoMergePatch = malformed("Invalid JSON Patch")
 
 // notObject is the message of encoding/json for a value that should have been an object.
 func notObject(value raw) string {
-	return "json: cannot unmarshal " + wordFor(value) + " into Go value of type map[string]interface {}"
+	return cannotUnmarshal(value, "value of type map[string]interface {}")
+}
+
+// cannotUnmarshal is the message of encoding/json for a value that should have been something else.
+func cannotUnmarshal(value raw, into string) string {
+	return "json: cannot unmarshal " + wordFor(value) + " into Go " + into
 }
 
 // wordFor names the shape of a value as encoding/json's messages do.

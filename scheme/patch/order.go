@@ -145,12 +145,16 @@ func sameElement(a, b any, key string, m *meter.Meter) (bool, error) {
 	if key == "" {
 		return same(a, b), nil
 	}
-	var values [2]any
+	var elements [2]object
 	for i, v := range []any{a, b} {
-		element, ok := v.(object)
-		if !ok {
+		var ok bool
+		if elements[i], ok = v.(object); !ok {
 			return false, wrongShape(objectShape, v)
 		}
+	}
+	var values [2]any
+	for i, element := range elements {
+		var ok bool
 		if values[i], ok = lookup(element, key, m); !ok {
 			return false, noMergeKey(element, key)
 		}

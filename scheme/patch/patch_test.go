@@ -78,9 +78,9 @@ func TestRecorded(t *testing.T) {
 		case "strategic":
 			got, err = Strategic(c.Doc, c.Patch, root, nil)
 		case "merge":
-			got, err = Merge(c.Doc, c.Patch, nil)
+			got, err = checked(Merge, CheckMerge)(c.Doc, c.Patch, nil)
 		case "json":
-			got, err = JSON(c.Doc, c.Patch, nil)
+			got, err = checked(JSON, CheckJSON)(c.Doc, c.Patch, nil)
 		}
 		switch {
 		case c.Error == "inapplicable":
@@ -102,6 +102,21 @@ func TestRecorded(t *testing.T) {
 		if string(c.Doc) != doc || string(c.Patch) != p {
 			t.Errorf("%d: input was written to", i)
 		}
+	}
+}
+
+type (
+	merging  = func(doc, patch []byte, m *meter.Meter) ([]byte, error)
+	checking = func(patch []byte, m *meter.Meter) ([]string, error)
+)
+
+// checked is a merge with field validation: the patch is looked at first.
+func checked(merge merging, check checking) merging {
+	return func(doc, patch []byte, m *meter.Meter) ([]byte, error) {
+		if _, err := check(patch, m); err != nil {
+			return nil, err
+		}
+		return merge(doc, patch, m)
 	}
 }
 
@@ -140,6 +155,7 @@ func TestMerge(t *testing.T) {
 		{"last of repeated keys", `{"a":1,"a":2}`, `{"b":1,"b":2}`, `{"a":2,"b":2}`},
 		{"space", ` { "a" : [ 1 , " x " ] } `, "\n{\"b\" : { } }\t", `{"a":[1," x "],"b":{}}`},
 		{"escapes", `{"k<":"<","é\n":1}`, `{"\u00e9\n":"&"}`, `{"k\u003c":"\u003c","é\n":"\u0026"}`},
+		{"a list", `{"a":1}`, `[1, {"a":null,"b":[null]}, null]`, `[1,{"b":[null]},null]`},
 		{"many keys", many(40, `"v"`), many(30, "null"), `{"k30":"v","k31":"v","k32":"v","k33":"v","k34":"v","k35":"v","k36":"v","k37":"v","k38":"v","k39":"v"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,6 +200,13 @@ func TestRefusals(t *testing.T) {
 		{"json: operation type", "json", `[5]`, Error{Malformed, "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"}},
 		{"json: number", "json", `[{"value":1e999}]`, Error{Malformed, "error decoding patch: json: cannot unmarshal number 1e999 into Go struct field jsonPatchOp.value of type float64"}},
 		{"json: test", "json", `[{"op":"test","path":"/data/k","value":"w"}]`, Error{Inapplicable, "testing value /data/k failed"}},
+		{"json unchecked: syntax", "unchecked json", `[{`, Error{Malformed, "unexpected end of JSON input"}},
+		{"json unchecked: no list", "unchecked json", `{}`, Error{Malformed, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"}},
+		{"json unchecked: no operation", "unchecked json", `[5]`, Error{Malformed, "json: cannot unmarshal number into Go value of type jsonpatch.Operation"}},
+		{"json unchecked: no string", "unchecked json", `[{"op":"remove","path":5}]`, Error{Inapplicable, "remove operation missing path field"}},
+		{"json unchecked: no kind", "unchecked json", `[{"op":"remove","path":"/a","op":5}]`, Error{Inapplicable, "Unexpected kind: "}},
+		{"merge unchecked: syntax", "unchecked merge", `{`, Error{Malformed, "Invalid JSON Patch"}},
+		{"merge unchecked: no object", "unchecked merge", `5`, Error{Malformed, "Invalid JSON Patch"}},
 		{"json: unknown", "json", `[{"op":"dance","path":"/data/k"}]`, Error{Inapplicable, "Unexpected kind: dance"}},
 		{"json: no op", "json", `[null]`, Error{Inapplicable, "Unexpected kind: "}},
 		{"json: missing", "json", `[{"op":"remove","path":"/data/none"}]`, Error{Inapplicable, "Unable to remove nonexistent key: none"}},
@@ -197,8 +220,12 @@ func TestRefusals(t *testing.T) {
 			var err error
 			switch tt.form {
 			case "merge":
-				got, err = Merge([]byte(doc), []byte(tt.patch), nil)
+				got, err = checked(Merge, CheckMerge)([]byte(doc), []byte(tt.patch), nil)
 			case "json":
+				got, err = checked(JSON, CheckJSON)([]byte(doc), []byte(tt.patch), nil)
+			case "unchecked merge":
+				got, err = Merge([]byte(doc), []byte(tt.patch), nil)
+			case "unchecked json":
 				got, err = JSON([]byte(doc), []byte(tt.patch), nil)
 			default:
 				got, err = Strategic([]byte(`{"m":{"a":"b"},"subs":[{"name":"x"}]}`), []byte(tt.patch), root, nil)
@@ -236,28 +263,31 @@ func TestCodes(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	for _, tt := range []struct {
-		check func([]byte, *meter.Meter) []string
+		check checking
 		patch string
 		want  []string
 	}{
 		{CheckMerge, `{"a":1,"a":2,"b":{"c":[{"d":1,"d":2,"d":3}],"x.y":{"z":1,"z":1}},"":{"q":1,"q":1}}`,
 			[]string{`duplicate field "a"`, `duplicate field "b.c[0].d"`, `duplicate field "b.x.y.z"`, `duplicate field ".q"`}},
 		{CheckMerge, `{"a":[[1,{"b":1,"b":2}],"x"]}`, []string{`duplicate field "a[0][1].b"`}},
-		{CheckMerge, `{"a":[`, nil},
 		{CheckMerge, `{"a":{"b":1},"c":[1,{}]}`, nil},
 		{CheckJSON, `[{"op":"a","op":"b","extra":1,"Op":2,"extra":{"q":1,"q":2},"value":{"a":1,"a":2}},{"x":1},null]`,
 			[]string{`json patch duplicate field "[0].op"`, `json patch unknown field "[0].extra"`, `json patch unknown field "[0].Op"`,
 				`json patch duplicate field "[0].value.a"`, `json patch unknown field "[1].x"`}},
-		{CheckJSON, `{}`, nil},
+		{CheckJSON, `null`, nil},
+		{strategicChecked, `{"a":1,"a":2}`, []string{`duplicate field "a"`}},
+		{strategicChecked, `{"a":[`, nil},
 	} {
-		if got := tt.check([]byte(tt.patch), nil); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: got %q, want %q", tt.patch, got, tt.want)
+		if got, err := tt.check([]byte(tt.patch), nil); err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: got %q, %v, want %q", tt.patch, got, err, tt.want)
 		}
 	}
-	if got := CheckMerge([]byte(`{"a":[`+strings.Repeat(`{"b":1,"b":2},`, 200)+`{}]}`), nil); len(got) != maxFindings {
-		t.Errorf("got %d findings, want %d", len(got), maxFindings)
+	if got, err := CheckMerge([]byte(`{"a":[`+strings.Repeat(`{"b":1,"b":2},`, 200)+`{}]}`), nil); err != nil || len(got) != maxFindings {
+		t.Errorf("got %d findings, %v, want %d", len(got), err, maxFindings)
 	}
 }
+
+func strategicChecked(patch []byte, m *meter.Meter) ([]string, error) { return CheckStrategic(patch, m), nil }
 
 func TestJSONKeepsUntouchedOrder(t *testing.T) {
 	got, err := JSON([]byte(`{"z":{"b":1,"a":2},"y":{"d":1,"c":[{"f":1,"e":2}]},"x":1.0}`), []byte(`[{"op":"add","path":"/y/n","value":{"q": 1,"p":"<"}}]`), nil)
@@ -367,7 +397,7 @@ func TestWork(t *testing.T) {
 		}
 	}
 	key := strings.Repeat("k", 1<<20)
-	found := CheckMerge([]byte(`{"`+key+`":{`+strings.Repeat(`"a":1,"b":1,`, 100_000)+`"c":1}}`), nil)
+	found, _ := CheckMerge([]byte(`{"`+key+`":{`+strings.Repeat(`"a":1,"b":1,`, 100_000)+`"c":1}}`), nil)
 	if n := len(strings.Join(found, "")); n > maxFindingsText+2*len(key) {
 		t.Errorf("CheckMerge: messages of %d bytes", n)
 	}

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meter"
@@ -15,55 +16,122 @@ const (
 )
 
 // CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, as the warnings or the strict
-// decoding errors name them. A patch that cannot be read has none: JSON refuses it. The list is not complete if the Meter
-// has ended.
-func CheckJSON(patch []byte, m *meter.Meter) []string {
+// decoding errors name them. The list is not complete if the Meter has ended. The error, an *Error of kind Malformed, says that
+// the patch cannot be read as operations: kube-apiserver looks at it twice, and more closely here than JSON does.
+func CheckJSON(patch []byte, m *meter.Meter) ([]string, error) {
 	if m.Step(len(patch)) != nil {
-		return nil
+		return nil, nil
 	}
-	if syntax, _ := check(patch); syntax != nil {
-		return nil
+	syntax, number := check(patch)
+	if syntax != nil {
+		return nil, undecodable(syntax.Error())
 	}
-	ops, ok := jsontext.RawOf(patch).Elements(0, nil)
+	all := jsontext.RawOf(patch)
+	if all.IsNull() {
+		return nil, nil
+	}
+	ops, ok := all.Elements(0, nil)
 	if !ok {
-		return nil
+		return nil, undecodable(cannotUnmarshal(all, "value of type []handlers.jsonPatchOp"))
 	}
 	f := findings{prefix: "json patch ", m: m}
 	for i, op := range ops {
-		ms, _ := op.Members(0, nil)
-		at := f.enter("[" + strconv.Itoa(i) + "]")
-		seen := make(map[string]bool, len(ms))
-		for _, m := range ms {
-			key := m.Key
-			switch key {
-			case "op", "path", "from", "value":
-				if seen[key] {
-					f.add("duplicate", key)
-				}
-				seen[key] = true
-				if key == "value" {
-					f.walkAt("."+key, m.Value)
-				}
-			default:
-				f.add("unknown", key)
-			}
+		if op.IsNull() {
+			continue
 		}
-		f.leave(at)
+		ms, ok := op.Members(0, nil)
+		if !ok {
+			return nil, undecodable(cannotUnmarshal(op, "value of type handlers.jsonPatchOp"))
+		}
+		if err := checkOperation(ms, number != nil); err != nil {
+			return nil, err
+		}
+		f.operation(i, ms)
 	}
-	return f.found
+	return f.found, nil
 }
 
-// CheckMerge returns the repeated fields in a merge patch or strategic merge patch, as the warnings or the strict
-// decoding errors name them. A patch that cannot be read has none. The list is not complete if the Meter has ended.
-func CheckMerge(patch []byte, m *meter.Meter) []string {
+// undecodable is the refusal of a patch that is not what it should be.
+func undecodable(why string) error { return malformed("error decoding patch: " + why) }
+
+// checkOperation refuses an operation with a member of a wrong type. wide says that there may be a number beyond a float64.
+func checkOperation(ms []member, wide bool) error {
+	for _, m := range ms {
+		switch m.Key {
+		case "op", "path", "from":
+			if m.Value[0] != '"' && !m.Value.IsNull() {
+				return undecodable(cannotUnmarshal(m.Value, "struct field jsonPatchOp."+m.Key+" of type string"))
+			}
+		case "value":
+			if !wide {
+				continue
+			}
+			if _, number := check([]byte(m.Value)); number != nil {
+				return undecodable(strings.Replace(number.Error(), "Go value", "Go struct field jsonPatchOp.value", 1))
+			}
+		}
+	}
+	return nil
+}
+
+// operation looks at the members of an operation.
+func (f *findings) operation(i int, ms []member) {
+	at := f.enter("[" + strconv.Itoa(i) + "]")
+	seen := make(map[string]bool, len(ms))
+	for _, m := range ms {
+		key := m.Key
+		switch key {
+		case "op", "path", "from", "value":
+			if seen[key] {
+				f.add("duplicate", key)
+			}
+			seen[key] = true
+			if key == "value" {
+				f.walkAt("."+key, m.Value)
+			}
+		default:
+			f.add("unknown", key)
+		}
+	}
+	f.leave(at)
+}
+
+// CheckMerge returns the repeated fields in a merge patch, as the warnings or the strict decoding errors name them. The list is
+// not complete if the Meter has ended. The error, an *Error of kind Malformed, says that the patch is no object: kube-apiserver
+// looks at it twice, and more closely here than Merge does.
+func CheckMerge(patch []byte, m *meter.Meter) ([]string, error) {
+	if m.Step(len(patch)) != nil {
+		return nil, nil
+	}
+	syntax, number := check(patch)
+	if syntax != nil {
+		return nil, undecodable(syntax.Error())
+	}
+	changes := jsontext.RawOf(patch)
+	switch {
+	case changes[0] != '{' && !changes.IsNull():
+		return nil, undecodable(notObject(changes))
+	case number != nil:
+		return nil, undecodable(number.Error())
+	}
+	return repeated(changes, m), nil
+}
+
+// CheckStrategic returns the repeated fields in a strategic merge patch, as the warnings or the strict decoding errors name them.
+// A patch that cannot be read has none: Strategic refuses it. The list is not complete if the Meter has ended.
+func CheckStrategic(patch []byte, m *meter.Meter) []string {
 	if m.Step(len(patch)) != nil {
 		return nil
 	}
 	if syntax, _ := check(patch); syntax != nil {
 		return nil
 	}
+	return repeated(jsontext.RawOf(patch), m)
+}
+
+func repeated(patch raw, m *meter.Meter) []string {
 	f := findings{m: m}
-	f.walk(jsontext.RawOf(patch))
+	f.walk(patch)
 	return f.found
 }
 

@@ -29,6 +29,26 @@ var decisions = []*decision{
 		reason: "Kubernetes' code fails: it does not look whether a field is set. Coracle answers.",
 	},
 	{
+		kinds: ".*", what: `(code 4.., not 500|status differs at (code|reason|status|details).*)`, when: func(tr trial) bool {
+			return tr.method == http.MethodPatch && tr.theirs.Code == http.StatusInternalServerError && tr.ours.Body["message"] == tr.theirs.Body["message"]
+		},
+		reason: "A strategic merge patch that does not fit and a resourceVersion that is none are the client's mistakes, not the server's.",
+	},
+	{
+		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
+			return tr.form() == strategicForm && slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return outOfRange.MatchString(c) })
+		},
+		reason: "While it fills an object from a strategic merge patch, Kubernetes lets numbers overflow.",
+	},
+	{
+		kinds: ".*", what: `object differs at metadata\.selfLink`, when: func(tr trial) bool { return tr.method == http.MethodPatch },
+		reason: "Kubernetes drops a selfLink when it stores an object, which a dry run does not.",
+	},
+	{
+		kinds: ".*", what: `(missing|extra): patch: [\s\S]*`, when: func(tr trial) bool { return slices.EqualFunc(tr.theirs.causes(), tr.ours.causes(), sameButCut) },
+		reason: "Of the object or patch that is wrong, Coracle shows 4 KiB.",
+	},
+	{
 		kinds: ".*", what: "metadata causes in another place",
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
@@ -165,6 +185,15 @@ var decisions = []*decision{
 		},
 		reason: "Kubernetes takes generateName for the name of an address; Coracle adds letters to it as for all kinds, and refuses that.",
 	},
+}
+
+// outOfRange is what Coracle says about numbers that a field cannot hold.
+var outOfRange = regexp.MustCompile(`json: cannot unmarshal number -?[0-9]+ into |: cannot convert float64 to int(32|64)$`)
+
+// sameButCut reports whether two causes are the same but for the value that the second one shows the beginning of.
+func sameButCut(theirs, ours string) bool {
+	begins, ends, cut := strings.Cut(ours, `..."`)
+	return cut && strings.HasPrefix(theirs, begins) && strings.HasSuffix(theirs, ends)
 }
 
 // emptyValue is an empty list or map in a network policy.

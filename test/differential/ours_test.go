@@ -36,7 +36,7 @@ func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.handler.ServeHTTP(w, r)
 }
 
-// atHome is an object, as JSON, in the group in which its kind is stored.
+// atHome is an object as a server stores it: with the fields in their own order, in the group in which its kind is stored.
 func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	t.Helper()
 	decoded, err := codec.NewFactory(o.scheme).Decode(codec.DecodeRequest{Data: object})
@@ -52,11 +52,11 @@ func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if home.Group == row.Kind.Group {
-		return object
+	if home.Group != row.Kind.Group {
+		decoded.Object, decoded.GVK = hub, home
 	}
-	hub.GetTypeMeta().SetGroupVersionKind(home)
-	if object, err = codec.AppendJSON(nil, hub); err != nil {
+	decoded.Object.GetTypeMeta().SetGroupVersionKind(decoded.GVK)
+	if object, err = codec.AppendJSON(nil, decoded.Object); err != nil {
 		t.Fatal(err)
 	}
 	return object

@@ -9,6 +9,7 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,10 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/endpoints"
 	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -54,6 +57,10 @@ func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 	}
 	container := restful.NewContainer()
 	container.Router(restful.CurlyRouter{})
+	container.ServiceErrorHandler(func(e restful.ServiceError, r *restful.Request, w *restful.Response) {
+		err := apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Message, 0, false)
+		responsewriters.ErrorNegotiated(err, legacyscheme.Codecs, schema.GroupVersion{}, w, r.Request)
+	})
 	equivalents := runtime.NewEquivalentResourceRegistry()
 	for gv, storages := range versions {
 		meta1 := metav1.SchemeGroupVersion
@@ -100,7 +107,7 @@ func withoutPanics(next http.Handler) http.Handler {
 func asAdmin(next http.Handler) http.Handler {
 	who := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), who)))
+		next.ServeHTTP(w, r.WithContext(audit.WithAuditContext(request.WithUser(r.Context(), who))))
 	})
 }
 

@@ -28,6 +28,17 @@ type court struct {
 // TestWrites compares, for mutations of valid objects, what Kubernetes and Coracle say to a create, and to an update
 // through each door.
 func TestWrites(t *testing.T) {
+	c := newCourt(t)
+	t.Cleanup(func() { logUnseen(t) })
+	for _, row := range rows {
+		t.Run(row.String(), func(t *testing.T) {
+			t.Parallel()
+			c.judge(t, row)
+		})
+	}
+}
+
+func newCourt(t *testing.T) *court {
 	c := &court{ours: newOurs(t), objects: newShelf(), donors: donors{}}
 	c.theirs = newTheirs(t, rows, c.objects)
 	c.putSystemNamespaces(t)
@@ -39,13 +50,7 @@ func TestWrites(t *testing.T) {
 		}
 	}
 	learnEnums(c.ours.scheme)
-	t.Cleanup(func() { logUnseen(t) })
-	for _, row := range rows {
-		t.Run(row.String(), func(t *testing.T) {
-			t.Parallel()
-			c.judge(t, row)
-		})
-	}
+	return c
 }
 
 // goType is Kubernetes' Go type of a kind in a version.
@@ -206,18 +211,25 @@ type trial struct {
 
 func (c *court) request(row Row, method, url string, body map[string]any, notes ...string) trial {
 	data := encode(body)
-	generated := generatedName(body)
-	hear := func(h http.Handler) answer {
-		a := ask(h, method, url+"?dryRun=All", data)
+	return c.hear(row, trial{method: method, url: url, body: body, notes: slices.Clone(notes)}, func(h http.Handler) answer {
+		return ask(h, method, url+"?dryRun=All", data)
+	})
+}
+
+// hear lets both sides answer.
+func (c *court) hear(row Row, tr trial, send func(h http.Handler) answer) trial {
+	generated := generatedName(tr.body)
+	once := func(h http.Handler) answer {
+		a := send(h)
 		if a.Code == http.StatusGatewayTimeout { // the machine stood still
-			a = ask(h, method, url+"?dryRun=All", data)
+			a = send(h)
 		}
 		a = a.withoutGenerated(generated)
 		a.settle()
 		return a
 	}
-	tr := trial{method: method, url: url, body: body, notes: slices.Clone(notes), theirs: hear(c.theirs), ours: hear(c.ours)}
-	tr.again = func() answer { return hear(c.theirs) }
+	tr.theirs, tr.ours = once(c.theirs), once(c.ours)
+	tr.again = func() answer { return once(c.theirs) }
 	if row.Settle != nil && tr.theirs.accepted() && tr.ours.accepted() {
 		row.Settle(tr.theirs.Body, tr.ours.Body)
 	}
@@ -367,6 +379,8 @@ func (r *report) compare(tr trial) {
 	switch rest := strings.Split(strings.TrimPrefix(tr.url, r.row.collection()+"/"), "/"); {
 	case tr.method == http.MethodGet:
 		verb = "table"
+	case tr.method == http.MethodPatch:
+		verb = "patch"
 	case tr.method == http.MethodPut && len(rest) > 1:
 		verb = rest[1]
 	case tr.method == http.MethodPut:
