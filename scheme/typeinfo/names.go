@@ -12,15 +12,15 @@ type declared struct {
 	prefix string
 	source fs.FS
 
-	parse sync.Once
-	docs  map[string]string // "Type" and "Type.Field" to description
+	read sync.Once
+	docs docs
 }
 
 var packages sync.Map // Go import path to *declared
 
 // Package declares a package of API types: the prefix of its OpenAPI model names, such as "io.k8s.api.core.v1", and
-// its Go source, from which descriptions are taken (see Doc; nil for none). The import path is that of a type of
-// the package, as Go spells it. Call it in an init function of the package itself:
+// its Go source as gofmt writes it, from which descriptions are taken (see Doc; nil for none). The import path is that
+// of a type of the package, as Go spells it. Call it in an init function of the package itself:
 //
 //	//go:embed types.go
 //	var source embed.FS

@@ -35,7 +35,7 @@ type DaemonSetSpec struct {
 
 // DaemonSetUpdateStrategy tells how pods are replaced when the template changes.
 type DaemonSetUpdateStrategy struct {
-	// OnDelete or RollingUpdate, the default.
+	// RollingUpdate (the default) replaces them, OnDelete waits until somebody deletes them.
 	Type DaemonSetUpdateStrategyType `json:"type,omitempty" pb:"1" enum:"OnDelete,RollingUpdate"`
 	// Limits of a rolling update; only for that type.
 	RollingUpdate *RollingUpdateDaemonSet `json:"rollingUpdate,omitempty" pb:"2"`
@@ -93,9 +93,9 @@ type DaemonSetCondition struct {
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
 	// When its status last changed.
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 

@@ -38,7 +38,7 @@ type DeploymentSpec struct {
 
 // DeploymentStrategy tells how pods are replaced when the template changes.
 type DeploymentStrategy struct {
-	// Recreate or RollingUpdate, the default.
+	// RollingUpdate (the default) replaces them bit by bit, Recreate ends all of them first.
 	Type DeploymentStrategyType `json:"type,omitempty" pb:"1" enum:"Recreate,RollingUpdate"`
 	// Limits of a rolling update; only for that type.
 	RollingUpdate *RollingUpdateDeployment `json:"rollingUpdate,omitempty" pb:"2"`
@@ -103,9 +103,9 @@ type DeploymentCondition struct {
 	LastUpdateTime meta.Time `json:"lastUpdateTime,omitempty" pb:"6"`
 	// When its status last changed.
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"7"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 

@@ -60,9 +60,9 @@ type ReplicaSetCondition struct {
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
 	// When its status last changed.
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 

@@ -53,7 +53,7 @@ const (
 
 // StatefulSetUpdateStrategy tells how pods are replaced when the template changes.
 type StatefulSetUpdateStrategy struct {
-	// OnDelete or RollingUpdate, the default.
+	// RollingUpdate (the default) replaces them, OnDelete waits until somebody deletes them.
 	Type StatefulSetUpdateStrategyType `json:"type,omitempty" pb:"1" enum:"OnDelete,RollingUpdate"`
 	// Limits of a rolling update; only for that type.
 	RollingUpdate *RollingUpdateStatefulSetStrategy `json:"rollingUpdate,omitempty" pb:"2"`
@@ -103,7 +103,7 @@ type StatefulSetOrdinals struct {
 type StatefulSetStatus struct {
 	// Generation of the set that the status is about.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"1"`
-	// Number of pods.
+	// Number of pods, ready or not.
 	Replicas int32 `json:"replicas" pb:"2"`
 	// Number of pods that are ready.
 	ReadyReplicas int32 `json:"readyReplicas,omitempty" pb:"3"`
@@ -134,9 +134,9 @@ type StatefulSetCondition struct {
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
 	// When its status last changed.
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 

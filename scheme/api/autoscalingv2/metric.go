@@ -35,17 +35,17 @@ const (
 
 // ObjectMetricSource is a measurement of one object.
 type ObjectMetricSource struct {
-	// The object.
+	// The object that is measured.
 	DescribedObject CrossVersionObjectReference `json:"describedObject" pb:"1"`
 	// What the measurement should be.
 	Target MetricTarget `json:"target" pb:"2"`
-	// The measurement.
+	// Which measurement of the object it is.
 	Metric MetricIdentifier `json:"metric" pb:"3"`
 }
 
 // PodsMetricSource is a measurement of each pod.
 type PodsMetricSource struct {
-	// The measurement.
+	// Which measurement of the pods it is.
 	Metric MetricIdentifier `json:"metric" pb:"1"`
 	// What its average should be.
 	Target MetricTarget `json:"target" pb:"2"`
@@ -55,7 +55,7 @@ type PodsMetricSource struct {
 type ResourceMetricSource struct {
 	// Resource whose use is measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
-	// What its use should be.
+	// How much the pods should use.
 	Target MetricTarget `json:"target" pb:"2"`
 }
 
@@ -63,7 +63,7 @@ type ResourceMetricSource struct {
 type ContainerResourceMetricSource struct {
 	// Resource whose use is measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
-	// What its use should be.
+	// How much the containers should use.
 	Target MetricTarget `json:"target" pb:"2"`
 	// The container of each pod whose use is measured.
 	Container string `json:"container" pb:"3"`
@@ -71,9 +71,9 @@ type ContainerResourceMetricSource struct {
 
 // ExternalMetricSource is a measurement of something outside of the cluster.
 type ExternalMetricSource struct {
-	// The measurement.
+	// Which measurement it is, as those who provide it know it.
 	Metric MetricIdentifier `json:"metric" pb:"1"`
-	// What it should be.
+	// What the measurement should be.
 	Target MetricTarget `json:"target" pb:"2"`
 }
 

@@ -39,9 +39,9 @@ type HorizontalPodAutoscalerCondition struct {
 	Status corev1.ConditionStatus `json:"status" pb:"2"`
 	// When its status last changed.
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 
@@ -63,19 +63,19 @@ type MetricStatus struct {
 
 // ObjectMetricStatus is what was measured of one object.
 type ObjectMetricStatus struct {
-	// The measurement.
+	// Which measurement of the object it is.
 	Metric MetricIdentifier `json:"metric" pb:"1"`
-	// What it was.
+	// What was measured last.
 	Current MetricValueStatus `json:"current" pb:"2"`
-	// The object.
+	// The object that was measured.
 	DescribedObject CrossVersionObjectReference `json:"describedObject" pb:"3"`
 }
 
 // PodsMetricStatus is what was measured of the pods.
 type PodsMetricStatus struct {
-	// The measurement.
+	// Which measurement of the pods it is.
 	Metric MetricIdentifier `json:"metric" pb:"1"`
-	// What its average was.
+	// What was measured last, on average.
 	Current MetricValueStatus `json:"current" pb:"2"`
 }
 
@@ -83,7 +83,7 @@ type PodsMetricStatus struct {
 type ResourceMetricStatus struct {
 	// Resource whose use was measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
-	// What its use was.
+	// How much was used when it was last measured.
 	Current MetricValueStatus `json:"current" pb:"2"`
 }
 
@@ -91,7 +91,7 @@ type ResourceMetricStatus struct {
 type ContainerResourceMetricStatus struct {
 	// Resource whose use was measured, such as cpu or memory.
 	Name corev1.ResourceName `json:"name" pb:"1"`
-	// What its use was.
+	// How much was used when it was last measured.
 	Current MetricValueStatus `json:"current" pb:"2"`
 	// The container of each pod whose use was measured.
 	Container string `json:"container" pb:"3"`
@@ -99,9 +99,9 @@ type ContainerResourceMetricStatus struct {
 
 // ExternalMetricStatus is what was measured outside of the cluster.
 type ExternalMetricStatus struct {
-	// The measurement.
+	// Which measurement it is, as those who provide it know it.
 	Metric MetricIdentifier `json:"metric" pb:"1"`
-	// What it was.
+	// What was measured last.
 	Current MetricValueStatus `json:"current" pb:"2"`
 }
 

@@ -45,7 +45,7 @@ type JobSpec struct {
 	// What the pods are made from; their restart policy is Never or OnFailure. While a job is suspended and none of its pods is
 	// active, their resources, labels, annotations and what they ask of nodes can be changed.
 	Template corev1.PodTemplateSpec `json:"template" pb:"6"`
-	// Seconds after its end when the job may be deleted; 0 for at once. Without it the job stays.
+	// Seconds after its end when the job is deleted, with its pods; 0 for at once. Without it the job stays.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty" pb:"8"`
 	// Whether each completion has a number, which a pod must succeed for (Indexed), or all are alike (NonIndexed, the default). It
 	// cannot be changed.
@@ -90,7 +90,7 @@ const (
 type JobTemplateSpec struct {
 	// Labels and annotations of the jobs; the rest of the metadata is not used.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// What the jobs run.
+	// Which pods the jobs run, and when they are done.
 	Spec JobSpec `json:"spec,omitempty" pb:"2"`
 }
 

@@ -52,7 +52,7 @@ const (
 
 // PodFailurePolicyOnPodConditionsPattern matches a condition of a pod.
 type PodFailurePolicyOnPodConditionsPattern struct {
-	// Type of the condition.
+	// Type of the condition, such as DisruptionTarget.
 	Type corev1.PodConditionType `json:"type" pb:"1"`
 	// Status of the condition: True (the default), False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2" check:"optional"`

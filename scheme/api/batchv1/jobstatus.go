@@ -62,8 +62,8 @@ type JobCondition struct {
 	LastProbeTime meta.Time `json:"lastProbeTime,omitempty" pb:"3"`
 	// When its status last changed.
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"4"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"5"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"6"`
 }

@@ -94,9 +94,9 @@ type CertificateSigningRequestCondition struct {
 	Type RequestConditionType `json:"type" pb:"1"`
 	// True, False or Unknown; True for the types of Kubernetes.
 	Status corev1.ConditionStatus `json:"status" pb:"6"`
-	// Why, in one word for programs.
+	// Why the status is as it is, in one word for programs.
 	Reason string `json:"reason,omitempty" pb:"2"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"3"`
 	// When the condition was last written; by default when it is.
 	LastUpdateTime meta.Time `json:"lastUpdateTime,omitempty" pb:"4"`

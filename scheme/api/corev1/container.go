@@ -16,7 +16,7 @@ type Container struct {
 	Ports []ContainerPort `json:"ports,omitempty" pb:"6" list:"map,key=containerPort,key=protocol" patch:"merge,key=containerPort"`
 	// Sources that each give a set of environment variables; env wins over them, later ones over earlier.
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty" pb:"19" list:"atomic"`
-	// Environment variables.
+	// Environment variables, each of a name of its own.
 	Env []EnvVar `json:"env,omitempty" pb:"7" list:"map,key=name" patch:"merge,key=name"`
 	// Compute resources that the container needs.
 	Resources ResourceRequirements `json:"resources,omitempty" pb:"8"`
@@ -173,7 +173,7 @@ type ResourceRequirements struct {
 
 // ResourceClaim names an entry of the pod's resource claims.
 type ResourceClaim struct {
-	// Name of the entry.
+	// Name of an entry of the pod's resourceClaims.
 	Name string `json:"name" pb:"1"`
 	// Name of a request in the claim, if only that one is to be used.
 	Request string `json:"request,omitempty" pb:"2"`
@@ -209,7 +209,7 @@ type ContainerRestartRuleAction string
 
 // ContainerRestartRuleOnExitCodes selects exit codes.
 type ContainerRestartRuleOnExitCodes struct {
-	// In or NotIn.
+	// Whether the exit code must be one of values (In) or none of them (NotIn).
 	Operator ContainerRestartRuleOnExitCodesOperator `json:"operator,omitempty" pb:"1" check:"listed"`
 	// Exit codes to look for; at most 255.
 	Values []int32 `json:"values,omitempty" pb:"2" list:"set"`

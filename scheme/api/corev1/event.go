@@ -45,7 +45,7 @@ const (
 
 // EventSource tells who reports an event.
 type EventSource struct {
-	// Component that reports.
+	// Name of the component that reports.
 	Component string `json:"component,omitempty" pb:"1"`
 	// Node of the component that reports, if it runs on one.
 	Host string `json:"host,omitempty" pb:"2"`

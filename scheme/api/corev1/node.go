@@ -37,9 +37,9 @@ type NodeSpec struct {
 
 // Taint keeps pods off a node, but for those with a toleration for it.
 type Taint struct {
-	// Key of the taint.
+	// Key of the taint, in the form of a label's.
 	Key string `json:"key" pb:"1"`
-	// Value that belongs to the key.
+	// Value that belongs to the key, in the form of a label's.
 	Value string `json:"value,omitempty" pb:"2"`
 	// What becomes of pods without a toleration: NoSchedule keeps new ones away, PreferNoSchedule does so if it can,
 	// NoExecute evicts those that are there, too.
@@ -118,7 +118,7 @@ type NodePhase string
 type NodeCondition struct {
 	// What is observed: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable or another.
 	Type NodeConditionType `json:"type" pb:"1"`
-	// True, False or Unknown.
+	// True, False or Unknown; for Ready True is good, for the others False.
 	Status ConditionStatus `json:"status" pb:"2"`
 	// When the condition was last reported.
 	LastHeartbeatTime meta.Time `json:"lastHeartbeatTime,omitempty" pb:"3"`
@@ -137,7 +137,7 @@ type NodeConditionType string
 type NodeAddress struct {
 	// Kind of address: Hostname, ExternalIP, InternalIP, ExternalDNS or InternalDNS.
 	Type NodeAddressType `json:"type" pb:"1"`
-	// The address.
+	// The address or name itself.
 	Address string `json:"address" pb:"2"`
 }
 
@@ -162,7 +162,7 @@ type NodeSystemInfo struct {
 	MachineID string `json:"machineID" pb:"1"`
 	// System UUID as the node reports it.
 	SystemUUID string `json:"systemUUID" pb:"2"`
-	// Changes with each boot.
+	// Id of the present boot; each has another.
 	BootID string `json:"bootID" pb:"3"`
 	// Kernel version, as from uname -r.
 	KernelVersion string `json:"kernelVersion" pb:"4"`
@@ -174,9 +174,9 @@ type NodeSystemInfo struct {
 	KubeletVersion string `json:"kubeletVersion" pb:"7"`
 	// Former version of the proxy. Deprecated.
 	KubeProxyVersion string `json:"kubeProxyVersion" pb:"8"`
-	// Operating system.
+	// Operating system: linux or windows.
 	OperatingSystem string `json:"operatingSystem" pb:"9"`
-	// Processor architecture.
+	// Processor architecture, such as amd64 or arm64.
 	Architecture string `json:"architecture" pb:"10"`
 	// Swap memory of the node.
 	Swap *NodeSwapStatus `json:"swap,omitempty" pb:"11"`
@@ -201,7 +201,7 @@ type UniqueVolumeName string
 
 // AttachedVolume is a volume that a node has been given.
 type AttachedVolume struct {
-	// Name of the volume.
+	// Name of the volume, as its plugin made it.
 	Name UniqueVolumeName `json:"name" pb:"1"`
 	// Device path at which the volume is available.
 	DevicePath string `json:"devicePath" pb:"2"`

@@ -143,7 +143,7 @@ type PreemptionPolicy string
 
 // PodOS names the operating system of a pod.
 type PodOS struct {
-	// linux or windows.
+	// linux or windows; nodes of another system refuse the pod.
 	Name OSName `json:"name" pb:"1"`
 }
 

@@ -28,7 +28,7 @@ type PodStatus struct {
 	StartTime *meta.Time `json:"startTime,omitempty" pb:"7"`
 	// State of the init containers, in spec order; the latest is the one that runs.
 	InitContainerStatuses []ContainerStatus `json:"initContainerStatuses,omitempty" pb:"10" list:"atomic"`
-	// State of the containers.
+	// State of each container.
 	ContainerStatuses []ContainerStatus `json:"containerStatuses,omitempty" pb:"8" list:"atomic"`
 	// Guaranteed, Burstable or BestEffort; follows from the resource requests and limits of the containers.
 	QOSClass PodQOSClass `json:"qosClass,omitempty" pb:"9" enum:"BestEffort,Burstable,Guaranteed"`
@@ -143,9 +143,9 @@ type ContainerStateRunning struct {
 
 // ContainerStateTerminated describes a container that has ended.
 type ContainerStateTerminated struct {
-	// Exit status.
+	// Exit status of the container's first process; 0 is success.
 	ExitCode int32 `json:"exitCode" pb:"1"`
-	// Signal that ended it.
+	// Number of the signal that ended it, if one did.
 	Signal int32 `json:"signal,omitempty" pb:"2"`
 	// One word that says why it ended.
 	Reason string `json:"reason,omitempty" pb:"3"`
@@ -161,7 +161,7 @@ type ContainerStateTerminated struct {
 
 // VolumeMountStatus is the state of one mount.
 type VolumeMountStatus struct {
-	// Name of the mount.
+	// Name of the volume that is mounted.
 	Name string `json:"name" pb:"1"`
 	// Where it is mounted.
 	MountPath string `json:"mountPath" pb:"2"`

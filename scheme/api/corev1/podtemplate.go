@@ -15,7 +15,7 @@ type PodTemplate struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// The description.
+	// What pods are made from.
 	Template PodTemplateSpec `json:"template,omitempty" pb:"2"`
 }
 

@@ -103,7 +103,7 @@ type LifecycleHandler struct {
 
 // SleepAction waits.
 type SleepAction struct {
-	// How long, in seconds.
+	// How long to wait, in seconds; not longer than the pod's grace period.
 	Seconds int64 `json:"seconds" pb:"1"`
 }
 

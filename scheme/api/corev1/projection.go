@@ -4,7 +4,7 @@ import "github.com/coracle-project/coracle/scheme/meta"
 
 // DownwardAPIVolumeSource makes files from facts about the pod.
 type DownwardAPIVolumeSource struct {
-	// The files.
+	// The files, each with one fact.
 	Items []DownwardAPIVolumeFile `json:"items,omitempty" pb:"1" list:"atomic"`
 	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"2"`
@@ -82,7 +82,7 @@ type SecretProjection struct {
 
 // DownwardAPIProjection makes files from facts about the pod.
 type DownwardAPIProjection struct {
-	// The files.
+	// The files, each with one fact.
 	Items []DownwardAPIVolumeFile `json:"items,omitempty" pb:"1" list:"atomic"`
 }
 

@@ -7,7 +7,7 @@ type LimitRange struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// The limits.
+	// The limits, by the type of what they are for.
 	Spec LimitRangeSpec `json:"spec,omitempty" pb:"2"`
 }
 
@@ -57,7 +57,7 @@ type ResourceQuota struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// What is wanted.
+	// How much may be used, and by which objects.
 	Spec ResourceQuotaSpec `json:"spec,omitempty" pb:"2"`
 	// What is enforced, and used.
 	Status ResourceQuotaStatus `json:"status,omitempty" pb:"3"`

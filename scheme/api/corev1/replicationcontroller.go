@@ -8,7 +8,7 @@ type ReplicationController struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have. Labels: those of the pods if there are none.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// What is wanted.
+	// Which pods there should be, and how many.
 	Spec ReplicationControllerSpec `json:"spec,omitempty" pb:"2"`
 	// What was last observed.
 	Status ReplicationControllerStatus `json:"status,omitempty" pb:"3"`
@@ -28,7 +28,7 @@ type ReplicationControllerSpec struct {
 
 // ReplicationControllerStatus tells of the pods that there are.
 type ReplicationControllerStatus struct {
-	// Number of pods.
+	// Number of pods, ready or not.
 	Replicas int32 `json:"replicas" pb:"1"`
 	// Number of pods that have all labels of the template.
 	FullyLabeledReplicas int32 `json:"fullyLabeledReplicas,omitempty" pb:"2"`

@@ -40,7 +40,7 @@ type NodeSelectorTerm struct {
 
 // NodeSelectorRequirement relates a label or field to values.
 type NodeSelectorRequirement struct {
-	// Label key or field name.
+	// Key of the label, or name of the field, which can only be metadata.name.
 	Key string `json:"key" pb:"1"`
 	// How the key relates to values: In, NotIn, Exists, DoesNotExist, Gt (greater than) or Lt (less than).
 	Operator NodeSelectorOperator `json:"operator" pb:"2" enum:"DoesNotExist,Exists,Gt,In,Lt,NotIn"`
@@ -55,7 +55,7 @@ type NodeSelectorOperator string
 type PreferredSchedulingTerm struct {
 	// Weight of the term: 1 to 100.
 	Weight int32 `json:"weight" pb:"1"`
-	// The term.
+	// What a node should fulfil to get the weight.
 	Preference NodeSelectorTerm `json:"preference" pb:"2"`
 }
 
@@ -87,7 +87,7 @@ type PodAffinityTerm struct {
 type WeightedPodAffinityTerm struct {
 	// Weight of the term: 1 to 100.
 	Weight int32 `json:"weight" pb:"1"`
-	// The term.
+	// Which pods, and the place that is to be shared with them or not.
 	PodAffinityTerm PodAffinityTerm `json:"podAffinityTerm" pb:"2"`
 }
 

@@ -30,9 +30,9 @@ type SecurityContext struct {
 
 // Capabilities holds changes to the capabilities of a container.
 type Capabilities struct {
-	// Capabilities to add.
+	// Capabilities to add, such as NET_ADMIN; ALL stands for every one.
 	Add []Capability `json:"add,omitempty" pb:"1" list:"atomic"`
-	// Capabilities to drop.
+	// Capabilities to take away, such as NET_RAW; ALL stands for every one.
 	Drop []Capability `json:"drop,omitempty" pb:"2" list:"atomic"`
 }
 
@@ -41,13 +41,13 @@ type Capability string
 
 // SELinuxOptions is an SELinux context.
 type SELinuxOptions struct {
-	// User label.
+	// User part of the context, such as system_u.
 	User string `json:"user,omitempty" pb:"1"`
-	// Role label.
+	// Role part of the context, such as system_r.
 	Role string `json:"role,omitempty" pb:"2"`
-	// Type label.
+	// Type part of the context, such as container_t.
 	Type string `json:"type,omitempty" pb:"3"`
-	// Level label.
+	// Level part of the context, such as s0:c1,c2.
 	Level string `json:"level,omitempty" pb:"4"`
 }
 
@@ -123,7 +123,7 @@ type SupplementalGroupsPolicy string
 
 // Sysctl is a kernel parameter.
 type Sysctl struct {
-	// Name of the parameter.
+	// Name of the parameter, such as net.core.somaxconn.
 	Name string `json:"name" pb:"1"`
 	// Value to set.
 	Value string `json:"value" pb:"2"`

@@ -146,7 +146,7 @@ type LoadBalancerIPMode string
 type PortStatus struct {
 	// Port number.
 	Port int32 `json:"port" pb:"1"`
-	// Protocol of the port.
+	// TCP, UDP or SCTP.
 	Protocol Protocol `json:"protocol" pb:"2" enum:"SCTP,TCP,UDP"`
 	// What is wrong with the port: a CamelCase word, with a domain prefix where it is provider specific.
 	Error *string `json:"error,omitempty" pb:"3"`

@@ -73,13 +73,13 @@ type PolicyRulesWithSubjects struct {
 
 // Subject is who sends requests: a user, a group or a service account, as kind says.
 type Subject struct {
-	// User, Group or ServiceAccount.
+	// User, Group or ServiceAccount: which of the other fields is set.
 	Kind SubjectKind `json:"kind" pb:"1"`
-	// The user.
+	// The user; required for the kind User, else it must be unset.
 	User *UserSubject `json:"user,omitempty" pb:"2"`
-	// The group.
+	// The group; required for the kind Group, else it must be unset.
 	Group *GroupSubject `json:"group,omitempty" pb:"3"`
-	// The service account.
+	// The service account; required for the kind ServiceAccount, else it must be unset.
 	ServiceAccount *ServiceAccountSubject `json:"serviceAccount,omitempty" pb:"4"`
 }
 
@@ -151,7 +151,7 @@ type FlowSchemaCondition struct {
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
 	// Why, as one word in CamelCase.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 

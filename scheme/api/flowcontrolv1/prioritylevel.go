@@ -89,7 +89,7 @@ type PriorityLevelConfigurationStatus struct {
 
 // PriorityLevelConfigurationCondition is one aspect of the state of a level.
 type PriorityLevelConfigurationCondition struct {
-	// Name of the aspect.
+	// Name of the aspect; Kubernetes sets none.
 	Type PriorityLevelConfigurationConditionType `json:"type,omitempty" pb:"1"`
 	// True, False or Unknown.
 	Status ConditionStatus `json:"status,omitempty" pb:"2"`
@@ -97,7 +97,7 @@ type PriorityLevelConfigurationCondition struct {
 	LastTransitionTime meta.Time `json:"lastTransitionTime,omitempty" pb:"3"`
 	// Why, as one word in CamelCase.
 	Reason string `json:"reason,omitempty" pb:"4"`
-	// Why, for people.
+	// Why the status is as it is, for people.
 	Message string `json:"message,omitempty" pb:"5"`
 }
 

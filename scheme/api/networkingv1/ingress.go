@@ -112,13 +112,13 @@ type ServiceBackendPort struct {
 
 // IngressStatus tells where the requests are taken in.
 type IngressStatus struct {
-	// The load balancer.
+	// State of the load balancer that takes them in.
 	LoadBalancer IngressLoadBalancerStatus `json:"loadBalancer,omitempty" pb:"1"`
 }
 
 // IngressLoadBalancerStatus lists the points where a load balancer takes requests in.
 type IngressLoadBalancerStatus struct {
-	// The points.
+	// Where requests can be sent to, from outside.
 	Ingress []IngressLoadBalancerIngress `json:"ingress,omitempty" pb:"1" list:"atomic"`
 }
 

@@ -20,7 +20,7 @@ type RuntimeClass struct {
 
 // Overhead is what running a pod takes beside its containers.
 type Overhead struct {
-	// Amounts for each pod.
+	// What each pod takes of cpu, memory and the like; set as the pod's overhead.
 	PodFixed corev1.ResourceList `json:"podFixed,omitempty" pb:"1"`
 }
 

@@ -10,7 +10,7 @@ type Subject struct {
 	Kind string `json:"kind" pb:"1"`
 	// API group of the kind: rbac.authorization.k8s.io, the default, for users and groups, empty for service accounts.
 	APIGroup string `json:"apiGroup,omitempty" pb:"2"`
-	// Name of the subject.
+	// Name of the user, group or service account.
 	Name string `json:"name" pb:"3"`
 	// Namespace of a service account; users and groups have none. Role bindings may leave it out for their own namespace.
 	Namespace string `json:"namespace,omitempty" pb:"4"`
@@ -29,7 +29,7 @@ type RoleRef struct {
 
 	// API group of the role: rbac.authorization.k8s.io, which is the default.
 	APIGroup string `json:"apiGroup" pb:"1" check:"optional"`
-	// Role or ClusterRole.
+	// Role or ClusterRole; cluster role bindings need ClusterRole.
 	Kind string `json:"kind" pb:"2"`
 	// Name of the role.
 	Name string `json:"name" pb:"3"`

@@ -24,7 +24,7 @@ type DeviceRequest struct {
 
 // ExactDeviceRequest asks for devices of a class.
 type ExactDeviceRequest struct {
-	// Name of the class.
+	// Class that the devices are of; its selectors and configurations apply to them.
 	DeviceClassName string `json:"deviceClassName" pb:"1"`
 	// Conditions that the devices meet beside those of the class, all of them. At most 32.
 	Selectors []DeviceSelector `json:"selectors,omitempty" pb:"2" list:"atomic"`
@@ -46,7 +46,7 @@ type DeviceSubRequest struct {
 	// Name of the choice, by which constraints, configurations and containers mean it after that of the request and a slash: a DNS
 	// label.
 	Name string `json:"name" pb:"1"`
-	// Name of the class.
+	// Class that the devices are of; its selectors and configurations apply to them.
 	DeviceClassName string `json:"deviceClassName" pb:"2"`
 	// Conditions that the devices meet beside those of the class, all of them. At most 32.
 	Selectors []DeviceSelector `json:"selectors,omitempty" pb:"3" list:"atomic"`

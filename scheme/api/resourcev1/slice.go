@@ -111,17 +111,17 @@ type FullyQualifiedName string
 
 // DeviceAttribute is a value of one type: exactly one field is set.
 type DeviceAttribute struct {
-	// A number.
+	// A whole number.
 	IntValue *int64 `json:"int,omitempty" pb:"2"`
-	// A truth value.
+	// True or false.
 	BoolValue *bool `json:"bool,omitempty" pb:"3"`
 	// A text of at most 64 characters.
 	StringValue *string `json:"string,omitempty" pb:"4"`
 	// A version as semver.org 2.0.0 has it, of at most 64 characters.
 	VersionValue *string `json:"version,omitempty" pb:"5"`
-	// Numbers; not empty.
+	// Whole numbers; not empty.
 	IntValues []int64 `json:"ints,omitempty" pb:"6" list:"atomic"`
-	// Truth values; not empty.
+	// Several of true and false; not empty.
 	BoolValues []bool `json:"bools,omitempty" pb:"7" list:"atomic"`
 	// Texts of at most 64 characters; not empty.
 	StringValues []string `json:"strings,omitempty" pb:"8" list:"atomic"`
@@ -176,9 +176,9 @@ type NodeAllocatableResourceMapping struct {
 
 // DeviceTaint keeps claims that do not tolerate it off a device.
 type DeviceTaint struct {
-	// Key, a label key.
+	// Key of the taint, in the form of a label's.
 	Key string `json:"key" pb:"1"`
-	// Value, a label value.
+	// Value that belongs to the key, in the form of a label's.
 	Value string `json:"value,omitempty" pb:"2"`
 	// What becomes of claims without a toleration, and of their pods: NoSchedule keeps them off the device, NoExecute
 	// evicts those that use it, too, and None does nothing.

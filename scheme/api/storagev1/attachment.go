@@ -57,10 +57,10 @@ type VolumeAttachmentStatus struct {
 
 // VolumeError is something that went wrong with a volume.
 type VolumeError struct {
-	// When it was seen.
+	// When it went wrong.
 	Time meta.Time `json:"time,omitempty" pb:"1"`
 	// What went wrong; at most 1024 characters. It may be logged, so it must hold no secrets.
 	Message string `json:"message,omitempty" pb:"2"`
-	// Code of gRPC for it.
+	// Status code of the gRPC call that failed, if it was one.
 	ErrorCode *int32 `json:"errorCode,omitempty" pb:"3"`
 }
