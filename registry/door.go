@@ -166,6 +166,13 @@ func (w *write) project() error {
 	if len(errs) > 0 {
 		return meta.NewInvalid(w.s.kind.GroupKind(), w.req.Name, errs)
 	}
+	// An update that names another object has been refused before. A patch has not: it is the patched object that names one.
+	if want, have := shown.GetObjectMeta().UID, w.old.GetObjectMeta().UID; want != "" && want != have {
+		door := w.s.res.GroupResource
+		door.Resource += "/" + w.s.subresource
+		return meta.NewConflict(door, w.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s",
+			meta.Excerpt(string(want)), have))
+	}
 	w.obj = scheme.Copy(w.old).(meta.Object)
 	w.s.project.Apply(w.obj, shown)
 	return nil

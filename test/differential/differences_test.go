@@ -36,9 +36,10 @@ var decisions = []*decision{
 	},
 	{
 		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
-			return tr.form() == strategicForm && slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return outOfRange.MatchString(c) })
+			return tr.form() == strategicForm && (strings.Contains(string(encode(tr.body)), "99999999999999999999") ||
+				slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return outOfRange.MatchString(c) }))
 		},
-		reason: "While it fills an object from a strategic merge patch, Kubernetes lets numbers overflow.",
+		reason: "While it fills an object from a strategic merge patch, Kubernetes lets numbers overflow; those beyond 64 bits are no integers for it.",
 	},
 	{
 		kinds: ".*", what: `object differs at metadata\.selfLink`, when: func(tr trial) bool { return tr.method == http.MethodPatch },
@@ -110,7 +111,7 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "Deployment|DaemonSet", what: ".*", when: func(tr trial) bool {
-			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(string(encode(tr.theirs.Body)), "strconv.ParseInt: parsing")
+			return (tr.theirs.Code == http.StatusBadRequest || tr.method == http.MethodPatch) && strings.Contains(string(encode(tr.theirs.Body)), "strconv.ParseInt: parsing")
 		},
 		reason: "Kubernetes reads an annotation that was a field once while it decodes. Coracle names what is wrong with a rollback together " +
 			"with all else, and counts the templates of a daemon set by itself, whatever a client writes there.",
@@ -139,7 +140,7 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "ResourceSlice", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
-			return notServed.Match(encode(tr.body))
+			return notServed.Match(encode(tr.body)) || tr.form() == jsonForm && notServedPath.Match(encode(tr.body))
 		},
 		reason: "Kubernetes counts a change before it drops fields that are not served, which may be all of it.",
 	},
@@ -169,13 +170,13 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
-			return emptyValue.Match(encode(tr.body))
+			return emptyValue.Match(encode(tr.body)) || emptyValue.Match(encode(tr.theirs.Body))
 		},
 		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one.",
 	},
 	{
 		kinds: "(Cluster)?Role", what: `object differs at rules`, when: func(tr trial) bool {
-			return strings.Contains(string(encode(tr.body)), `"rules":[]`)
+			return strings.Contains(string(encode(tr.body)), `"rules":[]`) || tr.method == http.MethodPatch && string(encode(tr.theirs.Body["rules"])) == "[]"
 		},
 		reason: "An empty list of rules is null when it is read back from the store, and so it is in the answers of a whole kube-apiserver.",
 	},
@@ -201,6 +202,8 @@ var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|match
 
 // notServed are the fields of devices that are not served.
 var notServed = regexp.MustCompile(`"(nodeAllocatableResourceMappings|bools|ints|strings|versions)":`)
+
+var notServedPath = regexp.MustCompile(`/(nodeAllocatableResourceMappings|bools|ints|strings|versions)\b`)
 
 // inAnyOrder are causes as they are, whatever the order of the volumes that they are about.
 func inAnyOrder(causes []string) []string {

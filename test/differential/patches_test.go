@@ -78,8 +78,8 @@ func (c *court) patch(row Row, path string, p patchRequest) trial {
 	tr = c.hear(row, tr, func(h http.Handler) answer {
 		return send(h, http.MethodPatch, path, p.body, p.form, "application/json")
 	})
-	for range 50 { // Kubernetes merges strategically in the order of maps, and the first thing that is wrong is all that it says
-		if tr.form() != strategicForm || len(tr.differences()) == 0 || tr.ours.accepted() && tr.theirs.accepted() {
+	for range 100 { // Kubernetes merges strategically in the order of maps, and the first thing that is wrong is all that it says
+		if tr.form() != strategicForm || len(tr.differences()) == 0 {
 			break
 		}
 		tr.theirs = tr.again()
