@@ -68,11 +68,6 @@ func optionParameters[T any](b *builder) []parameter {
 	return b.typeParameters(Model{Type: typeinfo.For[T]()})
 }
 
-// patchParameters are the options that patches of all media types take. force is none of them.
-func patchParameters(b *builder) []parameter {
-	return slices.DeleteFunc(slices.Clone(optionParameters[meta.PatchOptions](b)), func(p parameter) bool { return p.name == "force" })
-}
-
 // deleteCollectionParameters are those of a list without a watch, and of a delete.
 func deleteCollectionParameters(b *builder) []parameter {
 	list := slices.DeleteFunc(slices.Clone(optionParameters[meta.ListOptions](b)), func(p parameter) bool {
