@@ -196,7 +196,7 @@ func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
 
 // ServeV2 answers /openapi/v2.
 func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
-	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), "v2")
+	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV2)
 	if !ok { // kube-apiserver says no more either
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
@@ -218,7 +218,7 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), "v3")
+	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV3)
 	if !ok {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
@@ -241,13 +241,20 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 // varySchema are the headers that say in which form and encoding a document is answered.
 var varySchema = []string{"Accept-Encoding", "Accept"}
 
-// acceptSchema picks the form of a document of a version ("v2") that an Accept header likes best, the first of several. It
-// reports false if there is none.
-func acceptSchema(accept, version string) (form schemaForm, contentType string, ok bool) {
+// The names of the protobuf forms, without their endings: there is a new one, which answers have, and an old one.
+const (
+	protoV2 = "application/com.github.proto-openapi.spec.v2"
+	protoV3 = "application/com.github.proto-openapi.spec.v3"
+	newEnd  = ".v1.0+protobuf"
+	oldEnd  = "@v1.0+protobuf"
+)
+
+// acceptSchema picks the form, JSON or proto, that an Accept header likes best, the first of several. It reports false if there
+// is none.
+func acceptSchema(accept, proto string) (form schemaForm, contentType string, ok bool) {
 	if accept == "" {
 		return jsonForm, codec.JSONType, true
 	}
-	proto := "application/com.github.proto-openapi.spec." + version
 	best := math.Inf(-1)
 	for clause := range clauses(accept) {
 		typ, parameters, _ := strings.Cut(clause, ";")
@@ -256,8 +263,8 @@ func acceptSchema(accept, version string) (form schemaForm, contentType string, 
 			continue
 		}
 		switch typ, isProto := strings.CutPrefix(strings.TrimSpace(typ), proto); {
-		case isProto && (typ == ".v1.0+protobuf" || typ == "@v1.0+protobuf"):
-			form, contentType, best = protoForm, proto+".v1.0+protobuf", quality
+		case isProto && (typ == newEnd || typ == oldEnd):
+			form, contentType, best = protoForm, proto+newEnd, quality
 		case typ == codec.JSONType || typ == "application/*" || typ == "*/*" || typ == "*":
 			form, contentType, best = jsonForm, codec.JSONType, quality
 		}

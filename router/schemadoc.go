@@ -78,7 +78,8 @@ func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash stri
 type schemaDoc struct {
 	etag string // without quotes
 	made time.Time
-	size int // as it is, in bytes
+	size int                           // as it is, in bytes
+	head struct{ etag, made []string } // as headers
 
 	small  []byte // of a small document; then there is nothing else
 	zipped []byte
@@ -91,6 +92,7 @@ const zipFrom = 16 << 10
 
 func newSchemaDoc(body []byte, etag string) *schemaDoc {
 	doc := &schemaDoc{etag: etag, made: time.Now(), size: len(body)}
+	doc.head.etag, doc.head.made = []string{`"` + etag + `"`}, []string{doc.made.UTC().Format(http.TimeFormat)}
 	if len(body) < zipFrom {
 		doc.small = bytes.Clone(body) // without room behind it
 		return doc
@@ -147,8 +149,7 @@ func (d *schemaDoc) kept() []byte {
 // serve answers with the document, or 304 if the client has it.
 func (d *schemaDoc) serve(w http.ResponseWriter, r *http.Request, contentType string) {
 	h := w.Header()
-	h.Set("ETag", `"`+d.etag+`"`)
-	h.Set("Last-Modified", d.made.UTC().Format(http.TimeFormat))
+	h["Etag"], h["Last-Modified"] = d.head.etag, d.head.made
 	if d.isKnown(r) {
 		w.WriteHeader(http.StatusNotModified)
 		return

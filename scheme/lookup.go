@@ -134,9 +134,9 @@ func (s *Scheme) AllKinds() []meta.GroupVersionKind {
 // ModelKinds returns the kinds of all groups that each model of OpenAPI is the schema of, by its name, sorted by group.
 func (s *Scheme) ModelKinds() map[string][]meta.GroupVersionKind {
 	kinds := map[string][]meta.GroupVersionKind{}
-	for _, gvk := range s.AllKinds() {
-		if _, ok := s.versions[gvk.Group]; ok {
-			name := typeinfo.ModelName(s.types[gvk])
+	for gvk, t := range s.types {
+		if _, ok := s.versions[gvk.Group]; ok && gvk.Version != InternalVersion {
+			name := typeinfo.ModelName(t)
 			kinds[name] = append(kinds[name], gvk)
 		}
 	}

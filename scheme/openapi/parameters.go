@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ var (
 func parameters(lists ...[]parameter) []parameter {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b parameter) int {
-		return strings.Compare(a.name+" "+a.in, b.name+" "+b.in)
+		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.in, b.in))
 	})
 	return all
 }
