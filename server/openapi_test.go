@@ -25,10 +25,12 @@ func TestOpenAPICost(t *testing.T) {
 	if got := made.TotalAlloc - before.TotalAlloc; got > maxIndexTotal {
 		t.Errorf("the index allocated %d KiB, want at most %d", got>>10, maxIndexTotal>>10)
 	}
-if got := kept(); got > maxIndexKept {
+	if got := kept(); got > maxIndexKept {
 		t.Errorf("the index keeps %d KiB, want at most %d", got>>10, maxIndexKept>>10)
 	}
-	var index struct{ Paths map[string]struct{ ServerRelativeURL string } }
+	var index struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
 	if err := json.Unmarshal([]byte(answer), &index); err != nil || len(index.Paths) < 20 {
 		t.Fatalf("the index: %v, %.200s", err, answer)
 	}
@@ -44,7 +46,7 @@ if got := kept(); got > maxIndexKept {
 			ask(entry.ServerRelativeURL)
 		}
 	}
-if got := kept(); got > maxAllKept {
+	if got := kept(); got > maxAllKept {
 		t.Errorf("all documents keep %d KiB, want at most %d", got>>10, maxAllKept>>10)
 	}
 	runtime.KeepAlive(p)
