@@ -3,10 +3,11 @@ package filters
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // compressFrom is the size, in bytes, from which on an answer is worth the time that compressing it takes.
@@ -37,16 +38,7 @@ func compressible(x *exchange, r *http.Request) bool {
 	if !x.info.IsResource || r.Method != http.MethodGet || x.info.Verb != "get" && x.info.Verb != "list" || LongRunning(&x.info) {
 		return false
 	}
-	for _, v := range r.Header["Accept-Encoding"] {
-		for v != "" {
-			var one string
-			one, v, _ = strings.Cut(v, ",")
-			if strings.TrimSpace(one) == "gzip" {
-				return true
-			}
-		}
-	}
-	return false
+	return request.AcceptsGzip(r.Header)
 }
 
 // compressor is a ResponseWriter that decides at the last moment how to send its answer.

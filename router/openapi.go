@@ -1,12 +1,11 @@
 package router
 
 import (
-	"fmt"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -17,9 +16,10 @@ import (
 
 // OpenAPI answers /openapi/v2 and /openapi/v3, from what Discovery knows.
 //
-// A document is made when somebody asks for it, and kept as bytes for as long as what it describes: of each group version
-// and each group one document of version 3, of everything the index and version 2 in its two forms. The index has the hashes
-// of all documents. For it they are made one after the other, and only their hashes are kept: clients ask for few of them.
+// A document is made when somebody asks for it, and kept (see schemaDoc) for as long as what it describes: of each group version
+// and each group one document of version 3, of everything the index and version 2, all but the index as JSON and as protobuf.
+// The index has the hashes of all documents. For it they are made one after the other, and only their hashes are kept: clients
+// ask for few of them.
 // When a group version changes, its own document, the index and version 2 are made again at the next request for them, and
 // nothing else.
 type OpenAPI struct {
@@ -36,27 +36,8 @@ type fixedSchema struct {
 	schema schemaSlot
 }
 
-// schemaSlot is the place of a document, which is made once, by the first who asks for it. Others wait for him. If he
-// panics, the next one tries.
-type schemaSlot struct {
-	making sync.Mutex
-	doc    atomic.Pointer[schemaDoc]
-	etag   string // of the document, also before it is kept; under making
-}
-
-// schemaDoc is a finished document.
-type schemaDoc struct {
-	body []byte
-	etag string // without quotes
-	made time.Time
-}
-
-// The forms of documents, beside JSON.
-const (
-	protoV2     = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-	protoV2Old  = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-	immutableIn = 365 * 24 * time.Hour
-)
+// immutableIn is for how long clients may keep a document whose address has its hash.
+const immutableIn = 365 * 24 * time.Hour
 
 // NewOpenAPI returns the endpoints for what d knows and some further documents.
 func NewOpenAPI(info openapi.Info, codecs *codec.Factory, d *Discovery, extra ...openapi.Document) *OpenAPI {
@@ -65,35 +46,6 @@ func NewOpenAPI(info openapi.Info, codecs *codec.Factory, d *Discovery, extra ..
 		o.fixed = append(o.fixed, &fixedSchema{doc: doc})
 	}
 	return o
-}
-
-// get returns the document in a slot, which make makes if there is none.
-func (s *schemaSlot) get(make func() []byte) *schemaDoc {
-	if doc := s.doc.Load(); doc != nil {
-		return doc
-	}
-	s.making.Lock()
-	defer s.making.Unlock()
-	if doc := s.doc.Load(); doc != nil {
-		return doc
-	}
-	body := make()
-	s.etag = openapi.Hash(body)
-	doc := &schemaDoc{body: body, etag: s.etag, made: time.Now()}
-	s.doc.Store(doc)
-	return doc
-}
-
-// hash returns the hash of the document in a slot. If nobody has asked before, the document is made in room, which is
-// returned to be used again.
-func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash string, used []byte) {
-	s.making.Lock()
-	defer s.making.Unlock()
-	if s.etag == "" {
-		room = write(room[:0])
-		s.etag = openapi.Hash(room)
-	}
-	return s.etag, room
 }
 
 // described is something that has a document of version 3.
@@ -108,9 +60,9 @@ func (o *OpenAPI) write(dst []byte, d described) []byte {
 	return openapi.AppendV3JSON(dst, o.info, d.describe(o))
 }
 
-// doc returns the document of version 3.
-func (o *OpenAPI) doc(d described) *schemaDoc {
-	return d.slot().get(func() []byte { return o.write(nil, d) })
+// doc returns the document of version 3 in a form.
+func (o *OpenAPI) doc(d described, form schemaForm) *schemaDoc {
+	return d.slot().get(form, func(dst []byte) []byte { return o.write(dst, d) }, openapi.V3Proto)
 }
 
 // find returns what a path of version 3 stands for, nil if nothing.
@@ -192,7 +144,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 		object.Schema = v.Schema
 	}
 	return openapi.Resource{
-		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.KeepItemKind,
+		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.KeepItemKind, ReturnsDeleted: r.ReturnsDeleted,
 		Object: object, List: openapi.Model{Kind: list, Type: o.codecs.TypeOf(list)},
 	}
 }
@@ -219,7 +171,7 @@ const largeDoc = 1 << 20
 
 // index is the index of version 3. It makes the documents whose hashes are missing.
 func (o *OpenAPI) index(p *picture) *schemaDoc {
-	return p.schemas.index.get(func() []byte {
+	return p.schemas.index.get(jsonForm, func([]byte) []byte {
 		var entries []openapi.Entry
 		room := make([]byte, 0, largeDoc)
 		for _, d := range o.everything(p) {
@@ -228,54 +180,29 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 			entries = append(entries, e)
 		}
 		return openapi.Index(entries)
-	})
+	}, nil)
 }
 
-// v2 is version 2, as JSON or as protobuf.
-func (o *OpenAPI) v2(p *picture, proto bool) *schemaDoc {
-	slot, write := &p.schemas.v2, openapi.V2JSON
-	if proto {
-		slot, write = &p.schemas.v2proto, openapi.V2Proto
-	}
-	return slot.get(func() []byte {
+// v2 is version 2 in a form.
+func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
+	return p.schemas.v2.get(form, func([]byte) []byte {
 		var docs []openapi.Document
 		for _, d := range o.everything(p) {
 			docs = append(docs, d.describe(o))
 		}
-		return write(o.info, docs)
-	})
+		return openapi.V2JSON(o.info, docs)
+	}, openapi.V2Proto)
 }
 
 // ServeV2 answers /openapi/v2.
 func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
-	contentType := acceptV2(r.Header.Get("Accept"))
-	if contentType == "" { // kube-apiserver says no more either
+	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV2)
+	if !ok { // kube-apiserver says no more either
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
-	w.Header().Set("Vary", "Accept-Encoding")
-	w.Header().Add("Vary", "Accept")
-	serveDoc(w, r, o.v2(o.discovery.now.Load(), contentType == protoV2Old), contentType)
-}
-
-// acceptV2 picks the form that comes first in an Accept header; "" if there is none.
-func acceptV2(accept string) (contentType string) {
-	if accept == "" {
-		return codec.JSONType
-	}
-	for clause := range clauses(accept) {
-		typ := codec.MediaType(clause)
-		if typ == "" { // malformed parameters
-			typ, _, _ = strings.Cut(strings.TrimSpace(clause), ";")
-		}
-		switch typ {
-		case protoV2, protoV2Old:
-			return protoV2Old
-		case codec.JSONType, "application/*", "*/*":
-			return codec.JSONType
-		}
-	}
-	return ""
+	w.Header()["Vary"] = varySchema
+	o.v2(o.discovery.now.Load(), form).serve(w, r, contentType)
 }
 
 // ServeV3 answers /openapi/v3, the index, and the documents below it.
@@ -283,7 +210,7 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 	p := o.discovery.now.Load()
 	path, inside := strings.CutPrefix(r.URL.Path, "/openapi/v3/")
 	if !inside {
-		serveDoc(w, r, o.index(p), "text/plain; charset=utf-8")
+		o.index(p).serve(w, r, "text/plain; charset=utf-8")
 		return
 	}
 	found := o.find(p, path)
@@ -291,33 +218,67 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	doc := o.doc(found)
+	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV3)
+	if !ok {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return
+	}
+	doc := o.doc(found, form)
 	if hash := request.QueryOf(r).Get("hash"); hash != "" {
 		if hash != doc.etag { // the client's index is old
 			w.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
-			w.Header().Set("Content-Type", codec.JSONType)
+			w.Header().Set("Content-Type", contentType)
 			w.WriteHeader(http.StatusMovedPermanently)
 			return
 		}
 		w.Header().Set("Cache-Control", "public, immutable")
 		w.Header().Set("Expires", time.Now().Add(immutableIn).UTC().Format(http.TimeFormat))
 	}
-	w.Header().Set("Vary", "Accept-Encoding")
-	w.Header().Add("Vary", "Accept")
-	serveDoc(w, r, doc, codec.JSONType)
+	w.Header()["Vary"] = varySchema
+	doc.serve(w, r, contentType)
 }
 
-// serveDoc answers with a document, or 304 if the client has it.
-func serveDoc(w http.ResponseWriter, r *http.Request, doc *schemaDoc, contentType string) {
-	h := w.Header()
-	h.Set("ETag", `"`+doc.etag+`"`)
-	h.Set("Last-Modified", doc.made.UTC().Format(http.TimeFormat))
-	if match := r.Header.Get("If-None-Match"); match == `"`+doc.etag+`"` || match == doc.etag {
-		w.WriteHeader(http.StatusNotModified)
-		return
+// varySchema are the headers that say in which form and encoding a document is answered.
+var varySchema = []string{"Accept-Encoding", "Accept"}
+
+// The names of the protobuf forms, without their endings: there is a new one, which answers have, and an old one.
+const (
+	protoV2 = "application/com.github.proto-openapi.spec.v2"
+	protoV3 = "application/com.github.proto-openapi.spec.v3"
+	newEnd  = ".v1.0+protobuf"
+	oldEnd  = "@v1.0+protobuf"
+)
+
+// acceptSchema picks the form, JSON or proto, that an Accept header likes best, the first of several. It reports false if there
+// is none.
+func acceptSchema(accept, proto string) (form schemaForm, contentType string, ok bool) {
+	if accept == "" {
+		return jsonForm, codec.JSONType, true
 	}
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", fmt.Sprint(len(doc.body)))
-	w.WriteHeader(http.StatusOK)
-	w.Write(doc.body)
+	best := math.Inf(-1)
+	for clause := range clauses(accept) {
+		typ, parameters, _ := strings.Cut(clause, ";")
+		quality := qualityOf(parameters)
+		if quality <= best {
+			continue
+		}
+		switch typ, isProto := strings.CutPrefix(strings.TrimSpace(typ), proto); {
+		case isProto && (typ == newEnd || typ == oldEnd):
+			form, contentType, best = protoForm, proto+newEnd, quality
+		case typ == codec.JSONType || typ == "application/*" || typ == "*/*" || typ == "*":
+			form, contentType, best = jsonForm, codec.JSONType, quality
+		}
+	}
+	return form, contentType, contentType != ""
+}
+
+// qualityOf returns the number q among the parameters of a clause of an Accept header, 1 if there is none.
+func qualityOf(parameters string) float64 {
+	for p := range strings.SplitSeq(parameters, ";") {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {
+			quality, _ := strconv.ParseFloat(text, 32)
+			return quality
+		}
+	}
+	return 1
 }

@@ -1,9 +1,14 @@
 package router
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,17 +22,7 @@ func TestOpenAPI(t *testing.T) {
 	d := NewDiscovery(cfg.Codecs)
 	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
 	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
-	v2, v3 := http.HandlerFunc(o.ServeV2), http.HandlerFunc(o.ServeV3)
-	for accept, want := range map[string]string{
-		"": "application/json", "*/*": "application/json", "application/json": "application/json", protoV2: protoV2Old, protoV2Old: protoV2Old,
-	} {
-		if w := serve(t, v2, "GET", "/openapi/v2", "", "Accept", accept); w.Code != 200 || w.Header().Get("Content-Type") != want || w.Body.Len() == 0 {
-			t.Errorf("v2, Accept %q: got %d %s", accept, w.Code, w.Header().Get("Content-Type"))
-		}
-	}
-	if w := serve(t, v2, "GET", "/openapi/v2", "", "Accept", "text/html"); w.Code != 406 {
-		t.Errorf("v2, Accept text/html: got %d, want 406", w.Code)
-	}
+	v3 := http.HandlerFunc(o.ServeV3)
 	var index struct {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
@@ -39,8 +34,22 @@ func TestOpenAPI(t *testing.T) {
 	if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !json.Valid(w.Body.Bytes()) {
 		t.Errorf("GET %s: %d %v", url, w.Code, w.Header())
 	}
-	if again := serve(t, v3, "GET", url, "", "If-None-Match", w.Header().Get("ETag")); again.Code != 304 {
-		t.Errorf("with the ETag: got %d, want 304", again.Code)
+	tag, since := w.Header().Get("ETag"), w.Header().Get("Last-Modified")
+	for _, tt := range []struct {
+		header, value string
+		want          int
+	}{
+		{"If-None-Match", tag, 304},
+		{"If-None-Match", `"other", W/` + tag, 304},
+		{"If-None-Match", "*", 304},
+		{"If-None-Match", `"other"`, 200},
+		{"If-Modified-Since", since, 304},
+		{"If-Modified-Since", "Mon, 02 Jan 2006 15:04:05 GMT", 200},
+		{"If-Modified-Since", "yesterday", 200},
+	} {
+		if again := serve(t, v3, "GET", url, "", tt.header, tt.value); again.Code != tt.want || again.Code == 304 && again.Body.Len() > 0 {
+			t.Errorf("%s: %s: got %d, want %d", tt.header, tt.value, again.Code, tt.want)
+		}
 	}
 	if old := serve(t, v3, "GET", "/openapi/v3/api/v1?hash=OLD", ""); old.Code != 301 || old.Header().Get("Location") != url {
 		t.Errorf("with an old hash: got %d to %s, want 301 to %s", old.Code, old.Header().Get("Location"), url)
@@ -53,6 +62,57 @@ func TestOpenAPI(t *testing.T) {
 	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "new.io", Version: "v1"}})
 	if w := serve(t, v3, "GET", "/openapi/v3", ""); !strings.Contains(w.Body.String(), "apis/new.io/v1") {
 		t.Errorf("after a change: %s", w.Body)
+	}
+}
+
+// TestOpenAPIForms asks for both versions in each form, and in each encoding.
+func TestOpenAPIForms(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	for version, path := range map[string]string{"v2": "/openapi/v2", "v3": "/openapi/v3/api/v1"} {
+		h := http.HandlerFunc(o.ServeV2)
+		if version == "v3" {
+			h = o.ServeV3
+		}
+		const json = "application/json"
+		spec := "application/com.github.proto-openapi.spec." + version
+		proto, at := spec+".v1.0+protobuf", spec+"@v1.0+protobuf"
+		tag := ""
+		for _, tt := range [][2]string{
+			{"", json}, {"*/*", json}, {json, json}, {"application/*", json}, {proto, proto}, {at, proto},
+			{at + ", application/json", proto}, {"application/json, " + at, json}, {"application/json;q=0.5, " + at + ";q=0.9", proto},
+			{at + ";q=0.1, */*", json}, {"text/html, " + at + ";q=0.1", proto}, {"text/html", ""}, {spec, ""}, {at + "x", ""},
+		} {
+			accept, want := tt[0], tt[1]
+			w := serve(t, h, "GET", path, "", "Accept", accept)
+			if want == "" {
+				if w.Code != 406 {
+					t.Errorf("%s, Accept %q: got %d, want 406", version, accept, w.Code)
+				}
+				continue
+			}
+			if got := w.Header().Get("Content-Type"); w.Code != 200 || got != want || (w.Body.Bytes()[0] == '{') != (want == json) {
+				t.Errorf("%s, Accept %q: got %d %s, want %s", version, accept, w.Code, got, want)
+			}
+			if tag = cmp.Or(tag, w.Header().Get("ETag")); w.Header().Get("ETag") != tag {
+				t.Errorf("%s, Accept %q: another tag than for other forms", version, accept)
+			}
+			zipped := serve(t, h, "GET", path, "", "Accept", accept, "Accept-Encoding", "br, gzip")
+			r, err := gzip.NewReader(zipped.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := io.ReadAll(r)
+			if err != nil || !bytes.Equal(plain, w.Body.Bytes()) || zipped.Header().Get("Content-Encoding") != "gzip" {
+				t.Errorf("%s, Accept %q: with gzip: %v, and it is the same: %v", version, accept, err, bytes.Equal(plain, w.Body.Bytes()))
+			}
+			if vary := w.Header().Values("Vary"); !slices.Equal(vary, []string{"Accept-Encoding", "Accept"}) {
+				t.Errorf("%s: Vary %q", version, vary)
+			}
+			runtime.GC() // what was unpacked is gone
+		}
 	}
 }
 
@@ -71,13 +131,13 @@ func TestOpenAPIKeeps(t *testing.T) {
 	get := func(path string) []byte {
 		return serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3"+path, "").Body.Bytes()
 	}
-	// kept are the bytes of all documents, to be compared by address.
-	kept := func() map[string]*byte {
-		docs := map[string]*byte{}
+	// kept are all documents, to be compared by address.
+	kept := func() map[string]*schemaDoc {
+		docs := map[string]*schemaDoc{}
 		p := d.now.Load()
 		for _, s := range o.everything(p) {
-			if doc := s.slot().doc.Load(); doc != nil {
-				docs[s.path()] = &doc.body[0]
+			if doc := s.slot().docs[jsonForm].Load(); doc != nil {
+				docs[s.path()] = doc
 			}
 		}
 		return docs
@@ -99,7 +159,7 @@ func TestOpenAPIKeeps(t *testing.T) {
 	if after := kept(); len(after) != 7 || fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("documents are made again: had %v, have %v", before, after)
 	}
-	index, v2 := d.now.Load().schemas.index.doc.Load().body, o.v2(d.now.Load(), false).body
+	index, v2 := d.now.Load().schemas.index.docs[jsonForm].Load().body(), o.v2(d.now.Load(), jsonForm).body()
 
 	d.Install(serving("a.io", "others"))
 	if after := kept(); after["apis/a.io/v1"] != nil || len(after) != len(before)-1 {
@@ -111,7 +171,7 @@ func TestOpenAPIKeeps(t *testing.T) {
 	if again := get(""); string(again) == string(index) || !strings.Contains(string(again), "apis/b.io/v1") {
 		t.Errorf("the index after the change: %s", again)
 	}
-	if again := o.v2(d.now.Load(), false).body; string(again) == string(v2) {
+	if again := o.v2(d.now.Load(), jsonForm).body(); string(again) == string(v2) {
 		t.Error("version 2 is as before the change")
 	}
 	after := kept()
@@ -143,7 +203,7 @@ func BenchmarkOpenAPI(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				d.Change(nil, serving("g7.io"))
-				if len(o.index(d.now.Load()).body) == 0 {
+				if len(o.index(d.now.Load()).body()) == 0 {
 					b.Fatal("no index")
 				}
 			}
@@ -191,9 +251,9 @@ func TestSchemaSlotPanic(t *testing.T) {
 	var s schemaSlot
 	func() {
 		defer func() { recover() }()
-		s.get(func() []byte { panic("no") })
+		s.get(jsonForm, func([]byte) []byte { panic("no") }, nil)
 	}()
-	if got := s.get(func() []byte { return []byte("x") }); string(got.body) != "x" || got.etag == "" {
-		t.Errorf("got %q, %q", got.body, got.etag)
+	if got := s.get(jsonForm, func([]byte) []byte { return []byte("x") }, nil); string(got.body()) != "x" || got.etag == "" {
+		t.Errorf("got %q, %q", got.body(), got.etag)
 	}
 }

@@ -22,9 +22,9 @@ type picture struct {
 	groups map[string]*group // all, the legacy one as ""
 	listed []*group          // without the legacy one: by priority, then by name
 
-	list       *document                               // at /apis
-	aggregated [2]aggregatedForms                      // at /apis, and at /api
-	schemas    struct{ v2, v2proto, index schemaSlot } // of OpenAPI
+	list       *document                      // at /apis
+	aggregated [2]aggregatedForms             // at /apis, and at /api
+	schemas    struct{ v2, index schemaSlot } // of OpenAPI
 }
 
 // group is an API group with at least one version.

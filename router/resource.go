@@ -39,6 +39,7 @@ type Resource struct {
 	Updater           Updater // serves update, and patch unless NoPatch is set
 	NoPatch           bool
 	Deleter           Deleter
+	ReturnsDeleted    bool // delete answers with the object when it is gone, too
 	CollectionDeleter CollectionDeleter
 	// Connecter serves the methods of ConnectVerbs, such as get and create; then the resource has no other verbs.
 	Connecter    Connecter

@@ -53,7 +53,7 @@ func attributes(f *typeinfo.Field) []string {
 	add(f.Number != 0, "pb="+strconv.Itoa(int(f.Number)))
 	add(f.Required && !f.Inline, "required")
 	add(f.OmitEmpty, "omitempty")
-	add(f.HasDefault && (f.Default != "" || f.Pointer), "default="+f.Default) // others are for OpenAPI only
+	add(f.HasDefault && (f.Default != "" && f.Default != "0" || f.Pointer), "default="+f.Default) // others are for OpenAPI only
 	add(f.Enum != nil, "enum="+strings.Join(f.Enum, ","))
 	add(f.ItemEnum != nil, "itemEnum="+strings.Join(f.ItemEnum, ","))
 	add(f.ListType != "", "list="+strings.Join(append([]string{f.ListType}, f.ListKeys...), ","))

@@ -1,6 +1,7 @@
 package scheme
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -128,6 +129,23 @@ func (s *Scheme) AllKinds() []meta.GroupVersionKind {
 	return slices.DeleteFunc(s.sortedKinds(), func(gvk meta.GroupVersionKind) bool {
 		return gvk.Version == InternalVersion
 	})
+}
+
+// ModelKinds returns the kinds of all groups that each model of OpenAPI is the schema of, by its name, sorted by group.
+func (s *Scheme) ModelKinds() map[string][]meta.GroupVersionKind {
+	kinds := map[string][]meta.GroupVersionKind{}
+	for gvk, t := range s.types {
+		if _, ok := s.versions[gvk.Group]; ok && gvk.Version != InternalVersion {
+			name := typeinfo.ModelName(t)
+			kinds[name] = append(kinds[name], gvk)
+		}
+	}
+	for _, list := range kinds {
+		slices.SortFunc(list, func(a, b meta.GroupVersionKind) int {
+			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
+		})
+	}
+	return kinds
 }
 
 // HubKind returns the kind of the hub type: in the version whose type it is, or in InternalVersion if it is a type

@@ -146,7 +146,14 @@ var verbs = []struct {
 	{"discovery/form=aggregated", 18, func(p *inProcess) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", "/apis", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"))
 	}},
+	{"version", 20, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/version")) }},
 	{"openapi/version=3", 20, func(p *inProcess) func(testing.TB) { return repeat(newCaller(p, 200, "GET", "/openapi/v3/api/v1")) }},
+	{"openapi/encoding=identity", 20, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/openapi/v3/api/v1", "Accept-Encoding", "identity"))
+	}},
+	{"openapi/form=protobuf", 20, func(p *inProcess) func(testing.TB) {
+		return repeat(newCaller(p, 200, "GET", "/openapi/v3/api/v1", "Accept", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"))
+	}},
 }
 
 func repeat(c *caller) func(testing.TB) { return func(tb testing.TB) { c.send(tb, "") } }

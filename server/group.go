@@ -97,6 +97,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		Categories:     res.Categories,
 		StorageVersion: store.StorageVersion(),
 		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
+		ReturnsDeleted: res.ReturnsDeleted,
 		Encoder:        store,
 		Tabler:         store,
 		Deprecated:     deprecated(res.Deprecated, gvk),

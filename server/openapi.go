@@ -2,18 +2,25 @@ package server
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // installOpenAPI serves the schemas of all that the servers of the chain serve.
-func installOpenAPI(core *GenericServer, codecs *codec.Factory) error {
+func installOpenAPI(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory) error {
 	version := openapi.Document{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path: "/version/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version", JSONOnly: true,
+		Answer: openapi.Model{Type: typeinfo.For[versionInfo]()},
 	}}}
-	docs := router.NewOpenAPI(openapi.Info{Version: KubernetesVersion}, codecs, core.Discovery, version)
+	kinds := sync.OnceValue(s.ModelKinds)
+	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}
+	docs := router.NewOpenAPI(info, codecs, core.Discovery, version)
 	if err := core.Paths.Handle("/openapi/v2", http.HandlerFunc(docs.ServeV2)); err != nil {
 		return err
 	}

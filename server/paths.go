@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
@@ -28,10 +29,10 @@ type versionInfo struct {
 	Major string `json:"major"`
 	Minor string `json:"minor"`
 	// What the server behaves like, and the oldest release that it could behave like; both are fixed.
-	EmulationMajor        string `json:"emulationMajor"`
-	EmulationMinor        string `json:"emulationMinor"`
-	MinCompatibilityMajor string `json:"minCompatibilityMajor"`
-	MinCompatibilityMinor string `json:"minCompatibilityMinor"`
+	EmulationMajor        string `json:"emulationMajor,omitempty"`
+	EmulationMinor        string `json:"emulationMinor,omitempty"`
+	MinCompatibilityMajor string `json:"minCompatibilityMajor,omitempty"`
+	MinCompatibilityMinor string `json:"minCompatibilityMinor,omitempty"`
 
 	GitVersion   string `json:"gitVersion"`
 	GitCommit    string `json:"gitCommit"`
@@ -42,8 +43,13 @@ type versionInfo struct {
 	Platform     string `json:"platform"`
 }
 
+// OpenAPI names the model of the document.
+func (versionInfo) OpenAPI() (name, typ, format string) {
+	return "io.k8s.apimachinery.pkg.version.Info", "", ""
+}
+
 // installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
-func installPaths(core *GenericServer, codecs *codec.Factory, metrics prometheus.Gatherer, profiling bool) error {
+func installPaths(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory, metrics prometheus.Gatherer, profiling bool) error {
 	version, index := readOnly(versionHandler()), indexHandler(core)
 	errs := []error{
 		core.Paths.Handle("/version", version),
@@ -51,7 +57,7 @@ func installPaths(core *GenericServer, codecs *codec.Factory, metrics prometheus
 		core.Paths.Handle("/", index),
 		core.Paths.Handle("/index.html", index),
 		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
-		installOpenAPI(core, codecs),
+		installOpenAPI(core, s, codecs),
 	}
 	if profiling {
 		errs = append(errs, installProfiles(core))

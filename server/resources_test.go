@@ -119,7 +119,7 @@ func TestResourcesComeAndGo(t *testing.T) {
 	}
 	p.check("/openapi/v3/apis/test0.io/v1", 404, "")
 	for _, path := range []string{"/apis", "/openapi/v3", "/metrics", "/openapi/v2", "/"} {
-		if _, body := p.do("GET", path, ""); strings.Contains(body, "test0.io") || strings.Contains(body, "widgets") {
+		if _, body := p.do("GET", path, ""); strings.Contains(body, "test0.io/") || strings.Contains(body, "widgets") {
 			t.Errorf("GET %s: it is still there", path)
 		}
 	}

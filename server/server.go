@@ -150,7 +150,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		}, m.unreadable, c.Log),
 	}
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.codecs, reg, c.Serving.Profiling))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.scheme, d.codecs, reg, c.Serving.Profiling))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}

@@ -45,6 +45,7 @@ func claims() registry.Resource {
 			},
 			Cells: claimCells,
 		},
+		ReturnsDeleted: true,
 	})
 }
 

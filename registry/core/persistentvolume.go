@@ -45,6 +45,7 @@ func persistentVolumes() registry.Resource {
 			},
 			Cells: volumeCells,
 		},
+		ReturnsDeleted: true,
 	})
 }
 

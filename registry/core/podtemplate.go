@@ -49,5 +49,6 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 				return []any{t.Name, names, images, registry.Labels(t.Template.Labels)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }

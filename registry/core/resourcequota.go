@@ -37,6 +37,7 @@ func resourceQuotas() registry.Resource {
 			},
 			Cells: quotaCells,
 		},
+		ReturnsDeleted: true,
 	})
 }
 

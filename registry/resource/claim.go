@@ -40,6 +40,7 @@ func claims() registry.Resource {
 				return []any{c.Name, stateCell(c), registry.Age(&c.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 
@@ -87,6 +88,7 @@ func claimTemplates() registry.Resource {
 				return []any{t.Name, registry.Age(&t.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 

@@ -31,6 +31,7 @@ func classes() registry.Resource {
 				return []any{c.Name, registry.Age(&c.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 

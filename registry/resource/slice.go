@@ -46,6 +46,7 @@ func deviceSlices() registry.Resource {
 				return []any{s.Name, scheme.OrZero(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, registry.Age(&s.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 

@@ -35,6 +35,7 @@ func volumeAttachments() registry.Resource {
 				return []any{a.Name, a.Spec.Attacher, volume, a.Spec.NodeName, a.Status.Attached, registry.Age(&a.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 

@@ -40,6 +40,7 @@ func storageClasses() registry.Resource {
 			},
 			Cells: storageClassCells,
 		},
+		ReturnsDeleted: true,
 	})
 }
 
@@ -190,6 +191,7 @@ func volumeAttributesClasses() registry.Resource {
 				return []any{c.Name, c.DriverName, registry.Age(&c.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 

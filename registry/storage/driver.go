@@ -37,6 +37,7 @@ func csiDrivers() registry.Resource {
 			},
 			Cells: driverCells,
 		},
+		ReturnsDeleted: true,
 	})
 }
 

@@ -28,6 +28,7 @@ func csiNodes() registry.Resource {
 				return []any{n.Name, int64(len(n.Spec.Drivers)), registry.Age(&n.ObjectMeta, now)}
 			},
 		},
+		ReturnsDeleted: true,
 	})
 }
 

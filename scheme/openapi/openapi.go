@@ -10,7 +10,7 @@
 // extensions for unions, which no client reads.
 //
 // Reading order: openapi.go (what goes in), operations.go, resources.go and parameters.go (the paths), custom.go
-// (kinds that have no Go type), schemas.go, v3.go, v2.go, proto.go.
+// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go.
 package openapi
 
 import (
@@ -28,6 +28,9 @@ import (
 type Info struct {
 	Title   string // empty: "Kubernetes", which some clients expect
 	Version string // such as "v1.36.0"; empty: "unversioned"
+	// Kinds returns the kinds that the model of a name is the schema of, whatever a document describes; none for what is
+	// described as a kind that it does not know. nil for none at all.
+	Kinds func(model string) []meta.GroupVersionKind
 }
 
 // Document is one unit of version 3: what is served under one path.
@@ -100,11 +103,6 @@ func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 // V2JSON returns all documents together as Swagger 2.0 in JSON.
 func V2JSON(info Info, docs []Document) []byte {
 	return newV2Builder(docs).writeV2(info)
-}
-
-// V2Proto is V2JSON as the protobuf message openapi.v2.Document.
-func V2Proto(info Info, docs []Document) []byte {
-	return newV2Builder(docs).writeV2Proto(info)
 }
 
 // Hash returns the hash of a document, for entity tags and for the index of version 3: 64 hex digits.

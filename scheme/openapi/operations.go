@@ -44,8 +44,10 @@ var (
 	objectTypes = []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
 	customTypes = []string{"application/json", "application/yaml"}
 	watchTypes  = []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"}
-	patchTypes  = []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"}
+	patchTypes  = []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml"}
 	anyType     = []string{"*/*"}
+
+	customPatchTypes = []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
 )
 
 // builder collects the paths and models of documents.
@@ -55,7 +57,6 @@ type builder struct {
 	models   map[string]*schema.Schema
 	kinds    map[string][]meta.GroupVersionKind // of models, beside those that they have themselves
 	paths    map[string]*pathItem
-	versions []meta.GroupVersion
 	options  map[*typeinfo.Type][]parameter
 
 	patch *schema.Schema // the model of patches, which has no type
@@ -84,7 +85,6 @@ func newV2Builder(docs []Document) *builder {
 // add collects a document.
 func (b *builder) add(doc Document) {
 	if doc.GroupVersion.Version != "" {
-		b.versions = append(b.versions, doc.GroupVersion)
 		g := group{b, doc.GroupVersion, "/" + doc.Path, groupName(doc.GroupVersion.Group) + upper(doc.GroupVersion.Version),
 			tagName(doc.GroupVersion.Group) + "_" + doc.GroupVersion.Version}
 		b.endpoint(Endpoint{Path: g.root + "/", Description: "get the resources of the version", OperationID: "get" + g.id + "APIResources",
@@ -153,6 +153,9 @@ func (b *builder) model(m Model) *schema.Schema {
 
 // list returns the schema of the lists of a resource, nil if it has none.
 func (b *builder) list(r Resource, object *schema.Schema) *schema.Schema {
+	if !slices.Contains(r.Verbs, "list") {
+		return nil
+	}
 	if !r.List.zero() || r.List.Kind.Kind == "" || object == nil {
 		return b.model(r.List)
 	}
@@ -204,23 +207,14 @@ func (b *builder) finish() []*pathItem {
 	return items
 }
 
-// sortedModels returns all models by name. Models that are kinds of every group version get these kinds here.
-func (b *builder) sortedModels() []*schema.Schema {
+// sortedModels returns all models by name, with the kinds that they are schemas of.
+func (b *builder) sortedModels(info Info) []*schema.Schema {
 	models := make([]*schema.Schema, 0, len(b.models))
 	for _, m := range b.models {
-		if more := b.kinds[m.Name]; more != nil {
+		if kinds := b.kindsOf(m, info); len(kinds) > len(m.Kinds) {
 			ours := *m // others may use it
-			ours.Kinds = slices.Concat(m.Kinds, more)
+			ours.Kinds = kinds
 			m = &ours
-		}
-		switch m.Name {
-		case "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent":
-			everywhere := *m
-			everywhere.Kinds = nil
-			for _, gv := range b.everyVersion() {
-				everywhere.Kinds = append(everywhere.Kinds, gv.WithKind(m.Name[strings.LastIndexByte(m.Name, '.')+1:]))
-			}
-			m = &everywhere
 		}
 		models = append(models, m)
 	}
@@ -228,11 +222,14 @@ func (b *builder) sortedModels() []*schema.Schema {
 	return models
 }
 
-// everyVersion returns the group versions of the documents and the core one, sorted.
-func (b *builder) everyVersion() []meta.GroupVersion {
-	all := append([]meta.GroupVersion{{Version: "v1"}}, b.versions...)
-	slices.SortFunc(all, func(x, y meta.GroupVersion) int { return strings.Compare(x.Group+" "+x.Version, y.Group+" "+y.Version) })
-	return slices.Compact(all)
+// kindsOf returns the kinds of a model: those that the server knows, or else those that are described.
+func (b *builder) kindsOf(m *schema.Schema, info Info) []meta.GroupVersionKind {
+	if info.Kinds != nil {
+		if kinds := info.Kinds(m.Name); len(kinds) > 0 {
+			return kinds
+		}
+	}
+	return slices.Concat(m.Kinds, b.kinds[m.Name])
 }
 
 func ok(model *schema.Schema) []answer { return []answer{{"200", "OK", model}} }

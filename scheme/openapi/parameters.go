@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ var (
 func parameters(lists ...[]parameter) []parameter {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b parameter) int {
-		return strings.Compare(a.name+" "+a.in, b.name+" "+b.in)
+		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.in, b.in))
 	})
 	return all
 }
@@ -66,11 +67,6 @@ func schemaParameters(s *schema.Schema) []parameter {
 
 func optionParameters[T any](b *builder) []parameter {
 	return b.typeParameters(Model{Type: typeinfo.For[T]()})
-}
-
-// patchParameters are the options that patches of all media types take. force is none of them.
-func patchParameters(b *builder) []parameter {
-	return slices.DeleteFunc(slices.Clone(optionParameters[meta.PatchOptions](b)), func(p parameter) bool { return p.name == "force" })
 }
 
 // deleteCollectionParameters are those of a list without a watch, and of a delete.

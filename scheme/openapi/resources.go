@@ -163,11 +163,11 @@ func (g group) item(s *served, path string) {
 	}
 	if s.has("patch") {
 		op := g.op(s, "patch", "patch", "patch")
-		op.parameters = parameters(s.names, pretty, patchParameters(g.builder))
+		op.parameters = parameters(s.names, pretty, optionParameters[meta.PatchOptions](g.builder))
 		op.body = g.patch
 		g.collect(g.patch)
 		if op.consumes = patchTypes; s.Custom {
-			op.consumes = patchTypes[:2]
+			op.consumes = customPatchTypes
 		}
 		op.answers = append(ok(s.object), answer{"201", "Created", s.object})
 		g.operation(path, op)

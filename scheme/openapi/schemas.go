@@ -8,35 +8,26 @@ import (
 )
 
 // schema writes the members of a schema's object. In version 3 nothing can stand beside a reference: where something
-// has to, the reference is wrapped. It has to beside a property, and with a default.
+// has to, the reference is wrapped.
 func (w *writer) schema(s *schema.Schema, v3 bool) {
-	if s.Model != nil {
-		w.reference(s, v3, false)
-	}
-	w.members(s, v3)
-}
-
-// property writes the members of the schema of a property.
-func (w *writer) property(s *schema.Schema, v3 bool) {
-	if s.Model != nil {
-		w.reference(s, v3, true)
-	}
-	w.members(s, v3)
-}
-
-// reference writes the use of a model.
-func (w *writer) reference(s *schema.Schema, v3, property bool) {
 	switch {
+	case s.Model == nil:
+		w.members(s, v3)
 	case !v3:
 		w.str("$ref", v2Models+s.Model.Name)
-	case !property && s.Default == nil:
-		w.str("$ref", v3Models+s.Model.Name)
+		w.members(s, v3)
 	default:
+		start := len(w.b)
 		w.open("allOf", '[')
 		w.open("", '{')
 		w.str("$ref", v3Models+s.Model.Name)
 		w.close('}')
 		w.close(']')
+		alone := len(w.b)
+		if w.members(s, v3); len(w.b) == alone {
+			w.b = w.b[:start]
+			w.str("$ref", v3Models+s.Model.Name)
+		}
 	}
 }
 
@@ -118,7 +109,7 @@ func (w *writer) properties(properties map[string]*schema.Schema, v3 bool) {
 	w.open("properties", '{')
 	for _, name := range jsontext.Keys(properties) {
 		w.member(name)
-		w.property(properties[name], v3)
+		w.schema(properties[name], v3)
 		w.close('}')
 	}
 	w.close('}')
@@ -202,7 +193,25 @@ func (w *writer) extensions(s *schema.Schema, limits *schema.Limits) {
 	w.text("x-kubernetes-patch-merge-key", s.PatchMergeKey)
 	w.text("x-kubernetes-patch-strategy", s.PatchStrategy)
 	w.flag("x-kubernetes-preserve-unknown-fields", s.PreserveUnknown && s.Go == nil)
+	w.union(s.Union)
 	w.rules("x-kubernetes-validations", limits.Rules)
+}
+
+// union writes a list of one union, or nothing.
+func (w *writer) union(u *schema.Union) {
+	if u == nil {
+		return
+	}
+	w.open("x-kubernetes-unions", '[')
+	w.open("", '{')
+	w.text("discriminator", u.Discriminator)
+	w.open("fields-to-discriminateBy", '{')
+	for _, name := range jsontext.Keys(u.Members) {
+		w.str(name, u.Members[name])
+	}
+	w.close('}')
+	w.close('}')
+	w.close(']')
 }
 
 // rules writes rules unless there are none.

@@ -10,7 +10,7 @@ func (b *builder) writeV2(info Info) []byte {
 	var w writer
 	w.open("", '{')
 	w.open("definitions", '{')
-	for _, m := range b.sortedModels() {
+	for _, m := range b.sortedModels(info) {
 		w.open(m.Name, '{')
 		w.schema(m, false)
 		w.close('}')

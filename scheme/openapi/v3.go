@@ -18,7 +18,7 @@ func (b *builder) writeV3(dst []byte, info Info) []byte {
 	w.open("", '{')
 	w.open("components", '{')
 	w.open("schemas", '{')
-	for _, m := range b.sortedModels() {
+	for _, m := range b.sortedModels(info) {
 		w.open(m.Name, '{')
 		w.schema(m, true)
 		w.close('}')

@@ -107,9 +107,25 @@ func (c *Compiler) fill(s *Schema, t *typeinfo.Type) {
 	s.Properties = make(map[string]*Schema, len(t.Fields))
 	for _, f := range t.Fields {
 		s.Properties[f.Name] = c.field(f)
+		s.join(f)
 		if f.Required {
 			s.Required = append(s.Required, f.Name)
 		}
+	}
+}
+
+// join makes a field part of the union of its struct if it is of one. The discriminator has the names that members have in Go.
+func (s *Schema) join(f *typeinfo.Field) {
+	if !f.Discriminator && !f.Member {
+		return
+	}
+	if s.Union == nil {
+		s.Union = &Union{Members: map[string]string{}}
+	}
+	if f.Discriminator {
+		s.Union.Discriminator = f.Name
+	} else {
+		s.Union.Members[f.Name] = f.GoName
 	}
 }
 

@@ -84,6 +84,8 @@ type Schema struct {
 	PatchStrategy string // of strategic merge patches: merge, replace, retainKeys, joined with commas
 	PatchMergeKey string
 
+	Union *Union // of a struct, nil for none
+
 	// Kinds are the kinds that a model is the schema of.
 	Kinds []meta.GroupVersionKind
 }
@@ -107,6 +109,12 @@ type Limits struct {
 	Not                 *Schema
 
 	Rules []Rule // carried, not evaluated
+}
+
+// Union says that of some fields of a struct at most one is set.
+type Union struct {
+	Discriminator string            // the field that says which one is; may be empty
+	Members       map[string]string // fields, and what the discriminator is called for each
 }
 
 // GoValue says how the Go value that a schema describes treats emptiness. A Go value cannot tell empty from absent:

@@ -121,10 +121,10 @@ func (c *compiler) compile(t reflect.Type, at string) *Type {
 	}
 	switch kind {
 	case Struct:
-		typ.Name = modelName(t)
+		typ.Name = ModelName(t)
 		c.structType(typ)
 	case Custom:
-		typ.Name = modelName(t)
+		typ.Name = ModelName(t)
 		// A custom JSON form over a plain message, such as a union of a schema and a list of schemas.
 		if t.Kind() == reflect.Struct && typ.Proto == nil {
 			c.structType(typ)

@@ -174,6 +174,7 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		Strategy []item           `json:"strategy" patch:"glue"`
 		Map      []string         `json:"map" map:"atomic"`
 		Struct   item             `json:"struct" struct:"loose"`
+		Union    string           `json:"union" union:"tag"`
 		Chan     chan int         `json:"chan"`
 		IntKeys  map[int]string   `json:"intKeys"`
 		Pointer  *[]string        `json:"pointer"`
@@ -209,6 +210,7 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		`bad.Strategy: patch strategy "glue" is unknown`,
 		"bad.Map: map type on a list",
 		`bad.Struct: struct type "loose" is unknown`,
+		`bad.Union: union role "tag" is unknown`,
 		"bad.Chan: Go type chan int has no form in the API",
 		"bad.IntKeys: the keys of map[int]string are no strings",
 		"bad.Pointer: a pointer to []string",

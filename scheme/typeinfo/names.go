@@ -52,8 +52,8 @@ func (t *Type) Model() (typ, format string, ok bool) {
 	return typ, format, true
 }
 
-// modelName returns the OpenAPI name of a struct or custom type; types without a Go name have none.
-func modelName(t reflect.Type) string {
+// ModelName returns the OpenAPI name of a struct or custom type; types without a Go name have none.
+func ModelName(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
 	}

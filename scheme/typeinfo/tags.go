@@ -23,6 +23,15 @@ func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 	c.readChecks(f, tag.Get("check"), at)
 	c.readShape(f, tag, at)
 	c.readPatch(f, tag.Get("patch"), at)
+	switch value := tag.Get("union"); value {
+	case "":
+	case "discriminator":
+		f.Discriminator = true
+	case "member":
+		f.Member = true
+	default:
+		c.fail(at, "union role %q is unknown", value)
+	}
 	if len(f.ListKeys) > 0 || f.PatchKey != "" {
 		c.keyed = append(c.keyed, keyed{f, at})
 	}

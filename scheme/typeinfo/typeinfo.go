@@ -20,6 +20,8 @@
 //	struct:"atomic"         struct type of the field (atomic, granular); on a blank field (_ struct{}) it is that of
 //	                        the declaring struct, wherever it is used
 //	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys) and merge key
+//	union:"member"          one of the fields of which at most one is set; union:"discriminator" on the field that says
+//	                        which, if there is one
 //
 // A field is required in OpenAPI if it has no omitempty, unless check says otherwise: optional, or listed, which is required
 // there and left to other rules here.
@@ -123,6 +125,9 @@ type Field struct {
 	Unique   bool   // no two elements of the set, or keys in the list of type map, may be the same
 	MapType  string // "", atomic, granular
 	Atomic   bool   // struct:"atomic" here or on the type
+
+	Discriminator bool // says which Member is set
+	Member        bool // one of a union
 
 	PatchMerge      bool
 	PatchReplace    bool

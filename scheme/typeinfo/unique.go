@@ -10,7 +10,7 @@ import (
 
 // kubernetesOwn reports whether a type is one of Kubernetes itself. Those have their lists judged by hand: some sets, such
 // as metadata.finalizers, may repeat, and of others the keys are reported in words of their own.
-func kubernetesOwn(t reflect.Type) bool { return strings.HasPrefix(modelName(t), "io.k8s.") }
+func kubernetesOwn(t reflect.Type) bool { return strings.HasPrefix(ModelName(t), "io.k8s.") }
 
 // unique reports the elements of a list that repeat others. A list in which some did before may go on with it.
 func (c *checker) unique(f *Field, now, before reflect.Value) {

@@ -16,7 +16,7 @@ type Scale struct {
 // ScaleSpec tells how many replicas there should be.
 type ScaleSpec struct {
 	// Number of replicas that are wanted; at least 0.
-	Replicas int32 `json:"replicas,omitempty" pb:"1"`
+	Replicas int32 `json:"replicas,omitempty" pb:"1" default:"0"`
 }
 
 // ScaleStatus tells how many replicas there are.

@@ -169,7 +169,7 @@ type PodResourceClaim struct {
 // PodSchedulingGroup names the group of pods that are scheduled together.
 type PodSchedulingGroup struct {
 	// Pod group in the same namespace.
-	PodGroupName *string `json:"podGroupName,omitempty" pb:"1"`
+	PodGroupName *string `json:"podGroupName,omitempty" pb:"1" union:"member"`
 }
 
 // RestartPolicy tells when the containers of a pod are restarted.

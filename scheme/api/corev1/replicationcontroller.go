@@ -19,7 +19,7 @@ type ReplicationControllerSpec struct {
 	// Number of pods. Default: 1.
 	Replicas *int32 `json:"replicas,omitempty" pb:"1" default:"1"`
 	// Seconds that a new pod must be ready for to count as available. Default: 0.
-	MinReadySeconds int32 `json:"minReadySeconds,omitempty" pb:"4"`
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty" pb:"4" default:"0"`
 	// Labels of the pods, which those of the template must have. Default: all labels of the template.
 	Selector map[string]string `json:"selector,omitempty" pb:"2" map:"atomic"`
 	// What new pods are made from.

@@ -69,9 +69,9 @@ type ProcMountType string
 // SeccompProfile names a system call filter.
 type SeccompProfile struct {
 	// RuntimeDefault (that of the container runtime), Localhost (one that localhostProfile names) or Unconfined.
-	Type SeccompProfileType `json:"type" pb:"1" enum:"Localhost,RuntimeDefault,Unconfined"`
+	Type SeccompProfileType `json:"type" pb:"1" enum:"Localhost,RuntimeDefault,Unconfined" union:"discriminator"`
 	// Path of the file, below the kubelet's seccomp directory; only with type Localhost.
-	LocalhostProfile *string `json:"localhostProfile,omitempty" pb:"2"`
+	LocalhostProfile *string `json:"localhostProfile,omitempty" pb:"2" union:"member"`
 }
 
 // SeccompProfileType tells where a seccomp profile comes from.
@@ -80,9 +80,9 @@ type SeccompProfileType string
 // AppArmorProfile names an AppArmor profile.
 type AppArmorProfile struct {
 	// Localhost (loaded on the node), RuntimeDefault or Unconfined.
-	Type AppArmorProfileType `json:"type" pb:"1" enum:"Localhost,RuntimeDefault,Unconfined"`
+	Type AppArmorProfileType `json:"type" pb:"1" enum:"Localhost,RuntimeDefault,Unconfined" union:"discriminator"`
 	// Name of the profile on the node; only with type Localhost.
-	LocalhostProfile *string `json:"localhostProfile,omitempty" pb:"2"`
+	LocalhostProfile *string `json:"localhostProfile,omitempty" pb:"2" union:"member"`
 }
 
 // AppArmorProfileType tells where an AppArmor profile comes from.

@@ -74,13 +74,13 @@ type PolicyRulesWithSubjects struct {
 // Subject is who sends requests: a user, a group or a service account, as kind says.
 type Subject struct {
 	// User, Group or ServiceAccount: which of the other fields is set.
-	Kind SubjectKind `json:"kind" pb:"1"`
+	Kind SubjectKind `json:"kind" pb:"1" union:"discriminator"`
 	// The user; required for the kind User, else it must be unset.
-	User *UserSubject `json:"user,omitempty" pb:"2"`
+	User *UserSubject `json:"user,omitempty" pb:"2" union:"member"`
 	// The group; required for the kind Group, else it must be unset.
-	Group *GroupSubject `json:"group,omitempty" pb:"3"`
+	Group *GroupSubject `json:"group,omitempty" pb:"3" union:"member"`
 	// The service account; required for the kind ServiceAccount, else it must be unset.
-	ServiceAccount *ServiceAccountSubject `json:"serviceAccount,omitempty" pb:"4"`
+	ServiceAccount *ServiceAccountSubject `json:"serviceAccount,omitempty" pb:"4" union:"member"`
 }
 
 // SubjectKind tells what a subject is.

@@ -17,11 +17,11 @@ type PriorityLevelConfiguration struct {
 type PriorityLevelConfigurationSpec struct {
 	// Exempt: all are served at once; only the level "exempt" is of this type. Limited: as many as its share of what the server
 	// can do.
-	Type PriorityLevelEnablement `json:"type" pb:"1"`
+	Type PriorityLevelEnablement `json:"type" pb:"1" union:"discriminator"`
 	// The share; required for the type Limited, else it must be unset.
-	Limited *LimitedPriorityLevelConfiguration `json:"limited,omitempty" pb:"2"`
+	Limited *LimitedPriorityLevelConfiguration `json:"limited,omitempty" pb:"2" union:"member"`
 	// What the level counts for beside others; it must be unset for the type Limited.
-	Exempt *ExemptPriorityLevelConfiguration `json:"exempt,omitempty" pb:"3"`
+	Exempt *ExemptPriorityLevelConfiguration `json:"exempt,omitempty" pb:"3" union:"member"`
 }
 
 // PriorityLevelEnablement tells whether the requests of a level are limited.
@@ -57,9 +57,9 @@ type ExemptPriorityLevelConfiguration struct {
 // LimitResponse tells what happens to requests beyond the limit.
 type LimitResponse struct {
 	// Queue: they wait. Reject: they are refused.
-	Type LimitResponseType `json:"type" pb:"1"`
+	Type LimitResponseType `json:"type" pb:"1" union:"discriminator"`
 	// The queues; required for the type Queue, else it must be unset.
-	Queuing *QueuingConfiguration `json:"queuing,omitempty" pb:"2"`
+	Queuing *QueuingConfiguration `json:"queuing,omitempty" pb:"2" union:"member"`
 }
 
 // LimitResponseType tells what happens to requests beyond the limit.

@@ -1,0 +1,73 @@
+package openapi
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+// V3Proto returns a document of version 3, made by AppendV3JSON, as the protobuf message openapi.v3.Document.
+func V3Proto(document []byte) []byte { return toProto(messagesV3(), document) }
+
+// messagesV3 are the messages of openapi.v3, as far as documents use them: an openapi.v3.Document.
+var messagesV3 = sync.OnceValue(func() *message {
+	schema := &message{extension: 36}
+	schemaOrReference := orReference(of(schema))
+	named := func(number protowire.Number, value way) *message { return &message{entry: field{number, value}} }
+	schema.fields = map[string]field{
+		"nullable":     {1, boolean},
+		"externalDocs": {6, of(&message{fields: map[string]field{"description": {1, text}, "url": {2, text}}})},
+		"example":      {7, anyValue},
+		"title":        {9, text},
+		"multipleOf":   {10, double}, "maximum": {11, double}, "exclusiveMaximum": {12, boolean}, "minimum": {13, double}, "exclusiveMinimum": {14, boolean},
+		"maxLength": {15, integer}, "minLength": {16, integer}, "pattern": {17, text},
+		"maxItems": {18, integer}, "minItems": {19, integer}, "uniqueItems": {20, boolean},
+		"maxProperties": {21, integer}, "minProperties": {22, integer},
+		"required": {23, list(text)}, "enum": {24, list(anyValue)}, "type": {25, text},
+		"allOf": {26, list(schemaOrReference)}, "oneOf": {27, list(schemaOrReference)}, "anyOf": {28, list(schemaOrReference)}, "not": {29, of(schema)},
+		"items":                {30, in(1, schemaOrReference)},
+		"properties":           {31, of(named(1, schemaOrReference))},
+		"additionalProperties": {32, either(in(2, boolean), in(1, schemaOrReference))},
+		"default":              {33, defaultV3},
+		"description":          {34, text}, "format": {35, text},
+	}
+	content := of(named(1, of(&message{fields: map[string]field{"schema": {1, schemaOrReference}}})))
+	parameters := list(orReference(of(&message{fields: map[string]field{
+		"name": {1, text}, "in": {2, text}, "description": {3, text}, "required": {4, boolean}, "schema": {10, schemaOrReference},
+	}})))
+	response := orReference(of(&message{fields: map[string]field{"description": {1, text}, "content": {3, content}}}))
+	operation := of(&message{extension: 13, fields: map[string]field{
+		"tags": {1, list(text)}, "description": {3, text}, "operationId": {5, text}, "parameters": {6, parameters},
+		"requestBody": {7, orReference(of(&message{fields: map[string]field{"description": {1, text}, "content": {2, content}, "required": {3, boolean}}}))},
+		"responses":   {8, of(named(2, response))},
+	}})
+	path := of(&message{fields: map[string]field{
+		"get": {4, operation}, "put": {5, operation}, "post": {6, operation}, "delete": {7, operation}, "options": {8, operation},
+		"head": {9, operation}, "patch": {10, operation}, "parameters": {13, parameters},
+	}})
+	security := orReference(of(&message{fields: map[string]field{"type": {1, text}, "description": {2, text}, "name": {3, text}, "in": {4, text}}}))
+	return &message{fields: map[string]field{
+		"openapi": {1, text},
+		"info":    {2, of(&message{fields: map[string]field{"title": {1, text}, "version": {6, text}}})},
+		"paths":   {4, of(named(1, path))},
+		"components": {5, of(&message{fields: map[string]field{
+			"schemas": {1, of(named(1, schemaOrReference))}, "securitySchemes": {7, of(named(1, security))},
+		}})},
+	}}
+})
+
+// defaultV3 writes a number, a boolean or a string; of other defaults the message says that there is one.
+func defaultV3(w *protoWriter, number protowire.Number, value jsontext.Raw) {
+	w.sub(number, func() {
+		switch {
+		case value.IsNumber():
+			double(w, 1, value)
+		case value == "true" || value == "false":
+			boolean(w, 2, value)
+		case value[0] == '"':
+			text(w, 3, value)
+		}
+	})
+}
