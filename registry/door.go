@@ -27,6 +27,7 @@ func (s *Store) openDoors() error {
 	if err := s.compile(); err != nil {
 		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
 	}
+	s.openOwners(s.res.Reset)
 	s.doors = map[string]*Store{}
 	for i := range s.res.Subresources {
 		sub := &s.res.Subresources[i]
@@ -47,6 +48,7 @@ func (s *Store) openDoors() error {
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
+		door.openOwners(sub.Reset)
 		s.doors[sub.Name] = &door
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
 	return &request.Write{
 		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
-		Manager: managerOf(r), Options: options, Warn: info.Warn, Annotate: info.Annotate,
+		Manager: managerOf(r), Options: options, Warn: info.Warn, Annotate: info.Annotate, Rights: info.Rights,
 	}
 }
 
@@ -31,7 +31,10 @@ func managerOf(r *http.Request) string {
 		}
 		return c
 	}, name)
-	if len(name) <= maxManager {
+	switch {
+	case name == "":
+		return "unknown"
+	case len(name) <= maxManager:
 		return name
 	}
 	n := maxManager
