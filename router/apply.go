@@ -13,20 +13,16 @@ import (
 
 // applied makes of the body of an apply what the registry is told.
 func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions) (*request.Apply, error) {
-	strict := opts.FieldValidation != validateIgnore
-	config, repeated, err := readConfig(body, strict, meter.For(ctx, len(body)))
+	// Kubernetes warns of repeated keys, too, but its warning has more than a line, and never arrives.
+	config, repeated, err := readConfig(body, opts.FieldValidation == validateStrict, meter.For(ctx, len(body)))
 	if err != nil {
 		return nil, err
 	}
 	return &request.Apply{
 		Config: config, Force: opts.Force != nil && *opts.Force,
 		Check: func(m *meta.ObjectMeta, exists bool) error {
-			switch {
-			case repeated == "":
-			case opts.FieldValidation == validateStrict:
-				return meta.NewBadRequest("error strict decoding YAML: " + repeated)
-			default:
-				info.Warn(repeated)
+			if repeated != "" {
+				return meta.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + repeated)
 			}
 			if !exists && m.UID != "" {
 				return meta.NewConflict(e.gr, info.Name, fmt.Errorf(
@@ -43,8 +39,8 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 // readConfig reads what is applied: YAML, or JSON, which is the same in less time. repeated is what is wrong if keys repeat, which
 // is looked for if strict is set.
 func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any, repeated string, err error) {
-	s := jsontext.NewScanner(body, false, m)
-	s.Unique = true
+	s := jsontext.NewScanner(body, true, m) // nobody changes the body
+	s.Unique = strict
 	if s.Next() == '{' {
 		if tree, err := s.Document(); err == nil {
 			return tree.(map[string]any), "", nil
@@ -56,9 +52,6 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 	}
 	if err != nil {
 		return nil, "", meta.NewBadRequest("error decoding YAML: error converting YAML to JSON: " + meta.Excerpt(err.Error()))
-	}
-	if repeated != "" {
-		repeated = "error converting YAML to JSON: " + repeated
 	}
 	tree, err := jsontext.Decode(data, m)
 	if over := m.Err(); over != nil {
