@@ -170,7 +170,14 @@ func (w *write) project() error {
 	}
 	w.obj = scheme.Copy(w.old).(meta.Object)
 	w.s.project.Apply(w.obj, shown)
-	return nil
+	o := w.owner()
+	if o == nil {
+		return nil
+	}
+	m := w.obj.GetObjectMeta()
+	var err error
+	m.ManagedFields, err = o.scale.Into(m.ManagedFields, shown.GetObjectMeta().ManagedFields)
+	return err
 }
 
 // made is an object that was encoded for one request.

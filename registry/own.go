@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -19,36 +20,55 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// owner keeps record of who owns the fields of the objects of a Store, of those who write in one version. It is immutable.
+// owner keeps record of who owns the fields of the objects of a Store, for those who write in one version. It is immutable.
 type owner struct {
 	apply.Door
 	version string
 	form    uint32              // of objects in the version as JSON
 	empty   func() (any, error) // what a create starts from
+	scale   *apply.Scale        // nil unless the store shows something else than the object
 }
 
-// openOwners makes the owners of all versions that the store shows. What reset names cannot be owned through it.
+// openOwners makes the owners of all versions of the store. What reset names cannot be owned through it.
 func (s *Store) openOwners(reset []string) {
 	s.reset, s.owners = reset, map[string]*owner{}
-	var filters map[string]apply.Filter
-	if len(reset) > 0 {
-		filters = map[string]apply.Filter{}
-		for _, v := range s.kind.Versions() {
-			filters[v.GVK.GroupVersion().String()] = apply.Except(reset...)
+	list, replicas := s.kind.Versions(), map[string]apply.Path{}
+	if s.project != nil {
+		list = s.reader.kind.Versions()
+	}
+	filters := map[string]apply.Filter{}
+	for _, v := range list {
+		apiVersion := v.GVK.GroupVersion().String()
+		if len(reset) > 0 {
+			filters[apiVersion] = apply.Except(reset...)
+		}
+		if s.project != nil {
+			replicas[apiVersion] = fieldPath(s.project.Replicas)
 		}
 	}
 	all := versions{s.kind, s.cfg.Kinds}
-	for _, v := range s.kind.Versions() {
-		if s.project != nil && v.GVK != s.fixed {
-			continue
-		}
-		s.owners[v.GVK.Version] = &owner{
-			Door:    apply.Door{Versions: all, Kind: v.GVK, Subresource: s.subresource, Reset: filters},
+	for _, v := range list {
+		shown := s.shown(v.GVK.Version)
+		o := &owner{
+			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: filters},
 			version: v.GVK.Version,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),
-			empty:   sync.OnceValues(func() (any, error) { return all.empty(s.kind, v.GVK) }),
+			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),
 		}
+		if s.project != nil {
+			o.scale = &apply.Scale{APIVersion: v.GVK.GroupVersion().String(), Replicas: replicas}
+		}
+		s.owners[v.GVK.Version] = o
 	}
+}
+
+// fieldPath is the path to what names such as "spec.replicas" lead to.
+func fieldPath(names string) apply.Path {
+	var p apply.Path
+	for name := range strings.SplitSeq(names, ".") {
+		p = append(p, apply.Field(name))
+	}
+	return p
 }
 
 // owner is that of the version of the request; nil if nobody records who owns what is written.
@@ -56,7 +76,7 @@ func (w *write) owner() *owner {
 	if w.req.Manager == "" {
 		return nil
 	}
-	return w.s.owners[w.s.shown(cmp.Or(w.req.Version, w.s.reader.stored.GVK.Version)).Version]
+	return w.s.owners[cmp.Or(w.req.Version, w.s.reader.stored.GVK.Version)]
 }
 
 // writer is who writes, in the present try.
@@ -103,11 +123,12 @@ func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (ap
 			return apply.Object{}, err
 		}
 	}
-	return apply.Object{Tree: jsontext.RawOf(data), Managed: w.managed(), Stored: true}, nil
+	entries, err := w.old.GetObjectMeta().ManagedFields, error(nil)
+	if o.scale != nil {
+		entries, err = o.scale.Of(entries)
+	}
+	return apply.Object{Tree: jsontext.RawOf(data), Managed: entries, Stored: true}, err
 }
-
-// managed are the entries of the current object, as the client sees them.
-func (w *write) managed() []meta.ManagedFieldsEntry { return w.old.GetObjectMeta().ManagedFields }
 
 // apply puts what the client applies into the current object, and returns what it becomes, in the hub.
 func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object, error) {

@@ -287,6 +287,8 @@ type ProjectionOf[T meta.Object] struct {
 	Apply func(obj T, shown meta.Object)
 	// Validate says what is wrong with what the client sent; may be nil.
 	Validate func(shown meta.Object) field.ErrorList
+	// Replicas is where objects have what is spec.replicas of a Scale: whoever owns that owns this.
+	Replicas string
 	// Table shows in a row what Show returns; may be nil.
 	Table *Table
 }

@@ -99,6 +99,7 @@ func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
 		Show:     func(obj meta.Object) meta.Object { return p.Show(as[T](obj)) },
 		Apply:    func(obj, shown meta.Object) { p.Apply(as[T](obj), shown) },
 		Validate: p.Validate,
+		Replicas: p.Replicas,
 		Table:    p.Table,
 	}
 }
