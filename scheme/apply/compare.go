@@ -116,22 +116,10 @@ func (c *comparer) objects(from, to part, sh shape) within {
 	as, bs := c.entries(from, c.depth()), c.entries(to, c.depth())
 	defer func() { c.freeEntries(bs); c.freeEntries(as) }()
 	start := c.begin()
-	for i, j := 0, 0; i < len(as) || j < len(bs); {
-		var a, b part
-		name := ""
-		takeA := j == len(bs) || i < len(as) && as[i].name <= bs[j].name
-		takeB := i == len(as) || j < len(bs) && bs[j].name <= as[i].name
-		if takeA {
-			name, a = as[i].name, as[i].part
-			i++
-		}
-		if takeB {
-			name, b = bs[j].name, bs[j].part
-			j++
-		}
+	join(as, bs, func(name string, a, b part) {
 		part, _ := sh.field(name)
 		c.descend(Field(name), a, b, part)
-	}
+	})
 	return c.end(start)
 }
 

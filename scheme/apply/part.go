@@ -156,6 +156,23 @@ func sorted(entries []entry) []entry {
 
 func (r *reader) freeEntries(e []entry) { r.entryStack = r.entryStack[:len(r.entryStack)-len(e)] }
 
+// join calls f with the fields of two objects, by name, and the lack of one where only the other has it.
+func join(as, bs []entry, f func(name string, a, b part)) {
+	for len(as) > 0 || len(bs) > 0 {
+		switch {
+		case len(bs) == 0 || len(as) > 0 && as[0].name < bs[0].name:
+			f(as[0].name, as[0].part, part{})
+			as = as[1:]
+		case len(as) == 0 || bs[0].name < as[0].name:
+			f(bs[0].name, part{}, bs[0].part)
+			bs = bs[1:]
+		default:
+			f(as[0].name, as[0].part, bs[0].part)
+			as, bs = as[1:], bs[1:]
+		}
+	}
+}
+
 // items returns the elements of a list, those of anything else being none. depth is how deep it lies.
 func (r *reader) items(p part, depth int) []part {
 	start := len(r.partStack)
