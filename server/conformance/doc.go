@@ -11,7 +11,8 @@
 // fails the test. differences names the steps that Coracle answers differently on purpose, by status code and reason
 // alone; waiting names the scenarios that need something not served yet.
 //
-// What is not compared: managedFields.
+// managedFields are compared like all else, but for their times. They are left out while the server stores none (owned in
+// level_test.go).
 //
 // Read: conformance_test.go, scenario_test.go, player_test.go, stream_test.go, level_test.go, compare_test.go, then the
 // tables in differences_test.go and waiting_test.go, then errors_test.go and resources_test.go. replay_test.go tests the

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"net"
 	"regexp"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"time"
 )
+
+// owned says that the server stores managedFields, so that they are compared.
+const owned = false
 
 // leveller replaces what differs between any two runs by what the recordings have in its place.
 type leveller struct {
@@ -72,7 +76,12 @@ var inText = []pattern{
 	{"in scheme ", regexp.MustCompile(`in scheme "[^"]+"`), `in scheme "<scheme>"`},
 	{"storageVersionHash", regexp.MustCompile(`(storageVersionHash"?: "?)[/+\w]+=*`), "$1<hash>"},
 	{"hash=", regexp.MustCompile(`(hash=)[0-9A-Fa-f]+`), "$1<hash>"},
-	managedFieldsInText,
+}
+
+func init() {
+	if !owned {
+		inText = append(inText, managedFieldsInText)
+	}
 }
 
 var timestamp = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})`)
@@ -128,7 +137,7 @@ func (l *leveller) value(v any) any {
 func (l *leveller) object(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
-		if k != "managedFields" {
+		if k != "managedFields" || owned {
 			out[l.text(k)] = l.field(k, v)
 		}
 	}
@@ -168,6 +177,10 @@ func (l *leveller) field(name string, v any) any {
 		if net.ParseIP(s) != nil {
 			return "<ip>"
 		}
+	case "managedFields":
+		if list, ok := v.([]any); ok {
+			return l.owners(list)
+		}
 	case "clusterIPs":
 		if list, ok := v.([]any); ok {
 			out := make([]any, len(list))
@@ -184,6 +197,17 @@ func (l *leveller) field(name string, v any) any {
 		}
 	}
 	return l.value(v)
+}
+
+// owners levels out managedFields. A server sorts them by time, which is seconds of this run, so recordings have them sorted
+// by what stays the same. That the server did sort them is seen here, once.
+func (l *leveller) owners(entries []any) []any {
+	out := l.value(entries).([]any)
+	if !slices.IsSortedFunc(entries, byFields("operation", "time", "manager", "apiVersion", "subresource")) {
+		return append(out, "not in order")
+	}
+	sortValues(out, "operation", "manager", "subresource", "apiVersion")
+	return out
 }
 
 // levelCauses sorts the causes of a Status, and their repetition in its message.
@@ -215,14 +239,22 @@ func causesText(causes []any) string {
 
 // sortValues sorts objects by some of their fields, then by everything.
 func sortValues(list []any, fields ...string) {
+	byThem := byFields(fields...)
 	slices.SortStableFunc(list, func(a, b any) int {
+		return cmp.Or(byThem(a, b), strings.Compare(compact(a), compact(b)))
+	})
+}
+
+// byFields compares objects by some of their fields, which are texts.
+func byFields(fields ...string) func(a, b any) int {
+	return func(a, b any) int {
 		for _, f := range fields {
 			if d := strings.Compare(textAt(a, f), textAt(b, f)); d != 0 {
 				return d
 			}
 		}
-		return strings.Compare(compact(a), compact(b))
-	})
+		return 0
+	}
 }
 
 // textAt returns a string member of an object, or "".
@@ -269,6 +301,9 @@ func levelTable(table map[string]any) {
 
 // withoutManagedFields takes managedFields out of a recording. Those received lose theirs in object.
 func withoutManagedFields(v any) any {
+	if owned {
+		return v
+	}
 	switch v := v.(type) {
 	case string:
 		return managedFieldsInText.replace(v)
@@ -290,6 +325,9 @@ func withoutManagedFields(v any) any {
 
 // yamlWithoutManagedFields takes them out of YAML, where a list stands below its key with the key's indentation.
 func yamlWithoutManagedFields(text string) string {
+	if owned {
+		return text
+	}
 	var kept []string
 	var indent string
 	inside := false

@@ -22,6 +22,9 @@ const (
 	askEvery    = 20 * time.Millisecond
 )
 
+// scenarioAgent is what scenarios were recorded with. It names who owns the fields of what is written.
+const scenarioAgent = "replay/1"
+
 // target is the server that is tested.
 type target struct {
 	url    string
@@ -32,6 +35,7 @@ type target struct {
 // player plays one scenario.
 type player struct {
 	target  *target
+	agent   string // of its requests; "" sends none
 	vars    map[string]any
 	streams map[string]*stream
 }
@@ -44,7 +48,8 @@ type reply struct {
 }
 
 func newPlayer(t *testing.T, to *target) *player {
-	p := &player{target: to, vars: map[string]any{"id": "q" + strings.ToLower(rand.Text()[:8])}, streams: map[string]*stream{}}
+	p := &player{target: to, agent: scenarioAgent, streams: map[string]*stream{},
+		vars: map[string]any{"id": "q" + strings.ToLower(rand.Text()[:8])}}
 	t.Cleanup(func() {
 		for _, s := range p.streams {
 			s.close()
@@ -132,7 +137,7 @@ func (p *player) request(ctx context.Context, s *step) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("User-Agent", "conformance")
+	r.Header.Set("User-Agent", p.agent)
 	r.Header.Set("Accept", "application/json")
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")

@@ -79,7 +79,6 @@ func TestLevel(t *testing.T) {
 		{"micro times", `"` + strings.Replace(now, "Z", ".123456Z", 1) + `"`, `"<microtime>"`},
 		{"uid", `"no 6ba7b810-9dad-11d1-80b4-00c04fd430c8 is here"`, `"no <uid> is here"`},
 		{"suffix", `{"generateName":"g-","name":"g-abcde"}`, `{"generateName":"g-","name":"g-<suffix>"}`},
-		{"managed fields", `{"managedFields":[{"manager":"m"}],"message":"{\\\"a\\\":1,\\\"managedFields\\\":[{\\\"x\\\":{}}]}"}`, `{"message":"{\\\"a\\\":1}"}`},
 		{"addresses", `{"clusterIP":"10.0.0.9","clusterIPs":["10.0.0.9","None"]}`, `{"clusterIP":"<ip>","clusterIPs":["<ip>","None"]}`},
 		{"node ports", `[{"nodePort":30001},{"nodePort":80}]`, `[{"nodePort":"<nodePort>"},{"nodePort":80}]`},
 		{"causes", `{"message":"bad: [b: x, a: y]","details":{"causes":[{"field":"b","message":"x"},{"field":"b","message":"x"},{"field":"a","message":"y"}]}}`,
@@ -91,9 +90,20 @@ func TestLevel(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", tt.name, got, want)
 		}
 	}
-	yaml := "metadata:\n  managedFields:\n  - a: 1\n    b: 2\n  name: x\ndata: {}\n"
-	if got, want := yamlWithoutManagedFields(yaml), "metadata:\n  name: x\ndata: {}\n"; got != want {
-		t.Errorf("YAML: got %q, want %q", got, want)
+}
+
+func TestOwners(t *testing.T) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	l := newLeveller(nil)
+	for _, tt := range []struct{ name, in, want string }{
+		{"sorted by time", `[{"operation":"Apply","manager":"b","time":"2001-01-01T00:00:00Z"},{"operation":"Apply","manager":"a","time":"` + now + `"},{"operation":"Update","manager":"a"}]`,
+			`[{"operation":"Apply","manager":"a","time":"<time>"},{"operation":"Apply","manager":"b","time":"2001-01-01T00:00:00Z"},{"operation":"Update","manager":"a"}]`},
+		{"not sorted", `[{"manager":"a","time":"2002-01-01T00:00:00Z"},{"manager":"b","time":"2001-01-01T00:00:00Z"}]`,
+			`[{"manager":"a","time":"2002-01-01T00:00:00Z"},{"manager":"b","time":"2001-01-01T00:00:00Z"},"not in order"]`},
+	} {
+		if got, want := compact(l.owners(parse(t, tt.in).([]any))), compact(parse(t, tt.want)); got != want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, want)
+		}
 	}
 }
 

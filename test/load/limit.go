@@ -26,7 +26,10 @@ const limitCommand = "limit-server"
 
 // limitConfig is what the limit server is told on its standard input. It answers with its address and lives until its
 // input ends.
-type limitConfig struct{ Objects, Size int }
+type limitConfig struct {
+	Kind          string
+	Objects, Size int
+}
 
 // startLimit starts the limit server in a process of its own, so that its CPU can be told from the client's.
 func startLimit(protocol string, p plan) (*target, func(), error) {
@@ -44,7 +47,7 @@ func startLimit(protocol string, p plan) (*target, func(), error) {
 		return nil, nil, err
 	}
 	stop := func() { in.Close(); cmd.Wait() }
-	if err := json.NewEncoder(in).Encode(limitConfig{p.objects, p.size}); err != nil {
+	if err := json.NewEncoder(in).Encode(limitConfig{p.kind.name, p.objects, p.size}); err != nil {
 		stop()
 		return nil, nil, err
 	}
@@ -53,7 +56,7 @@ func startLimit(protocol string, p plan) (*target, func(), error) {
 		stop()
 		return nil, nil, err
 	}
-	t := &target{name: "limit", url: "https://" + strings.TrimSpace(address), pids: []int{cmd.Process.Pid}, gzip: p.gzip}
+	t := &target{name: "limit", url: "https://" + strings.TrimSpace(address), pids: []int{cmd.Process.Pid}, gzip: p.gzip, resource: p.kind.resource}
 	t.client = newClient(&tls.Config{InsecureSkipVerify: true}, protocol, p)
 	return t, stop, nil
 }
@@ -87,6 +90,7 @@ func serveLimit(in io.Reader, out io.Writer) error {
 // whoever watches.
 type limit struct {
 	one, list, page, last []byte
+	path                  string // how the path of a list ends
 
 	mu       sync.Mutex
 	watchers map[chan []byte]struct{}
@@ -95,7 +99,8 @@ type limit struct {
 const queued = 1 << 16 // events of one watcher: more than a run has
 
 func newLimit(cfg limitConfig) *limit {
-	one := object(0, cfg.Size, "0")
+	kind := kindNamed(cfg.Kind)
+	one := kind.object(0, cfg.Size, "0")
 	// What a real object has besides.
 	one = bytes.Replace(one, []byte(`"metadata":{`), []byte(`"metadata":{"namespace":"load-0123456789","uid":"00000000-0000-0000-0000-000000000000",`+
 		`"resourceVersion":"1000000","creationTimestamp":"2030-01-01T00:00:00Z",`), 1)
@@ -107,7 +112,7 @@ func newLimit(cfg limitConfig) *limit {
 	if rest == 0 {
 		rest = min(cfg.Objects, 500)
 	}
-	return &limit{one: one, list: list(cfg.Objects, ""), page: list(min(cfg.Objects, 500), `,"continue":"more"`), last: list(rest, ""),
+	return &limit{one: one, list: list(cfg.Objects, ""), page: list(min(cfg.Objects, 500), `,"continue":"more"`), last: list(rest, ""), path: "/" + kind.resource,
 		watchers: map[chan []byte]struct{}{}}
 }
 
@@ -127,7 +132,7 @@ func (s *limit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer = answer[:min(300, len(answer))]
 		case strings.Contains(query, "limit="):
 			answer = s.page
-		case strings.HasSuffix(r.URL.Path, "/configmaps"):
+		case strings.HasSuffix(r.URL.Path, s.path):
 			answer = s.list
 		}
 	default:

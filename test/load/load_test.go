@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -13,38 +16,73 @@ import (
 
 // TestRun measures the limit server as if it were a real one, in every scenario.
 func TestRun(t *testing.T) {
-	p := plan{scenarios: scenarioNames(), protocols: protocols, objects: 20, size: 50, clients: 4, duration: 20 * time.Millisecond, rounds: 2, watchers: 5, writes: 30}
-	srv := httptest.NewUnstartedServer(newLimit(limitConfig{p.objects, p.size}))
-	srv.EnableHTTP2 = true
-	srv.StartTLS()
-	defer srv.Close()
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(kubeconfig, []byte("clusters:\n- cluster:\n    insecure-skip-tls-verify: true\n    server: "+srv.URL+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := run(t.Context(), p, []string{"a=" + kubeconfig, "b=" + kubeconfig + "@1+2"}, false, &out); err != nil {
-		t.Fatal(err)
-	}
-	tables := strings.Split(out.String(), "\n\n")[1:] // in front of each stands what it is made of
-	if len(tables) != len(protocols) {
-		t.Fatalf("got %d tables, want one for each of HTTP/%v:\n%s", len(tables), protocols, out.String())
-	}
-	for i, table := range tables {
-		for _, name := range append(scenarioNames(), "HTTP/"+protocols[i], "a op/s", "b op/s", "b:a") {
-			if !strings.Contains(table, name) {
-				t.Errorf("the table lacks %q:\n%s", name, table)
+	p := plan{scenarios: scenarioNames(), protocols: protocols, objects: 20, size: 50, clients: 4,
+		duration: 5 * time.Millisecond, rounds: 2, watchers: 5, writes: 30}
+	for _, kind := range kinds {
+		p.kind, p.stripped = kind, kind.name == "pod"
+		kubeconfig := serveAsReal(t, p)
+		var out bytes.Buffer
+		if err := run(t.Context(), p, []string{"a=" + kubeconfig, "b=" + kubeconfig + "@1+2"}, false, &out); err != nil {
+			t.Fatal(err)
+		}
+		tables := strings.Split(out.String(), "\n\n")[1:] // in front of each stands what it is made of
+		if len(tables) != len(protocols) {
+			t.Fatalf("got %d tables, want one for each of HTTP/%v:\n%s", len(tables), protocols, out.String())
+		}
+		for i, table := range tables {
+			for _, name := range append(scenarioNames(), "HTTP/"+protocols[i], "a op/s", "b op/s", "b:a") {
+				if !strings.Contains(table, name) {
+					t.Errorf("the table lacks %q:\n%s", name, table)
+				}
 			}
 		}
 	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	p := plan{kind: kindNamed("configmap"), objects: 1, clients: 1}
+	kubeconfig := serveAsReal(t, p)
 	p.protocols = []string{"3"}
-	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, &out); err == nil {
+	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, io.Discard); err == nil {
 		t.Error("HTTP/3 was measured")
 	}
-	p.protocols = protocols
-	p.scenarios = []string{"nothing"}
-	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, &out); err == nil {
+	p.protocols, p.scenarios = protocols, []string{"nothing"}
+	if err := run(t.Context(), p, []string{"a=" + kubeconfig}, false, io.Discard); err == nil {
 		t.Error("an unknown scenario ran")
+	}
+}
+
+// serveAsReal serves what the limit server does and returns a kubeconfig for it.
+func serveAsReal(t *testing.T, p plan) string {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(newLimit(limitConfig{p.kind.name, p.objects, p.size}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	text := "clusters:\n- cluster:\n    insecure-skip-tls-verify: true\n    server: " + srv.URL + "\n"
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig
+}
+
+func TestBodies(t *testing.T) {
+	if kindNamed("none") != nil {
+		t.Error("there is a kind called none")
+	}
+	for _, k := range kinds {
+		field := fmt.Sprintf(k.field, "n", "s")
+		for _, body := range []string{string(k.object(7, 3, "s")), fmt.Sprintf(k.patch, "s"), field} {
+			if !json.Valid([]byte(body)) || !strings.Contains(body, `"s"`) {
+				t.Errorf("%s: no JSON, or not its state: %s", k.name, body)
+			}
+		}
+		for _, body := range []string{string(whole(k.yaml, 7, 3, "s")), fmt.Sprintf(k.inYAML, objectName(7), "s")} {
+			if !strings.Contains(body, "  name: object-000007\n") || !strings.Contains(body, `"s"`) || strings.Contains(body, "%!") {
+				t.Errorf("%s: not its name or state: %s", k.name, body)
+			}
+		}
 	}
 }
 
@@ -54,12 +92,12 @@ func TestParseTarget(t *testing.T) {
 	if err := os.WriteFile(file, []byte("server: https://h:1/\nusers:\n- user:\n    token: \"abc\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := parseTarget("x="+file+"@12+34", "2", plan{})
+	got, err := parseTarget("x="+file+"@12+34", "2", plan{kind: kindNamed("pod")})
 	if err != nil || got.name != "x" || got.url != "https://h:1" || got.token != "abc" || len(got.pids) != 2 || got.pids[1] != 34 {
 		t.Errorf("parseTarget: got %+v, %v", got, err)
 	}
 	for _, bad := range []string{"x", "x=" + dir + "/none", "x=" + file + "@pid"} {
-		if _, err := parseTarget(bad, "2", plan{}); err == nil {
+		if _, err := parseTarget(bad, "2", plan{kind: kindNamed("pod")}); err == nil {
 			t.Errorf("parseTarget(%q): no error", bad)
 		}
 	}

@@ -7,7 +7,7 @@
 // included. With -limit there is one more target: a bare net/http server that has every answer ready, in a process of
 // its own. It is what no API server on net/http can be faster than, and the ratios are to it; else to the first target.
 //
-// Read: main.go, scenario.go, watch.go, limit.go; measure.go, target.go and table.go as needed.
+// Read: main.go, scenario.go, object.go, watch.go, limit.go; measure.go, target.go and table.go as needed.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 // plan is what to run.
 type plan struct {
 	scenarios []string
+	kind      *kind
 	objects   int           // that create makes and the others use
 	size      int           // bytes of data in an object
 	clients   int           // at once
@@ -34,6 +35,7 @@ type plan struct {
 	writes    int      // that each watcher is to see
 	protocols []string // "1.1" and "2", of HTTP, one after the other
 	gzip      bool
+	stripped  bool // of managedFields
 }
 
 func main() {
@@ -44,6 +46,8 @@ func main() {
 	var p plan
 	var withLimit bool
 	only := flag.String("run", "", "scenarios, with commas between; default all: "+strings.Join(scenarioNames(), ","))
+	kind := flag.String("kind", "configmap", "kind of the objects, configmap or pod")
+	flag.BoolVar(&p.stripped, "stripped", false, "strip managedFields off the objects once they are created")
 	flag.IntVar(&p.objects, "n", 5000, "objects")
 	flag.IntVar(&p.size, "size", 1024, "bytes of data in an object")
 	flag.IntVar(&p.clients, "c", 16, "clients at once")
@@ -64,6 +68,9 @@ func main() {
 	}
 	if p.protocols = protocols; *protocol != "" {
 		p.protocols = []string{*protocol}
+	}
+	if p.kind = kindNamed(*kind); p.kind == nil {
+		exitOn(fmt.Errorf("there is no kind %q", *kind))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -156,9 +163,14 @@ func round(ctx context.Context, p plan, targets []*target, table *table, out io.
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", t.name, s.name, err)
 			}
+			if s.name == "create" && p.stripped {
+				if _, err := strip(ctx, p, t); err != nil {
+					return fmt.Errorf("%s, strip: %w", t.name, err)
+				}
+			}
 			if wanted {
 				table.add(s.name, i, r)
-				fmt.Fprintf(out, "%-9s %-10s %s\n", s.name, t.name, r)
+				fmt.Fprintf(out, "%-16s %-10s %s\n", s.name, t.name, r)
 			}
 		}
 	}

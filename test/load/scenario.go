@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ type scenario struct {
 // scenarios in the order in which they run: create first, delete last.
 var scenarios = []scenario{
 	{"create", each(func(t *target, i int, p plan) request {
-		return request{method: "POST", path: t.objects(), body: object(i, p.size, "0"), want: http.StatusCreated}
+		return request{method: "POST", path: t.objects(), body: p.kind.object(i, p.size, "0"), want: http.StatusCreated}
 	})},
 	{"version", timed(func(*target, int, plan) request { return get("/version") })},
 	{"notfound", timed(func(t *target, _ int, _ plan) request {
@@ -33,13 +32,21 @@ var scenarios = []scenario{
 	{"list-rv0", timed(func(t *target, _ int, _ plan) request { return get(t.objects() + "?resourceVersion=0") })},
 	{"page", pages},
 	{"update", timed(func(t *target, i int, p plan) request {
-		return request{method: "PUT", path: t.object(i % p.objects), body: object(i%p.objects, p.size, fmt.Sprint(i)), want: http.StatusOK}
+		return request{method: "PUT", path: t.object(i % p.objects), body: p.kind.object(i%p.objects, p.size, fmt.Sprint(i)), want: http.StatusOK}
 	})},
 	{"patch", timed(func(t *target, i int, p plan) request {
 		return request{method: "PATCH", path: t.object(i % p.objects), contentType: "application/merge-patch+json",
-			body: fmt.Appendf(nil, `{"data":{"state":"p%d"}}`, i), want: http.StatusOK}
+			body: fmt.Appendf(nil, p.kind.patch, fmt.Sprintf("p%d", i)), want: http.StatusOK}
 	})},
 	{"watch", watch},
+	{"apply", applies(func(i int, p plan) []byte { return p.kind.object(i%p.objects, p.size, fmt.Sprintf("a%d", i)) })},
+	{"apply-yaml", applies(func(i int, p plan) []byte { return whole(p.kind.yaml, i%p.objects, p.size, fmt.Sprintf("y%d", i)) })},
+	{"apply-field", applies(func(i int, p plan) []byte {
+		return fmt.Appendf(nil, p.kind.field, objectName(i%p.objects), fmt.Sprintf("a%d", i))
+	})},
+	{"apply-field-yaml", applies(func(i int, p plan) []byte {
+		return fmt.Appendf(nil, p.kind.inYAML, objectName(i%p.objects), fmt.Sprintf("y%d", i))
+	})},
 	{"delete", each(func(t *target, i int, _ plan) request {
 		return request{method: "DELETE", path: t.object(i), want: http.StatusOK}
 	})},
@@ -55,13 +62,21 @@ func scenarioNames() []string {
 
 func get(path string) request { return request{method: "GET", path: path, want: http.StatusOK} }
 
-func objectName(i int) string { return fmt.Sprintf("object-%06d", i) }
-
-// object is a ConfigMap with size bytes of data and a short state.
-func object(i, size int, state string) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"labels":{"app":"load"}},"data":{"state":%q,"fill":%q}}`,
-		objectName(i), state, strings.Repeat("x", size))
+// applies makes server-side applies, by another manager than the one of create and update, and with force, because it takes
+// over what they own.
+func applies(body func(i int, p plan) []byte) func(context.Context, plan, *target) (*result, error) {
+	return timed(func(t *target, i int, p plan) request {
+		return request{method: "PATCH", path: t.object(i%p.objects) + "?fieldManager=applier&force=true",
+			contentType: "application/apply-patch+yaml", body: body(i, p), want: http.StatusOK}
+	})
 }
+
+// strip has the server forget who owns the fields of the objects, for good: nobody owns what they write to such an object
+// later, other than by apply. A create cannot do so.
+var strip = each(func(t *target, i int, _ plan) request {
+	return request{method: "PATCH", path: t.object(i), contentType: "application/merge-patch+json",
+		body: []byte(`{"metadata":{"managedFields":[{}]}}`), want: http.StatusOK}
+})
 
 // call makes the request of the i-th operation.
 type call func(t *target, i int, p plan) request

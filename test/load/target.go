@@ -24,6 +24,7 @@ type target struct {
 	pids      []int
 	client    *http.Client
 	gzip      bool
+	resource  string
 	namespace string // of the round
 }
 
@@ -37,7 +38,7 @@ func parseTarget(spec, protocol string, p plan) (*target, error) {
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		path, pids = rest[:i], rest[i+1:]
 	}
-	t := &target{name: name, gzip: p.gzip}
+	t := &target{name: name, gzip: p.gzip, resource: p.kind.resource}
 	for _, pid := range strings.FieldsFunc(pids, func(r rune) bool { return r == '+' }) {
 		n, err := strconv.Atoi(pid)
 		if err != nil {
@@ -167,6 +168,6 @@ func (t *target) removeNamespace() {
 }
 
 // objects is the path of the objects of the round.
-func (t *target) objects() string { return "/api/v1/namespaces/" + t.namespace + "/configmaps" }
+func (t *target) objects() string { return "/api/v1/namespaces/" + t.namespace + "/" + t.resource }
 
 func (t *target) object(i int) string { return t.objects() + "/" + objectName(i) }

@@ -58,7 +58,7 @@ func watch(ctx context.Context, p plan, t *target) (*result, error) {
 			return false, nil
 		}
 		k := i % p.objects
-		body := object(k, p.size, stamp+strconv.FormatInt(time.Now().UnixNano(), 10))
+		body := p.kind.object(k, p.size, stamp+strconv.FormatInt(time.Now().UnixNano(), 10))
 		return true, w.do(ctx, request{method: "PUT", path: t.object(k), body: body, want: http.StatusOK})
 	})
 	if err != nil {

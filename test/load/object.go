@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// kind is what the objects of a run are. Its bodies are formats of, in this order, the name of an object, a short state that
+// differs from write to write, and what fills it up.
+type kind struct {
+	name          string // for -kind
+	resource      string // the last segment of the path of a list
+	json, yaml    string // all of an object
+	patch         string // a merge patch of its state; a format of the state alone
+	field, inYAML string // what one applies who wants nothing but a note of one's own: a format of name and note
+}
+
+var kinds = []*kind{
+	{
+		name:     "configmap",
+		resource: "configmaps",
+		json: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%[1]q,"labels":{"app":"load"}},` +
+			`"data":{"state":%[2]q,"fill":%[3]q}}`,
+		yaml: `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: %[1]s
+  labels:
+    app: load
+data:
+  state: %[2]q
+  fill: %[3]s
+`,
+		patch: `{"data":{"state":%q}}`,
+		field: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%[1]q},"data":{"note":%[2]q}}`,
+		inYAML: `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: %[1]s
+data:
+  note: %[2]q
+`,
+	},
+	{
+		name:     "pod",
+		resource: "pods",
+		json: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%[1]q,"labels":{"app":"load","state":%[2]q},"annotations":{"fill":%[3]q}},` +
+			`"spec":{"containers":[{"name":"c","image":"nginx:1.27","command":["sh","-c","sleep 1"],` +
+			`"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}],"ports":[{"containerPort":80}],` +
+			`"resources":{"limits":{"cpu":"100m","memory":"32Mi"}}}]}}`,
+		yaml: `apiVersion: v1
+kind: Pod
+metadata:
+  name: %[1]s
+  labels:
+    app: load
+    state: %[2]q
+  annotations:
+    fill: %[3]s
+spec:
+  containers:
+  - name: c
+    image: nginx:1.27
+    command: [sh, -c, sleep 1]
+    env:
+    - name: A
+      value: "1"
+    - name: B
+      value: "2"
+    ports:
+    - containerPort: 80
+    resources:
+      limits:
+        cpu: 100m
+        memory: 32Mi
+`,
+		patch: `{"metadata":{"labels":{"state":%q}}}`,
+		field: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%[1]q,"labels":{"note":%[2]q}}}`,
+		inYAML: `apiVersion: v1
+kind: Pod
+metadata:
+  name: %[1]s
+  labels:
+    note: %[2]q
+`,
+	},
+}
+
+// kindNamed returns the kind of that name, or nil.
+func kindNamed(name string) *kind {
+	if i := slices.IndexFunc(kinds, func(k *kind) bool { return k.name == name }); i >= 0 {
+		return kinds[i]
+	}
+	return nil
+}
+
+func objectName(i int) string { return fmt.Sprintf("object-%06d", i) }
+
+// object is the JSON of the i-th object, with size bytes of filling.
+func (k *kind) object(i, size int, state string) []byte { return whole(k.json, i, size, state) }
+
+// whole fills in one of the formats of all of an object.
+func whole(format string, i, size int, state string) []byte {
+	return fmt.Appendf(nil, format, objectName(i), state, strings.Repeat("x", size))
+}
