@@ -37,40 +37,44 @@ func TestApplyConfigurations(t *testing.T) {
 		},
 		"secret": func(t *testing.T) {
 			conf := func(v string) *applycorev1.SecretApplyConfiguration {
-				return applycorev1.Secret("web", ns).WithType("Opaque").WithData(map[string][]byte{"k": []byte(v)}).WithFinalizers("example.com/hold")
+				return applycorev1.Secret("web", ns).WithFinalizers("example.com/hold").WithType("Opaque").
+					WithData(map[string][]byte{"k": []byte(v)})
 			}
 			playApply(t, c.CoreV1().Secrets(ns), conf("1"), conf("2"), ".data.k", applycorev1.ExtractSecret)
 		},
 		"service": func(t *testing.T) {
 			conf := func(to int) *applycorev1.ServiceApplyConfiguration {
 				return applycorev1.Service("web", ns).WithSpec(applycorev1.ServiceSpec().WithSelector(labels).WithPorts(
-					applycorev1.ServicePort().WithName("http").WithPort(80).WithProtocol(corev1.ProtocolTCP).WithTargetPort(intstr.FromInt(to)),
-					applycorev1.ServicePort().WithName("dns").WithPort(80).WithProtocol(corev1.ProtocolUDP).WithTargetPort(intstr.FromString("dns"))))
+					port("http", corev1.ProtocolTCP, intstr.FromInt(to)), port("dns", corev1.ProtocolUDP, intstr.FromString("dns"))))
 			}
-			playApply(t, c.CoreV1().Services(ns), conf(8080), conf(9090), `.spec.ports[port=80,protocol="TCP"].targetPort`, applycorev1.ExtractService)
-			playApplyStatus(t, c.CoreV1().Services(ns), applycorev1.Service("web", ns).WithStatus(applycorev1.ServiceStatus().WithConditions(condition("Ready"))),
-				applycorev1.ExtractServiceStatus)
+			services := c.CoreV1().Services(ns)
+			playApply(t, services, conf(8080), conf(9090), `.spec.ports[port=80,protocol="TCP"].targetPort`, applycorev1.ExtractService)
+			playApplyStatus(t, services, applycorev1.Service("web", ns).WithStatus(applycorev1.ServiceStatus().
+				WithConditions(condition("Ready"))), applycorev1.ExtractServiceStatus)
 		},
 		"pod": func(t *testing.T) {
 			conf := func(image string) *applycorev1.PodApplyConfiguration {
 				return applycorev1.Pod("web", ns).WithLabels(labels).WithSpec(podSpec(image))
 			}
 			playApply(t, c.CoreV1().Pods(ns), conf("a:1"), conf("a:2"), `.spec.containers[name="app"].image`, applycorev1.ExtractPod)
-			playApplyStatus(t, c.CoreV1().Pods(ns), applycorev1.Pod("web", ns).WithStatus(applycorev1.PodStatus().WithPhase(corev1.PodRunning).WithConditions(
-				applycorev1.PodCondition().WithType(corev1.PodReady).WithStatus(corev1.ConditionTrue))), applycorev1.ExtractPodStatus)
+			ready := applycorev1.PodCondition().WithType(corev1.PodReady).WithStatus(corev1.ConditionTrue)
+			playApplyStatus(t, c.CoreV1().Pods(ns), applycorev1.Pod("web", ns).WithStatus(applycorev1.PodStatus().
+				WithPhase(corev1.PodRunning).WithConditions(ready)), applycorev1.ExtractPodStatus)
 		},
 		"deployment": func(t *testing.T) {
 			conf := func(n int32) *applyappsv1.DeploymentApplyConfiguration {
-				return applyappsv1.Deployment("web", ns).WithSpec(applyappsv1.DeploymentSpec().WithReplicas(n).WithSelector(selector).WithTemplate(template("a:1")))
+				return applyappsv1.Deployment("web", ns).WithSpec(applyappsv1.DeploymentSpec().WithReplicas(n).
+					WithSelector(selector).WithTemplate(template("a:1")))
 			}
 			playApply(t, c.AppsV1().Deployments(ns), conf(1), conf(2), ".spec.replicas", applyappsv1.ExtractDeployment)
+			none := applyappsv1.DeploymentCondition().WithType("Available").WithStatus(corev1.ConditionFalse).WithReason("None")
 			playApplyStatus(t, c.AppsV1().Deployments(ns), applyappsv1.Deployment("web", ns).WithStatus(applyappsv1.DeploymentStatus().
-				WithObservedGeneration(1).WithReplicas(2).WithConditions(
-				applyappsv1.DeploymentCondition().WithType("Available").WithStatus(corev1.ConditionFalse).WithReason("None"))), applyappsv1.ExtractDeploymentStatus)
+				WithObservedGeneration(1).WithReplicas(2).WithConditions(none)), applyappsv1.ExtractDeploymentStatus)
 		},
 		"statefulset": func(t *testing.T) {
 			conf := func(image string) *applyappsv1.StatefulSetApplyConfiguration {
-				return applyappsv1.StatefulSet("web", ns).WithSpec(applyappsv1.StatefulSetSpec().WithServiceName("web").WithSelector(selector).WithTemplate(template(image)))
+				return applyappsv1.StatefulSet("web", ns).WithSpec(applyappsv1.StatefulSetSpec().WithServiceName("web").
+					WithSelector(selector).WithTemplate(template(image)))
 			}
 			playApply(t, c.AppsV1().StatefulSets(ns), conf("a:1"), conf("a:2"), image, applyappsv1.ExtractStatefulSet)
 			playApplyStatus(t, c.AppsV1().StatefulSets(ns), applyappsv1.StatefulSet("web", ns).WithStatus(
@@ -78,7 +82,8 @@ func TestApplyConfigurations(t *testing.T) {
 		},
 		"daemonset": func(t *testing.T) {
 			conf := func(image string) *applyappsv1.DaemonSetApplyConfiguration {
-				return applyappsv1.DaemonSet("web", ns).WithSpec(applyappsv1.DaemonSetSpec().WithSelector(selector).WithTemplate(template(image)))
+				return applyappsv1.DaemonSet("web", ns).WithSpec(applyappsv1.DaemonSetSpec().WithSelector(selector).
+					WithTemplate(template(image)))
 			}
 			playApply(t, c.AppsV1().DaemonSets(ns), conf("a:1"), conf("a:2"), image, applyappsv1.ExtractDaemonSet)
 			playApplyStatus(t, c.AppsV1().DaemonSets(ns), applyappsv1.DaemonSet("web", ns).WithStatus(
@@ -90,18 +95,20 @@ func TestApplyConfigurations(t *testing.T) {
 					applycorev1.PodTemplateSpec().WithSpec(podSpec("a:1").WithRestartPolicy(corev1.RestartPolicyNever))))
 			}
 			playApply(t, c.BatchV1().Jobs(ns), conf(1), conf(2), ".spec.parallelism", applybatchv1.ExtractJob)
-			playApplyStatus(t, c.BatchV1().Jobs(ns), applybatchv1.Job("web", ns).WithStatus(applybatchv1.JobStatus().WithActive(1).WithReady(1)),
-				applybatchv1.ExtractJobStatus)
+			playApplyStatus(t, c.BatchV1().Jobs(ns), applybatchv1.Job("web", ns).WithStatus(applybatchv1.JobStatus().
+				WithActive(1).WithReady(1)), applybatchv1.ExtractJobStatus)
 		},
 		"ingress": func(t *testing.T) {
 			conf := func(host string) *applynetworkingv1.IngressApplyConfiguration {
-				return applynetworkingv1.Ingress("web", ns).WithSpec(applynetworkingv1.IngressSpec().WithIngressClassName("none").WithRules(
-					applynetworkingv1.IngressRule().WithHost(host)))
+				return applynetworkingv1.Ingress("web", ns).WithSpec(applynetworkingv1.IngressSpec().WithIngressClassName("none").
+					WithRules(applynetworkingv1.IngressRule().WithHost(host)))
 			}
-			playApply(t, c.NetworkingV1().Ingresses(ns), conf("a.example.com"), conf("b.example.com"), ".spec.rules", applynetworkingv1.ExtractIngress)
-			playApplyStatus(t, c.NetworkingV1().Ingresses(ns), applynetworkingv1.Ingress("web", ns).WithStatus(applynetworkingv1.IngressStatus().WithLoadBalancer(
-				applynetworkingv1.IngressLoadBalancerStatus().WithIngress(applynetworkingv1.IngressLoadBalancerIngress().WithIP("192.0.2.1")))),
-				applynetworkingv1.ExtractIngressStatus)
+			ingresses := c.NetworkingV1().Ingresses(ns)
+			playApply(t, ingresses, conf("a.example.com"), conf("b.example.com"), ".spec.rules", applynetworkingv1.ExtractIngress)
+			balancer := applynetworkingv1.IngressLoadBalancerStatus().
+				WithIngress(applynetworkingv1.IngressLoadBalancerIngress().WithIP("192.0.2.1"))
+			playApplyStatus(t, ingresses, applynetworkingv1.Ingress("web", ns).WithStatus(applynetworkingv1.IngressStatus().
+				WithLoadBalancer(balancer)), applynetworkingv1.ExtractIngressStatus)
 		},
 		"role": func(t *testing.T) {
 			conf := func(verbs ...string) *applyrbacv1.RoleApplyConfiguration {
@@ -122,6 +129,10 @@ func podSpec(image string) *applycorev1.PodSpecApplyConfiguration {
 			WithPorts(applycorev1.ContainerPort().WithContainerPort(80).WithProtocol(corev1.ProtocolTCP)).
 			WithVolumeMounts(applycorev1.VolumeMount().WithName("tmp").WithMountPath("/tmp"))).
 		WithVolumes(applycorev1.Volume().WithName("tmp").WithEmptyDir(applycorev1.EmptyDirVolumeSource()))
+}
+
+func port(name string, protocol corev1.Protocol, to intstr.IntOrString) *applycorev1.ServicePortApplyConfiguration {
+	return applycorev1.ServicePort().WithName(name).WithPort(80).WithProtocol(protocol).WithTargetPort(to)
 }
 
 func condition(name string) *applymetav1.ConditionApplyConfiguration {
@@ -178,7 +189,9 @@ func playApply[C any, T kindObject](t *testing.T, c applyClient[C, T], mine, the
 }
 
 // playApplyStatus applies the status of the object that playApply leaves.
-func playApplyStatus[C interface{ GetName() *string }, T kindObject](t *testing.T, c applyStatusClient[C, T], conf C, extract extractor[C, T]) {
+func playApplyStatus[C interface{ GetName() *string }, T kindObject](
+	t *testing.T, c applyStatusClient[C, T], conf C, extract extractor[C, T],
+) {
 	t.Helper()
 	opts := metav1.ApplyOptions{FieldManager: "observer"}
 	before, err := c.Get(t.Context(), *conf.GetName(), metav1.GetOptions{})

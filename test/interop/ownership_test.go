@@ -38,7 +38,8 @@ func TestOperatorApplies(t *testing.T) {
 	}
 	// What the server answers is written into what was applied.
 	first := desired(1, map[string]string{"a": "1", "b": "2"})
-	if err := c.Apply(ctx, first); err != nil || first.UID == nil || *first.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
+	err = c.Apply(ctx, first)
+	if err != nil || first.UID == nil || *first.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		t.Fatalf("Apply: %v; got uid %v", err, first.UID)
 	}
 
@@ -63,13 +64,15 @@ func TestOperatorApplies(t *testing.T) {
 
 	// The status is a door of its own, with owners of its own.
 	generation := got.Generation
-	status := applyappsv1.Deployment(key.Name, ns).WithStatus(applyappsv1.DeploymentStatus().WithObservedGeneration(generation).WithReplicas(5))
-	if err := c.Status().Apply(ctx, status, client.FieldOwner("observer")); err != nil || *status.Status.Replicas != 5 {
-		t.Errorf("Apply of the status: %v", err)
-	}
-	if err := c.Status().Apply(ctx, applyappsv1.Deployment(key.Name, ns).WithStatus(applyappsv1.DeploymentStatus().WithReplicas(4)),
-		client.FieldOwner("observer")); err != nil {
-		t.Errorf("Apply of another status: %v", err)
+	for _, status := range []*applyappsv1.DeploymentStatusApplyConfiguration{
+		applyappsv1.DeploymentStatus().WithReplicas(5).WithObservedGeneration(generation),
+		applyappsv1.DeploymentStatus().WithReplicas(4),
+	} {
+		want := *status.Replicas
+		told := applyappsv1.Deployment(key.Name, ns).WithStatus(status)
+		if err := c.Status().Apply(ctx, told, client.FieldOwner("observer")); err != nil || *told.Status.Replicas != want {
+			t.Errorf("Apply of the status: %v; got %d replicas, want %d", err, *told.Status.Replicas, want)
+		}
 	}
 	if err := c.Get(ctx, key, &got); err != nil || got.Status.Replicas != 4 || got.Status.ObservedGeneration != 0 || got.Generation != generation {
 		t.Errorf("got status %+v of generation %d, %v", got.Status, got.Generation, err)
@@ -79,9 +82,9 @@ func TestOperatorApplies(t *testing.T) {
 	}
 
 	// The older way: a patch, with an object.
-	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"},
-		Data: map[string]string{"k": "1"}}
-	apply := client.Apply //nolint:staticcheck // operators still have it
+	cm := configMap("old", "k", "1")
+	cm.TypeMeta, cm.Namespace = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ns
+	apply := client.Apply // deprecated, and what most operators have
 	if err := c.Patch(ctx, cm.DeepCopy(), apply); err != nil {
 		t.Fatalf("Patch: %v", err)
 	}
@@ -115,7 +118,10 @@ func TestUpgradeToApply(t *testing.T) {
 	if _, err := c.Create(ctx, configMap("a", "k", "1", "gone", "1"), metav1.CreateOptions{FieldManager: "tool-old"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Apply(ctx, applycorev1.ConfigMap("a", "").WithData(map[string]string{"k": "1"}), metav1.ApplyOptions{FieldManager: "tool"}); err != nil {
+	conf := func(v string) *applycorev1.ConfigMapApplyConfiguration {
+		return applycorev1.ConfigMap("a", "").WithData(map[string]string{"k": v})
+	}
+	if _, err := c.Apply(ctx, conf("1"), metav1.ApplyOptions{FieldManager: "tool"}); err != nil {
 		t.Fatal(err)
 	}
 	cm, err := c.Patch(ctx, "a", types.MergePatchType, []byte(`{"data":{"other":"1"}}`), metav1.PatchOptions{FieldManager: "somebody"})
@@ -132,7 +138,8 @@ func TestUpgradeToApply(t *testing.T) {
 	if err != nil || stale == nil {
 		t.Fatalf("the patch: %s, %v", stale, err)
 	}
-	if cm, err = c.Patch(ctx, "a", types.MergePatchType, []byte(`{"data":{"other":"2"}}`), metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
+	cm, err = c.Patch(ctx, "a", types.MergePatchType, []byte(`{"data":{"other":"2"}}`), metav1.PatchOptions{FieldManager: "somebody"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Patch(ctx, "a", types.JSONPatchType, stale, metav1.PatchOptions{FieldManager: "upgrader"}); !apierrors.IsConflict(err) {
@@ -152,7 +159,7 @@ func TestUpgradeToApply(t *testing.T) {
 		t.Errorf("gone is owned by %q", got)
 	}
 	// So what the tool no longer lists goes, and what is somebody's stays.
-	if cm, err = c.Apply(ctx, applycorev1.ConfigMap("a", "").WithData(map[string]string{"k": "2"}), metav1.ApplyOptions{FieldManager: "tool"}); err != nil {
+	if cm, err = c.Apply(ctx, conf("2"), metav1.ApplyOptions{FieldManager: "tool"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(cm.Data) != 2 || cm.Data["k"] != "2" || cm.Data["other"] != "2" {
@@ -169,7 +176,8 @@ func TestUpgradeToApply(t *testing.T) {
 		t.Errorf("got owners %q, want %q", got, want)
 	}
 	// And who asks for it has none at all.
-	if cm, err = c.Patch(ctx, "a", types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`), metav1.PatchOptions{}); err != nil || cm.ManagedFields != nil {
+	cm, err = c.Patch(ctx, "a", types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`), metav1.PatchOptions{})
+	if err != nil || cm.ManagedFields != nil {
 		t.Errorf("stripped: got %v, %v", cm.ManagedFields, err)
 	}
 }
