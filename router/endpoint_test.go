@@ -193,7 +193,7 @@ func TestErrors(t *testing.T) {
 
 func TestCreateAndUpdateBodies(t *testing.T) {
 	const patchTypes = "the body of the request was in an unknown format - accepted media types include: " +
-		`application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json"`
+		`application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"`
 	good := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`
 	for _, tt := range []struct {
 		name, method, target, body string
