@@ -65,18 +65,19 @@ func (c *cutter) metadata() error {
 		if err != nil {
 			return err
 		}
+		if !more {
+			if run > 0 {
+				c.cut(cmp.Or(before, run), end)
+			}
+			return nil
+		}
 		stays := key != "managedFields"
 		switch {
-		case !more && run > 0:
-			c.cut(cmp.Or(before, run), end)
-		case more && stays && run > 0:
+		case stays && run > 0:
 			c.cut(run, at)
 			run = 0
-		case more && !stays && run == 0:
+		case !stays && run == 0:
 			run = at
-		}
-		if !more {
-			return nil
 		}
 		if err := c.Skip(); err != nil {
 			return err
