@@ -82,14 +82,14 @@ func (w *write) owner() *owner {
 // writer is who writes, in the present try.
 func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manager, Now: w.s.now()} }
 
-// own records who owns the fields of obj, which is complete, in the version of the request, and made of current. An object
-// whose owners cannot be told has none.
-func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed) {
+// own records who owns the fields of an object of the hub, which is complete, and made of current. One whose owners cannot be
+// told has none.
+func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Object) {
 	o := w.owner()
 	if o == nil {
 		return
 	}
-	m := obj.(meta.Object).GetObjectMeta()
+	m := hub.GetObjectMeta()
 	sent := m.ManagedFields
 	m.ManagedFields = nil
 	if w.disowned {
@@ -99,11 +99,11 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 	if err != nil {
 		return
 	}
-	data, err := w.s.kind.Append(nil, obj, codec.Media{})
+	tree, err := encodeTree(ctx, w.s.kind, hub, o.Kind)
 	if err != nil {
 		return
 	}
-	entries, err := o.Update(ctx, live, apply.Object{Tree: jsontext.RawOf(data), Managed: sent, Stored: live.Stored}, w.writer())
+	entries, err := o.Update(ctx, live, apply.Object{Tree: tree, Managed: sent, Stored: live.Stored}, w.writer())
 	if err == nil {
 		m.ManagedFields = entries
 	}

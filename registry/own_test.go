@@ -57,8 +57,12 @@ func wantOwners(t *testing.T, what string, w *widget, want ...string) {
 	t.Helper()
 	var got []string
 	for _, e := range w.ManagedFields {
-		got = append(got, fmt.Sprintf("%s %s %s %s@%d %s", e.Manager, e.Operation, strings.TrimPrefix(e.APIVersion, v1.Group+"/"), e.Subresource,
-			e.Time.Unix()-now.Unix(), e.FieldsV1.Raw))
+		at := "never"
+		if e.Time != nil {
+			at = fmt.Sprint(e.Time.Unix() - now.Unix())
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s@%s %s", e.Manager, e.Operation, strings.TrimPrefix(e.APIVersion, v1.Group+"/"), e.Subresource,
+			at, e.FieldsV1.Raw))
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -165,7 +169,7 @@ func TestApply(t *testing.T) {
 	if w, _, err = k.applyBy("c", "v1", "w", color("blue"), false); err != nil || k.revision() != before+2 {
 		t.Errorf("the same by another: got %v, revision %d after %d", err, k.revision(), before)
 	}
-	wantOwners(t, "the same by another", w, `b Apply v1 @60 {"f:spec":{"f:color":{}}}`, `c Apply v1 @60 {"f:spec":{"f:color":{}}}`)
+	wantOwners(t, "the same by another", w, `c Apply v1 @never {"f:spec":{"f:color":{}}}`, `b Apply v1 @60 {"f:spec":{"f:color":{}}}`)
 }
 
 // TestBrokenOwners: entries that a plugin has broken are put back.

@@ -17,8 +17,8 @@ import (
 //
 //	decode     what the client sent, or the current object patched, in the version that it speaks   (begin)
 //	default    what it leaves out
-//	own        record who owns which fields; what a client applies is put into the object here, and owned (own.go)
 //	convert    to the hub
+//	own        record who owns which fields; what a client applies is put into the object, and owned, before all that (own.go)
 //	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
 //	           repeat are dropped, and entries of managedFields that cannot be read taken back
 //	baptize    the object gets its namespace, and a new one its name and UID                        (finish)
@@ -142,8 +142,16 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	if err := w.s.kind.Default(obj); err != nil {
 		return nil, err
 	}
-	w.own(ctx, current.Encoded, obj)
-	return kind.ToHub(ctx, w.s.kind, obj)
+	hub, err := kind.ToHub(ctx, w.s.kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	if !w.byUpdate {
+		m := hub.GetObjectMeta()
+		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil // which nobody owns, either
+	}
+	w.own(ctx, current.Encoded, hub)
+	return hub, nil
 }
 
 // identify compares the object with the place that it is written to, and with the state that it says it has seen.

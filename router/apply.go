@@ -13,8 +13,7 @@ import (
 
 // applied makes of the body of an apply what the registry is told.
 func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions) (*request.Apply, error) {
-	// Kubernetes warns of repeated keys, too, but its warning has more than a line, and never arrives.
-	config, repeated, err := readConfig(body, opts.FieldValidation == validateStrict, meter.For(ctx, len(body)))
+	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.For(ctx, len(body)))
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +21,12 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 		Config: config, Force: opts.Force != nil && *opts.Force,
 		Check: func(m *meta.ObjectMeta, exists bool) error {
 			if repeated != "" {
-				return meta.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + repeated)
+				if opts.FieldValidation == validateStrict {
+					return meta.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + repeated)
+				}
+				for _, w := range codec.Warnings([]string{repeated}) {
+					info.Warn(w)
+				}
 			}
 			if !exists && m.UID != "" {
 				return meta.NewConflict(e.gr, info.Name, fmt.Errorf(

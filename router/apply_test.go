@@ -22,6 +22,7 @@ func TestApply(t *testing.T) {
 		code              int
 		says              string
 		config            map[string]any
+		warning           string
 	}{
 		{name: "JSON", body: `{"kind":"ConfigMap","data":{"k":"v"}}`, code: 200, config: whole},
 		{name: "YAML", body: "kind: ConfigMap\ndata: {k: v}\n", code: 200, config: whole},
@@ -30,7 +31,8 @@ func TestApply(t *testing.T) {
 		{name: "no object", body: "[]", code: 400, says: "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}"},
 		{name: "no YAML", body: "a: b: c", code: 400, says: "error decoding YAML: error converting YAML to JSON: yaml: mapping values are not allowed in this context"},
 		{name: "no manager", query: "?fieldManager=", code: 422, says: "fieldManager: Required value: is required for apply patch"},
-		{name: "a key twice", body: `{"a":1,"a":2}`, code: 200, config: map[string]any{"a": int64(2)}},
+		{name: "a key twice", body: `{"a":1,"a":2}`, code: 200, config: map[string]any{"a": int64(2)}, warning: `line 1: key "a" already set in map`},
+		{name: "a key twice, ignored", query: "?fieldManager=m&fieldValidation=Ignore", body: `{"a":1,"a":2}`, code: 200, config: map[string]any{"a": int64(2)}},
 		{name: "a key twice, strictly", query: "?fieldManager=m&fieldValidation=Strict", body: "a: 1\na: 2\n", code: 400, says: "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:"},
 		{name: "created", absent: true, code: 201},
 		{name: "created with a uid", absent: true, applied: meta.ObjectMeta{Name: "a", UID: "u"}, code: 409, says: "uid mismatch: the provided object specified uid u, and no existing object was found"},
@@ -48,11 +50,14 @@ func TestApply(t *testing.T) {
 			if tt.query == "" {
 				tt.query = "?fieldManager=m"
 			}
-			r, _ := parsed(t, "PATCH", maps+"/a"+tt.query, tt.body, "Content-Type", "application/apply-patch+yaml; charset=utf-8")
+			r, info := parsed(t, "PATCH", maps+"/a"+tt.query, tt.body, "Content-Type", "application/apply-patch+yaml; charset=utf-8")
 			w := newRecorder()
 			core(t, f).ServeHTTP(w, r)
 			if w.Code != tt.code || !strings.Contains(strings.ReplaceAll(w.Body.String(), `\n`, " "), tt.says) {
 				t.Fatalf("got %d %s, want %d with %q", w.Code, w.Body, tt.code, tt.says)
+			}
+			if warnings := strings.Join(info.Warnings, " "); warnings != tt.warning {
+				t.Errorf("warnings: got %q, want %q", warnings, tt.warning)
 			}
 			if tt.code >= 300 {
 				return
