@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -45,7 +46,8 @@ func TestMain(m *testing.M) {
 		count = f
 	}
 	fmt.Printf("SEED=%d COUNT=%g\n", seed, count)
-	klog.SetLogger(logr.Discard()) // Kubernetes logs what mutations bring about
+	jsonpatch.AccumulatedCopySizeLimit = 3 << 20 // as kube-apiserver does
+	klog.SetLogger(logr.Discard())               // Kubernetes logs what mutations bring about
 	capabilities.Setup(true, 0)
 	os.Exit(m.Run())
 }

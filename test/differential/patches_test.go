@@ -79,7 +79,7 @@ func (c *court) patch(row Row, path string, p patchRequest) trial {
 		return send(h, http.MethodPatch, path, p.body, p.form, "application/json")
 	})
 	for range 100 { // Kubernetes merges strategically in the order of maps, and the first thing that is wrong is all that it says
-		if tr.form() != strategicForm || len(tr.differences()) == 0 {
+		if tr.form() != strategicForm || !slices.ContainsFunc(tr.differences(), func(d string) bool { return !decided(row.Kind.Kind, d, tr) }) {
 			break
 		}
 		tr.theirs = tr.again()
@@ -407,4 +407,43 @@ func (m *patchMaker) spoilBytes(body []byte) []byte {
 		return body
 	}
 	return []byte("[" + text + "]")
+}
+
+// TestPatchLimits compares patches that are as large as may be, and larger.
+func TestPatchLimits(t *testing.T) {
+	c := newCourt(t)
+	row := rows[slices.IndexFunc(rows, func(r Row) bool { return r.Resource == "configmaps" })]
+	r := newReport(row)
+	stored := c.store(t, row, row.examples(t)[0], row.stored(t)[0])
+	list := func(n int, op string) string { return "[" + strings.TrimSuffix(strings.Repeat(op+",", n), ",") + "]" }
+	text := func(n int) string { return strings.Repeat("x", n) }
+	const test, copyBig = `{"op":"test","path":"/kind","value":"ConfigMap"}`, `{"op":"copy","from":"/data/big","path":"/data/copy"}`
+	big := func(n int) string { return `{"op":"add","path":"/data/big","value":"` + text(n-2) + `"},` }
+	nest := func(n int) string { return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}` }
+	for _, p := range []struct{ form, body string }{
+		{jsonForm, list(10000, test)},
+		{jsonForm, list(10001, test)},
+		{jsonForm, list(10001, `{}`)},
+		{jsonForm, list(10001, `5`)},
+		{jsonForm, list(10001, test) + "x"},
+		{jsonForm, "[" + big(300<<10) + list(10, copyBig)[1:]},
+		{jsonForm, "[" + big(1<<20) + list(3, copyBig)[1:]},
+		{jsonForm, "[" + big(1<<20) + list(4, copyBig)[1:]},
+		{jsonForm, "[" + big(1<<20+1) + list(3, copyBig)[1:]},
+		{mergeForm, `{"data":{"big":"` + text(1<<20) + `"}}`},
+		{mergeForm, `{"data":{"big":"` + text(3<<20-20) + `"}}`},
+		{mergeForm, `{"data":{"big":"` + text(3<<20-18) + `"}}`},
+		{mergeForm, `{"data":null}` + strings.Repeat(" ", 3<<20)},
+		{mergeForm, nest(5000)},
+		{mergeForm, nest(20000)},
+		{strategicForm, nest(5000)},
+		{strategicForm, nest(20000)},
+	} {
+		for _, validation := range []string{"Strict", "Ignore"} {
+			options := url.Values{"dryRun": {"All"}, "fieldValidation": {validation}}
+			note := fmt.Sprintf("%.60s, %d bytes", p.body, len(p.body))
+			r.compare(c.patch(row, row.url(nameOf(stored), ""), patchRequest{p.form, []byte(p.body), options, []string{note}}))
+		}
+	}
+	r.print(t, r.trials, time.Second)
 }
