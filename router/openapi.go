@@ -26,6 +26,10 @@ type OpenAPI struct {
 	info      openapi.Info
 	codecs    *codec.Factory
 	discovery *Discovery
+	// Made is told when a document has been made, which is not so for most requests. It is fixed before the first; nil: nobody is
+	// told.
+	Made func()
+
 	// fixed are the documents of what does not come and go; few.
 	fixed []*fixedSchema
 }
@@ -62,7 +66,16 @@ func (o *OpenAPI) write(dst []byte, d described) []byte {
 
 // doc returns the document of version 3 in a form.
 func (o *OpenAPI) doc(d described, form schemaForm) *schemaDoc {
-	return d.slot().get(form, func(dst []byte) []byte { return o.write(dst, d) }, openapi.V3Proto)
+	return o.get(d.slot(), form, func(dst []byte) []byte { return o.write(dst, d) }, openapi.V3Proto)
+}
+
+// get returns a form of the document in a slot, and tells if it is new.
+func (o *OpenAPI) get(s *schemaSlot, form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) *schemaDoc {
+	doc, made := s.get(form, write, proto)
+	if made && o.Made != nil {
+		o.Made()
+	}
+	return doc
 }
 
 // find returns what a path of version 3 stands for, nil if nothing.
@@ -171,7 +184,7 @@ const largeDoc = 1 << 20
 
 // index is the index of version 3. It makes the documents whose hashes are missing.
 func (o *OpenAPI) index(p *picture) *schemaDoc {
-	return p.schemas.index.get(jsonForm, func([]byte) []byte {
+	return o.get(&p.schemas.index, jsonForm, func([]byte) []byte {
 		var entries []openapi.Entry
 		room := make([]byte, 0, largeDoc)
 		for _, d := range o.everything(p) {
@@ -185,7 +198,7 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 
 // v2 is version 2 in a form.
 func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
-	return p.schemas.v2.get(form, func([]byte) []byte {
+	return o.get(&p.schemas.v2, form, func([]byte) []byte {
 		var docs []openapi.Document
 		for _, d := range o.everything(p) {
 			docs = append(docs, d.describe(o))

@@ -253,7 +253,7 @@ func TestSchemaSlotPanic(t *testing.T) {
 		defer func() { recover() }()
 		s.get(jsonForm, func([]byte) []byte { panic("no") }, nil)
 	}()
-	if got := s.get(jsonForm, func([]byte) []byte { return []byte("x") }, nil); string(got.body()) != "x" || got.etag == "" {
+	if got, made := s.get(jsonForm, func([]byte) []byte { return []byte("x") }, nil); !made || string(got.body()) != "x" || got.etag == "" {
 		t.Errorf("got %q, %q", got.body(), got.etag)
 	}
 }

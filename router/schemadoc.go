@@ -34,15 +34,15 @@ type schemaSlot struct {
 	etag   string // also before a form is kept; under making
 }
 
-// get returns a form of the document. write makes the JSON, and proto the other form of that.
-func (s *schemaSlot) get(form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) *schemaDoc {
+// get returns a form of the document, and whether it was made now. write makes the JSON, and proto the other form of that.
+func (s *schemaSlot) get(form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) (_ *schemaDoc, made bool) {
 	if doc := s.docs[form].Load(); doc != nil {
-		return doc
+		return doc, false
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
 	if doc := s.docs[form].Load(); doc != nil {
-		return doc
+		return doc, false
 	}
 	var body []byte
 	if doc := s.docs[jsonForm].Load(); doc != nil {
@@ -58,7 +58,7 @@ func (s *schemaSlot) get(form schemaForm, write func(dst []byte) []byte, proto f
 	}
 	doc := newSchemaDoc(body, s.etag)
 	s.docs[form].Store(doc)
-	return doc
+	return doc, true
 }
 
 // hash returns the hash of the document in a slot. If nobody has asked before, the document is made in room, which is
@@ -90,6 +90,11 @@ type schemaDoc struct {
 // zipFrom is the size, in bytes, from which on documents are kept compressed.
 const zipFrom = 16 << 10
 
+var zippers = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // only a wrong level fails
+	return w
+}}
+
 func newSchemaDoc(body []byte, etag string) *schemaDoc {
 	doc := &schemaDoc{etag: etag, made: time.Now(), size: len(body)}
 	doc.head.etag, doc.head.made = []string{`"` + etag + `"`}, []string{doc.made.UTC().Format(http.TimeFormat)}
@@ -98,9 +103,12 @@ func newSchemaDoc(body []byte, etag string) *schemaDoc {
 		return doc
 	}
 	var zipped bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestSpeed) // only a wrong level fails
-	_, _ = w.Write(body)                                 // and writing to a buffer does not
+	w := zippers.Get().(*gzip.Writer)
+	w.Reset(&zipped)
+	_, _ = w.Write(body) // a buffer takes all
 	_ = w.Close()
+	w.Reset(nil)
+	zippers.Put(w)
 	doc.zipped = bytes.Clone(zipped.Bytes())
 	doc.keep(body)
 	return doc

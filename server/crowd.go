@@ -10,7 +10,8 @@ import (
 // When many clients come at once, as they do after a restart, the process grows by what their handshakes and first requests
 // take, and by a fifth of all before that is collected; what has been collected the runtime keeps for minutes. So it is given
 // back to the system when they have settled. A crowd is crowdSize arrivals, which are new connections and long-running
-// requests, and has settled when for crowdRest none has come, and no connection has gone or sent its first request.
+// requests, and has settled when for crowdRest none has come, and no connection has gone or sent its first request. Making a
+// document of OpenAPI, which needs many times the room that it is kept in, counts for a crowd.
 const (
 	crowdSize = 1000
 	crowdRest = 300 * time.Millisecond
@@ -27,10 +28,15 @@ type crowd struct {
 }
 
 // came counts an arrival.
-func (c *crowd) came() {
+func (c *crowd) came() { c.grow(1) }
+
+// burst counts something that took as much room as a crowd does.
+func (c *crowd) burst() { c.grow(crowdSize) }
+
+func (c *crowd) grow(by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.size++
+	c.size += by
 	if c.rest == nil && c.size >= crowdSize {
 		c.rest = time.AfterFunc(crowdRest, c.settled)
 		return

@@ -12,19 +12,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// installOpenAPI serves the schemas of all that the servers of the chain serve.
-func installOpenAPI(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory) error {
+// newOpenAPI describes all that the servers of the chain serve.
+func newOpenAPI(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory) *router.OpenAPI {
 	version := openapi.Document{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path: "/version/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version", JSONOnly: true,
 		Answer: openapi.Model{Type: typeinfo.For[versionInfo]()},
 	}}}
 	kinds := sync.OnceValue(s.ModelKinds)
 	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}
-	docs := router.NewOpenAPI(info, codecs, core.Discovery, version)
-	if err := core.Paths.Handle("/openapi/v2", http.HandlerFunc(docs.ServeV2)); err != nil {
+	return router.NewOpenAPI(info, codecs, core.Discovery, version)
+}
+
+// installOpenAPI serves the documents of OpenAPI.
+func installOpenAPI(core *GenericServer, schemas *router.OpenAPI) error {
+	if err := core.Paths.Handle("/openapi/v2", http.HandlerFunc(schemas.ServeV2)); err != nil {
 		return err
 	}
-	v3 := http.HandlerFunc(docs.ServeV3)
+	v3 := http.HandlerFunc(schemas.ServeV3)
 	if err := core.Paths.Handle("/openapi/v3", v3); err != nil {
 		return err
 	}

@@ -14,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/codec"
 )
 
 // KubernetesVersion is the release whose API the server speaks.
@@ -49,7 +47,7 @@ func (versionInfo) OpenAPI() (name, typ, format string) {
 }
 
 // installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
-func installPaths(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory, metrics prometheus.Gatherer, profiling bool) error {
+func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, profiling bool) error {
 	version, index := readOnly(versionHandler()), indexHandler(core)
 	errs := []error{
 		core.Paths.Handle("/version", version),
@@ -57,7 +55,7 @@ func installPaths(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory, 
 		core.Paths.Handle("/", index),
 		core.Paths.Handle("/index.html", index),
 		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
-		installOpenAPI(core, s, codecs),
+		installOpenAPI(core, schemas),
 	}
 	if profiling {
 		errs = append(errs, installProfiles(core))

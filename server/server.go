@@ -100,7 +100,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Origins:        c.origins,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
-	d.life.drain.Stays = conns.crowd.came
+	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
 	client, err := newLoopback(handler, identity.loopback, d.codecs)
 	if err != nil {
 		d.close()
@@ -121,6 +121,7 @@ type declaration struct {
 	codecs    *codec.Factory
 	core      *GenericServer
 	life      *life
+	schemas   *router.OpenAPI
 	resources *resources
 }
 
@@ -150,7 +151,8 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		}, m.unreadable, c.Log),
 	}
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.scheme, d.codecs, reg, c.Serving.Profiling))
+	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.Serving.Profiling))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
