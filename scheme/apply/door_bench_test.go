@@ -58,17 +58,6 @@ func whole(text string) map[string]any {
 	return tree.(map[string]any)
 }
 
-func BenchmarkCheck(b *testing.B) {
-	d := configMapDoor()
-	tree := raw(configMap("x"))
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := Check(tree, d.Versions.Schema("v1"), true); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkUpdate(b *testing.B) {
 	d := configMapDoor()
 	live, obj := Object{Tree: raw(configMap("x")), Stored: true}, Object{Tree: raw(configMap("y"))}
