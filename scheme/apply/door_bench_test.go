@@ -2,8 +2,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,32 +36,12 @@ func configMapDoor() *Door {
 	return &Door{Versions: one{kind, schema.FromType(typeinfo.For[corev1.ConfigMap]())}, Kind: kind}
 }
 
-// configMap is one of 20 fields, of which one says something.
-func configMap(says string) string {
-	var b strings.Builder
-	b.WriteString(`{"apiVersion":"v1","data":{`)
-	for i := range 19 {
-		fmt.Fprintf(&b, `"key-%02d":"value %d",`, i, i)
-	}
-	return b.String() + `"key-19":"` + says + `"},"kind":"ConfigMap","metadata":{"labels":{"app":"x"},"name":"n","namespace":"ns"}}`
-}
-
-func raw(text string) any { return jsontext.RawOf([]byte(text)) }
-
-func whole(text string) map[string]any {
-	tree, err := jsontext.Decode([]byte(text), nil)
-	if err != nil {
-		panic(err)
-	}
-	return tree.(map[string]any)
-}
-
 func BenchmarkUpdate(b *testing.B) {
 	d := configMapDoor()
-	live, obj := Object{Tree: raw(configMap("x")), Stored: true}, Object{Tree: raw(configMap("y"))}
+	live, obj := Object{Tree: jsontext.RawOf(configMap("x")), Stored: true}, Object{Tree: jsontext.RawOf(configMap("y"))}
 	by := Writer{Manager: "m", Now: time.Unix(1e9, 0)}
 	var err error
-	live.Managed, err = d.Update(b.Context(), Object{Tree: raw(`{"apiVersion":"v1","kind":"ConfigMap"}`)}, live, by)
+	live.Managed, err = d.Update(b.Context(), Object{Tree: jsontext.Raw(`{"apiVersion":"v1","kind":"ConfigMap"}`)}, live, by)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -79,12 +57,12 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	d := configMapDoor()
 	by := Writer{Manager: "m", Now: time.Unix(1e9, 0)}
-	first, err := d.Apply(b.Context(), Object{Tree: raw(`{"apiVersion":"v1","kind":"ConfigMap"}`)}, whole(configMap("x")), by, false)
+	first, err := d.Apply(b.Context(), Object{Tree: jsontext.Raw(`{"apiVersion":"v1","kind":"ConfigMap"}`)}, eager(b, configMap("x")).(map[string]any), by, false)
 	if err != nil {
 		b.Fatal(err)
 	}
-	live := Object{Tree: raw(configMap("x")), Managed: first.Managed, Stored: true}
-	config := whole(configMap("y"))
+	live := Object{Tree: jsontext.RawOf(configMap("x")), Managed: first.Managed, Stored: true}
+	config := eager(b, configMap("y")).(map[string]any)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := d.Apply(b.Context(), live, config, by, false); err != nil {
