@@ -39,7 +39,7 @@ type comparer struct{ *walker }
 
 // compare returns the changes to a place, of whose values at most one is missing.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
-	if from.raw != "" && from.raw == to.raw {
+	if from.isTextOf(to) {
 		return self, in
 	}
 	shFrom, shTo := c.given(sh, from.class()), c.given(sh, to.class())
@@ -115,8 +115,10 @@ func (c *comparer) objects(from, to part, sh shape) within {
 	defer func() { c.freeEntries(bs); c.freeEntries(as) }()
 	start := c.begin()
 	join(as, bs, func(name string, a, b part) {
-		part, _ := sh.field(name)
-		c.descend(Field(name), a, b, part)
+		if !a.isTextOf(b) { // as most are
+			part, _ := sh.field(name)
+			c.descend(Field(name), a, b, part)
+		}
 	})
 	return c.end(start)
 }
@@ -127,7 +129,9 @@ func (c *comparer) descend(e Element, from, to part, sh shape) {
 	self, in := c.compare(from, to, sh)
 	c.leave()
 	for i := range changes {
-		c.builders[i].push(node{e, self[i], in[i]})
+		if self[i] || in[i] != nil {
+			c.builders[i].push(node{e, self[i], in[i]})
+		}
 	}
 }
 

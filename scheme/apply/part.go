@@ -41,6 +41,9 @@ func (p part) value() any {
 	return p.tree
 }
 
+// isTextOf reports whether two parts are known to say the same, as they are the same text.
+func (p part) isTextOf(other part) bool { return p.raw != "" && p.raw == other.raw }
+
 // class is what sort of value a part is.
 type class uint8
 
@@ -258,7 +261,7 @@ func (r *reader) freeItems(p []part) { r.partStack = r.partStack[:len(r.partStac
 
 // equal reports whether two values, which are there, say the same. Numbers are compared by value.
 func (r *reader) equal(a, b part, depth int) bool {
-	if a.raw != "" && a.raw == b.raw {
+	if a.isTextOf(b) {
 		return true
 	}
 	c := a.class()
