@@ -9,14 +9,15 @@ import (
 // Check says what keeps a tree from being merged by a schema: fields that it does not know, values of the wrong type, elements
 // of lists without what identifies them, and unless repeats is set also such that repeat others.
 func Check(tree any, s *schema.Schema, repeats bool) error {
-	c := checker{walker: newWalker(), repeats: repeats}
+	c := checker{newWalker(), repeats}
+	defer c.done()
 	c.check(partOf(tree), rootShape(s))
 	return c.problems.err()
 }
 
 // checker looks for what is wrong with a tree.
 type checker struct {
-	walker
+	*walker
 	repeats bool // are right
 }
 
@@ -114,9 +115,9 @@ func (s scalar) misfit(p part, depth int) string {
 	switch {
 	case class == absent || class == nullClass:
 	case s == numberScalar && class != numberClass:
-		return fmt.Sprintf("expected numeric (int or float), got %T", p.settle(depth))
+		return fmt.Sprintf("expected numeric (int or float), got %T", p.whole(depth))
 	case s == stringScalar && class != stringClass:
-		return fmt.Sprintf("expected string, got &value.valueUnstructured{Value:%#v}", p.settle(depth))
+		return fmt.Sprintf("expected string, got &value.valueUnstructured{Value:%#v}", p.whole(depth))
 	case s == boolScalar && class != boolClass:
 		return "expected boolean, got " + p.shown(depth)
 	case !class.isScalar():
@@ -126,4 +127,4 @@ func (s scalar) misfit(p part, depth int) string {
 }
 
 // shown returns a value as messages have it.
-func (p part) shown(depth int) string { return fmt.Sprintf("&{%v}", p.settle(depth)) }
+func (p part) shown(depth int) string { return fmt.Sprintf("&{%v}", p.whole(depth)) }

@@ -12,9 +12,10 @@ type Changes struct{ Added, Modified, Removed *Set }
 // Compare returns what was changed from one tree to the other. What is the same text in both is not looked into, so nothing is
 // found to be wrong with it.
 func Compare(from, to any, s *schema.Schema) (Changes, error) {
-	w := comparer{walker: newWalker()}
-	_, in := w.compare(partOf(from), partOf(to), rootShape(s))
-	return Changes{in[added], in[modified], in[removed]}, w.problems.err()
+	c := comparer{newWalker()}
+	defer c.done()
+	_, in := c.compare(partOf(from), partOf(to), rootShape(s))
+	return Changes{in[added], in[modified], in[removed]}, c.problems.err()
 }
 
 // change says what happened to a field.
@@ -34,17 +35,14 @@ type happened [changes]bool
 type within [changes]*Set
 
 // comparer finds changes.
-type comparer struct {
-	walker
-	builders [changes]builder
-}
+type comparer struct{ *walker }
 
 // compare returns the changes to a place, of whose values at most one is missing.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
 	if from.raw != "" && from.raw == to.raw {
 		return self, in
 	}
-	shFrom, shTo := sh.given(from.class()), sh.given(to.class())
+	shFrom, shTo := c.given(sh, from.class()), c.given(sh, to.class())
 	leaf := false
 	switch { // null is of any type, and so is a value that is missing
 	case !to.there:

@@ -4,21 +4,19 @@ import "github.com/coracle-project/coracle/scheme/schema"
 
 // FieldsOf returns the fields that a tree has.
 func FieldsOf(tree any, s *schema.Schema) (*Set, error) {
-	w := collector{walker: newWalker()}
-	fields, _ := w.value(partOf(tree), rootShape(s))
-	return fields, w.problems.err()
+	c := collector{newWalker()}
+	defer c.done()
+	fields, _ := c.value(partOf(tree), rootShape(s))
+	return fields, c.problems.err()
 }
 
 // collector finds the fields of a tree.
-type collector struct {
-	walker
-	builder
-}
+type collector struct{ *walker }
 
 // value returns the fields in a value, and whether it is one itself, wherever it is.
 func (c *collector) value(p part, sh shape) (in *Set, self bool) {
 	class := p.class()
-	sh = sh.given(class)
+	sh = c.given(sh, class)
 	switch {
 	case sh.object != impossible:
 		if sh.object == atomic || class != objectClass {
@@ -41,7 +39,8 @@ func (c *collector) value(p part, sh shape) (in *Set, self bool) {
 func (c *collector) object(p part, sh shape) *Set {
 	entries := c.entries(p, c.depth())
 	defer c.freeEntries(entries)
-	start := c.begin()
+	found := &c.builders[0]
+	start := found.begin()
 	for _, each := range entries {
 		part, declared := sh.field(each.name)
 		e := Field(each.name)
@@ -50,9 +49,9 @@ func (c *collector) object(p part, sh shape) *Set {
 		c.leave()
 		class := each.class()
 		self = self || !declared || class == nullClass || class == objectClass && each.isEmpty()
-		c.push(node{e, self, in})
+		found.push(node{e, self, in})
 	}
-	return c.end(start, lastNode)
+	return found.end(start, lastNode)
 }
 
 // list returns the fields in a granular list. Every element is one by itself; of several that are identified alike nothing
@@ -60,7 +59,8 @@ func (c *collector) object(p part, sh shape) *Set {
 func (c *collector) list(p part, sh shape) *Set {
 	items := c.items(p, c.depth())
 	defer c.freeItems(items)
-	start := c.begin()
+	found := &c.builders[0]
+	start := found.begin()
 	for i, each := range items {
 		e, problem := c.element(sh, each)
 		if problem != "" {
@@ -70,7 +70,7 @@ func (c *collector) list(p part, sh shape) *Set {
 		c.enter(e)
 		in, _ := c.value(each, sh.items())
 		c.leave()
-		c.push(node{e, true, in})
+		found.push(node{e, true, in})
 	}
-	return c.end(start, func(a, _ node) node { return node{element: a.element, member: true} })
+	return found.end(start, func(a, _ node) node { return node{element: a.element, member: true} })
 }

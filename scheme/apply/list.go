@@ -39,7 +39,7 @@ func (w *walker) element(list shape, item part) (e Element, problem string) {
 	case nullClass:
 		return e, "associative list without keys has an element that's an explicit null"
 	}
-	return Value(w.whole(item, w.depth()+1)), ""
+	return Value(item.whole(w.depth() + 1)), ""
 }
 
 // keyed is element of a list of type map.
@@ -58,7 +58,7 @@ func (w *walker) keyed(list shape, item part) (e Element, problem string) {
 	for i := 0; list.key(i) != ""; i++ {
 		name := list.key(i)
 		if v := w.member(item, name); v.there {
-			of = append(of, key{name, v.settle(w.depth() + 2)})
+			of = append(of, key{name, v.whole(w.depth() + 2)})
 			continue
 		}
 		items := list.items()
@@ -93,12 +93,6 @@ func (w *walker) member(object part, name string) part {
 		}
 	}
 	return part{}
-}
-
-// settle is whole by a reader of its own, so that the one at hand keeps what it has.
-func (p part) settle(depth int) any {
-	var r reader
-	return r.whole(p, depth)
 }
 
 // groups calls f with what of two lists is identified alike, in the order of elements. It sorts the lists; those that are

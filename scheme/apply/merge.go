@@ -6,6 +6,7 @@ import "github.com/coracle-project/coracle/scheme/schema"
 // both have as the same text, is not looked into.
 func Merge(live, config any, s *schema.Schema) (any, error) {
 	m := merger{walker: newWalker()}
+	defer m.done()
 	out := m.merge(partOf(live), partOf(config), rootShape(s))
 	if err := m.problems.err(); err != nil {
 		return nil, err
@@ -15,7 +16,7 @@ func Merge(live, config any, s *schema.Schema) (any, error) {
 
 // merger puts one tree into another.
 type merger struct {
-	walker
+	*walker
 	outStack []outcome // as the stacks of a reader
 }
 
@@ -36,7 +37,7 @@ func (m *merger) merge(live, wish part, sh shape) outcome {
 	case live.raw != "" && live.raw == wish.raw:
 		return outcome{part: live, asLive: true, asWish: true}
 	}
-	switch sh = sh.given(wish.class()); {
+	switch sh = m.given(sh, wish.class()); {
 	case sh.object != impossible:
 		a, b := live.as(objectClass), wish.as(objectClass)
 		switch {

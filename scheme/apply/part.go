@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
@@ -27,7 +28,7 @@ func partOf(tree any) part {
 // rawPart returns a value of an object or list that is looked into.
 func rawPart(raw jsontext.Raw) part {
 	if raw.IsNull() {
-		return part{there: true}
+		return null
 	}
 	return part{raw: raw, there: true}
 }
@@ -109,6 +110,70 @@ type entry struct {
 	part
 }
 
+// maxLazy is how deep values may lie that are looked into level by level: each level reads the text anew.
+const maxLazy = 32
+
+// open returns the value that depth others are around, as a tree without text but for numbers if it lies deep.
+func (p part) open(depth int) part {
+	if c := p.class(); p.raw == "" || depth < maxLazy || c != objectClass && c != listClass {
+		return p
+	}
+	return p.decoded(depth)
+}
+
+// decoded returns an object or a list that is text as a tree, in which numbers stay text.
+func (p part) decoded(depth int) part {
+	s := jsontext.NewScanner(alias.Bytes(string(p.raw)), true, nil)
+	s.Literal, s.Depth = true, depth
+	tree, err := s.Document()
+	if err != nil { // nothing that has been decoded is malformed
+		return null
+	}
+	return partOf(tree)
+}
+
+// whole returns a value that depth others are around as a tree that is not lazy.
+func (p part) whole(depth int) any {
+	switch class := p.class(); {
+	case p.raw == "":
+	case class == objectClass || class == listClass:
+		p = p.decoded(depth)
+	case class == stringClass:
+		return p.text()
+	case class == boolClass:
+		return p.raw == "true"
+	default:
+		return p.raw.Number()
+	}
+	switch v := p.tree.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for k, e := range v {
+			object[k] = partOf(e).whole(depth + 1)
+		}
+		return object
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = partOf(e).whole(depth + 1)
+		}
+		return list
+	}
+	return p.tree
+}
+
+// text returns the string that a value is.
+func (p part) text() string {
+	text, ok := p.tree.(string)
+	if !ok {
+		text, _ = p.raw.Str()
+	}
+	return text
+}
+
+// null is the value null.
+var null = part{there: true}
+
 // reader looks into values. What it returns lies on stacks, to which free gives it back: in the other order, and not before it is
 // used. The zero reader is ready to use.
 type reader struct {
@@ -121,7 +186,7 @@ type reader struct {
 // entries returns the fields of an object by name, those of anything else being none. depth is how deep it lies.
 func (r *reader) entries(p part, depth int) []entry {
 	start := len(r.entryStack)
-	if p.raw != "" {
+	if p = p.open(depth); p.raw != "" {
 		r.members, _ = p.raw.Members(depth, r.members[:0])
 		for _, m := range r.members {
 			r.entryStack = append(r.entryStack, entry{m.Key, rawPart(m.Value)})
@@ -176,7 +241,7 @@ func join(as, bs []entry, f func(name string, a, b part)) {
 // items returns the elements of a list, those of anything else being none. depth is how deep it lies.
 func (r *reader) items(p part, depth int) []part {
 	start := len(r.partStack)
-	if p.raw != "" {
+	if p = p.open(depth); p.raw != "" {
 		r.elements, _ = p.raw.Elements(depth, r.elements[:0])
 		for _, e := range r.elements {
 			r.partStack = append(r.partStack, rawPart(e))
@@ -190,42 +255,6 @@ func (r *reader) items(p part, depth int) []part {
 }
 
 func (r *reader) freeItems(p []part) { r.partStack = r.partStack[:len(r.partStack)-len(p)] }
-
-// whole returns a value as a tree that is not lazy, and shares nothing that could be changed.
-func (r *reader) whole(p part, depth int) any {
-	switch p.class() {
-	case objectClass:
-		entries := r.entries(p, depth)
-		defer r.freeEntries(entries)
-		object := make(map[string]any, len(entries))
-		for _, e := range entries {
-			object[e.name] = r.whole(e.part, depth+1)
-		}
-		return object
-	case listClass:
-		items := r.items(p, depth)
-		defer r.freeItems(items)
-		list := make([]any, len(items))
-		for i := range items {
-			list[i] = r.whole(items[i], depth+1)
-		}
-		return list
-	case numberClass:
-		if p.raw != "" {
-			return p.raw.Number()
-		}
-	case stringClass:
-		if p.raw != "" {
-			text, _ := p.raw.Str()
-			return text
-		}
-	case boolClass:
-		if p.raw != "" {
-			return p.raw == "true"
-		}
-	}
-	return p.tree
-}
 
 // equal reports whether two values, which are there, say the same. Numbers are compared by value.
 func (r *reader) equal(a, b part, depth int) bool {
@@ -243,8 +272,10 @@ func (r *reader) equal(a, b part, depth int) bool {
 		as, bs := r.items(a, depth), r.items(b, depth)
 		defer func() { r.freeItems(bs); r.freeItems(as) }()
 		return slices.EqualFunc(as, bs, func(a, b part) bool { return r.equal(a, b, depth+1) })
+	case stringClass:
+		return a.text() == b.text()
 	}
-	return jsontext.Equal(r.whole(a, depth), r.whole(b, depth))
+	return jsontext.Equal(a.whole(depth), b.whole(depth))
 }
 
 func (r *reader) equalObjects(a, b part, depth int) bool {

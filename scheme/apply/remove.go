@@ -5,6 +5,7 @@ import "github.com/coracle-project/coracle/scheme/schema"
 // Remove returns tree without the fields of a set. An object or a list of which nothing is left is null.
 func Remove(tree any, fields *Set, s *schema.Schema) any {
 	p := pruner{walker: newWalker()}
+	defer p.done()
 	out, _ := p.prune(partOf(tree), fields, rootShape(s))
 	return out.value()
 }
@@ -12,13 +13,14 @@ func Remove(tree any, fields *Set, s *schema.Schema) any {
 // Extract returns what of tree is in a set.
 func Extract(tree any, fields *Set, s *schema.Schema) any {
 	p := pruner{walker: newWalker(), extract: true}
+	defer p.done()
 	out, _ := p.prune(partOf(tree), fields, rootShape(s))
 	return out.value()
 }
 
 // pruner removes the fields of a set from a tree, or all others.
 type pruner struct {
-	walker
+	*walker
 	extract  bool
 	outStack []entry // as the stacks of a reader; names are of fields
 }
@@ -26,7 +28,7 @@ type pruner struct {
 // prune returns what is left of a value, and whether that is not the value as it was.
 func (p *pruner) prune(v part, fields *Set, sh shape) (_ part, changed bool) {
 	class := v.class()
-	switch sh = sh.given(class); {
+	switch sh = p.given(sh, class); {
 	case sh.object != impossible:
 		if class == objectClass && !v.isEmpty() && sh.object == granular {
 			return p.object(v, fields, sh)
@@ -43,9 +45,6 @@ func (p *pruner) prune(v part, fields *Set, sh shape) (_ part, changed bool) {
 	}
 	return null, class != nullClass
 }
-
-// null is the value null.
-var null = part{there: true}
 
 // object prunes a granular object that is not empty.
 func (p *pruner) object(v part, fields *Set, sh shape) (_ part, changed bool) {

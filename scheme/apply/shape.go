@@ -194,7 +194,7 @@ func (sh shape) known() bool {
 // free reports whether every value is right, whatever is in it.
 func (sh shape) free() bool { return sh.of == nil && sh.scalar == anyScalar && sh.object != impossible }
 
-// of a value of a class the shape says what is left of the possibilities; all of them if the value has none of them.
+// given returns what is left of the possibilities if the value is of a class; all of them if that is none of them.
 func (sh shape) given(c class) shape {
 	switch {
 	case c.isScalar() && sh.scalar != noScalar:

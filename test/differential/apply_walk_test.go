@@ -66,17 +66,19 @@ func TestApplyModels(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		b := bothTypes{parser.Type(name), models[name]}
 		if _, ok := parser.Schema.FindNamedType(name); !ok {
-			t.Logf("Kubernetes has no model %s", name)
+			t.Errorf("Kubernetes has no model %s", name)
 			continue
 		}
-		r := random("apply model", name)
-		probe(t, r, b)
-		for range times(applyModelWalks) {
-			walkBoth(t, r, b, b)
+		if strings.HasPrefix(name, "io.k8s.apimachinery.pkg.apis.meta.v1.Table") {
+			continue // is never written. Kubernetes takes its cells for objects
 		}
-		if t.Failed() {
-			t.Fatalf("model %s", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := random("apply model", name)
+			probe(t, r, b)
+			for i := 0; i < times(applyModelWalks) && !t.Failed(); i++ {
+				walkBoth(t, r, b, b)
+			}
+		})
 	}
 }
 
@@ -99,11 +101,11 @@ func theirModels(t *testing.T, models map[string]*schema.Schema) *smd.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := schemaconv.ToSchemaFromOpenAPI(specs, false)
+	made, err := schemaconv.ToSchemaFromOpenAPI(specs, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return models
+	return made
 }
 
 // ourModels are the models that Coracle's kinds reach.
