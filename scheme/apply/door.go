@@ -84,7 +84,7 @@ var unowned = SetOf(
 // What the client says of managedFields in obj counts if it can be decoded: an empty list, or one with an empty entry, makes
 // the server forget them all, until somebody applies. Through a subresource it never counts.
 //
-// Errors are those of conversions, and of trees that do not fit the schema. They keep nobody from writing: who owns what is
+// Errors are those of conversions, and of trees that do not fit the schema where one differs from the other. They keep nobody from writing: who owns what is
 // not known then, and the object goes without managedFields, which are returned as nil.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
 	owners := d.claims(live, obj)
@@ -209,6 +209,10 @@ func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by
 	if err := Check(config, w.before.schema, false); err != nil {
 		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", d.nameOf(config), err)
 	}
+	if err := Check(live.Tree, w.before.schema, true); err != nil {
+		return Applied{}, fmt.Errorf("failed to create typed live object (%s): %w", d.nameOf(live.Tree), err)
+	}
+	before := timeOf(owners, d.manager(by, meta.ManagedFieldsOperationApply))
 	if owners, err = w.reconcile(owners); err != nil {
 		return Applied{}, err
 	}
@@ -221,14 +225,15 @@ func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by
 	if err != nil {
 		return Applied{}, fmt.Errorf("failed to get field set: %w", err)
 	}
-	return w.apply(application{merged, config, fields}, owners, by, force)
+	return w.apply(application{merged, config, fields, before}, owners, by, force)
 }
 
 // application is what somebody applies: to an object, with which it is merged already.
 type application struct {
 	merged any
 	config map[string]any
-	fields *Set // of config
+	fields *Set       // of config
+	time   *meta.Time // of the last one that changed something
 }
 
 // apply finishes what Door.apply begins.
@@ -237,7 +242,7 @@ func (w *write) apply(a application, owners []owner, by Writer, force bool) (App
 	i := find(owners, self)
 	if i < 0 {
 		i = len(owners)
-		owners = append(owners, owner{manager: self})
+		owners = append(owners, owner{manager: self, time: a.time})
 	}
 	last := owners[i]
 	owners[i].version = w.before.version

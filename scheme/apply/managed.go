@@ -69,6 +69,14 @@ func find(owners []owner, m manager) int {
 	return slices.IndexFunc(owners, func(o owner) bool { return o.manager == m })
 }
 
+// timeOf returns when a manager came to own what it does, nil if that is not known.
+func timeOf(owners []owner, m manager) *meta.Time {
+	if i := find(owners, m); i >= 0 {
+		return owners[i].time
+	}
+	return nil
+}
+
 // byManager returns owners by who they are.
 func byManager(owners []owner) map[manager]owner {
 	m := make(map[manager]owner, len(owners))

@@ -234,7 +234,8 @@ func fillShape(n *shapeNode, s *spec.Schema, known map[string]*shapeNode) {
 // treeMaker makes up objects by their schemas.
 type treeMaker struct {
 	*rand.Rand
-	wrong int // one of how many values is wrong; 0 for none
+	wrong int // one of how many values is of a wrong type; 0 for none
+	odd   int // one of how many elements of lists lacks a key, or is like another
 	depth int // how deep objects are
 }
 
@@ -305,12 +306,12 @@ func (g *treeMaker) add(n *shapeNode, list []any, depth int) []any {
 					object[key] = int64(g.IntN(3))
 				}
 			}
-			if g.wrong > 0 && g.IntN(g.wrong) == 0 {
+			if g.IntN(g.odd) == 0 {
 				delete(object, key)
 			}
 		}
 	}
-	if g.wrong == 0 || g.IntN(g.wrong) > 0 {
+	if g.IntN(g.odd) > 0 {
 		same := func(other any) bool { return string(identity(n, e)) == string(identity(n, other)) }
 		if (n.listType == "map" || n.listType == "set") && slices.ContainsFunc(list, same) {
 			return list

@@ -118,8 +118,10 @@ func (m *stepMaker) metadata(how string, from map[string]any) map[string]any {
 	return out
 }
 
-// put makes up what a client puts.
+// put makes up what a client puts. Values of wrong types are none of it: no such object is stored.
 func (m *stepMaker) put(step *managerStep) {
+	defer func(wrong int) { m.wrong = wrong }(m.wrong)
+	m.wrong = 0
 	obj := m.base()
 	if m.IntN(6) > 0 {
 		obj = m.object("mutate", obj)
