@@ -3,6 +3,7 @@ package scheme_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -454,6 +455,10 @@ func TestCommonKinds(t *testing.T) {
 		if !s.Recognizes(gv.WithKind("DeleteOptions")) {
 			t.Errorf("Recognizes(%s DeleteOptions): got false", gv)
 		}
+	}
+	kinds := s.ModelKinds()["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
+	if !slices.Contains(kinds, v1beta1.WithKind("DeleteOptions")) || slices.ContainsFunc(kinds, func(k meta.GroupVersionKind) bool { return k.Group == "meta.k8s.io" }) {
+		t.Errorf("ModelKinds: got %v for DeleteOptions", kinds)
 	}
 	if !s.IsUnversioned(&meta.Status{}) || s.IsUnversioned(&Widget{}) {
 		t.Error("IsUnversioned: want true for Status only")

@@ -58,6 +58,11 @@ func TestCrowdSettles(t *testing.T) {
 		if runtime.ReadMemStats(&is); is.HeapReleased < was.HeapReleased+32<<20 {
 			t.Errorf("given back: got %d bytes", is.HeapReleased-was.HeapReleased)
 		}
+		cs.crowd.burst()
+		time.Sleep(time.Hour)
+		if got := given(); got != before+2 {
+			t.Errorf("got %d collections after a burst, want one more", got-before)
+		}
 	})
 }
 

@@ -6,8 +6,7 @@
 // kind's schema through the paths and sees from the parameters of PATCH what the server can do. Equal input gives equal
 // bytes. Results are bytes; nothing else is kept, and callers cache them. All functions may be called at once.
 //
-// Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema); vendor
-// extensions for unions, which no client reads.
+// Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema).
 //
 // Reading order: openapi.go (what goes in), operations.go, resources.go and parameters.go (the paths), custom.go
 // (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go.

@@ -131,6 +131,7 @@ type v3Schema struct {
 	Strategy             string                  `json:"x-kubernetes-patch-strategy"`
 	MergeKey             string                  `json:"x-kubernetes-patch-merge-key"`
 	Kinds                []meta.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+	Unions               any                     `json:"x-kubernetes-unions"`
 }
 
 type v3Operation struct {
@@ -302,6 +303,18 @@ func TestModels(t *testing.T) {
 	if want := []meta.GroupVersionKind{core.WithKind("Pod")}; !slices.Equal(pod.Kinds, want) {
 		t.Errorf("Pod: got kinds %v, want %v", pod.Kinds, want)
 	}
+	known := Info{Kinds: func(model string) []meta.GroupVersionKind {
+		return []meta.GroupVersionKind{{Version: "v1", Kind: model}, {Group: "other", Version: "v2", Kind: model}}
+	}}
+	var told v3
+	if err := json.Unmarshal(AppendV3JSON(nil, known, documents()[0]), &told); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range told.Components.Schemas {
+		if want := known.Kinds(name); !slices.Equal(m.Kinds, want) {
+			t.Errorf("%s: got kinds %v, want those that the server knows, %v", name, m.Kinds, want)
+		}
+	}
 	spec := pod.Properties["spec"]
 	if len(spec.AllOf) != 1 || spec.AllOf[0].Ref != "#/components/schemas/io.k8s.api.core.v1.PodSpec" || string(spec.Default) != "{}" || spec.Ref != "" {
 		t.Errorf("Pod.spec: got %+v", spec)
@@ -313,6 +326,10 @@ func TestModels(t *testing.T) {
 	limits := models["io.k8s.api.core.v1.ResourceRequirements"].Properties["limits"]
 	if limits.AdditionalProperties == nil || limits.AdditionalProperties.Ref == "" {
 		t.Errorf("limits: got %+v", limits)
+	}
+	union, _ := json.Marshal(models["io.k8s.api.core.v1.AppArmorProfile"].Unions)
+	if want := `[{"discriminator":"type","fields-to-discriminateBy":{"localhostProfile":"LocalhostProfile"}}]`; string(union) != want {
+		t.Errorf("AppArmorProfile: got unions %s, want %s", union, want)
 	}
 	// Everything that is referred to is there.
 	for _, doc := range documents() {
