@@ -217,7 +217,8 @@ func unversioned(object []byte) (kind string, is bool) {
 	if len(object) > len(usual) && string(object[:len(usual)]) == usual && object[len(usual)] != '"' {
 		return "", false
 	}
-	members, ok := jsontext.RawOf(object).Members(0, nil)
+	var space [8]jsontext.Member
+	members, ok := jsontext.RawOf(object).Members(0, space[:0])
 	if !ok {
 		return "", false
 	}

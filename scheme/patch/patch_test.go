@@ -287,7 +287,9 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-func strategicChecked(patch []byte, m *meter.Meter) ([]string, error) { return CheckStrategic(patch, m), nil }
+func strategicChecked(patch []byte, m *meter.Meter) ([]string, error) {
+	return CheckStrategic(patch, m), nil
+}
 
 func TestJSONKeepsUntouchedOrder(t *testing.T) {
 	got, err := JSON([]byte(`{"z":{"b":1,"a":2},"y":{"d":1,"c":[{"f":1,"e":2}]},"x":1.0}`), []byte(`[{"op":"add","path":"/y/n","value":{"q": 1,"p":"<"}}]`), nil)
