@@ -318,6 +318,17 @@ func TestProjectionIsApplied(t *testing.T) {
 	}
 }
 
+// TestProjectionOfAnotherObject: a patch says only in its result which object it is about.
+func TestProjectionOfAnotherObject(t *testing.T) {
+	k := newKit(t, options{types: addMeters, resource: metered})
+	k.create(named("a"))
+	_, _, err := k.Subresource("meter").Update(k.ctx, k.meter("a", func(m *meter) { m.UID = "other" }))
+	wantReason(t, "other uid", err, meta.StatusReasonConflict)
+	if want := `widgets/meter.test.example.com "a": Precondition failed: UID in precondition: other`; err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want it to say %s", err, want)
+	}
+}
+
 // TestProjectionIsRetried lets a write come between: the change is made again on what is shown then.
 func TestProjectionIsRetried(t *testing.T) {
 	k := newKit(t, options{types: addMeters, resource: metered})

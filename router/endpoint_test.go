@@ -234,6 +234,14 @@ func TestCreateAndUpdateBodies(t *testing.T) {
 		{"patch renames", "PATCH", maps + "/a", `{"metadata":{"name":"b"}}`, []string{"Content-Type", mergePatch}, 400, "does not match"},
 		{"patch makes no object", "PATCH", maps + "/a", `{"data":5}`, []string{"Content-Type", mergePatch}, 422, "patch"},
 		{"patch changes the kind", "PATCH", maps + "/a", `{"kind":"Secret"}`, []string{"Content-Type", mergePatch}, 422, ""},
+		{"patch takes the version", "PATCH", maps + "/a", `{"apiVersion":null}`, []string{"Content-Type", mergePatch}, 400, "undeterminable"},
+		{"patch takes the version, strictly", "PATCH", maps + "/a?fieldValidation=Strict", `{"apiVersion":""}`, []string{"Content-Type", mergePatch}, 422,
+			"strict decoding error: unknown field"},
+		{"patch takes the version of another kind", "PATCH", maps + "/a", `{"apiVersion":null,"kind":"x"}`, []string{"Content-Type", mergePatch}, 422,
+			"is registered for the internal version of group"},
+		{"patch of a wrong type", "PATCH", maps + "/a", `[5]`, []string{"Content-Type", jsonPatch}, 400, "error decoding patch: "},
+		{"patch of a wrong type, unchecked", "PATCH", maps + "/a?fieldValidation=Ignore", `[5]`, []string{"Content-Type", jsonPatch}, 400, "jsonpatch.Operation"},
+		{"patch is a list, unchecked", "PATCH", maps + "/a?fieldValidation=Ignore", `[5]`, []string{"Content-Type", mergePatch}, 422, "[5]"},
 		{"json patch test", "PATCH", maps + "/a", `[{"op":"test","path":"/data/k","value":"no"}]`, []string{"Content-Type", jsonPatch}, 422, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -193,8 +193,8 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 		req.As = want
 	}
 	if req.As.Kind == "" && p.typ != nil {
-		if kind, is := unversioned(patched); is {
-			return p.decodeUnversioned(patched, kind)
+		if called, is := unversioned(patched); is {
+			return p.decodeUnversioned(patched, called)
 		}
 	}
 	decoded, err := p.e.res.Type.Decode(req)
@@ -221,34 +221,37 @@ func (p *patcher) report(strict []string) error {
 }
 
 // unversioned reports whether an object does not say its apiVersion, and what it calls its kind then.
-func unversioned(object []byte) (kind string, is bool) {
+func unversioned(object []byte) (called string, is bool) {
 	const usual = `{"apiVersion":"`
 	if len(object) > len(usual) && string(object[:len(usual)]) == usual && object[len(usual)] != '"' {
 		return "", false
 	}
-	members, ok := jsontext.RawOf(object).Members(0, nil)
+	var space [8]jsontext.Member
+	members, ok := jsontext.RawOf(object).Members(0, space[:0])
 	if !ok {
 		return "", false
 	}
 	for _, m := range members {
+		if m.Key != "kind" && m.Key != "apiVersion" {
+			continue
+		}
 		text, isText := m.Value.Str()
 		switch {
-		case m.Key != "kind" && m.Key != "apiVersion":
 		case !isText && !m.Value.IsNull() || m.Key == "apiVersion" && text != "":
 			return "", false
 		case m.Key == "kind":
-			kind = text
+			called = text
 		}
 	}
-	return kind, true
+	return called, true
 }
 
 // decodeUnversioned is decode for an object without an apiVersion. kube-apiserver takes it for one of the internal version, in which
 // no field has the name that it has in the others: nothing of it is known, its name neither.
-func (p *patcher) decodeUnversioned(patched []byte, kind string) (codec.Decoded, error) {
+func (p *patcher) decodeUnversioned(patched []byte, called string) (codec.Decoded, error) {
 	want := p.e.res.Kind
-	if kind != "" && kind != want.Kind {
-		other := hubOf(want.GroupVersion().WithKind(kind))
+	if called != "" && called != want.Kind {
+		other := hubOf(want.GroupVersion().WithKind(called))
 		decoded, err := p.e.res.Type.Decode(codec.DecodeRequest{Data: []byte("{}"), As: other})
 		if err == nil {
 			err = &scheme.ConversionError{From: other, To: hubOf(want)}

@@ -156,3 +156,18 @@ func TestOperations(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONSortsWhatItTests: what a test or the way to a place has looked into has sorted keys then, as in Kubernetes, whose messages
+// show it.
+func TestJSONSortsWhatItTests(t *testing.T) {
+	for patch, want := range map[string]string{
+		`{"op":"test","path":"/a","value":{"x":{"p":1,"q":2},"y":[{"t":1,"s":2}]}}`: `{"a":{"x":{"p":1,"q":2},"y":[{"s":2,"t":1}]},"b":{"z":1,"y":2}}`,
+		`{"op":"test","path":"/a/y","value":[{"t":1,"s":2}]}`:                       `{"a":{"x":{"q":2,"p":1},"y":[{"s":2,"t":1}]},"b":{"z":1,"y":2}}`,
+		`{"op":"copy","from":"/b","path":"/b/c"}`:                                   `{"a":{"y":[{"t":1,"s":2}],"x":{"q":2,"p":1}},"b":{"c":{"y":2,"z":1},"y":2,"z":1}}`,
+	} {
+		got, err := JSON([]byte(`{"b":{"z":1,"y":2},"a":{"y":[{"t":1,"s":2}],"x":{"q":2,"p":1}}}`), []byte("["+patch+"]"), nil)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", patch, got, err, want)
+		}
+	}
+}

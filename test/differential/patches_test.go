@@ -56,6 +56,9 @@ func (c *court) judgePatches(t *testing.T, row Row) {
 		for i := range max(1, int(float64(row.count())*patchShare)) {
 			obj := stored[i%len(stored)]
 			path := row.url(nameOf(obj), door)
+			if p.chance(1) {
+				path = row.url("absent", door)
+			}
 			if door != "" {
 				if a := ask(c.theirs, http.MethodGet, path, nil); a.accepted() {
 					obj = a.Body
