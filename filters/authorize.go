@@ -2,6 +2,7 @@ package filters
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -16,30 +17,37 @@ import (
 // Authorize asks whether the user may do what the request wants, and answers 403 if not, or 500 if that cannot be
 // found out. It knows nothing of what exists, so a stranger cannot tell an unknown resource from a forbidden one.
 // Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
-// that of may, and no allocation.
+// that of may, and no allocation. What a handler finds out to be another verb as well, such as an update that creates, it asks
+// about by the Rights of the request's Info.
 func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			x.attributes.From(&x.info)
-			decision, reason, err := may.Authorize(r.Context(), &x.attributes)
-			if decision == request.Allow {
-				next(w, r)
+			x.judge, x.log, x.info.Rights = may, log, x
+			if err := x.May(r.Context(), x.info.Verb); err != nil {
+				fail(w, r, err)
 				return
 			}
-			fail(w, r, refusal(x, w, log, reason, err))
+			next(w, r)
 		}
 	}
 }
 
-// refusal is the error of what is not allowed; err says why that could not be found out.
-func refusal(x *exchange, w http.ResponseWriter, log *zap.Logger, reason string, err error) error {
-	if err != nil {
-		log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
+// May implements request.Rights. The error is a 500 if it cannot be found out.
+func (x *exchange) May(ctx context.Context, verb string) error {
+	a := &x.attributes
+	a.Verb = verb
+	decision, reason, err := x.judge.Authorize(ctx, a)
+	switch {
+	case decision == request.Allow:
+		return nil
+	case err != nil:
+		x.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 		return meta.NewInternalError(err)
 	}
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	return Forbidden(&x.attributes, reason)
+	x.response.Header().Set("X-Content-Type-Options", "nosniff")
+	return Forbidden(a, reason)
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.

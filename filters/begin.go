@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -21,6 +23,8 @@ type exchange struct {
 	body       body
 	compressor compressor
 	attributes request.Attributes
+	judge      request.Authorizer // of attributes
+	log        *zap.Logger
 	auditID    [1]string     // the value of the Audit-ID header
 	place      *atomic.Int64 // counts the request among those in flight; nil while it has no place
 }

@@ -116,11 +116,11 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	if err := c.kind.Default(obj); err != nil {
 		return nil, err
 	}
-	disown(obj)
 	hub, err := kind.ToHub(ctx, c.kind, obj)
 	if err != nil {
 		return nil, err
 	}
+	hub.GetObjectMeta().ManagedFields = nil // it is not kept, and nobody owns what is in it
 	version := c.versionOf(obj)
 	a := &admission.Attributes{
 		Operation: admission.Create, Kind: version.GVK, Type: c.kind,

@@ -26,6 +26,10 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 	m := w.obj.GetObjectMeta()
 	generates := m.GenerateName != "" // perhaps for nothing: the error is the same
 	enc, err := w.createNamed(ctx, generates && m.Name == "")
+	if w.mayDisown(err) {
+		w.obj.GetObjectMeta().ManagedFields = nil
+		enc, err = w.create(ctx)
+	}
 	w.settleWith(ctx, err)
 	name := w.obj.GetObjectMeta().Name
 	if errors.Is(err, storage.Exists) {
@@ -108,7 +112,7 @@ func (w *write) beforeCreate() error {
 		m.Generation = 1
 	}
 	m.CreationTimestamp = &meta.Time{Time: w.r.Now}
-	m.ResourceVersion, m.SelfLink, m.ManagedFields = "", "", nil
+	m.ResourceVersion, m.SelfLink = "", ""
 	if s.strategy.Prepare != nil {
 		s.strategy.Prepare(w.r, w.obj, nil)
 	}

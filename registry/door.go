@@ -27,6 +27,7 @@ func (s *Store) openDoors() error {
 	if err := s.compile(); err != nil {
 		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
 	}
+	s.openOwners(s.res.Reset)
 	s.doors = map[string]*Store{}
 	for i := range s.res.Subresources {
 		sub := &s.res.Subresources[i]
@@ -47,6 +48,7 @@ func (s *Store) openDoors() error {
 		if err := door.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
+		door.openOwners(sub.Reset)
 		s.doors[sub.Name] = &door
 	}
 	return nil
@@ -168,7 +170,14 @@ func (w *write) project() error {
 	}
 	w.obj = scheme.Copy(w.old).(meta.Object)
 	w.s.project.Apply(w.obj, shown)
-	return nil
+	o := w.owner()
+	if o == nil {
+		return nil
+	}
+	m := w.obj.GetObjectMeta()
+	var err error
+	m.ManagedFields, err = o.scale.Into(m.ManagedFields, shown.GetObjectMeta().ManagedFields)
+	return err
 }
 
 // made is an object that was encoded for one request.

@@ -72,6 +72,8 @@ type Store struct {
 	empty       func(obj meta.Object)           // takes out what a new object may not have; nil: nothing
 	differ      func(obj, old meta.Object) bool // whether a change counts as a generation; nil: none does
 	project     *Projection
+	reset       []string          // the fields that nobody can own through the door
+	owners      map[string]*owner // by version
 }
 
 // Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a write changes beside its own
@@ -166,10 +168,17 @@ func (r *ResourceOf[T]) complete() {
 		r.Strategy.ValidateName = names.DNSSubdomainName
 	}
 	hasDoor := slices.ContainsFunc(r.Subresources, func(sub SubresourceOf[T]) bool { return sub.Name == statusField })
+	if r.Status != nil && r.Reset == nil {
+		r.Reset = []string{statusField}
+	}
 	if st := r.Status; st != nil && !hasDoor {
+		reset := st.Reset
+		if reset == nil {
+			reset = []string{"spec"}
+		}
 		r.Subresources = append([]SubresourceOf[T]{{
 			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate, Warnings: st.Warnings,
-			Metadata: st.Metadata,
+			Metadata: st.Metadata, Reset: reset,
 		}}, r.Subresources...)
 	}
 }
@@ -187,12 +196,13 @@ func (s *Store) Under(group string) (*Store, error) {
 	if k == nil {
 		return nil, fmt.Errorf("registry: the kind %s is not registered", gk)
 	}
-	if here, there := s.kind.New(), k.New(); reflect.TypeOf(here) != reflect.TypeOf(there) {
-		return nil, fmt.Errorf("registry: %s has the hub %T in its group, and %T in the group %q", s.res.GroupResource, here, there, group)
+	if !sameHub(s.kind, k) {
+		return nil, fmt.Errorf("registry: %s has the hub %T in its group, and %T in the group %q", s.res.GroupResource, s.kind.New(), k.New(), group)
 	}
 	u := *s
 	u.res.GroupResource.Group = group
 	u.kind = k
+	u.openOwners(s.reset)
 	u.doors = map[string]*Store{}
 	for name, door := range s.doors {
 		d := *door
@@ -200,10 +210,14 @@ func (s *Store) Under(group string) (*Store, error) {
 		if d.project == nil {
 			d.kind = k
 		}
+		d.openOwners(door.reset)
 		u.doors[name] = &d
 	}
 	return &u, nil
 }
+
+// sameHub reports whether two kinds are of the same objects.
+func sameHub(a, b kind.Kind) bool { return reflect.TypeOf(a.New()) == reflect.TypeOf(b.New()) }
 
 // Resource returns the declaration of the store.
 func (s *Store) Resource() *Resource { return &s.res }

@@ -183,6 +183,9 @@ type ResourceOf[T meta.Object] struct {
 	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.
 	// nil: it is not counted.
 	Generation []string
+	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as that does not change them.
+	// nil: the status, if the kind has one.
+	Reset []string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]
 	// Reserve is nil for nearly all kinds.
@@ -230,6 +233,8 @@ type StatusOf[T meta.Object] struct {
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
 	Metadata MetaChecks // as in SubresourceOf
+	// Reset are fields that nobody can own by writing to the status. nil: spec.
+	Reset []string
 }
 
 // SubresourceOf is something beside the object itself that its path leads to. There are three sorts:
@@ -255,6 +260,8 @@ type SubresourceOf[T meta.Object] struct {
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
+	// Reset are fields that nobody can own by writing through a door.
+	Reset []string
 	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource without MetaRepeat (but MetaObject as it
 	// is) if the door has a Validate, else none of its own.
 	Metadata MetaChecks
@@ -280,6 +287,8 @@ type ProjectionOf[T meta.Object] struct {
 	Apply func(obj T, shown meta.Object)
 	// Validate says what is wrong with what the client sent; may be nil.
 	Validate func(shown meta.Object) field.ErrorList
+	// Replicas is where objects have what is spec.replicas of a Scale: whoever owns that owns this.
+	Replicas string
 	// Table shows in a row what Show returns; may be nil.
 	Table *Table
 }

@@ -23,7 +23,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion,
-		Strategy: untyped(r.Strategy), Generation: r.Generation, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
+		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
 		Verbs: r.Verbs, KeepItemKind: r.KeepItemKind, Deprecated: r.Deprecated,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
@@ -31,12 +31,12 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	if st := r.Status; st != nil {
 		res.Status = &Status{
 			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate), Warnings: onChange(st.Warnings),
-			Metadata: st.Metadata,
+			Metadata: st.Metadata, Reset: st.Reset,
 		}
 	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
-			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs, Metadata: sub.Metadata,
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs, Metadata: sub.Metadata, Reset: sub.Reset,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
 			Project: projection(sub.Project), Also: sub.Also, Check: sub.Check, Create: sub.Create, Connect: sub.Connect,
 		})
@@ -99,6 +99,7 @@ func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
 		Show:     func(obj meta.Object) meta.Object { return p.Show(as[T](obj)) },
 		Apply:    func(obj, shown meta.Object) { p.Apply(as[T](obj), shown) },
 		Validate: p.Validate,
+		Replicas: p.Replicas,
 		Table:    p.Table,
 	}
 }

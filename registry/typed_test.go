@@ -114,6 +114,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	sub := &given.Subresources[0]
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
 	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
+	given.Reset, given.Status.Reset, sub.Reset = []string{"a"}, []string{"b"}, []string{"c"}
 	sub.Also, sub.Check = []string{"v2"}, func(*Action) error { return nil }
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }

@@ -38,6 +38,10 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 	u := &update{write: s.newWrite(req, admission.Update), ctx: ctx, key: key}
 	u.byUpdate = true
 	obj, err := u.run()
+	if u.mayDisown(err) {
+		u.disowned = true
+		obj, err = u.run()
+	}
 	u.settleWith(ctx, err)
 	if err != nil {
 		return nil, false, s.apiError(err, req.Name)
@@ -71,9 +75,9 @@ func (u *update) run() (*cache.Object, error) {
 // apply makes the new value from the current one. cur is nil if the object does not exist.
 func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
 	u.created, u.emptied, u.old = cur == nil, nil, nil
-	u.attrs.Operation = admission.Create
+	u.attrs.Operation, u.attrs.Options = admission.Create, toCreate(u.req.Options)
 	if cur != nil {
-		u.attrs.Operation = admission.Update
+		u.attrs.Operation, u.attrs.Options = admission.Update, u.req.Options
 		if u.old, err = u.s.reader.hub(u.ctx, cur); err != nil {
 			return nil, 0, u.s.namedError(u.ctx, cur, err)
 		}
@@ -89,6 +93,14 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 		return nil, 0, errEmptied
 	}
 	return value, u.lease, nil
+}
+
+// toCreate makes options of a create of those of an update.
+func toCreate(options meta.Typed) meta.Typed {
+	if o, ok := options.(*meta.UpdateOptions); ok {
+		return &meta.CreateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation}
+	}
+	return options
 }
 
 // remove deletes the object whose last finalizer the update took off. The answer is the state that was asked for;
@@ -130,7 +142,7 @@ func (w *write) beforeUpdate() error {
 	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
 	m.Generation = om.Generation
 	m.CreationTimestamp = om.CreationTimestamp
-	m.SelfLink, m.ManagedFields = "", nil
+	m.SelfLink = ""
 	if m.UID == "" {
 		m.UID = om.UID
 	}

@@ -17,14 +17,15 @@ import (
 //
 //	decode     what the client sent, or the current object patched, in the version that it speaks   (begin)
 //	default    what it leaves out
-//	own        drop what the client says about who owns which fields (disown)
 //	convert    to the hub
+//	own        record who owns which fields; what a client applies is put into the object, and owned, before all that (own.go)
 //	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
-//	           repeat are dropped
+//	           repeat are dropped, and entries of managedFields that cannot be read taken back
 //	baptize    the object gets its namespace, and a new one its name and UID                        (finish)
 //	reserve    take what is counted outside of the object
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
-//	prepare    the strategy and the store fill in what the server owns, and count the change
+//	prepare    the strategy and the store fill in what the server owns, and count the change; of one that is none the times
+//	           of managedFields are taken back
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
 //	encode     once: these bytes are stored, answered, and come back through the watch
@@ -38,6 +39,8 @@ type write struct {
 	attrs *admission.Attributes
 	// byUpdate: it may come upon an object, or create it.
 	byUpdate bool
+	// disowned: nobody owns the fields, as the object was too large with what says who does.
+	disowned bool
 
 	// Of the present try.
 
@@ -87,16 +90,7 @@ func (w *write) admission() admission.Chain {
 // begin makes the object of a try and lets admission change it. cur is the state that it starts from, which decodes to
 // w.old; both are nil if there is none.
 func (w *write) begin(ctx context.Context, cur *cache.Object) error {
-	obj, err := w.decode(ctx, cur)
-	if err != nil {
-		return err
-	}
-	k := w.s.kind
-	if err := k.Default(obj); err != nil {
-		return err
-	}
-	disown(obj)
-	hub, err := kind.ToHub(ctx, k, obj)
+	hub, err := w.make(ctx, cur)
 	if err != nil {
 		return err
 	}
@@ -111,11 +105,14 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	if w.s.project != nil {
 		w.attrs.Old = w.s.show(w.old)
 	}
+	entries := m.ManagedFields
 	if err := w.admission().Mutate(ctx, w.attrs); err != nil {
 		return err
 	}
 	w.obj = w.attrs.Object
-	if warning := meta.DropRepeatedOwners(w.obj.GetObjectMeta(), true); warning != "" {
+	m = w.obj.GetObjectMeta()
+	w.keepOwners(m, entries)
+	if warning := meta.DropRepeatedOwners(m, true); warning != "" {
 		w.attrs.Warn(warning)
 	}
 	if w.s.project != nil {
@@ -124,8 +121,8 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	return nil
 }
 
-// decode asks for the new object.
-func (w *write) decode(ctx context.Context, cur *cache.Object) (meta.Typed, error) {
+// make makes the new object, complete and owned, in the hub.
+func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error) {
 	current := request.Current{Object: func() (meta.Object, error) { return w.s.kind.New(), nil }}
 	if cur != nil {
 		enc, err := w.s.present(ctx, cur)
@@ -135,14 +132,26 @@ func (w *write) decode(ctx context.Context, cur *cache.Object) (meta.Typed, erro
 		current.Encoded = enc
 		current.Object = func() (meta.Object, error) { return w.s.Decode(ctx, enc) }
 	}
-	return w.req.Change(ctx, current)
-}
-
-// disown drops what a client says about the ownership of fields. Who owns what is not recorded.
-func disown(obj meta.Typed) {
-	if o, ok := obj.(meta.Object); ok {
-		o.GetObjectMeta().ManagedFields = nil
+	if w.req.Apply != nil {
+		return w.apply(ctx, current.Encoded)
 	}
+	obj, err := w.req.Change(ctx, current)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.s.kind.Default(obj); err != nil {
+		return nil, err
+	}
+	hub, err := kind.ToHub(ctx, w.s.kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	if !w.byUpdate {
+		m := hub.GetObjectMeta()
+		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil // which nobody owns, either
+	}
+	w.own(ctx, current.Encoded, hub)
+	return hub, nil
 }
 
 // identify compares the object with the place that it is written to, and with the state that it says it has seen.
@@ -206,6 +215,13 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	}
 	if err := before(); err != nil {
 		return nil, err
+	}
+	if w.old != nil {
+		w.keepTimes()
+	} else if w.byUpdate && w.req.Rights != nil {
+		if err := w.req.Rights.May(ctx, "create"); err != nil {
+			return nil, err
+		}
 	}
 	if w.s.project == nil { // else admission goes on with what the client sees
 		w.attrs.Object = w.obj

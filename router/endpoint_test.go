@@ -192,8 +192,6 @@ func TestErrors(t *testing.T) {
 }
 
 func TestCreateAndUpdateBodies(t *testing.T) {
-	const patchTypes = "the body of the request was in an unknown format - accepted media types include: " +
-		`application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json"`
 	good := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`
 	for _, tt := range []struct {
 		name, method, target, body string
@@ -225,8 +223,7 @@ func TestCreateAndUpdateBodies(t *testing.T) {
 		{"json patch", "PATCH", maps + "/a", `[{"op":"add","path":"/data/x","value":"y"}]`, []string{"Content-Type", jsonPatch}, 200, ""},
 		{"strategic patch", "PATCH", maps + "/a", `{"data":{"x":"y"}}`, []string{"Content-Type", strategicPatch}, 200, ""},
 		{"patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/json"}, 415, ""},
-		{"apply", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/apply-patch+yaml"}, 415, patchTypes},
-		{"apply as CBOR", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/apply-patch+cbor"}, 415, patchTypes},
+		{"apply as CBOR", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/apply-patch+cbor"}, 415, "415: Unsupported Media Type"},
 		{"patch without type", "PATCH", maps + "/a", `{}`, nil, 415, ""},
 		{"no patch", "PATCH", maps + "/a", `[1`, []string{"Content-Type", jsonPatch}, 400, ""},
 		{"patch renames", "PATCH", maps + "/a", `{"metadata":{"name":"b"}}`, []string{"Content-Type", mergePatch}, 400, "does not match"},

@@ -34,6 +34,7 @@ type fake struct {
 	create  *meta.CreateOptions
 	write   *request.Write
 	body    meta.Object
+	applied meta.ObjectMeta // what becomes of what is applied; there was an object unless err is set
 	// contended: the object changes after each try of an update, of which tries counts.
 	contended bool
 	tries     int
@@ -95,6 +96,14 @@ func (f *fake) first() (request.Encoded, error) {
 
 func (f *fake) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
 	f.note("update %s/%s", req.Namespace, req.Name)
+	if req.Apply != nil {
+		f.write = req
+		if err := req.Apply.Check(&f.applied, f.err == nil); err != nil {
+			return nil, false, err
+		}
+		enc, _ := f.first()
+		return f.objects[0], enc == nil, nil
+	}
 	obj, err := req.Change(ctx, request.Current{Encoded: f.objects[0]})
 	for f.tries = 1; f.contended && err == nil; f.tries++ {
 		obj, err = req.Change(ctx, request.Current{Encoded: f.objects[0]})

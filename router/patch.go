@@ -22,8 +22,7 @@ const (
 	jsonPatch      = "application/json-patch+json"
 	mergePatch     = "application/merge-patch+json"
 	strategicPatch = "application/strategic-merge-patch+json"
-	applyYAML      = "application/apply-patch+yaml" // known, and not served
-	applyCBOR      = "application/apply-patch+cbor" // known, and not served
+	applyPatch     = "application/apply-patch+yaml"
 )
 
 // patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile, within
@@ -39,17 +38,14 @@ type patcher struct {
 	slips      []string // what field validation has to say about the patch itself
 }
 
-// patch changes an object by a patch in its served version.
+// patch changes an object by a patch in its served version, or creates it if what is applied does not exist.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
 	form := codec.MediaType(r.Header.Get("Content-Type"))
-	version := kind.In(e.res.Type, e.res.Kind.Version)
-	typed := version.Type != nil
+	typed := kind.In(e.res.Type, e.res.Kind.Version).Type != nil
 	switch {
-	case form == jsonPatch || form == mergePatch || form == strategicPatch && typed:
+	case form == jsonPatch || form == mergePatch || form == applyPatch || form == strategicPatch && typed:
 	case !typed:
-		return codec.UnsupportedBody(jsonPatch, mergePatch)
-	case form == applyYAML || form == applyCBOR:
-		return codec.UnsupportedBody(jsonPatch, mergePatch, strategicPatch)
+		return codec.UnsupportedBody(jsonPatch, mergePatch, applyPatch)
 	default:
 		return errPatchType()
 	}
@@ -66,22 +62,23 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 		DryRun: p.All("dryRun"), Force: p.optionalBoolean("force"),
 		FieldManager: p.Get("fieldManager"), FieldValidation: p.Get("fieldValidation"),
 	}
-	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, false)); err != nil {
+	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, form == applyPatch)); err != nil {
 		return err
-	}
-	pt := &patcher{
-		e: e, info: info, form: form, body: body, validation: opts.FieldValidation,
-		meter: meter.WithBudget(r.Context(), patch.MaxWork),
-	}
-	if typed {
-		pt.typ = version.Type()
 	}
 	req := e.write(r, info, &meta.UpdateOptions{ // to everybody behind, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,
 	})
-	req.DryRun, req.Change = len(opts.DryRun) > 0, pt.change
+	req.DryRun = len(opts.DryRun) > 0
 	if opts.FieldManager != "" {
 		req.Manager = opts.FieldManager
+	}
+	if form == applyPatch {
+		req.ForceCreate = true
+		if req.Apply, err = e.applied(r.Context(), info, body, opts); err != nil {
+			return err
+		}
+	} else {
+		req.Change = e.patcher(r.Context(), info, form, body, opts).change
 	}
 	enc, created, err := e.res.Updater.Update(r.Context(), req)
 	if err != nil {
@@ -92,6 +89,16 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 		code = http.StatusCreated
 	}
 	return e.writeEncoded(w, r, code, enc, media)
+}
+
+func (e *endpoint) patcher(ctx context.Context, info *request.Info, form string, body []byte, opts *meta.PatchOptions) *patcher {
+	pt := &patcher{
+		e: e, info: info, form: form, body: body, validation: opts.FieldValidation, meter: meter.WithBudget(ctx, patch.MaxWork),
+	}
+	if version := kind.In(e.res.Type, e.res.Kind.Version); version.Type != nil {
+		pt.typ = version.Type()
+	}
+	return pt
 }
 
 // errPatchType is the answer to a media type of which kube-apiserver's router knows nothing either.

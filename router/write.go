@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"unicode"
@@ -14,9 +15,12 @@ import (
 func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
 	return &request.Write{
 		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
-		Manager: managerOf(r), Options: options, Warn: info.Warn, Annotate: info.Annotate,
+		Manager: cmp.Or(managerOf(r), unknown), Options: options, Warn: info.Warn, Annotate: info.Annotate, Rights: info.Rights,
 	}
 }
+
+// unknown is the manager of who does not say what program it is.
+const unknown = "unknown"
 
 // maxManager is how long the name of a field manager may be, in bytes.
 const maxManager = 128

@@ -18,6 +18,9 @@ func Copy(obj meta.Typed) meta.Typed { return typeinfo.Copy(obj) }
 // quantities by amount, times by instant. It needs no Scheme.
 func Equal[T any](a, b *T) bool { return typeinfo.Equal(a, b) }
 
+// EqualObjects is Equal for objects, of whichever type. Those of different types are not equal.
+func EqualObjects(a, b meta.Typed) bool { return typeinfo.EqualAny(a, b) }
+
 // Default completes obj in place: the defaults that tags declare and the registered functions, for the object and all
 // structs below it, parents first. Before Complete it does nothing. It costs nothing worth mentioning for kinds without defaults.
 func (s *Scheme) Default(obj meta.Typed) {

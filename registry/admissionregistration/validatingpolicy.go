@@ -29,6 +29,7 @@ func validatingPolicies() registry.Resource {
 		Status: &registry.StatusOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Prepare:  registry.KeepMeta[*admissionregistrationv1.ValidatingAdmissionPolicy],
 			Validate: checkPolicyStatus,
+			Reset:    []string{"metadata", "spec"},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 		},
 		Table: &registry.TableOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{

@@ -38,6 +38,7 @@ func deployments(rules podspec.Rules) registry.Resource {
 				setAnnotation(&d.ObjectMeta, rollbackAnnotation, old.Annotations[rollbackAnnotation])
 			},
 			Validate: checkDeploymentStatus,
+			Reset:    []string{"spec", "metadata.labels"},
 		},
 		Subresources: []registry.SubresourceOf[*appsv1.Deployment]{scale.Of(func(d *appsv1.Deployment) scale.Size {
 			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas, Selector: scale.Selector(d.Spec.Selector)}

@@ -33,13 +33,15 @@ func signingRequests() registry.Resource {
 			Validate:                 func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theRequest) },
 			AllowUnconditionalUpdate: true,
 		},
+		Reset: []string{"spec", "status"},
 		Status: &registry.StatusOf[*signingRequest]{
+			Reset:    []string{"spec", "status.conditions"},
 			Prepare:  prepareStatus,
 			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theStatus) },
 			Metadata: registry.MetaWhole,
 		},
 		Subresources: []registry.SubresourceOf[*signingRequest]{{
-			Name: "approval", Owns: []string{"status.conditions"},
+			Name: "approval", Owns: []string{"status.conditions"}, Reset: []string{"spec", "status.certificate"},
 			Metadata: registry.MetaWhole,
 			Prepare:  fillInTimes,
 			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theApproval) },

@@ -31,7 +31,7 @@ func namespaces() registry.Resource {
 		},
 		Status: &registry.StatusOf[*corev1.Namespace]{Validate: checkNamespacePhase},
 		Subresources: []registry.SubresourceOf[*corev1.Namespace]{
-			{Name: "finalize", Owns: []string{"spec.finalizers"}, Verbs: []string{"update"}, Validate: checkFinalized},
+			{Name: "finalize", Owns: []string{"spec.finalizers"}, Reset: []string{"status"}, Verbs: []string{"update"}, Validate: checkFinalized},
 		},
 		Fields: []registry.FieldValue{{Label: "status.phase", Path: "status.phase"}},
 		Table: &registry.TableOf[*corev1.Namespace]{

@@ -29,6 +29,7 @@ func pods(c Config) registry.Resource {
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*corev1.Pod]{
 			OnCreate: true, Prepare: preparePodStatus, Validate: checkPodStatus, Warnings: podStatusWarnings,
+			Reset: []string{"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"},
 		},
 		Subresources: []registry.SubresourceOf[*corev1.Pod]{
 			ephemeralContainers(rules), podResize(rules), podBinding(c.Stores), podEviction(c.Stores),

@@ -23,6 +23,7 @@ func flowSchemas() registry.Resource {
 		Status: &registry.StatusOf[*flowcontrolv1.FlowSchema]{
 			Prepare:  keepMeta[*flowcontrolv1.FlowSchema],
 			Validate: checkFlowSchemaStatus,
+			Reset:    []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*flowcontrolv1.FlowSchema]{
 			Columns: []meta.TableColumnDefinition{

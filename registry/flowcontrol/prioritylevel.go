@@ -27,6 +27,7 @@ func priorityLevels() registry.Resource {
 		Status: &registry.StatusOf[*flowcontrolv1.PriorityLevelConfiguration]{
 			Prepare:  keepMeta[*flowcontrolv1.PriorityLevelConfiguration],
 			Validate: checkPriorityLevelStatus,
+			Reset:    []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*flowcontrolv1.PriorityLevelConfiguration]{
 			Columns: []meta.TableColumnDefinition{

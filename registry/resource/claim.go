@@ -29,6 +29,7 @@ func claims() registry.Resource {
 				dropDeallocated(&c.Status, &old.Status)
 			},
 			Validate: checkClaimStatus,
+			Reset:    []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*resourcev1.ResourceClaim]{
 			Columns: []meta.TableColumnDefinition{

@@ -31,6 +31,7 @@ func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 			Show:     func(obj T) meta.Object { return show(of(obj)) },
 			Apply:    func(obj T, shown meta.Object) { *of(obj).Wanted = new(shown.(*autoscalingv1.Scale).Spec.Replicas) },
 			Validate: checkScale,
+			Replicas: "spec.replicas",
 			Table:    table,
 		},
 	}

@@ -42,7 +42,8 @@ type Info struct {
 
 	AuditID   string
 	Received  time.Time
-	User      *User // nil until authenticated
+	User      *User  // nil until authenticated
+	Rights    Rights // nil until authorized
 	UserAgent string
 	// Warnings are sent as Warning headers, in order. Warn adds to them.
 	Warnings []string

@@ -91,6 +91,21 @@ type Current struct {
 // registry's to change; when the object has changed meanwhile, or its name is taken, it is called again.
 type ChangeFunc func(ctx context.Context, cur Current) (meta.Typed, error)
 
+// Apply is what a client wants of an object, without saying what the rest of it should be.
+type Apply struct {
+	Config map[string]any // a tree, which is not changed
+	// Force takes fields from those who have given them other values.
+	Force bool
+	// Check is asked about what has become of the metadata; exists says that there was an object. It may change them.
+	Check func(m *meta.ObjectMeta, exists bool) error
+}
+
+// Rights tells what else the user of a request may do with what it names.
+type Rights interface {
+	// May returns why a verb is not allowed, as the answer to the user; nil if it is.
+	May(ctx context.Context, verb string) error
+}
+
 // Write is what a client, or the server itself, wants of one object: the parameter of the write pipeline. It is not
 // changed, and may be given again.
 type Write struct {
@@ -101,7 +116,8 @@ type Write struct {
 	Version string
 	// User is who writes; nil for the server itself.
 	User *User
-	// Manager is who is to own the fields that are set: fieldManager, or the beginning of the user agent.
+	// Manager is who is to own the fields that are set: fieldManager, or the beginning of the user agent. If it is empty,
+	// nobody records who owns what: managedFields are written as they are.
 	Manager string
 	// DryRun: everything happens, but nothing is stored.
 	DryRun bool
@@ -109,10 +125,14 @@ type Write struct {
 	Options meta.Typed
 	// Change makes the object. Of a deletion it is nil.
 	Change ChangeFunc
+	// Apply, if set, is in the place of Change. Then there is a Manager.
+	Apply *Apply
 	// UID, if set, must be that of the current object (PUT; a patch that changes the uid is invalid instead).
 	UID meta.UID
 	// ForceCreate lets an update create what does not exist, whatever the strategy says (apply).
 	ForceCreate bool
+	// Rights are asked before an update creates; nil: nobody is.
+	Rights Rights
 	// Admitted: admission has let pass what this is a part of, and is not asked again.
 	Admitted bool
 	// Warn tells the client something, also when the write succeeds; Annotate adds to the audit record of the request.

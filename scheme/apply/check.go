@@ -1,7 +1,130 @@
 package apply
 
-import "github.com/coracle-project/coracle/scheme/schema"
+import (
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme/schema"
+)
 
 // Check says what keeps a tree from being merged by a schema: fields that it does not know, values of the wrong type, elements
 // of lists without what identifies them, and unless repeats is set also such that repeat others.
-func Check(tree any, s *schema.Schema, repeats bool) error { panic("not written yet") }
+func Check(tree any, s *schema.Schema, repeats bool) error {
+	c := checker{newWalker(), repeats}
+	defer c.done()
+	c.check(partOf(tree), rootShape(s))
+	return c.problems.err()
+}
+
+// checker looks for what is wrong with a tree.
+type checker struct {
+	*walker
+	repeats bool // are right
+}
+
+func (c *checker) check(p part, sh shape) {
+	if sh.free() || c.problems.full() {
+		return
+	}
+	class := p.class()
+	sh = sh.given(class)
+	switch {
+	case sh.object != impossible:
+		if class != nullClass && class != objectClass {
+			c.fail("expected map, got %v", p.shown(c.depth()))
+			return
+		}
+		c.object(p, sh)
+	case sh.scalar != noScalar:
+		if problem := sh.scalar.misfit(p, c.depth()); problem != "" {
+			c.fail("%s", problem)
+		}
+	case sh.list != impossible:
+		if class != nullClass && class != listClass {
+			c.fail("expected list, got %v", p.shown(c.depth()))
+			return
+		}
+		c.list(p, sh)
+	default:
+		c.failShape()
+	}
+}
+
+// object checks the fields of an object, up to one that is not known.
+func (c *checker) object(p part, sh shape) {
+	entries := c.entries(p, c.depth())
+	defer c.freeEntries(entries)
+	for _, each := range entries {
+		part, declared := sh.field(each.name)
+		c.enter(Field(each.name))
+		if !declared && !part.known() {
+			c.fail("field not declared in schema")
+			c.leave()
+			return
+		}
+		c.check(each.part, part)
+		c.leave()
+	}
+}
+
+// list checks the elements of a list. What comes behind one that nothing identifies is not looked at.
+func (c *checker) list(p part, sh shape) {
+	items := c.items(p, c.depth())
+	defer c.freeItems(items)
+	if sh.list == atomic {
+		for i, each := range items {
+			c.enter(Element{sort: index, at: i})
+			c.check(each, sh.items())
+			c.leave()
+		}
+		return
+	}
+	c.granular(items, sh)
+}
+
+// granular checks the elements of a list that are identified, up to one that is not.
+func (c *checker) granular(items []part, sh shape) {
+	found := make([]identified, 0, len(items))
+	problem := ""
+	for _, each := range items {
+		var e Element
+		if e, problem = c.element(sh, each); problem != "" {
+			break
+		}
+		found = append(found, identified{e, each})
+	}
+	var again []bool
+	if !c.repeats {
+		again = repeated(found)
+	}
+	for i, each := range found {
+		if again != nil && again[i] {
+			c.fail("duplicate entries for key %v", each.element)
+		}
+		c.enter(each.element)
+		c.check(each.part, sh.items())
+		c.leave()
+	}
+	if problem != "" {
+		c.fail("element %v: %v", len(found), problem)
+	}
+}
+
+// misfit says why a value is not what a schema says of scalars, "" if it is.
+func (s scalar) misfit(p part, depth int) string {
+	class := p.class()
+	switch {
+	case class == absent || class == nullClass:
+	case s == numberScalar && class != numberClass:
+		return fmt.Sprintf("expected numeric (int or float), got %T", p.whole(depth))
+	case s == stringScalar && class != stringClass:
+		return fmt.Sprintf("expected string, got &value.valueUnstructured{Value:%#v}", p.whole(depth))
+	case s == boolScalar && class != boolClass:
+		return "expected boolean, got " + p.shown(depth)
+	case !class.isScalar():
+		return "expected any scalar, got " + p.shown(depth)
+	}
+	return ""
+}
+
+// shown returns a value as messages have it.
+func (p part) shown(depth int) string { return fmt.Sprintf("&{%v}", p.whole(depth)) }

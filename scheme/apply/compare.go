@@ -1,9 +1,183 @@
 package apply
 
-import "github.com/coracle-project/coracle/scheme/schema"
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/schema"
+)
 
 // Changes are the fields in which one tree differs from another.
 type Changes struct{ Added, Modified, Removed *Set }
 
-// Compare returns what was changed from one tree to the other.
-func Compare(from, to any, s *schema.Schema) (Changes, error) { panic("not written yet") }
+// Compare returns what was changed from one tree to the other. What is the same text in both is not looked into, so nothing is
+// found to be wrong with it.
+func Compare(from, to any, s *schema.Schema) (Changes, error) {
+	c := comparer{newWalker()}
+	defer c.done()
+	_, in := c.compare(partOf(from), partOf(to), rootShape(s))
+	return Changes{in[added], in[modified], in[removed]}, c.problems.err()
+}
+
+// change says what happened to a field.
+type change uint8
+
+const (
+	added change = iota
+	modified
+	removed
+	changes // is how many there are
+)
+
+// happened are the changes to a place itself.
+type happened [changes]bool
+
+// within are the changes to what is in a place.
+type within [changes]*Set
+
+// comparer finds changes.
+type comparer struct{ *walker }
+
+// compare returns the changes to a place, of whose values at most one is missing.
+func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
+	if from.raw != "" && from.raw == to.raw {
+		return self, in
+	}
+	shFrom, shTo := c.given(sh, from.class()), c.given(sh, to.class())
+	leaf := false
+	switch { // null is of any type, and so is a value that is missing
+	case !to.there:
+		self, in, leaf = c.values(from, to, shFrom)
+	case !from.there || shFrom == shTo:
+		self, in, leaf = c.values(from, to, shTo)
+	default:
+		was, inWas, _ := c.values(from, to, shFrom)
+		self, in, leaf = c.values(from, to, shTo)
+		for i := range changes {
+			self[i] = self[i] || was[i]
+			in[i] = inWas[i].Union(in[i])
+		}
+	}
+	if !leaf {
+		self[added] = self[added] || !from.there
+		self[removed] = self[removed] || !to.there
+	}
+	return self, in
+}
+
+// values is compare by what the schema says of values as they are. leaf says that they are compared as wholes.
+func (c *comparer) values(from, to part, sh shape) (self happened, in within, leaf bool) {
+	switch {
+	case sh.object != impossible:
+		from, to := from.as(objectClass), to.as(objectClass)
+		if sh.object == granular && !(from.isEmpty() && to.isEmpty()) {
+			return self, c.objects(from, to, sh), false
+		}
+	case sh.scalar != noScalar:
+		if !c.scalars(from, to, sh.scalar) {
+			return self, in, false
+		}
+	case sh.list != impossible:
+		from, to := from.as(listClass), to.as(listClass)
+		if sh.list == granular && !(from.isEmpty() && to.isEmpty()) {
+			return self, c.lists(from, to, sh), false
+		}
+	default:
+		c.failShape()
+		return self, in, false
+	}
+	return c.wholes(from, to), in, true
+}
+
+// wholes compares values that have no fields.
+func (c *comparer) wholes(from, to part) (self happened) {
+	switch {
+	case !from.there:
+		self[added] = true
+	case !to.there:
+		self[removed] = true
+	default:
+		self[modified] = !c.equal(from, to, c.depth())
+	}
+	return self
+}
+
+// as returns a value that is of a class, and the lack of one for any other.
+func (p part) as(c class) part {
+	if p.class() == c {
+		return p
+	}
+	return part{}
+}
+
+// objects compares the fields of granular objects, one of which may be missing.
+func (c *comparer) objects(from, to part, sh shape) within {
+	as, bs := c.entries(from, c.depth()), c.entries(to, c.depth())
+	defer func() { c.freeEntries(bs); c.freeEntries(as) }()
+	start := c.begin()
+	join(as, bs, func(name string, a, b part) {
+		part, _ := sh.field(name)
+		c.descend(Field(name), a, b, part)
+	})
+	return c.end(start)
+}
+
+// descend compares a part and notes the changes to it.
+func (c *comparer) descend(e Element, from, to part, sh shape) {
+	c.enter(e)
+	self, in := c.compare(from, to, sh)
+	c.leave()
+	for i := range changes {
+		c.builders[i].push(node{e, self[i], in[i]})
+	}
+}
+
+// begin and end are those of all builders.
+func (c *comparer) begin() (start [changes]int) {
+	for i := range changes {
+		start[i] = c.builders[i].begin()
+	}
+	return start
+}
+
+func (c *comparer) end(start [changes]int) (in within) {
+	for i := range changes {
+		in[i] = c.builders[i].end(start[i], lastNode)
+	}
+	return in
+}
+
+// lists compares the elements of granular lists, one of which may be missing. Of several that are identified alike nothing
+// else is known than that there are several, and whether they are all as they were.
+func (c *comparer) lists(from, to part, sh shape) within {
+	as, bs := c.items(from, c.depth()), c.items(to, c.depth())
+	defer func() { c.freeItems(bs); c.freeItems(as) }()
+	start := c.begin()
+	groups(c.identify(sh, as), c.identify(sh, bs), func(a, b []identified) {
+		c.group(a, b, sh.items())
+	})
+	return c.end(start)
+}
+
+// group compares the elements that are identified alike.
+func (c *comparer) group(from, to []identified, sh shape) {
+	e := append(from[:len(from):len(from)], to...)[0].element
+	if len(from) <= 1 && len(to) <= 1 {
+		c.descend(e, only(from), only(to), sh)
+		return
+	}
+	what := modified
+	switch {
+	case len(to) <= 1: // the one that is left is new, in place of the several
+		what = removed
+		from = nil
+	case len(from) <= 1:
+		what = added
+		to = nil
+	case slices.EqualFunc(from, to, func(a, b identified) bool { return c.equal(a.part, b.part, c.depth()+1) }):
+		return
+	}
+	if what != modified && len(from)+len(to) > 0 {
+		c.descend(e, only(from), only(to), sh)
+	}
+	c.builders[what].push(node{element: e, member: true})
+}

@@ -2,8 +2,11 @@ package apply
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
@@ -42,12 +45,123 @@ type Writer struct {
 	Now     time.Time
 }
 
-// Update returns the managedFields of obj, which by, with any write but an application, has made of live.
+// manager returns who writes here.
+func (d *Door) manager(by Writer, operation meta.ManagedFieldsOperationType) manager {
+	m := manager{name: by.Manager, operation: operation, subresource: d.Subresource}
+	if m.name == "" {
+		m.name = "unknown"
+	}
+	if operation == meta.ManagedFieldsOperationUpdate {
+		m.apiVersion = d.Kind.GroupVersion().String()
+	}
+	return m
+}
+
+func (w Writer) time() *meta.Time {
+	now := meta.NewTime(w.Now)
+	return &now
+}
+
+// unowned are the fields that nobody owns.
+var unowned = SetOf(
+	Path{Field("apiVersion")},
+	Path{Field("kind")},
+	Path{Field("metadata")},
+	Path{Field("metadata"), Field("name")},
+	Path{Field("metadata"), Field("namespace")},
+	Path{Field("metadata"), Field("creationTimestamp")},
+	Path{Field("metadata"), Field("selfLink")},
+	Path{Field("metadata"), Field("uid")},
+	Path{Field("metadata"), Field("clusterName")},
+	Path{Field("metadata"), Field("generation")},
+	Path{Field("metadata"), Field("managedFields")},
+	Path{Field("metadata"), Field("resourceVersion")},
+)
+
+// Update returns the managedFields of obj, which by, with any write but an application, has made of live. They share parts
+// with those that it was given.
 //
 // What the client says of managedFields in obj counts if it can be decoded: an empty list, or one with an empty entry, makes
-// the server forget them all. Errors are those of conversions, and of trees that do not fit the schema.
+// the server forget them all, until somebody applies. Through a subresource it never counts.
+//
+// Errors are those of conversions, and of trees that do not fit the schema where one differs from the other. They keep nobody from writing: who owns what is
+// not known then, and the object goes without managedFields, which are returned as nil.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
-	panic("not written yet")
+	owners := d.claims(live, obj)
+	if len(owners) == 0 && live.Stored {
+		return nil, nil
+	}
+	owners, err := d.update(ctx, live.Tree, obj.Tree, owners, by)
+	if err != nil {
+		return nil, err
+	}
+	return encode(owners), nil
+}
+
+// claims returns who owns what in obj as far as the client and live are concerned.
+func (d *Door) claims(live, obj Object) []owner {
+	if d.Subresource == "" && !slices.EqualFunc(obj.Managed, live.Managed, sameEntry) {
+		if forget(obj.Managed) {
+			return nil
+		}
+		if owners, err := decode(obj.Managed); err == nil && len(owners) > 0 {
+			for i := range owners {
+				owners[i].text = nil // clients write it as they like
+			}
+			return owners
+		}
+	}
+	owners, _ := decode(live.Managed) // nothing is better than what cannot be read
+	return owners
+}
+
+func sameEntry(a, b meta.ManagedFieldsEntry) bool {
+	if a.FieldsV1 == nil || b.FieldsV1 == nil || string(a.FieldsV1.Raw) != string(b.FieldsV1.Raw) || !a.Time.Equal(b.Time) {
+		return false
+	}
+	b.FieldsV1, b.Time = a.FieldsV1, a.Time
+	return a == b
+}
+
+// forget reports whether what a client says of managedFields is that there shall be none.
+func forget(managed []meta.ManagedFieldsEntry) bool {
+	switch len(managed) {
+	case 0:
+		return managed != nil
+	case 1:
+		return managed[0] == meta.ManagedFieldsEntry{}
+	}
+	return false
+}
+
+// update returns who owns what in a tree that by has made of another.
+func (d *Door) update(ctx context.Context, from, to any, owners []owner, by Writer) ([]owner, error) {
+	w, err := d.write(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	if owners, err = w.reconcile(owners); err != nil {
+		return nil, err
+	}
+	w.after = to
+	if owners, err = w.take(owners, manager{}); err != nil {
+		return nil, err
+	}
+	own, err := w.difference(w.before.version)
+	if err != nil {
+		return nil, err
+	}
+	if fields := own.changed.Subtract(unowned); !fields.Empty() {
+		self := d.manager(by, meta.ManagedFieldsOperationUpdate)
+		i := find(owners, self)
+		if i < 0 {
+			i = len(owners)
+			owners = append(owners, owner{manager: self, version: w.before.version})
+		}
+		owners[i].own(owners[i].fields.Union(fields))
+		owners[i].time = by.time()
+	}
+	return capped(owners), nil
 }
 
 // Applied is what an application makes of an object.
@@ -58,8 +172,200 @@ type Applied struct {
 }
 
 // Apply puts config, what a client applies, into live. The errors are *meta.StatusError: 409 with a cause for each conflict, unless
-// force is set; 400 for a config of another kind, and one with managedFields; and others for what cannot be merged, in
-// kube-apiserver's words.
+// force is set; 400 for a config of another kind, and one with managedFields; and 500 for what cannot be merged, in
+// kube-apiserver's words. If ctx is over its error is returned.
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
-	panic("not written yet")
+	applied, err := d.apply(ctx, live, config, by, force)
+	switch err.(type) {
+	case nil, *meta.StatusError:
+		return applied, err
+	}
+	if ctx.Err() != nil {
+		return Applied{}, ctx.Err()
+	}
+	return Applied{}, meta.NewUnexplained(err.Error())
+}
+
+func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
+	owners, err := decode(live.Managed)
+	if err != nil {
+		return Applied{}, fmt.Errorf("failed to decode managed fields: %w", err)
+	}
+	if kind := kindOf(config); kind != d.Kind {
+		return Applied{}, meta.NewBadRequest("invalid object type: " + meta.Excerpt(kind.String()))
+	}
+	if len(owners) == 0 && live.Stored {
+		if owners, err = d.first(ctx, live.Tree, by); err != nil {
+			return Applied{}, fmt.Errorf("failed to create manager for existing fields: %w", err)
+		}
+	}
+	if claimsFields(config) {
+		return Applied{}, meta.NewBadRequest("metadata.managedFields must be nil")
+	}
+	w, err := d.write(ctx, live.Tree)
+	if err != nil {
+		return Applied{}, err
+	}
+	if err := Check(config, w.before.schema, false); err != nil {
+		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", d.nameOf(config), err)
+	}
+	if err := Check(live.Tree, w.before.schema, true); err != nil {
+		return Applied{}, fmt.Errorf("failed to create typed live object (%s): %w", d.nameOf(live.Tree), err)
+	}
+	before := timeOf(owners, d.manager(by, meta.ManagedFieldsOperationApply))
+	if owners, err = w.reconcile(owners); err != nil {
+		return Applied{}, err
+	}
+
+	merged, err := Merge(live.Tree, config, w.before.schema)
+	if err != nil {
+		return Applied{}, fmt.Errorf("failed to merge config: %w", err)
+	}
+	fields, err := FieldsOf(config, w.before.schema)
+	if err != nil {
+		return Applied{}, fmt.Errorf("failed to get field set: %w", err)
+	}
+	return w.apply(application{merged, config, fields, before}, owners, by, force)
+}
+
+// application is what somebody applies: to an object, with which it is merged already.
+type application struct {
+	merged any
+	config map[string]any
+	fields *Set       // of config
+	time   *meta.Time // of the last one that changed something
+}
+
+// apply finishes what Door.apply begins.
+func (w *write) apply(a application, owners []owner, by Writer, force bool) (Applied, error) {
+	self := w.manager(by, meta.ManagedFieldsOperationApply)
+	i := find(owners, self)
+	if i < 0 {
+		i = len(owners)
+		owners = append(owners, owner{manager: self, time: a.time})
+	}
+	last := owners[i]
+	owners[i].version = w.before.version
+	owners[i].own(w.filter(w.before.version, a.fields))
+
+	var err error
+	if w.after, err = w.prune(a.merged, owners, owners[i], last); err != nil {
+		return Applied{}, fmt.Errorf("failed to prune fields: %w", err)
+	}
+	conflicts, err := w.conflicts(owners, self)
+	if err != nil {
+		return Applied{}, err
+	}
+	if len(conflicts) > 0 && !force {
+		if by.Manager == kubectl {
+			was := w.lastApplied()
+			conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool { return was.Has(c.path) })
+		}
+		if len(conflicts) > 0 {
+			return Applied{}, newConflict(conflicts)
+		}
+	}
+	if owners, err = w.take(owners, self); err != nil {
+		return Applied{}, err
+	}
+
+	changed := !same(w.before.tree, w.after)
+	if i = find(owners, self); i >= 0 {
+		if changed {
+			owners[i].time = by.time()
+		}
+		switch fields := owners[i].fields.Subtract(unowned); {
+		case fields.Empty():
+			owners = slices.Delete(owners, i, i+1)
+		case fields.Equal(last.fields):
+			owners[i].fields, owners[i].text = last.fields, last.text
+		default:
+			owners[i].own(fields)
+		}
+	}
+	if by.Manager == kubectl {
+		noted, err := noteApplied(w.after, a.config)
+		if err != nil {
+			return Applied{}, fmt.Errorf("failed to build last-applied annotation: %w", err)
+		}
+		if noted != nil {
+			w.after, changed = noted, true
+		}
+	}
+	if !changed {
+		w.after = nil
+	}
+	return Applied{w.after, encode(owners)}, nil
+}
+
+// first returns who owns what in an object that nobody has applied to before: one manager, all.
+func (d *Door) first(ctx context.Context, tree any, by Writer) ([]owner, error) {
+	version := d.Kind.GroupVersion().String()
+	s := d.Versions.Schema(version)
+	if s == nil {
+		return nil, noType(d.Kind)
+	}
+	empty, err := d.Versions.Empty(version)
+	if err != nil {
+		return nil, fmt.Errorf("failed to create empty object of type %v: %w", d.Kind, err)
+	}
+	if err := Check(tree, s, true); err != nil {
+		return nil, fmt.Errorf("failed to convert new object (%s) to smd typed: %w", d.nameOf(tree), err)
+	}
+	by.Manager = "before-first-apply"
+	owners, err := d.update(ctx, empty, tree, nil, by)
+	if err != nil {
+		return nil, fmt.Errorf("failed to update ManagedFields (%s): %w", d.nameOf(tree), err)
+	}
+	return owners, nil
+}
+
+// nameOf names an object of the door as messages do.
+func (d *Door) nameOf(tree any) string {
+	namespace, _ := at(tree, "metadata", "namespace").(string)
+	name, _ := at(tree, "metadata", "name").(string)
+	return meta.Excerpt(namespace) + "/" + meta.Excerpt(name) + "; " + d.Kind.String()
+}
+
+// kindOf returns what kind config says it is.
+func kindOf(config map[string]any) meta.GroupVersionKind {
+	apiVersion, _ := at(config, "apiVersion").(string)
+	kind, _ := at(config, "kind").(string)
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	if !ok {
+		return meta.GroupVersionKind{}
+	}
+	return gv.WithKind(kind)
+}
+
+// claimsFields reports whether config has entries of managedFields, or the lack of any. What is none does not count.
+func claimsFields(config map[string]any) bool {
+	entries, ok := at(config, "metadata", "managedFields").([]any)
+	return ok && !slices.ContainsFunc(entries, func(e any) bool {
+		_, ok := at(e).(map[string]any)
+		return !ok
+	})
+}
+
+// at returns the value at a path in a tree, which may be lazy, looked into one level deep.
+func at(tree any, path ...string) any {
+	tree = open(tree)
+	for _, name := range path {
+		object, _ := tree.(map[string]any)
+		tree = open(object[name])
+	}
+	return tree
+}
+
+func open(v any) any {
+	if r, ok := v.(jsontext.Raw); ok {
+		v, _ = r.Look(0)
+	}
+	return v
+}
+
+// same reports whether two trees say the same.
+func same(a, b any) bool {
+	var r reader
+	return r.equal(partOf(a), partOf(b), 0)
 }

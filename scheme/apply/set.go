@@ -126,7 +126,7 @@ func (s *Set) Equal(other *Set) bool {
 	})
 }
 
-// Union returns the set of what is in either. Where elements are equal, they are those of s.
+// Union returns the set of what is in either.
 func (s *Set) Union(other *Set) *Set {
 	switch {
 	case s.Empty():
@@ -136,9 +136,9 @@ func (s *Set) Union(other *Set) *Set {
 	}
 	out := &Set{nodes: make([]node, 0, max(len(s.nodes), len(other.nodes)))}
 	zip(s, other, func(a, b node) {
-		e := a.element
-		if !a.there() {
-			e = b.element
+		e := b.element // numbers may be spelt differently
+		if !b.there() || a.sub != nil {
+			e = a.element
 		}
 		out.add(node{e, a.member || b.member, a.sub.Union(b.sub)})
 	})

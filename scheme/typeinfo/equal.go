@@ -68,6 +68,12 @@ func Equal[T any](a, b *T) bool {
 	return equalityOf(reflect.TypeFor[T]()).compare(PointerTo(a), PointerTo(b))
 }
 
+// EqualAny is Equal for pointers of any type. Those of different types are not equal.
+func EqualAny(a, b any) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.Type() == y.Type() && equalityOf(x.Type().Elem()).compare(PointerIn(x), PointerIn(y))
+}
+
 // Differ returns a function that reports whether two structs of type t, given as pointers, differ at one of some paths of
 // JSON names, such as "spec". All but the last field of a path must be structs, not pointers to them. The error names a path
 // that is none.

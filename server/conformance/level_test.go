@@ -11,7 +11,7 @@ import (
 )
 
 // owned says that the server stores managedFields, so that they are compared.
-const owned = false
+const owned = true
 
 // leveller replaces what differs between any two runs by what the recordings have in its place.
 type leveller struct {

@@ -10,7 +10,6 @@ type wait struct {
 // What is not served yet.
 const (
 	allKinds        = "all kinds of Kubernetes"
-	apply           = "server-side apply"
 	customResources = "custom resources"
 	impersonation   = "impersonation and SelfSubjectReview"
 	policies        = "admission policies"
@@ -30,18 +29,7 @@ var waiting = map[string]wait{
 	"admission-policy/objects":                  {policies, nil},
 	"admission-policy/params":                   {policies, nil},
 	"admission-policy/warn-and-audit":           {policies, nil},
-	"apply/atomic":                              {apply, nil},
-	"apply/conflict":                            {apply, nil},
-	"apply/create":                              {apply, nil},
 	"apply/custom-resource":                     {customResources, nil},
-	"apply/dropped-fields":                      {apply, nil},
-	"apply/errors":                              {apply, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13}},
-	"apply/list-map-keys":                       {apply, nil},
-	"apply/managed-fields-reset":                {apply, []int{2}},
-	"apply/sets":                                {apply, nil},
-	"apply/status":                              {apply, nil},
-	"apply/with-update":                         {apply, []int{1, 2, 4}},
-	"apply/yaml-body":                           {apply, nil},
 	"authn/impersonation":                       {impersonation, nil}, // step 2 was served as the caller
 	"authn/self-subject-review":                 {reviews, []int{0, 1, 4, 5, 6, 7}},
 	"authz/access-reviews":                      {reviews, []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11}},
@@ -80,15 +68,12 @@ var waiting = map[string]wait{
 	"discovery/core-v1":                         {allKinds, nil},
 	"discovery/groups":                          {allKinds, nil},
 	"field-validation/custom-resource":          {customResources, nil},
-	"namespaces/missing":                        {apply, []int{2}},
-	"namespaces/terminating":                    {apply, []int{4}},
 	"openapi/custom-resource":                   {customResources, nil},
 	"openapi/v2":                                {wording, []int{0}},
 	"openapi/v3":                                {allKinds, []int{1}},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
-	"scale/deployment":                          {apply, []int{8, 9}},
 	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {wording, []int{2}},
 	"tokens/bound":                              {tokens, nil},

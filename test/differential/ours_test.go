@@ -18,6 +18,7 @@ type ours struct {
 	handler http.Handler
 	store   storage.Store
 	scheme  *scheme.Scheme
+	server  *server.Server
 }
 
 func newOurs(t *testing.T) *ours {
@@ -27,7 +28,7 @@ func newOurs(t *testing.T) *ours {
 		API:         server.APIConfig{AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}},
 		Controllers: []string{},
 	})
-	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme}
+	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}
 }
 
 // ServeHTTP handles a request of the administrator's.

@@ -52,7 +52,14 @@ func defaultStatefulSet(s *StatefulSet) {
 	}
 }
 
+// defaultDaemonSet also counts the templates from 0 on.
 func defaultDaemonSet(ds *DaemonSet) {
+	if ds.Annotations[TemplateGenerationAnnotation] == "" {
+		if ds.Annotations == nil {
+			ds.Annotations = map[string]string{}
+		}
+		ds.Annotations[TemplateGenerationAnnotation] = "0"
+	}
 	strategy := &ds.Spec.UpdateStrategy
 	scheme.SetDefault(&strategy.Type, RollingUpdateDaemonSetStrategyType)
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {

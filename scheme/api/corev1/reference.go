@@ -27,7 +27,7 @@ type LocalObjectReference struct {
 	_ struct{} `struct:"atomic"`
 
 	// Name of the referent.
-	Name string `json:"name,omitempty" pb:"1"`
+	Name string `json:"name,omitempty" pb:"1" default:""`
 }
 
 // TypedLocalObjectReference names an object of some kind in the same namespace.

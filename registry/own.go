@@ -1,0 +1,296 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/apply"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// owner keeps record of who owns the fields of the objects of a Store, for those who write in one version. It is immutable.
+type owner struct {
+	apply.Door
+	version string
+	form    uint32              // of objects in the version as JSON
+	empty   func() (any, error) // what a create starts from
+	scale   *apply.Scale        // nil unless the store shows something else than the object
+}
+
+// openOwners makes the owners of all versions of the store. What reset names cannot be owned through it.
+func (s *Store) openOwners(reset []string) {
+	s.reset, s.owners = reset, map[string]*owner{}
+	list, replicas := s.kind.Versions(), map[string]apply.Path{}
+	if s.project != nil {
+		list = s.reader.kind.Versions()
+	}
+	filters := map[string]apply.Filter{}
+	for _, v := range list {
+		apiVersion := v.GVK.GroupVersion().String()
+		if len(reset) > 0 {
+			filters[apiVersion] = apply.Except(reset...)
+		}
+		if s.project != nil {
+			replicas[apiVersion] = fieldPath(s.project.Replicas)
+		}
+	}
+	all := versions{s.kind, s.cfg.Kinds}
+	for _, v := range list {
+		shown := s.shown(v.GVK.Version)
+		o := &owner{
+			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: filters},
+			version: v.GVK.Version,
+			form:    s.FormOf(v.GVK.Version, codec.Media{}),
+			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),
+		}
+		if s.project != nil {
+			o.scale = &apply.Scale{APIVersion: v.GVK.GroupVersion().String(), Replicas: replicas}
+		}
+		s.owners[v.GVK.Version] = o
+	}
+}
+
+// fieldPath is the path to what names such as "spec.replicas" lead to.
+func fieldPath(names string) apply.Path {
+	var p apply.Path
+	for name := range strings.SplitSeq(names, ".") {
+		p = append(p, apply.Field(name))
+	}
+	return p
+}
+
+// owner is that of the version of the request; nil if nobody records who owns what is written.
+func (w *write) owner() *owner {
+	if w.req.Manager == "" {
+		return nil
+	}
+	return w.s.owners[cmp.Or(w.req.Version, w.s.reader.stored.GVK.Version)]
+}
+
+// writer is who writes, in the present try.
+func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manager, Now: w.s.now()} }
+
+// own records who owns the fields of an object of the hub, which is complete, and made of current. One whose owners cannot be
+// told has none.
+func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Object) {
+	o := w.owner()
+	if o == nil {
+		return
+	}
+	m := hub.GetObjectMeta()
+	sent := m.ManagedFields
+	m.ManagedFields = nil
+	if w.disowned {
+		return
+	}
+	live, err := w.live(ctx, o, current)
+	if err != nil {
+		return
+	}
+	tree, err := encodeTree(ctx, w.s.kind, hub, o.Kind)
+	if err != nil {
+		return
+	}
+	entries, err := o.Update(ctx, live, apply.Object{Tree: tree, Managed: sent, Stored: live.Stored}, w.writer())
+	if err == nil {
+		m.ManagedFields = entries
+	}
+}
+
+// live is the state that a try starts from, as the client sees it.
+func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (apply.Object, error) {
+	if current == nil {
+		tree, err := o.empty()
+		return apply.Object{Tree: tree}, err
+	}
+	data, form := current.Stored()
+	if form != o.form {
+		var err error
+		data, err = current.Form(o.form, func() ([]byte, error) { return w.s.Encode(ctx, current, o.version, codec.Media{}) })
+		if err != nil {
+			return apply.Object{}, err
+		}
+	}
+	entries, err := w.old.GetObjectMeta().ManagedFields, error(nil)
+	if o.scale != nil {
+		entries, err = o.scale.Of(entries)
+	}
+	return apply.Object{Tree: jsontext.RawOf(data), Managed: entries, Stored: true}, err
+}
+
+// apply puts what the client applies into the current object, and returns what it becomes, in the hub.
+func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object, error) {
+	a, o := w.req.Apply, w.owner()
+	live, err := w.live(ctx, o, current)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := o.Apply(ctx, live, a.Config, w.writer(), a.Force)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := w.applied(ctx, o, applied.Tree)
+	if err != nil {
+		return nil, err
+	}
+	m := hub.GetObjectMeta()
+	m.ManagedFields = applied.Managed
+	return hub, a.Check(m, w.old != nil)
+}
+
+// applied makes the object of a tree in the version of the request; nil stands for the object as it is.
+func (w *write) applied(ctx context.Context, o *owner, tree any) (meta.Object, error) {
+	k := w.s.kind
+	switch {
+	case tree != nil:
+	case w.old == nil:
+		return k.New(), nil
+	case w.s.project != nil:
+		return w.s.show(w.old), nil
+	default:
+		return scheme.Copy(w.old).(meta.Object), nil
+	}
+	obj, err := decodeTree(k, tree, o.Kind, meter.For(ctx, 0))
+	if err != nil {
+		return nil, meta.NewUnexplained(err.Error())
+	}
+	if err := k.Default(obj); err != nil {
+		return nil, err
+	}
+	return kind.ToHub(ctx, k, obj)
+}
+
+// keepOwners puts the entries back that stood in the metadata before admission, if what it has made of them cannot be read.
+func (w *write) keepOwners(m *meta.ObjectMeta, before []meta.ManagedFieldsEntry) {
+	after := m.ManagedFields
+	if len(after) == len(before) && (len(after) == 0 || &after[0] == &before[0]) {
+		return
+	}
+	if err := apply.Decodable(after); err != nil {
+		m.ManagedFields = before
+		w.attrs.Warn(fmt.Sprintf(".metadata.managedFields was in an invalid state after admission; this could be caused by an "+
+			"outdated mutating admission controller; please fix your requests: %v", err))
+	}
+}
+
+// mayDisown reports whether a write that failed is worth a try without entries, which may be much of an object. What is applied
+// is nothing without them.
+func (w *write) mayDisown(err error) bool {
+	return storage.KindOf(err) == storage.TooLarge && w.req.Manager != "" && w.req.Apply == nil
+}
+
+// keepTimes takes back the times of entries if they are all that an update changes: then it changes nothing.
+func (w *write) keepTimes() {
+	m, before := w.obj.GetObjectMeta(), w.old.GetObjectMeta().ManagedFields
+	after, later := m.ManagedFields, false
+	if !slices.EqualFunc(after, before, func(a, b meta.ManagedFieldsEntry) bool {
+		later = later || !scheme.Equal(a.Time, b.Time)
+		a.Time = b.Time
+		return scheme.Equal(&a, &b)
+	}) || !later {
+		return
+	}
+	m.ManagedFields = before
+	*w.obj.GetTypeMeta() = *w.old.GetTypeMeta() // which says the same, or nothing
+	if !scheme.EqualObjects(w.obj, w.old) {
+		m.ManagedFields = after
+	}
+}
+
+// versions are those of a kind, and of the kinds of the same objects in other groups, as ownership sees them.
+type versions struct {
+	kind  kind.Kind
+	kinds kind.Finder
+}
+
+// find returns a kind and its version.
+func (v versions) find(apiVersion string) (kind.Kind, *kind.Version) {
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	if !ok {
+		return nil, nil
+	}
+	k := v.kind
+	if gk := k.GroupKind(); gk.Group != gv.Group {
+		k = v.kinds.Kind(meta.GroupKind{Group: gv.Group, Kind: gk.Kind})
+		if k == nil || !sameHub(k, v.kind) {
+			return nil, nil
+		}
+	}
+	return k, kind.In(k, gv.Version)
+}
+
+// Schema implements apply.Versions.
+func (v versions) Schema(apiVersion string) *schema.Schema {
+	_, version := v.find(apiVersion)
+	if version == nil {
+		return nil
+	}
+	return version.Schema()
+}
+
+// Convert implements apply.Versions.
+func (v versions) Convert(ctx context.Context, tree any, from, to string) (any, error) {
+	k, version := v.find(from)
+	target, wanted := v.find(to)
+	if version == nil || wanted == nil {
+		return nil, fmt.Errorf("no conversion from %s to %s", from, to)
+	}
+	obj, err := decodeTree(k, tree, version.GVK, meter.For(ctx, 0))
+	if err != nil {
+		return nil, err
+	}
+	hub, err := kind.ToHub(ctx, k, obj)
+	if err != nil {
+		return nil, err
+	}
+	return encodeTree(ctx, target, hub, wanted.GVK)
+}
+
+// Empty implements apply.Versions.
+func (v versions) Empty(apiVersion string) (any, error) {
+	k, version := v.find(apiVersion)
+	if version == nil {
+		return nil, fmt.Errorf("no version %s", apiVersion)
+	}
+	return v.empty(k, version.GVK)
+}
+
+func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
+	return encodeTree(context.Background(), k, k.New(), gvk)
+}
+
+// encodeTree makes a tree of an object of the hub, in a version.
+func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (any, error) {
+	obj, err := k.Convert(ctx, hub, gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	obj.GetTypeMeta().SetGroupVersionKind(gvk)
+	data, err := k.Append(nil, obj, codec.Media{})
+	return jsontext.RawOf(data), err
+}
+
+// decodeTree makes an object of a tree.
+func decodeTree(k kind.Kind, tree any, gvk meta.GroupVersionKind, m *meter.Meter) (meta.Typed, error) {
+	data, err := jsontext.AppendTree(nil, tree, jsontext.Plain)
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := k.Decode(codec.DecodeRequest{Data: data, As: gvk, Shared: true, Meter: m})
+	if err != nil {
+		return nil, err
+	}
+	return decoded.Object, nil
+}

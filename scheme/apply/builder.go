@@ -1,0 +1,61 @@
+package apply
+
+import "slices"
+
+// builder makes sets from the inside out. The nodes of a set are pushed between begin and end; sets within it are made in
+// between. The zero builder is ready to use.
+type builder struct {
+	pushed []node // of the sets that are begun
+	nodes  []node // room for the nodes of finished sets, and sets for the sets: many are made at once
+	sets   []Set
+}
+
+// begin starts a set and returns what end has to be called with.
+func (b *builder) begin() int { return len(b.pushed) }
+
+// push adds a node to the set that was begun last, unless there is nothing in it.
+func (b *builder) push(n node) {
+	if n.there() {
+		b.pushed = append(b.pushed, n)
+	}
+}
+
+// end finishes the set that was begun last. Of nodes of one element join makes one. An empty set is nil.
+func (b *builder) end(start int, join func(a, b node) node) *Set {
+	pushed := b.pushed[start:]
+	if len(pushed) == 0 {
+		return nil
+	}
+	for i := 1; i < len(pushed); i++ {
+		if pushed[i-1].element.compare(pushed[i].element) >= 0 {
+			pushed = tidy(pushed, join)
+			break
+		}
+	}
+	if cap(b.nodes)-len(b.nodes) < len(pushed) {
+		b.nodes = make([]node, 0, max(len(pushed), 8, min(2*cap(b.nodes), 128)))
+	}
+	from := len(b.nodes)
+	b.nodes = append(b.nodes, pushed...)
+	if len(b.sets) == cap(b.sets) {
+		b.sets = make([]Set, 0, max(4, min(2*cap(b.sets), 64)))
+	}
+	b.sets = append(b.sets, Set{nodes: b.nodes[from:len(b.nodes):len(b.nodes)]})
+	b.pushed = b.pushed[:start]
+	return &b.sets[len(b.sets)-1]
+}
+
+// tidy sorts nodes and joins those of one element.
+func tidy(nodes []node, join func(a, b node) node) []node {
+	slices.SortStableFunc(nodes, func(a, b node) int { return a.element.compare(b.element) })
+	n := 0
+	for _, next := range nodes[1:] {
+		if nodes[n].element.compare(next.element) == 0 {
+			nodes[n] = join(nodes[n], next)
+			continue
+		}
+		n++
+		nodes[n] = next
+	}
+	return nodes[:n+1]
+}

@@ -1,0 +1,99 @@
+package apply
+
+import (
+	"maps"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// kubectl is the manager that used to apply by itself, and left what it had applied in an annotation. What that lists it
+// may change when it comes to apply here, unless others have changed it since. As long as the annotation is there it is kept
+// up to date, so that there is a way back.
+const (
+	kubectl     = "kubectl"
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+// lastApplied returns the fields that the annotation lists and that are as it says; nil if there is none that makes sense.
+func (w *write) lastApplied() *Set {
+	live := w.before
+	decoded, err := jsontext.Decode([]byte(annotationsOf(live.tree)[lastApplied]), nil)
+	if err != nil {
+		return nil
+	}
+	config, _ := decoded.(map[string]any)
+	if kindOf(config) != w.Kind || Check(live.tree, live.schema, false) != nil || Check(config, live.schema, false) != nil {
+		return nil
+	}
+	fields, err := FieldsOf(config, live.schema)
+	if err != nil {
+		return nil
+	}
+	c, err := Compare(config, live.tree, live.schema)
+	if err != nil {
+		return nil
+	}
+	return fields.Subtract(c.Modified).Subtract(c.Added).Subtract(c.Removed)
+}
+
+// noteApplied returns tree with config in the annotation, nil if there is none or it says so already. If that makes the
+// annotations too large, there is none any more.
+func noteApplied(tree any, config map[string]any) (any, error) {
+	annotations := annotationsOf(tree)
+	if annotations[lastApplied] == "" {
+		return nil, nil
+	}
+	noted := annotationsOf(config)
+	delete(noted, lastApplied)
+	text, err := jsontext.AppendTree(nil, withAnnotations(config, noted), jsontext.HTML)
+	if err != nil {
+		return nil, err
+	}
+	note := string(append(text, '\n'))
+	if annotations[lastApplied] == note {
+		return nil, nil
+	}
+	annotations[lastApplied] = note
+	size := 0
+	for name, value := range annotations {
+		size += len(name) + len(value)
+	}
+	if size > meta.MaxAnnotationsSize {
+		delete(annotations, lastApplied)
+	}
+	return withAnnotations(tree, annotations), nil
+}
+
+// annotationsOf returns the annotations of an object as a tree, nil if it has none.
+func annotationsOf(tree any) map[string]string {
+	object, _ := at(tree, "metadata", "annotations").(map[string]any)
+	if object == nil {
+		return nil
+	}
+	annotations := make(map[string]string, len(object))
+	for name, value := range object {
+		annotations[name], _ = open(value).(string)
+	}
+	return annotations
+}
+
+// withAnnotations returns an object with other annotations, without any if they are nil.
+func withAnnotations(tree any, annotations map[string]string) any {
+	object, _ := at(tree).(map[string]any)
+	metadata, ok := at(object["metadata"]).(map[string]any)
+	if !ok {
+		return tree
+	}
+	object, metadata = maps.Clone(object), maps.Clone(metadata)
+	object["metadata"] = metadata
+	delete(metadata, "annotations")
+	if annotations != nil {
+		values := make(map[string]any, len(annotations))
+		for name, value := range annotations {
+			values[name] = value
+		}
+		metadata["annotations"] = values
+	}
+	return object
+}

@@ -1,0 +1,163 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// identified is an element of a granular list, with what identifies it.
+type identified struct {
+	element Element
+	part    part
+}
+
+// identify returns the elements of a granular list, but those that nothing identifies, which are problems.
+func (w *walker) identify(list shape, items []part) []identified {
+	found := make([]identified, 0, len(items))
+	for i, item := range items {
+		e, problem := w.element(list, item)
+		if problem != "" {
+			w.fail("element %v: %v", i, problem)
+			continue
+		}
+		found = append(found, identified{e, item})
+	}
+	return found
+}
+
+// element returns what identifies an element of a granular list, or says why nothing does.
+func (w *walker) element(list shape, item part) (e Element, problem string) {
+	if list.key(0) != "" {
+		return w.keyed(list, item)
+	}
+	switch item.class() {
+	case objectClass:
+		return e, "associative list without keys has an element that's a map type"
+	case listClass:
+		return e, "not supported: associative list with lists as elements"
+	case nullClass:
+		return e, "associative list without keys has an element that's an explicit null"
+	}
+	return Value(item.whole(w.depth() + 1)), ""
+}
+
+// keyed is element of a list of type map.
+func (w *walker) keyed(list shape, item part) (e Element, problem string) {
+	switch item.class() {
+	case nullClass:
+		return e, "associative list with keys may not have a null element"
+	case objectClass:
+	default:
+		return e, "associative list with keys may not have non-map elements"
+	}
+	if item.raw != "" {
+		w.members, _ = item.raw.Members(w.depth()+1, w.members[:0])
+	}
+	of := make([]key, 0, 2)
+	for i := 0; list.key(i) != ""; i++ {
+		name := list.key(i)
+		if v := w.member(item, name); v.there {
+			of = append(of, key{name, v.whole(w.depth() + 2)})
+			continue
+		}
+		items := list.items()
+		if items.object == impossible {
+			return e, "couldn't find default value for " + name + ": associative list may not have non-map types"
+		}
+		if p := items.property(name); p != nil && p.Default != nil {
+			of = append(of, key{name, p.Default})
+		}
+	}
+	if len(of) == 0 {
+		return e, fmt.Sprintf("associative list with keys has an element that omits all key fields %q "+
+			"(and doesn't have default values for any key fields)", list.keys())
+	}
+	if len(of) > 1 {
+		slices.SortFunc(of, func(a, b key) int { return strings.Compare(a.name, b.name) })
+	}
+	return Element{sort: keyed, of: of}, ""
+}
+
+// member returns a field of an object, whose members are at hand if it is text.
+func (w *walker) member(object part, name string) part {
+	if object.raw == "" {
+		if v, ok := object.tree.(map[string]any)[name]; ok {
+			return partOf(v)
+		}
+		return part{}
+	}
+	for _, m := range slices.Backward(w.members) {
+		if m.Key == name {
+			return rawPart(m.Value)
+		}
+	}
+	return part{}
+}
+
+// groups calls f with what of two lists is identified alike, in the order of elements. It sorts the lists; those that are
+// identified alike keep their order.
+func groups(as, bs []identified, f func(as, bs []identified)) {
+	sortIdentified(as)
+	sortIdentified(bs)
+	for len(as) > 0 || len(bs) > 0 {
+		c := 0
+		switch {
+		case len(as) == 0:
+			c = 1
+		case len(bs) == 0:
+			c = -1
+		default:
+			c = as[0].element.compare(bs[0].element)
+		}
+		i, j := 0, 0
+		if c <= 0 {
+			i = alike(as)
+		}
+		if c >= 0 {
+			j = alike(bs)
+		}
+		f(as[:i], bs[:j])
+		as, bs = as[i:], bs[j:]
+	}
+}
+
+func sortIdentified(list []identified) {
+	slices.SortStableFunc(list, func(a, b identified) int { return a.element.compare(b.element) })
+}
+
+// alike returns how many elements at the beginning of a sorted list are identified alike.
+func alike(list []identified) int {
+	n := 1
+	for n < len(list) && list[n].element.compare(list[0].element) == 0 {
+		n++
+	}
+	return n
+}
+
+// repeated says which elements are identified like one before them; nil if none is.
+func repeated(list []identified) []bool {
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return list[i].element.compare(list[j].element) })
+	var again []bool
+	for k := 1; k < len(order); k++ {
+		if list[order[k-1]].element.compare(list[order[k]].element) == 0 {
+			if again == nil {
+				again = make([]bool, len(list))
+			}
+			again[order[k]] = true
+		}
+	}
+	return again
+}
+
+// only returns the value of the one element that there is, or the lack of one.
+func only(list []identified) part {
+	if len(list) == 0 {
+		return part{}
+	}
+	return list[0].part
+}

@@ -1,0 +1,285 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/alias"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+// part is a value of a tree, which may be lazy, or the lack of one: the zero part.
+type part struct {
+	raw   jsontext.Raw // "" if the value is no Raw
+	tree  any          // the value, unless it is a Raw that stands in raw alone
+	there bool
+}
+
+// partOf returns a tree as a part.
+func partOf(tree any) part {
+	if raw, ok := tree.(jsontext.Raw); ok && !raw.IsNull() {
+		return part{raw: raw, tree: tree, there: true}
+	} else if ok {
+		tree = nil
+	}
+	return part{tree: tree, there: true}
+}
+
+// rawPart returns a value of an object or list that is looked into.
+func rawPart(raw jsontext.Raw) part {
+	if raw.IsNull() {
+		return null
+	}
+	return part{raw: raw, there: true}
+}
+
+// value returns the part as a tree.
+func (p part) value() any {
+	if p.raw != "" && p.tree == nil {
+		return p.raw
+	}
+	return p.tree
+}
+
+// class is what sort of value a part is.
+type class uint8
+
+const (
+	absent class = iota
+	nullClass
+	boolClass
+	numberClass
+	stringClass
+	listClass
+	objectClass
+)
+
+func (c class) isScalar() bool { return c == boolClass || c == numberClass || c == stringClass }
+
+// class looks at no more than the first byte of text.
+func (p part) class() class {
+	if p.raw != "" {
+		switch p.raw[0] {
+		case '{':
+			return objectClass
+		case '[':
+			return listClass
+		case '"':
+			return stringClass
+		case 't', 'f':
+			return boolClass
+		}
+		return numberClass
+	}
+	switch p.tree.(type) {
+	case map[string]any:
+		return objectClass
+	case []any:
+		return listClass
+	case string:
+		return stringClass
+	case bool:
+		return boolClass
+	case int64, float64:
+		return numberClass
+	}
+	if p.there {
+		return nullClass
+	}
+	return absent
+}
+
+// isEmpty reports whether there is nothing in a value: whether it is no object or list, or an empty one.
+func (p part) isEmpty() bool {
+	if p.raw != "" {
+		c := p.class()
+		return c != objectClass && c != listClass || len(strings.TrimLeft(string(p.raw[1:]), " \n\t\r")) <= 1
+	}
+	switch v := p.tree.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return true
+}
+
+// entry is a field of an object.
+type entry struct {
+	name string
+	part
+}
+
+// maxLazy is how deep values may lie that are looked into level by level: each level reads the text anew.
+const maxLazy = 32
+
+// open returns the value that depth others are around, as a tree without text but for numbers if it lies deep.
+func (p part) open(depth int) part {
+	if c := p.class(); p.raw == "" || depth < maxLazy || c != objectClass && c != listClass {
+		return p
+	}
+	return p.decoded(depth)
+}
+
+// decoded returns an object or a list that is text as a tree, in which numbers stay text.
+func (p part) decoded(depth int) part {
+	s := jsontext.NewScanner(alias.Bytes(string(p.raw)), true, nil)
+	s.Literal, s.Depth = true, depth
+	tree, err := s.Document()
+	if err != nil { // nothing that has been decoded is malformed
+		return null
+	}
+	return partOf(tree)
+}
+
+// whole returns a value that depth others are around as a tree that is not lazy.
+func (p part) whole(depth int) any {
+	switch class := p.class(); {
+	case p.raw == "":
+	case class == objectClass || class == listClass:
+		p = p.decoded(depth)
+	case class == stringClass:
+		return p.text()
+	case class == boolClass:
+		return p.raw == "true"
+	default:
+		return p.raw.Number()
+	}
+	switch v := p.tree.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for k, e := range v {
+			object[k] = partOf(e).whole(depth + 1)
+		}
+		return object
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = partOf(e).whole(depth + 1)
+		}
+		return list
+	}
+	return p.tree
+}
+
+// text returns the string that a value is.
+func (p part) text() string {
+	text, ok := p.tree.(string)
+	if !ok {
+		text, _ = p.raw.Str()
+	}
+	return text
+}
+
+// null is the value null.
+var null = part{there: true}
+
+// reader looks into values. What it returns lies on stacks, to which free gives it back: in the other order, and not before it is
+// used. The zero reader is ready to use.
+type reader struct {
+	entryStack []entry
+	partStack  []part
+	members    []jsontext.Member // room for what jsontext returns
+	elements   []jsontext.Raw
+}
+
+// entries returns the fields of an object by name, those of anything else being none. depth is how deep it lies.
+func (r *reader) entries(p part, depth int) []entry {
+	start := len(r.entryStack)
+	if p = p.open(depth); p.raw != "" {
+		r.members, _ = p.raw.Members(depth, r.members[:0])
+		for _, m := range r.members {
+			r.entryStack = append(r.entryStack, entry{m.Key, rawPart(m.Value)})
+		}
+	} else if object, ok := p.tree.(map[string]any); ok {
+		for name, v := range object {
+			r.entryStack = append(r.entryStack, entry{name, partOf(v)})
+		}
+	}
+	found := r.entryStack[start:]
+	for i := 1; i < len(found); i++ {
+		if found[i-1].name >= found[i].name {
+			r.entryStack = r.entryStack[:start+len(sorted(found))]
+			break
+		}
+	}
+	return r.entryStack[start:len(r.entryStack):len(r.entryStack)]
+}
+
+// sorted puts the fields of an object in order. Of such with the same name it keeps the last.
+func sorted(entries []entry) []entry {
+	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	n := 0
+	for _, next := range entries[1:] {
+		if entries[n].name != next.name {
+			n++
+		}
+		entries[n] = next
+	}
+	return entries[:n+1]
+}
+
+func (r *reader) freeEntries(e []entry) { r.entryStack = r.entryStack[:len(r.entryStack)-len(e)] }
+
+// join calls f with the fields of two objects, by name, and the lack of one where only the other has it.
+func join(as, bs []entry, f func(name string, a, b part)) {
+	for len(as) > 0 || len(bs) > 0 {
+		switch {
+		case len(bs) == 0 || len(as) > 0 && as[0].name < bs[0].name:
+			f(as[0].name, as[0].part, part{})
+			as = as[1:]
+		case len(as) == 0 || bs[0].name < as[0].name:
+			f(bs[0].name, part{}, bs[0].part)
+			bs = bs[1:]
+		default:
+			f(as[0].name, as[0].part, bs[0].part)
+			as, bs = as[1:], bs[1:]
+		}
+	}
+}
+
+// items returns the elements of a list, those of anything else being none. depth is how deep it lies.
+func (r *reader) items(p part, depth int) []part {
+	start := len(r.partStack)
+	if p = p.open(depth); p.raw != "" {
+		r.elements, _ = p.raw.Elements(depth, r.elements[:0])
+		for _, e := range r.elements {
+			r.partStack = append(r.partStack, rawPart(e))
+		}
+	} else if list, ok := p.tree.([]any); ok {
+		for _, v := range list {
+			r.partStack = append(r.partStack, partOf(v))
+		}
+	}
+	return r.partStack[start:len(r.partStack):len(r.partStack)]
+}
+
+func (r *reader) freeItems(p []part) { r.partStack = r.partStack[:len(r.partStack)-len(p)] }
+
+// equal reports whether two values, which are there, say the same. Numbers are compared by value.
+func (r *reader) equal(a, b part, depth int) bool {
+	if a.raw != "" && a.raw == b.raw {
+		return true
+	}
+	c := a.class()
+	if c != b.class() {
+		return false
+	}
+	switch c {
+	case objectClass:
+		return r.equalObjects(a, b, depth)
+	case listClass:
+		as, bs := r.items(a, depth), r.items(b, depth)
+		defer func() { r.freeItems(bs); r.freeItems(as) }()
+		return slices.EqualFunc(as, bs, func(a, b part) bool { return r.equal(a, b, depth+1) })
+	case stringClass:
+		return a.text() == b.text()
+	}
+	return jsontext.Equal(a.whole(depth), b.whole(depth))
+}
+
+func (r *reader) equalObjects(a, b part, depth int) bool {
+	as, bs := r.entries(a, depth), r.entries(b, depth)
+	defer func() { r.freeEntries(bs); r.freeEntries(as) }()
+	return slices.EqualFunc(as, bs, func(a, b entry) bool { return a.name == b.name && r.equal(a.part, b.part, depth+1) })
+}

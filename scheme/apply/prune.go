@@ -1,0 +1,94 @@
+package apply
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// prune returns merged without what self listed when it applied the last time, lists no more, and nobody else owns.
+//
+// The steps are those of structured-merge-diff: all that was listed is taken out; what somebody owns is put back, version by
+// version, beginning with that of the last time, which conversions may need; and what was not listed then is put back, too.
+func (w *write) prune(merged any, owners []owner, self, last owner) (any, error) {
+	if last.fields.Empty() || w.listsAll(owners, self, last) {
+		return merged, nil
+	}
+	whole, err := w.convert(typed{merged, w.before.version, w.before.schema}, last.version)
+	if err != nil {
+		return nil, fmt.Errorf("failed to convert merged object to last applied version: %w", err)
+	}
+	listed := last.fields.withNamed(whole.schema)
+	pruned := whole
+	pruned.tree = Remove(whole.tree, listed, whole.schema)
+	if pruned, err = w.putBack(whole, pruned, owners); err != nil {
+		return nil, fmt.Errorf("failed add back owned items: %w", err)
+	}
+
+	if pruned, err = w.convert(pruned, last.version); err != nil {
+		return nil, fmt.Errorf("failed add back dangling items: failed to convert pruned object to last applied version: %w", err)
+	}
+	gone, err := missing(whole, pruned, nil)
+	if err != nil {
+		return nil, fmt.Errorf("failed add back dangling items: %w", err)
+	}
+	whole.tree = Remove(whole.tree, gone.Intersect(listed), whole.schema)
+	whole, err = w.convert(whole, w.before.version)
+	return whole.tree, err
+}
+
+// listsAll reports whether self goes on listing all that it did, so that nothing is to be pruned. It says so only where no
+// conversion and no filter can make a difference.
+func (w *write) listsAll(owners []owner, self, last owner) bool {
+	return w.Reset[w.before.version] == nil && last.fields.Subtract(self.fields).Empty() &&
+		!slices.ContainsFunc(owners, func(o owner) bool { return o.version != last.version })
+}
+
+// putBack returns pruned, which was made of whole, with what somebody owns. It may be in another version then.
+func (w *write) putBack(whole, pruned typed, owners []owner) (typed, error) {
+	owned := map[string][]*Set{} // by version
+	for _, o := range owners {
+		owned[o.version] = append(owned[o.version], o.fields)
+	}
+	versions := slices.Sorted(maps.Keys(owned))
+	if i := slices.Index(versions, whole.version); i > 0 {
+		versions = slices.Insert(slices.Delete(versions, i, i+1), 0, whole.version)
+	}
+	for _, version := range versions {
+		var err error
+		if whole, err = w.convert(whole, version); err != nil {
+			return typed{}, fmt.Errorf("failed to convert merged object at version %v: %w", version, err)
+		}
+		if pruned, err = w.convert(pruned, version); err != nil {
+			return typed{}, fmt.Errorf("failed to convert pruned object at version %v: %w", version, err)
+		}
+		gone, err := missing(whole, pruned, unite(owned[version]).withNamed(whole.schema))
+		if err != nil {
+			return typed{}, err
+		}
+		pruned.tree = Remove(whole.tree, gone, whole.schema)
+	}
+	return pruned, nil
+}
+
+// missing returns the fields of whole, objects that hold some included, that are neither in pruned nor in kept.
+func missing(whole, pruned typed, kept *Set) (*Set, error) {
+	all, err := FieldsOf(whole.tree, whole.schema)
+	if err != nil {
+		return nil, fmt.Errorf("failed to create field set from merged object at version %v: %w", whole.version, err)
+	}
+	left, err := FieldsOf(pruned.tree, pruned.schema)
+	if err != nil {
+		return nil, fmt.Errorf("failed to create field set from pruned object at version %v: %w", pruned.version, err)
+	}
+	return all.withNamed(whole.schema).Subtract(left.withNamed(pruned.schema).Union(kept)), nil
+}
+
+// unite returns the union of sets. It takes them in pairs, so that many small ones take no longer than one of their size.
+func unite(sets []*Set) *Set {
+	if len(sets) == 1 {
+		return sets[0]
+	}
+	half := len(sets) / 2
+	return unite(sets[:half]).Union(unite(sets[half:]))
+}

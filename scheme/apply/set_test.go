@@ -1,0 +1,112 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// set reads FieldsV1 that is right.
+func set(t testing.TB, text string) *Set {
+	t.Helper()
+	s, err := ParseFields([]byte(text))
+	if err != nil {
+		t.Fatalf("ParseFields(%s): %v", text, err)
+	}
+	return s
+}
+
+func TestSets(t *testing.T) {
+	a := set(t, `{"f:a":{".":{},"f:b":{},"f:c":{}},"f:d":{}}`)
+	b := set(t, `{"f:a":{},"f:d":{"f:e":{}},"v:1":{}}`)
+	for _, tt := range []struct {
+		name string
+		got  *Set
+		want string
+	}{
+		{"Union", a.Union(b), `{"f:a":{".":{},"f:b":{},"f:c":{}},"f:d":{".":{},"f:e":{}},"v:1":{}}`},
+		{"Intersect", a.Intersect(b), `{"f:a":{}}`},
+		{"Subtract", a.Subtract(b), `{"f:a":{"f:b":{},"f:c":{}},"f:d":{}}`},
+		{"SubtractAll", a.SubtractAll(b), `{"f:d":{}}`},
+		{"Union with nothing", (*Set)(nil).Union(b), string(b.AppendFields(nil))},
+		{"Intersect with nothing", a.Intersect(nil), `{}`},
+		{"Subtract itself", a.Subtract(a), `{}`},
+		{"SetOf", SetOf(Path{Field("a"), Keyed(map[string]any{"n": "x", "m": int64(1)})}, Path{}, Path{Value("v")}), `{"f:a":{"k:{\"m\":1,\"n\":\"x\"}":{}},"v:\"v\"":{}}`},
+		{"Except", Except("a.b", "d")(a), `{"f:a":{".":{},"f:c":{}}}`},
+		{"Only", Only("a.*", "a.x.y")(a), `{"f:a":{".":{},"f:b":{},"f:c":{}}}`},
+		{"Only, deeper", Only("d.e")(b), `{"f:d":{"f:e":{}}}`},
+		{"Only, a part of it said again", Only("d", "d.x")(b), `{"f:d":{"f:e":{}}}`},
+	} {
+		if got := string(tt.got.AppendFields(nil)); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	if !a.Equal(set(t, `{"f:d":{},"f:a":{"f:c":{},"f:b":{},".":{}}}`)) || a.Equal(b) || !(*Set)(nil).Equal(&Set{}) {
+		t.Error("Equal goes by what is in the sets")
+	}
+}
+
+func TestAll(t *testing.T) {
+	s := set(t, `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}},"f:set":{"v:\"a\"":{},"i:3":{}}},"f:x":{}}`)
+	var paths []string
+	for p := range s.All() {
+		paths = append(paths, p.String())
+		if !s.Has(p) || s.Has(append(p, Field("more"))) {
+			t.Errorf("Has does not know %s", p)
+		}
+	}
+	want := []string{".x", `.spec.ports[port=80,protocol="TCP"]`, `.spec.ports[port=80,protocol="TCP"].name`, `.spec.set[="a"]`, ".spec.set[3]"}
+	if !slices.Equal(paths, want) {
+		t.Errorf("got %q, want %q", paths, want)
+	}
+	for range s.All() {
+		break
+	}
+}
+
+func TestFieldsV1(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", `{}`, `{}`},
+		{"null", `null`, `{}`},
+		{"out of order", `{"i:1":{},"v:2":{},"k:{\"b\":2,\"a\":1}":{},"f:b":{},"f:a":{}}`, `{"f:a":{},"f:b":{},"k:{\"a\":1,\"b\":2}":{},"v:2":{},"i:1":{}}`},
+		{"repeated", `{"f:a":{"f:b":{}},"f:a":{},"f:a":{"f:c":{}}}`, `{"f:a":{".":{},"f:c":{}}}`},
+		{"of unknown sorts", `{"x:a":{"f:b":1},"f:c":{"x:d":{}}}`, `{"f:c":{}}`},
+		{"null within", `{"f:a":null}`, `{"f:a":{}}`},
+		{"one number spelt twice", `{"v:1":{},"v:1.0":{}}`, `{"v:1":{}}`},
+		{"escapes", `{"f:\u0061<\b\u2028":{},"k:{\"a\":\"<\"}":{}}`, `{"f:a<\u0008` + "\u2028" + `":{},"k:{\"a\":\"\\u003c\"}":{}}`},
+		{"numbers", `{"v:1e21":{},"v:0.0000001":{},"v:-0.5":{}}`, `{"v:-0.5":{},"v:1e-07":{},"v:1e+21":{}}`},
+	} {
+		if got := string(set(t, tt.text).AppendFields(nil)); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	deep := strings.Repeat(`{"f:a":`, 20_000) + "{}" + strings.Repeat("}", 20_000)
+	for _, text := range []string{"", "1", "[]", `{"f":{}}`, `{"":{}}`, `{"fa":{}}`, `{"f:a":1}`, `{"f:a"}`, `{"f:a":{}`, `{"v:":{}}`, `{"v:x":{}}`, `{"k:1":{}}`, `{"i:x":{}}`, `{"f:a":[]}`, deep} {
+		if s, err := ParseFields([]byte(text)); err == nil {
+			t.Errorf("ParseFields(%.40s): got %s", text, s.AppendFields(nil))
+		}
+	}
+}
+
+// FuzzFieldsV1 reads what was written of what was read.
+func FuzzFieldsV1(f *testing.F) {
+	for _, text := range []string{
+		`{}`, `null`, `{"f:a":{".":{},"k:{\"name\":\"x\"}":{"f:b":{}},"v:1":{},"i:0":{}}}`, `{"k:{\"a\":[1,{\"b\":null}],\"a\":true}":{}}`, `{"f:\u2028<":{},"v:\"\ud800\"":{}}`, `{"v:-0":{},"v:0":{}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := ParseFields(data)
+		if err != nil {
+			return
+		}
+		text := s.AppendFields(nil)
+		again, err := ParseFields(text)
+		if err != nil || !again.Equal(s) {
+			t.Fatalf("%q was read as %q, and that as %q, %v", data, text, again.AppendFields(nil), err)
+		}
+		if !s.Union(s).Equal(s) || !s.Intersect(s).Equal(s) || !s.Subtract(s).Empty() {
+			t.Errorf("%s and itself make something else", text)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
+
+// write is what becomes of an object through a Door, in each version in which somebody owns fields of it.
+type write struct {
+	*Door
+	ctx    context.Context
+	before typed
+	after  any              // in the version of the door
+	forms  map[string]*form // by apiVersion
+}
+
+// typed is an object in a version.
+type typed struct {
+	tree    any
+	version string
+	schema  *schema.Schema // nil if there is no such version any more
+}
+
+// form is a write in a version.
+type form struct {
+	before typed
+	*difference
+}
+
+// difference is what a write does to fields.
+type difference struct {
+	changed *Set // modified or added
+	touched *Set // changed or removed
+}
+
+// write begins a write to tree.
+func (d *Door) write(ctx context.Context, tree any) (*write, error) {
+	version := d.Kind.GroupVersion().String()
+	s := d.Versions.Schema(version)
+	if s == nil {
+		return nil, noType(d.Kind)
+	}
+	before := typed{tree, version, s}
+	return &write{Door: d, ctx: ctx, before: before, forms: map[string]*form{version: {before: before}}}, nil
+}
+
+// filter leaves out what nobody can own through the door.
+func (d *Door) filter(version string, fields *Set) *Set {
+	if keep := d.Reset[version]; keep != nil {
+		return keep(fields)
+	}
+	return fields
+}
+
+// convert returns an object in a version.
+func (w *write) convert(t typed, version string) (typed, error) {
+	gv, ok := meta.ParseGroupVersion(version)
+	if !ok {
+		return typed{}, fmt.Errorf("unexpected GroupVersion string: %v", meta.Excerpt(version))
+	}
+	to := gv.String()
+	if to == t.version {
+		return t, nil
+	}
+	s := w.Versions.Schema(to)
+	if s == nil {
+		return typed{}, nil
+	}
+	tree, err := w.Versions.Convert(w.ctx, t.tree, t.version, to)
+	if err == nil {
+		err = Check(tree, s, false)
+	}
+	return typed{tree, to, s}, err
+}
+
+// form returns the write in a version, without after.
+func (w *write) form(version string) (*form, error) {
+	if f, ok := w.forms[version]; ok {
+		return f, nil
+	}
+	before, err := w.convert(w.before, version)
+	if err != nil {
+		return nil, err
+	}
+	f := &form{before: before}
+	w.forms[version] = f
+	return f, nil
+}
+
+// difference returns what the write does to the fields of a version that there is.
+func (w *write) difference(version string) (*difference, error) {
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := w.form(version)
+	if err != nil || f.difference != nil {
+		return f.difference, err
+	}
+	after, err := w.convert(typed{w.after, w.before.version, w.before.schema}, version)
+	if err != nil {
+		return nil, fmt.Errorf("failed to convert new object: %w", err)
+	}
+	c, err := Compare(f.before.tree, after.tree, after.schema)
+	if err != nil {
+		return nil, fmt.Errorf("failed to compare objects: %w", err)
+	}
+	changed := w.filter(version, c.Modified.Union(c.Added))
+	f.difference = &difference{changed, changed.Union(w.filter(version, c.Removed))}
+	return f.difference, nil
+}
+
+// reconcile returns owners as they have to be by the schemas of today. Those of versions that are gone own nothing.
+func (w *write) reconcile(owners []owner) ([]owner, error) {
+	kept := owners[:0]
+	for _, o := range owners {
+		f, err := w.form(o.version)
+		if err != nil {
+			return nil, err
+		}
+		if f.before.schema == nil {
+			continue
+		}
+		fields, err := Reconcile(o.fields, f.before.schema)
+		if err != nil {
+			return nil, err
+		}
+		o.own(fields)
+		kept = append(kept, o)
+	}
+	return kept, nil
+}
+
+// take returns owners without what the write touches of others' fields than those of self, and without such that own nothing.
+func (w *write) take(owners []owner, self manager) ([]owner, error) {
+	kept := owners[:0]
+	for _, o := range owners {
+		if o.manager != self {
+			d, err := w.difference(o.version)
+			if err != nil {
+				return nil, err
+			}
+			if !o.fields.Intersect(d.touched).Empty() {
+				o.own(o.fields.Subtract(d.touched))
+			}
+		}
+		if !o.fields.Empty() {
+			kept = append(kept, o)
+		}
+	}
+	return kept, nil
+}
+
+func noType(kind meta.GroupVersionKind) error {
+	return fmt.Errorf("no corresponding type for %v", kind)
+}
