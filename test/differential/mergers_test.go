@@ -269,8 +269,8 @@ func (g grower) operations() string {
 // mergePatch makes a merge patch, or something else.
 func (g grower) mergePatch() string { return g.one(g.value(3), g.strategic(2), g.document(2)) }
 
-// outcome is what a patch comes to: an object, or a refusal.
-type outcome struct {
+// mergeOutcome is what a patch comes to: an object, or a refusal.
+type mergeOutcome struct {
 	kind    patch.Kind // 0: it was accepted
 	message string
 	result  string // settled
@@ -283,13 +283,13 @@ func TestMergers(t *testing.T) {
 	for _, form := range []struct {
 		name         string
 		patch        func(g grower) string
-		theirs, ours func(doc, patch []byte) outcome
+		theirs, ours func(doc, patch []byte) mergeOutcome
 	}{
 		{"json", grower.operations, checked(decodesJSONPatch, theirJSONPatch), ourChecked(patch.CheckJSON, patch.JSON)},
-		{"json unchecked", grower.operations, theirJSONPatch, func(doc, p []byte) outcome { return ourOutcome(patch.JSON(doc, p, nil)) }},
+		{"json unchecked", grower.operations, theirJSONPatch, func(doc, p []byte) mergeOutcome { return ourOutcome(patch.JSON(doc, p, nil)) }},
 		{"merge", grower.mergePatch, checked(decodesMergePatch, theirMergePatch), ourChecked(patch.CheckMerge, patch.Merge)},
-		{"merge unchecked", grower.mergePatch, theirMergePatch, func(doc, p []byte) outcome { return ourOutcome(patch.Merge(doc, p, nil)) }},
-		{"strategic", func(g grower) string { return g.strategic(3) }, theirStrategicPatch, func(doc, p []byte) outcome {
+		{"merge unchecked", grower.mergePatch, theirMergePatch, func(doc, p []byte) mergeOutcome { return ourOutcome(patch.Merge(doc, p, nil)) }},
+		{"strategic", func(g grower) string { return g.strategic(3) }, theirStrategicPatch, func(doc, p []byte) mergeOutcome {
 			m := ourOutcome(patch.Strategic(doc, p, root, nil))
 			if m.kind == 0 {
 				m.left = patch.StrategicText(doc, p, root, nil)
@@ -308,7 +308,7 @@ func TestMergers(t *testing.T) {
 				if ours.kind == 0 {
 					accepted++
 				}
-				theirs, same := settleChance(func() outcome { return form.theirs([]byte(doc), []byte(p)) }, ours)
+				theirs, same := settleChance(func() mergeOutcome { return form.theirs([]byte(doc), []byte(p)) }, ours)
 				if same {
 					continue
 				}
@@ -322,7 +322,7 @@ func TestMergers(t *testing.T) {
 }
 
 // settleChance asks Kubernetes, whose strategic merge goes through maps, until it says what Coracle does, or for long enough.
-func settleChance(theirs func() outcome, ours outcome) (first outcome, same bool) {
+func settleChance(theirs func() mergeOutcome, ours mergeOutcome) (first mergeOutcome, same bool) {
 	for i := range 200 {
 		m := theirs()
 		if i == 0 {
@@ -338,20 +338,20 @@ func settleChance(theirs func() outcome, ours outcome) (first outcome, same bool
 // panicText is the message where Kubernetes' code fails.
 const panicText = "it panicked"
 
-func ourOutcome(out []byte, err error) outcome {
+func ourOutcome(out []byte, err error) mergeOutcome {
 	if err == nil {
-		return outcome{result: plainJSON(out)}
+		return mergeOutcome{result: plainJSON(out)}
 	}
 	e, _ := errors.AsType[*patch.Error](err)
 	return refusal(e.Kind, e.Message)
 }
 
 // refusal leaves out the message that no client sees.
-func refusal(kind patch.Kind, message string) outcome {
+func refusal(kind patch.Kind, message string) mergeOutcome {
 	if kind == patch.Inapplicable {
 		message = ""
 	}
-	return outcome{kind: kind, message: message}
+	return mergeOutcome{kind: kind, message: message}
 }
 
 // plainJSON is JSON in which only what counts differs: keys are sorted, and so are numbers as Kubernetes reads them.
@@ -364,8 +364,8 @@ func plainJSON(data []byte) string {
 }
 
 // checked is a merge with field validation: the patch is decoded once more before.
-func checked(decodes func(p []byte) error, merge func(doc, p []byte) outcome) func(doc, p []byte) outcome {
-	return func(doc, p []byte) outcome {
+func checked(decodes func(p []byte) error, merge func(doc, p []byte) mergeOutcome) func(doc, p []byte) mergeOutcome {
+	return func(doc, p []byte) mergeOutcome {
 		if err := decodes(p); err != nil {
 			return refusal(patch.Malformed, "error decoding patch: "+strings.ReplaceAll(err.Error(), "differential.", "handlers."))
 		}
@@ -386,8 +386,8 @@ func decodesMergePatch(p []byte) error {
 }
 
 // ourChecked is checked for Coracle.
-func ourChecked(check func(p []byte, m *meter.Meter) ([]string, error), merge func(doc, p []byte, m *meter.Meter) ([]byte, error)) func(doc, p []byte) outcome {
-	return func(doc, p []byte) outcome {
+func ourChecked(check func(p []byte, m *meter.Meter) ([]string, error), merge func(doc, p []byte, m *meter.Meter) ([]byte, error)) func(doc, p []byte) mergeOutcome {
+	return func(doc, p []byte) mergeOutcome {
 		if _, err := check(p, nil); err != nil {
 			return ourOutcome(nil, err)
 		}
@@ -395,7 +395,7 @@ func ourChecked(check func(p []byte, m *meter.Meter) ([]string, error), merge fu
 	}
 }
 
-func theirJSONPatch(doc, p []byte) (m outcome) {
+func theirJSONPatch(doc, p []byte) (m mergeOutcome) {
 	defer recoverInto(&m)
 	decoded, err := jsonpatch.DecodePatch(p)
 	if err != nil {
@@ -405,7 +405,7 @@ func theirJSONPatch(doc, p []byte) (m outcome) {
 	if err != nil {
 		return refusal(patch.Inapplicable, "")
 	}
-	return outcome{result: plainJSON(out)}
+	return mergeOutcome{result: plainJSON(out)}
 }
 
 // jsonPatchOp is what kube-apiserver decodes the operations of a patch into first; messages name it.
@@ -416,16 +416,16 @@ type jsonPatchOp struct {
 	Value any    `json:"value"`
 }
 
-func theirMergePatch(doc, p []byte) (m outcome) {
+func theirMergePatch(doc, p []byte) (m mergeOutcome) {
 	defer recoverInto(&m)
 	out, err := jsonpatch.MergePatch(doc, p)
 	if err != nil {
 		return refusal(patch.Malformed, err.Error())
 	}
-	return outcome{result: plainJSON(out)}
+	return mergeOutcome{result: plainJSON(out)}
 }
 
-func theirStrategicPatch(doc, p []byte) (m outcome) {
+func theirStrategicPatch(doc, p []byte) (m mergeOutcome) {
 	defer recoverInto(&m)
 	var original, changes map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(doc, &original); err != nil {
@@ -442,7 +442,7 @@ func theirStrategicPatch(doc, p []byte) (m outcome) {
 	out, err := strategicpatch.StrategicMergeMapPatch(original, changes, trunk{})
 	switch err {
 	case nil:
-		return outcome{result: plainJSON(encode(out)), left: fmt.Sprintf("%+v", changes)}
+		return mergeOutcome{result: plainJSON(encode(out)), left: fmt.Sprintf("%+v", changes)}
 	case mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys,
 		mergepatch.ErrBadPatchFormatForSetElementOrderList:
 		return refusal(patch.Malformed, err.Error())
@@ -470,8 +470,8 @@ func clip(v any) {
 	}
 }
 
-func recoverInto(m *outcome) {
+func recoverInto(m *mergeOutcome) {
 	if p := recover(); p != nil {
-		*m = outcome{message: panicText}
+		*m = mergeOutcome{message: panicText}
 	}
 }
