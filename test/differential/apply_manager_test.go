@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,6 +71,8 @@ type managerWorld struct {
 // TestManagers has kube-apiserver's field manager and Coracle keep managedFields of the same objects through the same writes.
 func TestManagers(t *testing.T) {
 	start := time.Now()
+	var mu sync.Mutex
+	meant := map[string]int{}
 	var steps, conflicts, failures atomic.Int64
 	defer func(handlers []utilruntime.ErrorHandler) { utilruntime.ErrorHandlers = handlers }(utilruntime.ErrorHandlers)
 	utilruntime.ErrorHandlers = nil // they sleep until the clock is past the last error
@@ -85,9 +88,11 @@ func TestManagers(t *testing.T) {
 						steps.Add(int64(run.steps))
 						conflicts.Add(int64(run.conflicts))
 						failures.Add(int64(run.failures))
+						mu.Lock()
 						for why, n := range run.meant {
-							t.Logf("%d times: %s", n, why)
+							meant[why] += n
 						}
+						mu.Unlock()
 						if t.Failed() {
 							return
 						}
@@ -96,6 +101,9 @@ func TestManagers(t *testing.T) {
 			})
 		}
 	})
+	for why, n := range meant {
+		t.Logf("%d times: %s", n, why)
+	}
 	t.Logf("%v: %d steps, of which %d ended in conflicts and %d in other errors", time.Since(start), steps.Load(), conflicts.Load(), failures.Load())
 }
 
@@ -280,49 +288,56 @@ func (run *managerRun) report(before managerState, last managerStep, diff string
 // shrinkObjects takes what it can out of the objects of steps.
 func shrinkObjects(steps []managerStep, fails func([]managerStep) bool) []managerStep {
 	for i := range steps {
-		for progress := true; progress; {
-			progress = false
-			for _, less := range smaller(map[string]any{"o": steps[i].Object, "m": steps[i].Managed}) {
-				try := slices.Clone(steps)
-				try[i].Object, _ = less.(map[string]any)["o"].(map[string]any)
-				try[i].Managed, _ = less.(map[string]any)["m"].([]any)
-				if fails(try) {
-					steps, progress = try, true
-					break
-				}
-			}
+		try := func(whole any) bool {
+			less := slices.Clone(steps)
+			less[i].Object, _ = whole.(map[string]any)["o"].(map[string]any)
+			less[i].Managed, _ = whole.(map[string]any)["m"].([]any)
+			return fails(less)
 		}
+		whole := shrinkValue(map[string]any{"o": steps[i].Object, "m": steps[i].Managed}, try).(map[string]any)
+		steps[i].Object, _ = whole["o"].(map[string]any)
+		steps[i].Managed, _ = whole["m"].([]any)
 	}
 	return steps
 }
 
-// smaller returns the values that are made of another by leaving out one part.
-func smaller(v any) (out []any) {
-	switch v := v.(type) {
+// shrinkValue leaves out of a value each part without which it still fails, the large ones first.
+func shrinkValue(v any, fails func(any) bool) any {
+	switch object := v.(type) {
 	case map[string]any:
-		for _, name := range sortedNames(v) {
-			if name != "apiVersion" && name != "kind" && name != "metadata" {
-				less := maps.Clone(v)
-				delete(less, name)
-				out = append(out, less)
+		for _, name := range sortedNames(object) {
+			less := maps.Clone(object)
+			delete(less, name)
+			if name != "apiVersion" && name != "kind" && name != "metadata" && fails(less) {
+				object = less
+				continue
 			}
-			for _, part := range smaller(v[name]) {
-				less := maps.Clone(v)
+			part := shrinkValue(object[name], func(part any) bool {
+				less := maps.Clone(object)
 				less[name] = part
-				out = append(out, less)
-			}
+				return fails(less)
+			})
+			object = maps.Clone(object)
+			object[name] = part
 		}
+		return object
 	case []any:
-		for i := range v {
-			out = append(out, slices.Delete(slices.Clone(v), i, i+1))
-			for _, part := range smaller(v[i]) {
-				less := slices.Clone(v)
-				less[i] = part
-				out = append(out, less)
+		for i := len(object) - 1; i >= 0; i-- {
+			if less := slices.Delete(slices.Clone(object), i, i+1); fails(less) {
+				object = less
+				continue
 			}
+			part := shrinkValue(object[i], func(part any) bool {
+				less := slices.Clone(object)
+				less[i] = part
+				return fails(less)
+			})
+			object = slices.Clone(object)
+			object[i] = part
 		}
+		return object
 	}
-	return out
+	return v
 }
 
 func (run *managerRun) begin() {
@@ -460,6 +475,7 @@ func errorText(err error) string {
 	if fmt.Sprint(object["code"]) == "500" {
 		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
 		text, _, _ := strings.Cut(fmt.Sprint(object["message"]), "): ")
+		text, _, _ = strings.Cut(text, "to smd typed: ")
 		return "500 " + text
 	}
 	delete(object, "kind")
