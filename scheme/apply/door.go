@@ -144,22 +144,24 @@ func (d *Door) update(ctx context.Context, from, to any, owners []owner, by Writ
 		return nil, err
 	}
 	w.after = to
-	if owners, err = w.take(owners, manager{}); err != nil {
-		return nil, err
-	}
 	own, err := w.difference(w.before.version)
 	if err != nil {
 		return nil, err
 	}
-	if fields := own.changed.Subtract(unowned); !fields.Empty() {
-		self := d.manager(by, meta.ManagedFieldsOperationUpdate)
-		i := find(owners, self)
-		if i < 0 {
-			i = len(owners)
-			owners = append(owners, owner{manager: self, version: w.before.version})
-		}
-		owners[i].own(owners[i].fields.Union(fields))
-		owners[i].time = by.time()
+	self := owner{manager: d.manager(by, meta.ManagedFieldsOperationUpdate), version: w.before.version}
+	if i := find(owners, self.manager); i >= 0 {
+		self = owners[i]
+	}
+	fields := own.changed.Subtract(unowned)
+	if owners, err = w.take(owners, self.manager); err != nil {
+		return nil, err
+	}
+	owners = slices.DeleteFunc(owners, func(o owner) bool { return o.manager == self.manager })
+	if self.exchange(own.touched, fields); !fields.Empty() {
+		self.time = by.time()
+	}
+	if !self.fields.Empty() {
+		owners = append(owners, self)
 	}
 	return capped(owners), nil
 }

@@ -56,6 +56,14 @@ func (o *owner) own(fields *Set) {
 	}
 }
 
+// exchange has the owner lose some fields and then get others.
+func (o *owner) exchange(lost, won *Set) {
+	if won.Subtract(o.fields).Empty() && o.fields.Intersect(lost).Subtract(won).Empty() { // nothing that it does not have
+		return
+	}
+	o.own(o.fields.Subtract(lost).Union(won))
+}
+
 // seconds is when the owner came to own what it does; unknown is long ago.
 func (o *owner) seconds() int64 {
 	if o.time == nil {

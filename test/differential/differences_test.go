@@ -42,12 +42,6 @@ var decisions = []*decision{
 		reason: "While it fills an object from a strategic merge patch, Kubernetes lets numbers overflow; those beyond 64 bits are no integers for it.",
 	},
 	{
-		kinds: ".*", what: "status differs at message: the body of the request was in an unknown format .*", when: func(tr trial) bool {
-			return fmt.Sprint(tr.ours.Body["message"], ", application/apply-patch+yaml") == tr.theirs.Body["message"]
-		},
-		reason: "Coracle does not take what is applied yet.",
-	},
-	{
 		kinds: "Endpoints", what: "warning extra: .*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusUnsupportedMediaType },
 		reason: "Coracle says that a resource is deprecated before it looks at the media type of a patch, which Kubernetes' router has done.",
 	},
