@@ -84,7 +84,7 @@ var waiting = map[string]wait{
 	"namespaces/terminating":                    {apply, []int{4}},
 	"openapi/custom-resource":                   {customResources, nil},
 	"openapi/v2":                                {wording, []int{0}},
-	"openapi/v3":                                {allKinds, []int{1}},
+	"openapi/v3":                                {wording, []int{1}},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
