@@ -70,7 +70,7 @@ var waiting = map[string]wait{
 	"field-validation/custom-resource":          {customResources, nil},
 	"openapi/custom-resource":                   {customResources, nil},
 	"openapi/v2":                                {wording, []int{0}},
-	"openapi/v3":                                {allKinds, []int{1}},
+	"openapi/v3":                                {wording, []int{1}},
 	"quota/compute":                             {quotas, nil},
 	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
