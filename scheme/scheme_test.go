@@ -457,7 +457,8 @@ func TestCommonKinds(t *testing.T) {
 		}
 	}
 	kinds := s.ModelKinds()["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
-	if !slices.Contains(kinds, v1beta1.WithKind("DeleteOptions")) || slices.ContainsFunc(kinds, func(k meta.GroupVersionKind) bool { return k.Group == "meta.k8s.io" }) {
+	ofMeta := func(k meta.GroupVersionKind) bool { return k.Group == "meta.k8s.io" }
+	if !slices.Contains(kinds, v1beta1.WithKind("DeleteOptions")) || slices.ContainsFunc(kinds, ofMeta) {
 		t.Errorf("ModelKinds: got %v for DeleteOptions", kinds)
 	}
 	if !s.IsUnversioned(&meta.Status{}) || s.IsUnversioned(&Widget{}) {

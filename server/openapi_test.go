@@ -35,7 +35,8 @@ func TestOpenAPICost(t *testing.T) {
 		t.Fatalf("the index: %v, %.200s", err, answer)
 	}
 	answer = ""
-	for _, form := range []string{"", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf, application/com.github.proto-openapi.spec.v3.v1.0+protobuf"} {
+	const v2, v3 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+	for _, form := range []string{"", v2 + "," + v3} {
 		ask := func(path string) {
 			if code, answer := p.do("GET", path, "", "Accept", form); code != 200 || answer == "" {
 				t.Errorf("GET %s: %d", path, code)

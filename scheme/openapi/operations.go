@@ -44,10 +44,11 @@ var (
 	objectTypes = []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
 	customTypes = []string{"application/json", "application/yaml"}
 	watchTypes  = []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"}
-	patchTypes  = []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml"}
-	anyType     = []string{"*/*"}
-
+	patchTypes  = []string{
+		"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
+	}
 	customPatchTypes = []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
+	anyType          = []string{"*/*"}
 )
 
 // builder collects the paths and models of documents.

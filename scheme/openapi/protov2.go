@@ -56,7 +56,9 @@ var messagesV2 = sync.OnceValue(func() *message {
 // parameterV2 writes a parameter: a body (1), or something else (2), of which the messages of a query (3) and of a path (4)
 // have different numbers, because a query's may be empty.
 func parameterV2(schema way) way {
-	body := of(&message{fields: map[string]field{"description": {1, text}, "name": {2, text}, "in": {3, text}, "required": {4, boolean}, "schema": {5, schema}}})
+	body := of(&message{fields: map[string]field{
+		"description": {1, text}, "name": {2, text}, "in": {3, text}, "required": {4, boolean}, "schema": {5, schema},
+	}})
 	query := in(3, of(&message{fields: map[string]field{
 		"required": {1, boolean}, "in": {2, text}, "description": {3, text}, "name": {4, text}, "type": {6, text}, "uniqueItems": {20, boolean},
 	}}))
