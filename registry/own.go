@@ -82,6 +82,10 @@ func (w *write) owner() *owner {
 // writer is who writes, in the present try.
 func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manager, Now: w.s.now()} }
 
+// maxOwned is how long an object may be, in bytes of JSON, whose fields have owners: about what engines take. To find the fields of
+// one that is not going to be stored would take much memory.
+const maxOwned = 3 << 19
+
 // own records who owns the fields of an object of the hub, which is complete, and made of current. One whose owners cannot be
 // told has none.
 func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Object) {
@@ -100,7 +104,7 @@ func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Objec
 		return
 	}
 	tree, err := encodeTree(ctx, w.s.kind, hub, o.Kind)
-	if err != nil {
+	if err != nil || len(tree) > maxOwned {
 		return
 	}
 	entries, err := o.Update(ctx, live, apply.Object{Tree: tree, Managed: sent, Stored: live.Stored}, w.writer())
@@ -272,10 +276,10 @@ func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
 }
 
 // encodeTree makes a tree of an object of the hub, in a version.
-func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (any, error) {
+func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
 	obj, err := k.Convert(ctx, hub, gvk.Version)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	obj.GetTypeMeta().SetGroupVersionKind(gvk)
 	data, err := k.Append(nil, obj, codec.Media{})

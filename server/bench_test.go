@@ -108,15 +108,15 @@ var verbs = []struct {
 		c, n := newCaller(p, 201, "POST", maps, "Content-Type", "application/json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, configMap(fmt.Sprintf("n%d", n), "v")) }
 	}},
-	{"create/kind=pod", 170, func(p *inProcess) func(testing.TB) {
+	{"create/kind=pod", 210, func(p *inProcess) func(testing.TB) {
 		c, n := newCaller(p, 201, "POST", "/api/v1/namespaces/ns/pods", "Content-Type", "application/json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(podBody, fmt.Sprintf("n%d", n))) }
 	}},
-	{"update/kind=configmap", 120, func(p *inProcess) func(testing.TB) {
+	{"update/kind=configmap", 130, func(p *inProcess) func(testing.TB) {
 		c, n := newCaller(p, 200, "PUT", maps+"/c", "Content-Type", "application/json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, configMap("c", fmt.Sprint(n))) }
 	}},
-	{"update/kind=pod", 185, func(p *inProcess) func(testing.TB) {
+	{"update/kind=pod", 260, func(p *inProcess) func(testing.TB) {
 		p.mustDo("POST", "/api/v1/namespaces/ns/pods", fmt.Sprintf(podBody, "u"))
 		c, n := newCaller(p, 200, "PUT", "/api/v1/namespaces/ns/pods/u", "Content-Type", "application/json"), 0
 		return func(tb testing.TB) {
@@ -124,17 +124,17 @@ var verbs = []struct {
 			c.send(tb, strings.Replace(fmt.Sprintf(podBody, "u"), "bench", fmt.Sprint(n), 1))
 		}
 	}},
-	{"patch/form=merge/kind=pod", 190, func(p *inProcess) func(testing.TB) {
+	{"patch/form=merge/kind=pod", 282, func(p *inProcess) func(testing.TB) {
 		p.mustDo("POST", "/api/v1/namespaces/ns/pods", fmt.Sprintf(podBody, "m"))
 		c, n := newCaller(p, 200, "PATCH", "/api/v1/namespaces/ns/pods/m", "Content-Type", "application/merge-patch+json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(`{"metadata":{"labels":{"tier":"p%d"}}}`, n)) }
 	}},
-	{"patch/form=strategic/kind=pod", 230, func(p *inProcess) func(testing.TB) {
+	{"patch/form=strategic/kind=pod", 322, func(p *inProcess) func(testing.TB) {
 		p.mustDo("POST", "/api/v1/namespaces/ns/pods", fmt.Sprintf(podBody, "s"))
 		c, n := newCaller(p, 200, "PATCH", "/api/v1/namespaces/ns/pods/s", "Content-Type", "application/strategic-merge-patch+json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(`{"metadata":{"labels":{"tier":"p%d"}}}`, n)) }
 	}},
-	{"patch/form=merge", 130, func(p *inProcess) func(testing.TB) {
+	{"patch/form=merge", 150, func(p *inProcess) func(testing.TB) {
 		c, n := newCaller(p, 200, "PATCH", maps+"/c", "Content-Type", "application/merge-patch+json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(`{"data":{"key":"p%d"}}`, n)) }
 	}},

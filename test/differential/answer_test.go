@@ -57,9 +57,14 @@ func (a answer) causes() []string {
 // settle takes out of an answer what differs by chance or by clock.
 func (a answer) settle() {
 	m, _ := a.Body["metadata"].(map[string]any)
-	for _, field := range []string{"uid", "creationTimestamp", "managedFields", "resourceVersion"} {
+	for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
 		delete(m, field)
 	}
+	entries, _ := m["managedFields"].([]any)
+	for _, e := range entries {
+		delete(e.(map[string]any), "time")
+	}
+	slices.SortFunc(entries, func(a, b any) int { return bytes.Compare(encode(a), encode(b)) }) // they are in the order of times
 }
 
 // plainEnd is the end of a text that looks the same in every quoted form.

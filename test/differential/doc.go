@@ -36,5 +36,5 @@
 //
 // A difference that is meant is listed in differences_test.go, with the reason.
 //
-// Managed fields are not compared, nor what a server makes up (uid, times of creation, ends of generated names).
+// Not compared are the times of managed fields, nor what a server makes up (uid, times of creation, ends of generated names).
 package differential

@@ -1,9 +1,10 @@
 package differential
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,18 +21,22 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/endpoints"
 	"k8s.io/apiserver/pkg/endpoints/filters"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
+	"k8s.io/kube-openapi/pkg/builder3"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	schedulinghelpers "k8s.io/kubernetes/pkg/apis/scheduling/v1"
+	"k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
 	"k8s.io/kubernetes/plugin/pkg/admission/priority"
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // newTheirs returns Kubernetes' half: its request handlers over its registries over a shelf, without the server around
@@ -64,7 +69,7 @@ func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 			Serializer: legacyscheme.Codecs, ParameterCodec: legacyscheme.ParameterCodec,
 			Typer: legacyscheme.Scheme, Creater: legacyscheme.Scheme, Convertor: legacyscheme.Scheme,
 			ConvertabilityChecker: legacyscheme.Scheme, UnsafeConvertor: runtime.UnsafeObjectConvertor(legacyscheme.Scheme),
-			Defaulter: legacyscheme.Scheme, Namer: runtime.Namer(meta.NewAccessor()), TypeConverter: untyped{},
+			Defaulter: legacyscheme.Scheme, Namer: runtime.Namer(meta.NewAccessor()), TypeConverter: theirTypes(),
 			EquivalentResourceRegistry: equivalents,
 			Authorizer:                 authorizerfactory.NewAlwaysAllowAuthorizer(),
 			Admit:                      theirAdmission(t),
@@ -143,14 +148,19 @@ const zonedNode = "zoned"
 
 var zonedLabels = map[string]string{"topology.kubernetes.io/zone": "", "topology.kubernetes.io/region": "r", "other": "o"}
 
-// untyped keeps managed fields from being tracked: they are not compared.
-type untyped struct{}
-
-var _ managedfields.TypeConverter = untyped{}
-
-var errUntyped = errors.New("managed fields are not judged here")
-
-func (untyped) ObjectToTyped(runtime.Object, ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	return nil, errUntyped
-}
-func (untyped) TypedToObject(*typed.TypedValue) (runtime.Object, error) { return nil, errUntyped }
+// theirTypes are the schemas of Kubernetes' types by which it keeps managed fields, made as kube-apiserver makes them.
+var theirTypes = sync.OnceValue(func() managedfields.TypeConverter {
+	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/components/schemas/" + name) })
+	config := &common.OpenAPIV3Config{
+		Info: &spec.Info{}, Definitions: definitions,
+		GetDefinitionName: openapinamer.NewDefinitionNamer(legacyscheme.Scheme).GetDefinitionName,
+	}
+	var names []string
+	for name := range definitions {
+		if strings.HasPrefix(name, "io.k8s.api.") { // else it is no object
+			names = append(names, name)
+		}
+	}
+	models := must1(builder3.BuildOpenAPIDefinitionsForResources(config, names...))
+	return must1(managedfields.NewTypeConverter(models, false))
+})
