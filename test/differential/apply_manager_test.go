@@ -451,12 +451,9 @@ func errorText(err error) string {
 	case errors.As(err, &ours):
 		status = tree(ours.Status)
 	default:
-		return "500 " + err.Error()
+		status = tree(meta.NewBadRequest(err.Error()).Status) // kube-apiserver blames itself, Coracle the client
 	}
 	object := status.(map[string]any)
-	if fmt.Sprint(object["code"]) == "500" {
-		return "500 " + fmt.Sprint(object["message"])
-	}
 	delete(object, "kind")
 	delete(object, "apiVersion")
 	delete(object, "metadata")
