@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -19,12 +18,11 @@ func autoscalers() registry.Resource {
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*autoscalingv2.HorizontalPodAutoscaler]{
 			Metadata:                 registry.MetaChange,
-			Prepare:                  prepareAutoscaler,
 			Validate:                 checkAutoscaler,
 			Canonicalize:             completeBehavior,
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*autoscalingv2.HorizontalPodAutoscaler]{Prepare: prepareAutoscaler, Validate: checkAutoscalerStatus},
+		Status: &registry.StatusOf[*autoscalingv2.HorizontalPodAutoscaler]{Validate: checkAutoscalerStatus},
 		Table: &registry.TableOf[*autoscalingv2.HorizontalPodAutoscaler]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
@@ -38,11 +36,6 @@ func autoscalers() registry.Resource {
 			Cells: autoscalerCells,
 		},
 	})
-}
-
-// prepareAutoscaler drops what only autoscaling/v1 has annotations for.
-func prepareAutoscaler(_ *registry.Request, a, _ *autoscalingv2.HorizontalPodAutoscaler) {
-	autoscalingv1.DropConversionAnnotations(&a.ObjectMeta)
 }
 
 // completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of its own, those of the version

@@ -16,7 +16,6 @@ import (
 func resource() registry.Resource { return Resources()[0] }
 
 func create(obj *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
-	resource().Strategy.Prepare(nil, obj, nil)
 	return resource().Strategy.Validate(obj, nil)
 }
 
@@ -154,7 +153,6 @@ func TestUpdate(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	a := decode(t, `{"metadata":{"annotations":{"autoscaling.alpha.kubernetes.io/conditions":"[]"}},"status":{"currentReplicas":-1,"desiredReplicas":-2}}`)
-	resource().Status.Prepare(nil, a, a)
 	checktest.Want(t, resource().Status.Validate(a, a), `status.currentReplicas: Invalid value: -1: must be greater than or equal to 0
 status.desiredReplicas: Invalid value: -2: must be greater than or equal to 0`)
 	if len(a.Annotations) > 0 {

@@ -25,10 +25,13 @@ func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: flowcontrolv1.GroupVersion.Group, Resource: name}
 }
 
-// keepMeta keeps all metadata, as the doors to status are for the status alone. What is wrong in those that a client sends is
+// keepMeta keeps all metadata but who owns what, as the doors to status are for the status alone. What is wrong in those that a client sends is
 // not told either, unlike with registry.KeepMeta.
 func keepMeta[T meta.Object](_ *registry.Request, obj, old T) {
-	*obj.GetObjectMeta() = scheme.DeepCopy(*old.GetObjectMeta())
+	m := obj.GetObjectMeta()
+	owners := m.ManagedFields
+	*m = scheme.DeepCopy(*old.GetObjectMeta())
+	m.ManagedFields = owners
 }
 
 // checkConditions checks that conditions have a type each, and different ones.

@@ -152,15 +152,12 @@ func (c *comparer) lists(from, to part, sh shape) within {
 	as, bs := c.items(from, c.depth()), c.items(to, c.depth())
 	defer func() { c.freeItems(bs); c.freeItems(as) }()
 	start := c.begin()
-	groups(c.identify(sh, as), c.identify(sh, bs), func(a, b []identified) {
-		c.group(a, b, sh.items())
-	})
+	groups(c.identify(sh, as), c.identify(sh, bs), func(e Element, a, b []identified) { c.group(e, a, b, sh.items()) })
 	return c.end(start)
 }
 
 // group compares the elements that are identified alike.
-func (c *comparer) group(from, to []identified, sh shape) {
-	e := append(from[:len(from):len(from)], to...)[0].element
+func (c *comparer) group(e Element, from, to []identified, sh shape) {
 	if len(from) <= 1 && len(to) <= 1 {
 		c.descend(e, only(from), only(to), sh)
 		return

@@ -20,7 +20,9 @@ var errFields = errors.New("malformed FieldsV1")
 
 // ParseFields reads a set as FieldsV1, the form in which managedFields have it. Parts of an unknown sort are left out.
 func ParseFields(data []byte) (*Set, error) {
-	r := fieldsReader{Scanner: jsontext.NewScanner(data, false, nil)}
+	w := newWalker()
+	defer w.done()
+	r := fieldsReader{jsontext.NewScanner(data, false, nil), &w.builders[0]}
 	s, _, err := r.set()
 	return s, err
 }
@@ -28,7 +30,7 @@ func ParseFields(data []byte) (*Set, error) {
 // fieldsReader reads FieldsV1.
 type fieldsReader struct {
 	jsontext.Scanner
-	builder
+	*builder
 }
 
 // set reads an object, or null for an empty one. self says that the part which it belongs to is a field.
@@ -130,13 +132,15 @@ func parseElement(name string) (e Element, known bool, err error) {
 
 // valueScanner returns a Scanner of a value. What follows the value does not matter.
 func valueScanner(text string) jsontext.Scanner {
-	return jsontext.NewScanner(alias.Bytes(text), true, nil)
+	s := jsontext.NewScanner(alias.Bytes(text), true, nil)
+	s.Literal = true
+	return s
 }
 
 // parseKeys reads the keys of an element, or null for none.
 func parseKeys(text string) ([]key, error) {
 	s := valueScanner(text)
-	of := []key{}
+	of := make([]key, 0, 2)
 	if s.Next() == 'n' {
 		return of, s.Word("null")
 	}
@@ -168,23 +172,31 @@ func parseKeys(text string) ([]key, error) {
 // fieldsValue reads a value, whose numbers are all float64.
 func fieldsValue(s *jsontext.Scanner) (any, error) {
 	v, err := s.Tree()
-	return floats(v), err
+	if err != nil {
+		return nil, err
+	}
+	return floats(v)
 }
 
-func floats(v any) any {
+// floats makes float64 of the numbers of a tree, which are text.
+func floats(v any) (_ any, err error) {
 	switch v := v.(type) {
-	case int64:
-		return float64(v)
+	case jsontext.Raw:
+		return strconv.ParseFloat(string(v), 64)
 	case []any:
 		for i := range v {
-			v[i] = floats(v[i])
+			if v[i], err = floats(v[i]); err != nil {
+				return nil, err
+			}
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = floats(v[k])
+			if v[k], err = floats(v[k]); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return v
+	return v, nil
 }
 
 // AppendFields appends the set as FieldsV1.

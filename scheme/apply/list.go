@@ -97,7 +97,7 @@ func (w *walker) member(object part, name string) part {
 
 // groups calls f with what of two lists is identified alike, in the order of elements. It sorts the lists; those that are
 // identified alike keep their order.
-func groups(as, bs []identified, f func(as, bs []identified)) {
+func groups(as, bs []identified, f func(e Element, as, bs []identified)) {
 	sortIdentified(as)
 	sortIdentified(bs)
 	for len(as) > 0 || len(bs) > 0 {
@@ -110,14 +110,15 @@ func groups(as, bs []identified, f func(as, bs []identified)) {
 		default:
 			c = as[0].element.compare(bs[0].element)
 		}
+		var e Element
 		i, j := 0, 0
-		if c <= 0 {
-			i = alike(as)
-		}
 		if c >= 0 {
-			j = alike(bs)
+			e, j = bs[0].element, alike(bs)
 		}
-		f(as[:i], bs[:j])
+		if c <= 0 {
+			e, i = as[0].element, alike(as)
+		}
+		f(e, as[:i], bs[:j])
 		as, bs = as[i:], bs[j:]
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // shape is what a schema means for ownership at a place. It is made anew at each visit, and costs next to nothing.
 //
-// The value at a place may be a scalar, a list, an object, or one of several of these. The zero shape allows none: so is that of a
-// field which the schema does not know.
+// The value at a place may be a scalar, a list, an object, or one of several of these. The zero shape allows none: so is that
+// of a field which the schema does not know.
 type shape struct {
 	scalar scalar
 	list   relation

@@ -207,8 +207,8 @@ func TestCheck(t *testing.T) {
 // What clients send is deep, long and wrong. None of it makes a walk panic, and what is said of it is bounded.
 func TestHostileTrees(t *testing.T) {
 	s := widget(t)
-	deep := `{"spec":{"free":` + strings.Repeat(`{"a":`, jsontext.MaxDepth-2) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", jsontext.MaxDepth)
-	long := `{"spec":{"tags":[` + strings.Repeat("1,", 100_000) + `1]}}`
+	deep := `{"spec":{"free":` + strings.Repeat(`{"a":`, jsontext.MaxDepth-2) + `"` + strings.Repeat("x", 1<<16) + `"` + strings.Repeat("}", jsontext.MaxDepth)
+	long := `{"spec":{"tags":[` + strings.Repeat("1,", 10_000) + `1]}}`
 	for _, text := range []string{deep, long, `{`, `[`, `"`, `{"spec":{"tags":`, `{"spec":[1,{}]}`, ``, `tru`} {
 		tree, other := any(jsontext.Raw(text)), any(jsontext.Raw(`{"spec":{"text":"a"}}`))
 		if err := Check(tree, s, false); err != nil && len(err.Error()) > 1<<20 {
@@ -245,4 +245,50 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%s: got %v allocations, want at most %d", what, got, ceiling)
 		}
 	}
+}
+
+// FuzzWalk walks through what clients may send: nothing panics, and to have looked into it before changes nothing.
+func FuzzWalk(f *testing.F) {
+	for _, spec := range []string{
+		`{"text":"a","labels":{"a":"b","a":"c"},"tags":["a","a","b"]}`, `{"ports":[{"port":80},{"port":80.0,"protocol":"UDP"},{}]}`, `{"free":{"x":[{"y":null}],"inner":{"a":"\u0061"}}}`,
+		`{"template":{"metadata":{"ownerReferences":[{"uid":"a"}]}},"port":"1"}`, `[null]`, `{"tags":[`,
+	} {
+		f.Add([]byte(`{"spec":`+spec+`}`), []byte(`{"spec":{"text":"b","labels":{"b":"c"},"tags":["c","b"],"ports":[{"port":80,"name":"x"}]}}`))
+	}
+	s := widget(f)
+	f.Fuzz(func(t *testing.T, live, config []byte) {
+		lazy := walked(s, jsontext.RawOf(live), jsontext.RawOf(config))
+		a, err := jsontext.Decode(live, nil)
+		b, err2 := jsontext.Decode(config, nil)
+		if err != nil || err2 != nil || Check(a, s, true) != nil || Check(b, s, false) != nil {
+			return
+		}
+		if eager := walked(s, a, b); eager != lazy {
+			t.Errorf("of trees: %s\nof text: %s", eager, lazy)
+		}
+	})
+}
+
+// walked words what can be done with two trees.
+func walked(s *schema.Schema, live, config any) string {
+	words := func(parts ...any) string {
+		var b strings.Builder
+		for _, p := range parts {
+			switch p := p.(type) {
+			case *Set:
+				b.Write(p.AppendFields(nil))
+			case error:
+				b.WriteString(p.Error())
+			default:
+				text, _ := jsontext.AppendTree(nil, partOf(p).whole(0), jsontext.Plain)
+				b.Write(text)
+			}
+			b.WriteString("; ")
+		}
+		return b.String()
+	}
+	fields, err := FieldsOf(config, s)
+	c, err2 := Compare(live, config, s)
+	merged, err3 := Merge(live, config, s)
+	return words(Check(config, s, false), fields, err, c.Added, c.Modified, c.Removed, err2, merged, err3, Remove(live, fields, s), Extract(live, fields, s))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // applySetSteps is how many sets are made up.
-const applySetSteps = 30_000
+const applySetSteps = 20_000
 
 // TestApplySets has structured-merge-diff and Coracle read made-up FieldsV1, combine the sets with others, and write them.
 func TestApplySets(t *testing.T) {

@@ -20,6 +20,9 @@
 //     are like afterwards.
 //   - TestDisruptionStatus: what both disruption controllers write into the status of budgets.
 //   - TestShown: which fields of an object messages show, and in which order.
+//   - TestApplySets, TestApplyWalk, TestApplyModels: sets of fields, and what ownership does with objects by their schemas (check,
+//     compare, merge, remove, extract, reconcile), against structured-merge-diff: sets that are made up, schemas of custom resources
+//     that are, and every model of the built-in kinds.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

@@ -20,18 +20,6 @@ const (
 	conditionsAnnotation     = "autoscaling.alpha.kubernetes.io/conditions"
 )
 
-var conversionAnnotations = []string{
-	metricsAnnotation, behaviorAnnotation, currentMetricsAnnotation, conditionsAnnotation,
-	"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
-}
-
-// DropConversionAnnotations takes out the annotations that only conversions set. In autoscaling/v2 they mean nothing.
-func DropConversionAnnotations(m *meta.ObjectMeta) {
-	for _, key := range conversionAnnotations {
-		delete(m.Annotations, key)
-	}
-}
-
 // note sets an annotation to the JSON of a value.
 func note(m *meta.ObjectMeta, key string, value any) error {
 	text, err := json.Marshal(value)
@@ -115,7 +103,7 @@ func cpuUse(percent int32) autoscalingv2.MetricStatus {
 // toNotes writes what this version has no fields for into annotations: measurements other than the use of CPU, all of what was
 // measured, the behavior and the conditions.
 func toNotes(m *meta.ObjectMeta, in *autoscalingv2.HorizontalPodAutoscaler) error {
-	DropConversionAnnotations(m)
+	autoscalingv2.DropConversionAnnotations(m)
 	var metrics []metricSpec
 	for i := range in.Spec.Metrics {
 		if !isCPU(in.Spec.Metrics[i]) {
@@ -173,5 +161,5 @@ func fromNotes(m *meta.ObjectMeta, out *autoscalingv2.HorizontalPodAutoscaler) {
 	if noted(m, conditionsAnnotation, &conditions) {
 		status.Conditions = conditions
 	}
-	DropConversionAnnotations(&out.ObjectMeta)
+	autoscalingv2.DropConversionAnnotations(&out.ObjectMeta)
 }

@@ -3,6 +3,7 @@ package autoscalingv2
 import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // DefaultCPUUtilization is how much of the CPU that they request pods should use if an autoscaler measures nothing else, in
@@ -16,7 +17,22 @@ func CPUUtilization(percent int32) MetricSpec {
 	}}
 }
 
+// conversionAnnotations hold what autoscaling/v1 has no fields for. Here they mean nothing.
+var conversionAnnotations = []string{
+	"autoscaling.alpha.kubernetes.io/metrics", "autoscaling.alpha.kubernetes.io/behavior",
+	"autoscaling.alpha.kubernetes.io/current-metrics", "autoscaling.alpha.kubernetes.io/conditions",
+	"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
+}
+
+// DropConversionAnnotations takes out the annotations that only conversions set.
+func DropConversionAnnotations(m *meta.ObjectMeta) {
+	for _, key := range conversionAnnotations {
+		delete(m.Annotations, key)
+	}
+}
+
 func defaultAutoscaler(a *HorizontalPodAutoscaler) {
+	DropConversionAnnotations(&a.ObjectMeta)
 	scheme.SetPointer(&a.Spec.MinReplicas, 1)
 	if len(a.Spec.Metrics) == 0 {
 		a.Spec.Metrics = []MetricSpec{CPUUtilization(DefaultCPUUtilization)}
