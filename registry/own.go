@@ -103,25 +103,15 @@ func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Objec
 	if err != nil {
 		return
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer func() {
-		if cap(*buffer) <= 2*maxOwned {
-			buffers.Put(buffer)
-		}
-	}()
-	data, err := appendIn(ctx, (*buffer)[:0], w.s.kind, hub, o.Kind)
-	*buffer = data
-	if err != nil || len(data) > maxOwned {
+	tree, err := encodeTree(ctx, w.s.kind, hub, o.Kind)
+	if err != nil || len(tree) > maxOwned {
 		return
 	}
-	entries, err := o.Update(ctx, live, apply.Object{Tree: jsontext.RawOf(data), Managed: sent, Stored: live.Stored}, w.writer())
+	entries, err := o.Update(ctx, live, apply.Object{Tree: tree, Managed: sent, Stored: live.Stored}, w.writer())
 	if err == nil {
 		m.ManagedFields = entries
 	}
 }
-
-// buffers are for objects that are looked at. Entries share nothing with them.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // live is the state that a try starts from, as the client sees it.
 func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (apply.Object, error) {
@@ -291,19 +281,14 @@ func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
 }
 
 // encodeTree makes a tree of an object of the hub, in a version.
-func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (any, error) {
-	data, err := appendIn(ctx, nil, k, hub, gvk)
-	return jsontext.RawOf(data), err
-}
-
-// appendIn appends an object of the hub as JSON, in a version.
-func appendIn(ctx context.Context, dst []byte, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) ([]byte, error) {
+func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
 	obj, err := k.Convert(ctx, hub, gvk.Version)
 	if err != nil {
-		return dst, err
+		return "", err
 	}
 	obj.GetTypeMeta().SetGroupVersionKind(gvk)
-	return k.Append(dst, obj, codec.Media{})
+	data, err := k.Append(nil, obj, codec.Media{})
+	return jsontext.RawOf(data), err
 }
 
 // decodeTree makes an object of a tree.

@@ -18,8 +18,8 @@ import (
 )
 
 // maxPerRequest is how much memory a bad request may cost, all garbage counted, in bytes. The largest bodies are of
-// 3 MiB, and are held as text and as a tree.
-const maxPerRequest = 128 << 20
+// 3 MiB, and are held as text, as a tree, and as the JSON of an object whose fields are to get owners.
+const maxPerRequest = 160 << 20
 
 // bad sends a request that is wrong in some way and wants a clear answer: an error that is the client's, as a Status
 // (or the plain 404 of paths that nobody knows), made with bounded memory.

@@ -33,7 +33,7 @@ func TestScaleOwners(t *testing.T) {
 		"apps/v2":      {apply.Field("spec"), apply.Field("size"), apply.Field("count")},
 	}
 	for range times(scaleEntries) {
-		version := oneOf(r, "v1", "v1", "v2", "v1beta1")
+		version := pick(r, "v1", "v1", "v2", "v1beta1")
 		parent := scaleOwners(r, "apps/v1", "apps/v1", "apps/v2", "apps/v1beta1", "apps/v0", "")
 		theirs := managedfields.NewScaleHandler(read[metav1.ManagedFieldsEntry](parent), kubeschema.GroupVersion{Group: "apps", Version: version}, theirPaths)
 		ours := &apply.Scale{APIVersion: "apps/" + version, Replicas: ourPaths}
@@ -60,15 +60,15 @@ func scaleOwners(r *rand.Rand, versions ...string) string {
 	var entries []any
 	for range r.IntN(5) {
 		e := map[string]any{
-			"manager": oneOf(r, "a", "b", "c"), "operation": oneOf(r, "Apply", "Update"), "apiVersion": oneOf(r, versions...), "fieldsType": "FieldsV1",
-			"fieldsV1": json.RawMessage(oneOf(r, `{"f:spec":{"f:replicas":{}}}`, `{"f:spec":{"f:replicas":{},"f:selector":{}}}`, `{"f:spec":{"f:size":{"f:count":{}}}}`,
+			"manager": pick(r, "a", "b", "c"), "operation": pick(r, "Apply", "Update"), "apiVersion": pick(r, versions...), "fieldsType": "FieldsV1",
+			"fieldsV1": json.RawMessage(pick(r, `{"f:spec":{"f:replicas":{}}}`, `{"f:spec":{"f:replicas":{},"f:selector":{}}}`, `{"f:spec":{"f:size":{"f:count":{}}}}`,
 				`{"f:spec":{"f:size":{".":{},"f:count":{}}}}`, `{"f:spec":{}}`, `{}`, `{"f:metadata":{"f:labels":{}}}`)),
 		}
 		if r.IntN(3) == 0 {
-			e["subresource"] = oneOf(r, "scale", "status")
+			e["subresource"] = pick(r, "scale", "status")
 		}
 		if r.IntN(4) > 0 {
-			e["time"] = oneOf(r, "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z")
+			e["time"] = pick(r, "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z")
 		}
 		if r.IntN(60) == 0 {
 			e["fieldsV1"] = json.RawMessage(`[]`)
