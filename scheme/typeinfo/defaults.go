@@ -26,8 +26,9 @@ func DefaultAction(t *Type) func(Pointer) {
 		if !f.HasDefault {
 			continue
 		}
-		// A default that does not parse has been refused when t was compiled.
-		if value, err := parseDefault(f, f.Default); err == nil {
+		// A default that does not parse has been refused when t was compiled. One that is what an empty field has says
+		// something to readers of the schema only.
+		if value, err := parseDefault(f, f.Default); err == nil && (f.Pointer || !value.IsZero()) {
 			set = append(set, part{f.Offset, setDefault(f, value)})
 		}
 	}

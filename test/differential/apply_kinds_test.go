@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kube-openapi/pkg/builder3"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/generated/openapi"
@@ -35,9 +36,9 @@ var shapeNames = []string{"a", "b", "c", "d"}
 
 // makeShape makes up a schema.
 func makeShape(r *rand.Rand, depth int) *shapeNode {
-	n := &shapeNode{typ: oneOf(r, "string", "string", "integer", "boolean", "object", "object", "array", "array", "array", "map", "map", "")}
+	n := &shapeNode{typ: pick(r, "string", "string", "integer", "boolean", "object", "object", "array", "array", "array", "map", "map", "")}
 	if depth == 0 && (n.typ == "object" || n.typ == "array" || n.typ == "map") {
-		n.typ = oneOf(r, "string", "integer")
+		n.typ = pick(r, "string", "integer")
 	}
 	for i := range n.flips {
 		n.flips[i] = r.IntN(5) == 0
@@ -58,9 +59,9 @@ func makeShape(r *rand.Rand, depth int) *shapeNode {
 		n.typ = "object"
 		n.elem = makeShape(r, depth-1)
 	case "array":
-		switch n.listType = oneOf(r, "", "atomic", "set", "map", "map", "map"); n.listType {
+		switch n.listType = pick(r, "", "atomic", "set", "map", "map", "map"); n.listType {
 		case "set":
-			n.elem = &shapeNode{typ: oneOf(r, "string", "integer")}
+			n.elem = &shapeNode{typ: pick(r, "string", "integer")}
 		case "map":
 			n.elem = makeShape(r, 1)
 			n.elem.typ, n.elem.elem, n.elem.listType, n.elem.keys, n.elem.preserve = "object", nil, "", nil, false
@@ -71,7 +72,7 @@ func makeShape(r *rand.Rand, depth int) *shapeNode {
 			n.elem.fields["name"] = &shapeNode{typ: "string"}
 			if r.IntN(3) == 0 {
 				n.keys = []string{"name", "port"}
-				n.elem.fields["port"] = &shapeNode{typ: oneOf(r, "integer", "string")}
+				n.elem.fields["port"] = &shapeNode{typ: pick(r, "integer", "string")}
 			}
 			if r.IntN(4) == 0 {
 				n.keys = append(n.keys, "proto")
@@ -142,19 +143,17 @@ func (n *shapeNode) renamed(suffix string) *shapeNode {
 	return &out
 }
 
-// definitions are the schemas of Kubernetes' types, as kube-apiserver publishes them, without the kinds.
+// definitions are the schemas of the kinds of Kubernetes that are written here, and of what they use, as kube-apiserver makes them.
 var definitions = sync.OnceValue(func() map[string]*spec.Schema {
-	out := map[string]*spec.Schema{}
-	for name, d := range openapi.GetOpenAPIDefinitions(func(path string) spec.Ref {
-		return spec.MustCreateRef("#/components/schemas/" + path)
-	}) {
-		s := d.Schema
-		if v3, ok := d.Schema.Extensions[common.ExtensionV2Schema]; ok && v3 != nil {
-			delete(s.Extensions, common.ExtensionV2Schema)
-		}
-		out[name] = &s
+	config := &common.OpenAPIV3Config{
+		Info: &spec.Info{},
+		Definitions: openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
+			return spec.MustCreateRef("#/components/schemas/" + name)
+		}),
+		GetDefinitionName: func(name string) (string, spec.Extensions) { return name, nil },
 	}
-	return out
+	return must1(builder3.BuildOpenAPIDefinitionsForResources(config, objectMeta, "io.k8s.api.core.v1.ConfigMap", "io.k8s.api.core.v1.Pod",
+		"io.k8s.api.core.v1.Service", "io.k8s.api.apps.v1.Deployment"))
 })
 
 // objectMeta is the name of the schema of metadata.
@@ -249,7 +248,7 @@ func (g *treeMaker) value(n *shapeNode, depth int) any {
 	}
 	switch n.typ {
 	case "string":
-		return oneOf(g.Rand, "", "x", "x", "y", "y", "z")
+		return pick(g.Rand, "", "x", "x", "y", "y", "z")
 	case "integer", "number":
 		return int64(g.IntN(4))
 	case "boolean":
@@ -280,7 +279,7 @@ func (g *treeMaker) object(n *shapeNode, depth int) map[string]any {
 	}
 	if n.elem != nil || n.preserve {
 		for range g.IntN(4) {
-			name := oneOf(g.Rand, "k", "l", "m", "n")
+			name := pick(g.Rand, "k", "l", "m", "n")
 			if n.elem != nil {
 				out[name] = g.value(n.elem, depth-1)
 			} else {
@@ -301,7 +300,7 @@ func (g *treeMaker) add(n *shapeNode, list []any, depth int) []any {
 		}
 		for _, key := range n.keys {
 			if k := n.elem.fields[key]; k == nil || k.byDef == "" || g.IntN(2) == 0 {
-				object[key] = oneOf(g.Rand, "x", "y", "z")
+				object[key] = pick(g.Rand, "x", "y", "z")
 				if k != nil && k.typ == "integer" {
 					object[key] = int64(g.IntN(3))
 				}
@@ -342,7 +341,7 @@ func (g *treeMaker) any(depth int) any {
 	case c == 0:
 		return nil
 	case c < 3:
-		return oneOf(g.Rand, "x", "y")
+		return pick(g.Rand, "x", "y")
 	case c == 3:
 		return int64(g.IntN(3))
 	case c == 4:
@@ -376,9 +375,9 @@ func (g *treeMaker) mutate(n *shapeNode, v any, depth int) any {
 			return g.value(n, depth)
 		}
 		for range 1 + g.IntN(2) {
-			name := oneOf(g.Rand, names...)
+			name := pick(g.Rand, names...)
 			if had := sortedNames(v); len(had) > 0 && g.IntN(2) == 0 {
-				name = oneOf(g.Rand, had...)
+				name = pick(g.Rand, had...)
 			}
 			field := n.fields[name]
 			if field == nil {
@@ -486,6 +485,3 @@ func anys(list []string) []any {
 	}
 	return out
 }
-
-// oneOf returns one of several.
-func oneOf[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }

@@ -21,7 +21,7 @@ const annotation = "kubectl.kubernetes.io/last-applied-configuration"
 
 func (m *stepMaker) step() managerStep {
 	w := m.run.world
-	step := managerStep{Version: "v1", Manager: oneOf(m.Rand, managerNames[:5+m.IntN(len(managerNames)-4)]...)}
+	step := managerStep{Version: "v1", Manager: pick(m.Rand, managerNames[:5+m.IntN(len(managerNames)-4)]...)}
 	if w.renamed && m.IntN(3) == 0 {
 		step.Version = "v2"
 	}
@@ -43,7 +43,7 @@ func (m *stepMaker) step() managerStep {
 		m.apply(&step)
 	}
 	if m.IntN(4) == 0 {
-		step.Sub = oneOf(m.Rand, "status", "status", "part", "scale")
+		step.Sub = pick(m.Rand, "status", "status", "part", "scale")
 	}
 	return step
 }
@@ -140,7 +140,7 @@ func (m *stepMaker) put(step *managerStep) {
 		applied := m.run.world.moved(m.object("some", obj), step.Version)
 		annotations[annotation] = string(encode(plain(applied)))
 		if m.IntN(20) == 0 {
-			annotations[annotation] = oneOf(m.Rand, "", "{}", "x", `{"apiVersion":"v1","kind":"Other"}`)
+			annotations[annotation] = pick(m.Rand, "", "{}", "x", `{"apiVersion":"v1","kind":"Other"}`)
 		}
 	}
 	step.Object = plain(m.run.world.moved(obj, step.Version)).(map[string]any)
@@ -185,18 +185,18 @@ func (m *stepMaker) apply(step *managerStep) {
 	if m.IntN(60) == 0 {
 		switch m.IntN(6) {
 		case 0:
-			config["kind"] = oneOf[any](m.Rand, "Other", "", nil, int64(1))
+			config["kind"] = pick[any](m.Rand, "Other", "", nil, int64(1))
 		case 1:
-			config["apiVersion"] = oneOf[any](m.Rand, "v1", "test.dev/v2", "a/b/c", "", "/", "/v1", nil)
+			config["apiVersion"] = pick[any](m.Rand, "v1", "test.dev/v2", "a/b/c", "", "/", "/v1", nil)
 		case 2:
 			metadata := config["metadata"].(map[string]any)
-			metadata["managedFields"] = oneOf[any](m.Rand, []any{}, []any{map[string]any{}}, "x", []any{"x"}, map[string]any{})
+			metadata["managedFields"] = pick[any](m.Rand, []any{}, []any{map[string]any{}}, "x", []any{"x"}, map[string]any{})
 		case 3:
 			config["unknown"] = "x"
 		case 4:
-			config["spec"] = oneOf[any](m.Rand, nil, "x", []any{})
+			config["spec"] = pick[any](m.Rand, nil, "x", []any{})
 		case 5:
-			config["metadata"] = oneOf[any](m.Rand, map[string]any{"labels": nil}, map[string]any{"name": int64(1)})
+			config["metadata"] = pick[any](m.Rand, map[string]any{"labels": nil}, map[string]any{"name": int64(1)})
 		}
 	}
 	step.Object = config
@@ -214,7 +214,7 @@ func (m *stepMaker) entries() []any {
 	for range 1 + m.IntN(3) {
 		if len(out) == 0 || m.IntN(3) == 0 {
 			out = append(out, map[string]any{"manager": "x", "operation": "Update", "apiVersion": m.run.world.apiVersion("v1"), "fieldsType": "FieldsV1",
-				"fieldsV1": json.RawMessage(oneOf(m.Rand, fieldsTexts...))})
+				"fieldsV1": json.RawMessage(pick(m.Rand, fieldsTexts...))})
 			continue
 		}
 		i := m.IntN(len(out))
@@ -228,26 +228,26 @@ func (m *stepMaker) entries() []any {
 			out = slices.Delete(out, i, i+1)
 			continue
 		case 1:
-			e["manager"] = oneOf(m.Rand, managerNames...)
+			e["manager"] = pick(m.Rand, managerNames...)
 		case 2:
-			e["operation"] = oneOf(m.Rand, "Apply", "Update", "Update", "Apply", "apply", "")
+			e["operation"] = pick(m.Rand, "Apply", "Update", "Update", "Apply", "apply", "")
 		case 3:
-			e["apiVersion"] = m.run.world.apiVersion(oneOf(m.Rand, "v1", "v2", "v3"))
+			e["apiVersion"] = m.run.world.apiVersion(pick(m.Rand, "v1", "v2", "v3"))
 			if m.IntN(3) == 0 {
-				e["apiVersion"] = oneOf(m.Rand, "v1", "", "/", "a/b/c", "/v1", "other/v1")
+				e["apiVersion"] = pick(m.Rand, "v1", "", "/", "a/b/c", "/v1", "other/v1")
 			}
 		case 4:
-			if e["time"] = oneOf[any](m.Rand, "1999-01-01T00:00:00Z", "2000-01-01T00:00:01Z", "2030-01-01T00:00:00Z", nil); e["time"] == nil {
+			if e["time"] = pick[any](m.Rand, "1999-01-01T00:00:00Z", "2000-01-01T00:00:01Z", "2030-01-01T00:00:00Z", nil); e["time"] == nil {
 				delete(e, "time")
 			}
 		case 5:
-			e["subresource"] = oneOf(m.Rand, "status", "part", "")
+			e["subresource"] = pick(m.Rand, "status", "part", "")
 		case 6:
-			e["fieldsType"] = oneOf(m.Rand, "FieldsV1", "FieldsV1", "FieldsV2", "")
+			e["fieldsType"] = pick(m.Rand, "FieldsV1", "FieldsV1", "FieldsV2", "")
 		case 7:
 			delete(e, "fieldsV1")
 		case 8:
-			e["fieldsV1"] = json.RawMessage(oneOf(m.Rand, fieldsTexts...))
+			e["fieldsV1"] = json.RawMessage(pick(m.Rand, fieldsTexts...))
 		case 9: // another one
 			out = append(out, e)
 			continue
