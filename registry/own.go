@@ -145,7 +145,7 @@ func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object
 	if err != nil {
 		return nil, err
 	}
-	hub, err := w.applied(ctx, o, applied.Tree)
+	hub, err := w.applied(ctx, o, a.Config, applied.Tree)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,9 @@ func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object
 	return hub, a.Check(m, w.old != nil)
 }
 
-// applied makes the object of a tree in the version of the request; nil stands for the object as it is.
-func (w *write) applied(ctx context.Context, o *owner, tree any) (meta.Object, error) {
+// applied makes the object of a tree in the version of the request, which config was merged into; nil stands for the object as it
+// is.
+func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.Object, error) {
 	k := w.s.kind
 	switch {
 	case tree != nil:
@@ -167,8 +168,12 @@ func (w *write) applied(ctx context.Context, o *owner, tree any) (meta.Object, e
 		return scheme.Copy(w.old).(meta.Object), nil
 	}
 	obj, err := decodeTree(k, tree, o.Kind, meter.For(ctx, 0))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err != nil {
-		return nil, meta.NewUnexplained(err.Error())
+		return nil, meta.NewBadRequest(fmt.Sprintf("failed to convert new object (%s) to proper version: unable to convert unstructured "+
+			"object to %s: %v", o.NameOf(config), o.Kind, err))
 	}
 	if err := k.Default(obj); err != nil {
 		return nil, err

@@ -2,12 +2,14 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/scheme/apply"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -99,4 +101,112 @@ func FuzzQuery(f *testing.F) {
 			t.Errorf("after ?%q the object is gone: %d", query, code)
 		}
 	})
+}
+
+// FuzzApply applies anything to an object that others have a part in, and to one that is not there.
+func FuzzApply(f *testing.F) {
+	for _, s := range []struct{ query, body string }{
+		{"fieldManager=b", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`},
+		{"fieldManager=b&force=true", strings.Replace(podBody, "%q", `"p"`, 1)},
+		{"fieldManager=a", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b","c":null}},
+			"spec":{"containers":[{"name":"web","image":"x","ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}]}]}}`},
+		{"fieldManager=b&dryRun=All&fieldValidation=Strict", "apiVersion: v1\nkind: Pod\nmetadata: {name: p, finalizers: [a/b, c/d]}\n" +
+			"spec:\n  containers: &all\n  - name: web\n    env: [{name: A, value: \"1\"}, {name: A}]\n  initContainers: *all\n"},
+		{"fieldManager=b&force=1", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  managedFields: [{}]\nspec:\n  tolerations: [{key: a}, {key: a}]\n"},
+		{"force=true", "--- {}\n---\n"},
+		{"fieldManager=b", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"q"},"spec":{"containers":[{}]},"status":{"podIPs":[{"ip":"::1"}]}}`},
+	} {
+		f.Add(s.query, s.body)
+	}
+	p := newTarget(f)
+	f.Fuzz(func(t *testing.T, query, body string) {
+		p := &inProcess{p.Server, t}
+		p.putBack()
+		for _, name := range []string{"p", "q", "p/status"} {
+			r := p.request("PATCH", pods+"/"+name+"?"+query, strings.NewReader(body), "Content-Type", "application/apply-patch+yaml")
+			if w := p.serve(r); faulty(w) {
+				t.Errorf("%s?%q %q: got %d %s", name, query, body, w.Code, w.Body)
+			}
+		}
+		p.wantOwners("p")
+		p.wantOwners("q")
+	})
+}
+
+// FuzzOwners has clients send any managedFields with each way to write.
+func FuzzOwners(f *testing.F) {
+	for _, owners := range []string{
+		`[]`, `[{}]`, `null`, `7`, `[{},{}]`, `[{"manager":"m"}]`,
+		`[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2030-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}}]`,
+		`[{"manager":"m","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","subresource":"status","fieldsV1":{"f:status":{"f:podIPs":{"k:{\"ip\":\"::1\"}":{"f:ip":{}}}}}}]`,
+		`[{"manager":"m","operation":"Apply","apiVersion":"v9","fieldsType":"FieldsV1","fieldsV1":{"v:1":{},"i:0":{},"v:\"a\"":{},"x":{}}}]`,
+		`[{"operation":"Dance","apiVersion":"v1","fieldsType":"FieldsV2","fieldsV1":{}}]`,
+		`[{"operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:containers":{"k:{\"name\":1}":{".":{}},"k:{":{}}}}}]`,
+	} {
+		f.Add(owners)
+	}
+	p := newTarget(f)
+	f.Fuzz(func(t *testing.T, owners string) {
+		p := &inProcess{p.Server, t}
+		p.putBack()
+		whole := strings.Replace(podBody, `{"name":%q,`, `{"name":"p","managedFields":`+owners+`,`, 1)
+		for _, s := range []struct{ method, path, typ, body string }{
+			{"POST", pods, "application/json", strings.Replace(whole, `"name":"p"`, `"name":"q"`, 1)},
+			{"PUT", pods + "/p", "application/json", whole},
+			{"PUT", pods + "/p/status", "application/json", whole},
+			{"PATCH", pods + "/p", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"},"managedFields":` + owners + `}}`},
+			{"PATCH", pods + "/p", "application/strategic-merge-patch+json", `{"metadata":{"labels":{"a":"c"},"managedFields":` + owners + `}}`},
+			{"PATCH", pods + "/p", "application/json-patch+json", `[{"op":"add","path":"/metadata/managedFields","value":` + owners + `}]`},
+			{"PATCH", pods + "/p?fieldManager=b&force=true", "application/apply-patch+yaml", strings.Replace(podBody, "%q", `"p"`, 1)},
+		} {
+			if w := p.serve(p.request(s.method, s.path, strings.NewReader(s.body), "Content-Type", s.typ)); faulty(w) {
+				t.Errorf("%s %s %q: got %d %s", s.method, s.path, s.body, w.Code, w.Body)
+			}
+			p.wantOwners("p")
+		}
+		p.wantOwners("q")
+	})
+}
+
+const pods = "/api/v1/namespaces/ns/pods"
+
+// putBack makes the pod p again as it was, with two owners, and removes q.
+func (p *inProcess) putBack() {
+	p.do("DELETE", pods+"/p?gracePeriodSeconds=0", "")
+	p.do("DELETE", pods+"/q?gracePeriodSeconds=0", "")
+	p.mustDo("POST", pods, strings.Replace(podBody, "%q", `"p"`, 1))
+	config := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b"},"annotations":{"c":"d"}}}`
+	if code, body := p.do("PATCH", pods+"/p?fieldManager=a", config, "Content-Type", "application/apply-patch+yaml"); code != http.StatusOK {
+		p.tb.Fatalf("apply: %d %s", code, body)
+	}
+}
+
+// wantOwners wants an object, if it is there, to be readable, with managedFields that the server can read.
+func (p *inProcess) wantOwners(name string) {
+	p.tb.Helper()
+	code, body := p.do("GET", pods+"/"+name, "")
+	if code == http.StatusNotFound && name == "q" {
+		return
+	}
+	var read struct {
+		Metadata struct {
+			ManagedFields []struct {
+				Operation, FieldsType string
+				FieldsV1              json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &read); code != http.StatusOK || err != nil {
+		p.tb.Fatalf("%s cannot be read: %d %s, %v", name, code, body, err)
+	}
+	for _, e := range read.Metadata.ManagedFields {
+		set, err := apply.ParseFields(e.FieldsV1)
+		if err != nil || e.FieldsType != "FieldsV1" || e.Operation != "Apply" && e.Operation != "Update" {
+			p.tb.Errorf("%s: an owner of %s, by %s: %s, %v", name, e.FieldsType, e.Operation, e.FieldsV1, err)
+			continue
+		}
+		if again := set.AppendFields(nil); string(again) != string(e.FieldsV1) {
+			p.tb.Errorf("%s: fields %s are written %s", name, e.FieldsV1, again)
+		}
+	}
 }

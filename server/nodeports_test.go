@@ -281,6 +281,15 @@ func TestLoadBalancerWithoutNodePorts(t *testing.T) {
 	if len(p.taken()) != 2 {
 		t.Errorf("got %v, want two node ports", p.taken())
 	}
+	held := nodePortsOf(svc)
+	*svc.Spec.AllocateLoadBalancerNodePorts = false
+	if svc = p.update(svc); !slices.Equal(nodePortsOf(svc), held) {
+		t.Errorf("needed no more: got %v, want %v", nodePortsOf(svc), held)
+	}
+	if err := p.services.Delete(t.Context(), "a", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.wantTaken()
 }
 
 func TestNodePortsOfDryRun(t *testing.T) {

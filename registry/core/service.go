@@ -147,7 +147,7 @@ func dropUseless(svc, old *corev1.Service) {
 		dropSame(&spec.IPFamilyPolicy, was.IPFamilyPolicy)
 		dropSame(&spec.InternalTrafficPolicy, was.InternalTrafficPolicy)
 	}
-	if usesNodePorts(old) && !usesNodePorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
+	if hasPorts(old) && !hasPorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = 0
 		}

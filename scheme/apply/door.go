@@ -172,8 +172,8 @@ type Applied struct {
 }
 
 // Apply puts config, what a client applies, into live. The errors are *meta.StatusError: 409 with a cause for each conflict, unless
-// force is set; 400 for a config of another kind, and one with managedFields; and 500 for what cannot be merged, in
-// kube-apiserver's words. If ctx is over its error is returned.
+// force is set; and 400 for a config of another kind, one with managedFields, and one that cannot be merged. If ctx is over its error
+// is returned.
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	applied, err := d.apply(ctx, live, config, by, force)
 	switch err.(type) {
@@ -183,7 +183,7 @@ func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by
 	if ctx.Err() != nil {
 		return Applied{}, ctx.Err()
 	}
-	return Applied{}, meta.NewUnexplained(err.Error())
+	return Applied{}, meta.NewBadRequest(err.Error())
 }
 
 func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
@@ -207,10 +207,10 @@ func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by
 		return Applied{}, err
 	}
 	if err := Check(config, w.before.schema, false); err != nil {
-		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", d.nameOf(config), err)
+		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", d.NameOf(config), err)
 	}
 	if err := Check(live.Tree, w.before.schema, true); err != nil {
-		return Applied{}, fmt.Errorf("failed to create typed live object (%s): %w", d.nameOf(live.Tree), err)
+		return Applied{}, fmt.Errorf("failed to create typed live object (%s): %w", d.NameOf(live.Tree), err)
 	}
 	before := timeOf(owners, d.manager(by, meta.ManagedFieldsOperationApply))
 	if owners, err = w.reconcile(owners); err != nil {
@@ -310,18 +310,18 @@ func (d *Door) first(ctx context.Context, tree any, by Writer) ([]owner, error) 
 		return nil, fmt.Errorf("failed to create empty object of type %v: %w", d.Kind, err)
 	}
 	if err := Check(tree, s, true); err != nil {
-		return nil, fmt.Errorf("failed to convert new object (%s) to smd typed: %w", d.nameOf(tree), err)
+		return nil, fmt.Errorf("failed to convert new object (%s) to smd typed: %w", d.NameOf(tree), err)
 	}
 	by.Manager = "before-first-apply"
 	owners, err := d.update(ctx, empty, tree, nil, by)
 	if err != nil {
-		return nil, fmt.Errorf("failed to update ManagedFields (%s): %w", d.nameOf(tree), err)
+		return nil, fmt.Errorf("failed to update ManagedFields (%s): %w", d.NameOf(tree), err)
 	}
 	return owners, nil
 }
 
-// nameOf names an object of the door as messages do.
-func (d *Door) nameOf(tree any) string {
+// NameOf names an object of the door, or a config, as messages do.
+func (d *Door) NameOf(tree any) string {
 	namespace, _ := at(tree, "metadata", "namespace").(string)
 	name, _ := at(tree, "metadata", "name").(string)
 	return meta.Excerpt(namespace) + "/" + meta.Excerpt(name) + "; " + d.Kind.String()

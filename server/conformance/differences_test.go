@@ -25,6 +25,9 @@ type difference struct {
 // differences are the steps where kube-apiserver blames itself (500) for what the client did. Coracle blames the
 // client.
 var differences = map[stepOf]difference{
+	{"apply/errors", 8}:                      {400, meta.StatusReasonBadRequest}, // a value of another type
+	{"apply/errors", 9}:                      {400, meta.StatusReasonBadRequest}, // an unknown field
+	{"apply/sets", 4}:                        {400, meta.StatusReasonBadRequest}, // a value that is twice in a set
 	{"resource-version/get", 6}:              {400, meta.StatusReasonBadRequest}, // resourceVersion=nonsense
 	{"resource-version/get", 7}:              {400, meta.StatusReasonBadRequest}, // resourceVersion=-1
 	{"strategic-merge/containers", 5}:        {422, meta.StatusReasonInvalid},    // no merge key

@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// owned says that the server stores managedFields, so that they are compared.
-const owned = true
-
 // leveller replaces what differs between any two runs by what the recordings have in its place.
 type leveller struct {
 	variables *strings.Replacer // values of this run -> the variables that hold them
@@ -56,9 +53,6 @@ func (p *pattern) replace(s string) string {
 	return p.find.ReplaceAllString(s, p.with)
 }
 
-// managedFieldsInText are those of an object that a message shows. No key or value in them has "}]".
-var managedFieldsInText = pattern{"managedFields", regexp.MustCompile(`,\\*"managedFields\\*":\[\{.*?\}\]`), ""}
-
 var number = regexp.MustCompile(`^[1-9][0-9]*$`)
 
 // inText are replaced wherever they stand.
@@ -76,12 +70,6 @@ var inText = []pattern{
 	{"in scheme ", regexp.MustCompile(`in scheme "[^"]+"`), `in scheme "<scheme>"`},
 	{"storageVersionHash", regexp.MustCompile(`(storageVersionHash"?: "?)[/+\w]+=*`), "$1<hash>"},
 	{"hash=", regexp.MustCompile(`(hash=)[0-9A-Fa-f]+`), "$1<hash>"},
-}
-
-func init() {
-	if !owned {
-		inText = append(inText, managedFieldsInText)
-	}
 }
 
 var timestamp = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})`)
@@ -137,9 +125,7 @@ func (l *leveller) value(v any) any {
 func (l *leveller) object(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
-		if k != "managedFields" || owned {
-			out[l.text(k)] = l.field(k, v)
-		}
+		out[l.text(k)] = l.field(k, v)
 	}
 	if prefix, _ := m["generateName"].(string); prefix != "" {
 		if name, _ := m["name"].(string); strings.HasPrefix(name, prefix) && len(name) == len(prefix)+5 {
@@ -297,50 +283,4 @@ func levelTable(table map[string]any) {
 			}
 		}
 	}
-}
-
-// withoutManagedFields takes managedFields out of a recording. Those received lose theirs in object.
-func withoutManagedFields(v any) any {
-	if owned {
-		return v
-	}
-	switch v := v.(type) {
-	case string:
-		return managedFieldsInText.replace(v)
-	case []any:
-		for i := range v {
-			v[i] = withoutManagedFields(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			if k == "managedFields" || strings.Contains(k, "/managedFields") {
-				delete(v, k)
-				continue
-			}
-			v[k] = withoutManagedFields(v[k])
-		}
-	}
-	return v
-}
-
-// yamlWithoutManagedFields takes them out of YAML, where a list stands below its key with the key's indentation.
-func yamlWithoutManagedFields(text string) string {
-	if owned {
-		return text
-	}
-	var kept []string
-	var indent string
-	inside := false
-	for line := range strings.SplitSeq(text, "\n") {
-		if inside && (strings.HasPrefix(line, indent+"- ") || strings.HasPrefix(line, indent+"  ")) {
-			continue
-		}
-		bare := strings.TrimLeft(line, " ")
-		if inside = bare == "managedFields:"; inside {
-			indent = line[:len(line)-len(bare)]
-			continue
-		}
-		kept = append(kept, line)
-	}
-	return strings.Join(kept, "\n")
 }

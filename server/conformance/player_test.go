@@ -224,7 +224,7 @@ func (p *player) observe(s *step, r *reply) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.BodyText = yamlWithoutManagedFields(text)
+		a.BodyText = text
 	}
 	if len(missing) > 0 {
 		return a, fmt.Errorf("%w: nothing to capture for %s in %.300s", errStop, strings.Join(missing, ", "), r.data)
@@ -247,7 +247,7 @@ func (l *leveller) reduced(s *step, v any) any {
 		v = without(v, segments(p))
 	}
 	if len(s.Only) > 0 {
-		return withoutManagedFields(pick(v, s.Only))
+		return pick(v, s.Only)
 	}
 	return v
 }

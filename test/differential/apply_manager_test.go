@@ -282,14 +282,13 @@ func errorText(err error) string {
 	case errors.As(err, &ours):
 		status = tree(ours.Status)
 	default:
-		status = map[string]any{"code": 500, "message": err.Error()}
+		status = tree(meta.NewBadRequest(err.Error()).Status) // kube-apiserver blames itself, Coracle the client
 	}
 	object := status.(map[string]any)
-	if fmt.Sprint(object["code"]) == "500" {
+	if text := fmt.Sprint(object["message"]); strings.HasPrefix(text, "failed to ") {
 		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
-		text, _, _ := strings.Cut(fmt.Sprint(object["message"]), "): ")
-		text, _, _ = strings.Cut(text, "to smd typed: ")
-		return "500 " + text
+		text, _, _ = strings.Cut(text, "): ")
+		object["message"], _, _ = strings.Cut(text, "to smd typed: ")
 	}
 	delete(object, "kind")
 	delete(object, "apiVersion")
