@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -197,18 +196,14 @@ func (w *write) keepOwners(m *meta.ObjectMeta, before []meta.ManagedFieldsEntry)
 // mayDisown reports whether a write that failed is worth a try without entries, which may be much of an object. What is applied
 // is nothing without them.
 func (w *write) mayDisown(err error) bool {
-	return storage.KindOf(err) == storage.TooLarge && w.req.Manager != "" && w.req.Apply == nil
+	return err != nil && storage.KindOf(err) == storage.TooLarge && w.req.Manager != "" && w.req.Apply == nil
 }
 
 // keepTimes takes back the times of entries if they are all that an update changes: then it changes nothing.
 func (w *write) keepTimes() {
 	m, before := w.obj.GetObjectMeta(), w.old.GetObjectMeta().ManagedFields
-	after, later := m.ManagedFields, false
-	if !slices.EqualFunc(after, before, func(a, b meta.ManagedFieldsEntry) bool {
-		later = later || !scheme.Equal(a.Time, b.Time)
-		a.Time = b.Time
-		return scheme.Equal(&a, &b)
-	}) || !later {
+	after := m.ManagedFields
+	if !onlyTimes(after, before) {
 		return
 	}
 	m.ManagedFields = before
@@ -216,6 +211,23 @@ func (w *write) keepTimes() {
 	if !scheme.EqualObjects(w.obj, w.old) {
 		m.ManagedFields = after
 	}
+}
+
+// onlyTimes reports whether entries differ from others in times, and in nothing else.
+func onlyTimes(after, before []meta.ManagedFieldsEntry) bool {
+	if len(after) != len(before) {
+		return false
+	}
+	later := false
+	for i := range after {
+		a, b := &after[i], &before[i]
+		if a.Manager != b.Manager || a.Operation != b.Operation || a.APIVersion != b.APIVersion || a.Subresource != b.Subresource ||
+			a.FieldsType != b.FieldsType || !scheme.Equal(a.FieldsV1, b.FieldsV1) {
+			return false
+		}
+		later = later || !a.Time.Equal(b.Time)
+	}
+	return later
 }
 
 // versions are those of a kind, and of the kinds of the same objects in other groups, as ownership sees them.

@@ -57,7 +57,7 @@ func (t *Types) version(gvk meta.GroupVersionKind) *Version {
 		GVK:      gvk,
 		Type:     typ,
 		Protobuf: t.numbered(gvk),
-		Schema:   func() *schema.Schema { return t.schema(typ()) },
+		Schema:   sync.OnceValue(func() *schema.Schema { return t.schema(typ()) }),
 		FieldLabel: func(label, value string) (string, string, error) {
 			return t.scheme.FieldLabel(gvk, label, value)
 		},
