@@ -160,7 +160,7 @@ func (s *Set) Subtract(other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return s
 	}
-	out := &Set{}
+	out := &Set{nodes: make([]node, 0, len(s.nodes))}
 	match(s, other, func(a, b node) { out.add(node{a.element, a.member && !b.member, a.sub.Subtract(b.sub)}) })
 	return out
 }
@@ -170,7 +170,7 @@ func (s *Set) SubtractAll(other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return s
 	}
-	out := &Set{}
+	out := &Set{nodes: make([]node, 0, len(s.nodes))}
 	match(s, other, func(a, b node) {
 		if !b.member {
 			out.add(node{a.element, a.member, a.sub.SubtractAll(b.sub)})
