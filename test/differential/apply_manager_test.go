@@ -291,8 +291,10 @@ func errorText(err error) string {
 	object := status.(map[string]any)
 	if fmt.Sprint(object["code"]) == "500" {
 		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
-		text, _, _ := strings.Cut(fmt.Sprint(object["message"]), "): ")
-		text, _, _ = strings.Cut(text, "to smd typed: ")
+		text := fmt.Sprint(object["message"])
+		for _, before := range []string{"): ", "to smd typed: ", ": errors:", ": ."} {
+			text, _, _ = strings.Cut(text, before)
+		}
 		return "500 " + text
 	}
 	delete(object, "kind")
