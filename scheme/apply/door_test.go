@@ -459,11 +459,11 @@ func twentyTimes(tb testing.TB) (update, application func()) {
 
 func TestAllocations(t *testing.T) {
 	update, application := twentyTimes(t)
-	if got := testing.AllocsPerRun(100, update); got > 50 {
-		t.Errorf("Update: got %v allocations, want at most 50", got)
+	if got := testing.AllocsPerRun(100, update); got > 60 {
+		t.Errorf("Update: got %v allocations, want at most 60", got)
 	}
-	if got := testing.AllocsPerRun(100, application); got > 60 {
-		t.Errorf("Apply: got %v allocations, want at most 60", got)
+	if got := testing.AllocsPerRun(100, application); got > 90 {
+		t.Errorf("Apply: got %v allocations, want at most 90", got)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // The steps are those of structured-merge-diff: all that was listed is taken out; what somebody owns is put back, version by
 // version, beginning with that of the last time, which conversions may need; and what was not listed then is put back, too.
 func (w *write) prune(merged any, owners []owner, self, last owner) (any, error) {
-	if last.fields.Empty() || w.listsAll(owners, self, last) {
+	if last.fields.Empty() || w.listsAll(merged, owners, self, last) {
 		return merged, nil
 	}
 	whole, err := w.convert(typed{merged, w.before.version, w.before.schema}, last.version)
@@ -38,10 +38,14 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 }
 
 // listsAll reports whether self goes on listing all that it did, so that nothing is to be pruned. It says so only where no
-// conversion and no filter can make a difference.
-func (w *write) listsAll(owners []owner, self, last owner) bool {
-	return w.Reset[w.before.version] == nil && last.fields.Subtract(self.fields).Empty() &&
-		!slices.ContainsFunc(owners, func(o owner) bool { return o.version != last.version })
+// conversion and no filter can make a difference, and no object that it lists without any fields has some in merged.
+func (w *write) listsAll(merged any, owners []owner, self, last owner) bool {
+	if w.Reset[w.before.version] != nil || !last.fields.Subtract(self.fields).Empty() ||
+		slices.ContainsFunc(owners, func(o owner) bool { return o.version != last.version }) {
+		return false
+	}
+	all, err := FieldsOf(merged, w.before.schema)
+	return err == nil && last.fields.Subtract(all).Empty()
 }
 
 // putBack returns pruned, which was made of whole, with what somebody owns. It may be in another version then.

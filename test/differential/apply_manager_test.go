@@ -258,11 +258,15 @@ func (theirs outcome) differs(ours outcome) string {
 			o["metadata"] = map[string]any{}
 		}
 	}
-	if a, b := encode(tree(theirs.object)), encode(tree(ours.object)); string(a) != string(b) {
+	if a, b := encode(theirs.object), encode(ours.object); string(a) != string(b) {
 		return fmt.Sprintf("object:\nKubernetes: %s\nCoracle:    %s", a, b)
 	}
 	// The objects are unstructured, which orders fieldsV1 by text; TestApplySets has the order that others have.
-	if a, b := encode(tree(theirs.theirs)), encode(tree(ours.ours)); string(a) != string(b) {
+	a, b := encode(theirs.theirs), encode(ours.ours)
+	if string(a) != string(b) {
+		a, b = encode(tree(theirs.theirs)), encode(tree(ours.ours))
+	}
+	if string(a) != string(b) {
 		return fmt.Sprintf("managedFields:\nKubernetes: %s\nCoracle:    %s", a, b)
 	}
 	return ""
@@ -282,13 +286,16 @@ func errorText(err error) string {
 	case errors.As(err, &ours):
 		status = tree(ours.Status)
 	default:
-		status = tree(meta.NewBadRequest(err.Error()).Status) // kube-apiserver blames itself, Coracle the client
+		status = map[string]any{"code": 500, "message": err.Error()}
 	}
 	object := status.(map[string]any)
-	if text := fmt.Sprint(object["message"]); strings.HasPrefix(text, "failed to ") {
+	if fmt.Sprint(object["code"]) == "500" {
 		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
-		text, _, _ = strings.Cut(text, "): ")
-		object["message"], _, _ = strings.Cut(text, "to smd typed: ")
+		text := fmt.Sprint(object["message"])
+		for _, before := range []string{"): ", "to smd typed: ", ": errors:", ": ."} {
+			text, _, _ = strings.Cut(text, before)
+		}
+		return "500 " + text
 	}
 	delete(object, "kind")
 	delete(object, "apiVersion")

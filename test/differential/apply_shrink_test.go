@@ -28,7 +28,7 @@ func shrinkValue(v any, fails func(any) bool) any {
 		for _, name := range sortedNames(object) {
 			less := maps.Clone(object)
 			delete(less, name)
-			if name != "apiVersion" && name != "kind" && name != "metadata" && fails(less) {
+			if !slices.Contains([]string{"o", "apiVersion", "kind", "metadata"}, name) && fails(less) {
 				object = less
 				continue
 			}
