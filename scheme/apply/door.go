@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Versions are the versions of a kind, as ownership needs them.
+// Versions are the versions of a kind, as ownership needs them. They are always the same: what changes gets other Versions.
 type Versions interface {
 	// Schema returns that of objects in an apiVersion such as "apps/v1"; nil if there is no such version any more.
 	Schema(apiVersion string) *schema.Schema
@@ -84,8 +84,8 @@ var unowned = SetOf(
 // What the client says of managedFields in obj counts if it can be decoded: an empty list, or one with an empty entry, makes
 // the server forget them all, until somebody applies. Through a subresource it never counts.
 //
-// Errors are those of conversions, and of trees that do not fit the schema where one differs from the other. They keep nobody from writing: who owns what is
-// not known then, and the object goes without managedFields, which are returned as nil.
+// Errors are those of conversions, and of trees that do not fit the schema where one differs from the other. They keep nobody
+// from writing: who owns what is not known then, and the object is stored without managedFields, which are returned as nil.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
 	owners := d.claims(live, obj)
 	if len(owners) == 0 && live.Stored {
@@ -269,7 +269,7 @@ func (w *write) apply(a application, owners []owner, by Writer, force bool) (App
 		return Applied{}, err
 	}
 
-	changed := !same(w.before.tree, w.after)
+	changed := !w.isNone()
 	if i = find(owners, self); i >= 0 {
 		if changed {
 			owners[i].time = by.time()
@@ -362,10 +362,4 @@ func open(v any) any {
 		v, _ = r.Look(0)
 	}
 	return v
-}
-
-// same reports whether two trees say the same.
-func same(a, b any) bool {
-	var r reader
-	return r.equal(partOf(a), partOf(b), 0)
 }

@@ -205,6 +205,7 @@ func capped(owners []owner) []owner {
 
 	left := byManager(owners)
 	first := map[string]manager{} // by version
+	parts := map[manager][]*Set{} // of buckets
 	for i := 0; excess > 0 && i < len(updaters); i++ {
 		o := left[updaters[i].manager]
 		waiting, ok := first[o.version]
@@ -219,11 +220,21 @@ func capped(owners []owner) []owner {
 			b.manager = to
 			delete(left, waiting)
 		}
-		b.own(b.fields.Union(o.fields))
+		if len(parts[to]) == 0 {
+			parts[to] = []*Set{b.fields}
+		}
+		parts[to] = append(parts[to], o.fields)
 		b.time = o.time
 		left[to] = b
-		delete(left, o.manager)
+		if delete(left, o.manager); o.manager == to {
+			delete(parts, to)
+		}
 		excess--
+	}
+	for m, sets := range parts {
+		b := left[m]
+		b.own(unite(sets))
+		left[m] = b
 	}
 	return slices.Collect(maps.Values(left))
 }

@@ -151,7 +151,7 @@ func (s *Set) Intersect(other *Set) *Set {
 		return nil
 	}
 	out := &Set{}
-	zip(s, other, func(a, b node) { out.add(node{a.element, a.member && b.member, a.sub.Intersect(b.sub)}) })
+	match(s, other, func(a, b node) { out.add(node{a.element, a.member && b.member, a.sub.Intersect(b.sub)}) })
 	return out
 }
 
@@ -161,7 +161,7 @@ func (s *Set) Subtract(other *Set) *Set {
 		return s
 	}
 	out := &Set{}
-	zip(s, other, func(a, b node) { out.add(node{a.element, a.member && !b.member, a.sub.Subtract(b.sub)}) })
+	match(s, other, func(a, b node) { out.add(node{a.element, a.member && !b.member, a.sub.Subtract(b.sub)}) })
 	return out
 }
 
@@ -171,7 +171,7 @@ func (s *Set) SubtractAll(other *Set) *Set {
 		return s
 	}
 	out := &Set{}
-	zip(s, other, func(a, b node) {
+	match(s, other, func(a, b node) {
 		if !b.member {
 			out.add(node{a.element, a.member, a.sub.SubtractAll(b.sub)})
 		}
@@ -189,6 +189,30 @@ func (s *Set) add(n node) {
 	}
 	if n.there() {
 		s.nodes = append(s.nodes, n)
+	}
+}
+
+// match calls f for each element of s, in order, with that of other; the zero node stands for one that is missing. What s does
+// not have is leapt over: many have few fields of an object that has many.
+func match(s, other *Set, f func(a, b node)) {
+	rest := *other
+	for _, a := range s.nodes {
+		c := -1
+		if len(rest.nodes) > 0 {
+			c = a.element.compare(rest.nodes[0].element)
+		}
+		if c > 0 {
+			i, ok := rest.find(a.element)
+			if rest.nodes = rest.nodes[i:]; ok {
+				c = 0
+			}
+		}
+		if c != 0 {
+			f(a, node{})
+			continue
+		}
+		f(a, rest.nodes[0])
+		rest.nodes = rest.nodes[1:]
 	}
 }
 

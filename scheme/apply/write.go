@@ -34,6 +34,7 @@ type form struct {
 type difference struct {
 	changed *Set // modified or added
 	touched *Set // changed or removed
+	none    bool // no field is, not even one that the door resets
 }
 
 // write begins a write to tree.
@@ -96,8 +97,11 @@ func (w *write) difference(version string) (*difference, error) {
 		return nil, err
 	}
 	f, err := w.form(version)
-	if err != nil || f.difference != nil {
-		return f.difference, err
+	if err != nil {
+		return nil, err
+	}
+	if f.difference != nil {
+		return f.difference, nil
 	}
 	after, err := w.convert(typed{w.after, w.before.version, w.before.schema}, version)
 	if err != nil {
@@ -108,8 +112,21 @@ func (w *write) difference(version string) (*difference, error) {
 		return nil, fmt.Errorf("failed to compare objects: %w", err)
 	}
 	changed := w.filter(version, c.Modified.Union(c.Added))
-	f.difference = &difference{changed, changed.Union(w.filter(version, c.Removed))}
+	f.difference = &difference{
+		changed: changed,
+		touched: changed.Union(w.filter(version, c.Removed)),
+		none:    c.Modified.Empty() && c.Added.Empty() && c.Removed.Empty(),
+	}
 	return f.difference, nil
+}
+
+// isNone reports whether the write leaves the object as it was, the order of lists included.
+func (w *write) isNone() bool {
+	if d := w.forms[w.before.version].difference; d != nil && !d.none {
+		return false
+	}
+	var r reader
+	return r.equal(partOf(w.before.tree), partOf(w.after), 0)
 }
 
 // reconcile returns owners as they have to be by the schemas of today. Those of versions that are gone own nothing.
