@@ -191,6 +191,20 @@ func TestForbiddenReason(t *testing.T) {
 	}
 }
 
+// TestRights: a handler may ask about another verb than that of the request.
+func TestRights(t *testing.T) {
+	serve(testConfig(t), func(_ http.ResponseWriter, r *http.Request) {
+		rights := request.From(r.Context()).Rights
+		if err := rights.May(r.Context(), "list"); err != nil {
+			t.Errorf("list: got %v", err)
+		}
+		err := rights.May(r.Context(), "create")
+		if want := `pods "p" is forbidden: User "alice" cannot create resource "pods" in API group "" in the namespace "n"`; err == nil || err.Error() != want {
+			t.Errorf("create: got %v, want %s", err, want)
+		}
+	}, "alice-token", "GET", "/api/v1/namespaces/n/pods/p")
+}
+
 func TestCORS(t *testing.T) {
 	c := testConfig(t)
 	for _, tt := range []struct {

@@ -171,8 +171,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 		return nil, err
 	}
 	if err != nil {
-		return nil, meta.NewBadRequest(fmt.Sprintf("failed to convert new object (%s) to proper version: unable to convert unstructured "+
-			"object to %s: %v", o.NameOf(config), o.Kind, err))
+		return nil, meta.NewBadRequest(fmt.Sprintf("failed to convert new object (%s) to proper version: %v", o.NameOf(config), err))
 	}
 	if err := k.Default(obj); err != nil {
 		return nil, err
@@ -311,7 +310,7 @@ func decodeTree(k kind.Kind, tree any, gvk meta.GroupVersionKind, m *meter.Meter
 	}
 	decoded, err := k.Decode(codec.DecodeRequest{Data: data, As: gvk, Shared: true, Meter: m})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("unable to convert unstructured object to %s: %w", gvk, err)
 	}
 	return decoded.Object, nil
 }

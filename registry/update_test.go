@@ -118,6 +118,8 @@ func TestCreateOnUpdate(t *testing.T) {
 	}
 	_, _, err = k.put(k.Store, named("c", func(w *widget) { w.UID = "some" }))
 	wantReason(t, "PUT with a uid of what is not there", err, meta.StatusReasonConflict)
+	_, _, err = k.put(k.Store, named("c", func(w *widget) { w.ResourceVersion = "new" }))
+	wantReason(t, "PUT at a version that is none of what is not there", err, meta.StatusReasonBadRequest)
 	if _, err := k.change("nothing", colored("red")); !meta.IsNotFound(err) {
 		t.Errorf("PATCH of what is not there: got %v, want NotFound", err)
 	}

@@ -163,6 +163,9 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 		if w.req.UID != "" {
 			return w.wrongUID("")
 		}
+		if _, err := parseRevision(m.ResourceVersion); err != nil {
+			return meta.NewBadRequest(err.Error())
+		}
 		return fixNamespace(w.s.res.Namespaced, w.req.Namespace, m)
 	}
 	if have := w.old.GetObjectMeta().UID; w.req.UID != "" && w.req.UID != have {
