@@ -23,6 +23,7 @@ import (
 type owner struct {
 	apply.Door
 	version string
+	typed   bool                // the kind has Go types, whose conversions complete objects
 	form    uint32              // of objects in the version as JSON
 	empty   func() (any, error) // what a create starts from
 	scale   *apply.Scale        // nil unless the store shows something else than the object
@@ -51,6 +52,7 @@ func (s *Store) openOwners(reset []string) {
 		o := &owner{
 			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: filters},
 			version: v.GVK.Version,
+			typed:   kind.In(s.kind, shown.Version).Type != nil,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),
 			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),
 		}
@@ -85,9 +87,9 @@ func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manag
 // one that is not going to be stored would take much memory.
 const maxOwned = 3 << 19
 
-// own records who owns the fields of an object of the hub, which is complete, and made of current. One whose owners cannot be
-// told has none.
-func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Object) {
+// own records in hub who owns the fields of obj, which is complete, the same in the version of the request, and made of current. An
+// object whose owners cannot be told has none.
+func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) {
 	o := w.owner()
 	if o == nil {
 		return
@@ -102,7 +104,10 @@ func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Objec
 	if err != nil {
 		return
 	}
-	tree, err := encodeTree(ctx, w.s.kind, hub, o.Kind)
+	if o.typed { // what it comes back as, as in Kubernetes
+		obj = hub
+	}
+	tree, err := encodeTree(ctx, w.s.kind, obj, o.Kind)
 	if err != nil || len(tree) > maxOwned {
 		return
 	}
@@ -291,9 +296,9 @@ func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
 	return encodeTree(context.Background(), k, k.New(), gvk)
 }
 
-// encodeTree makes a tree of an object of the hub, in a version.
-func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
-	obj, err := k.Convert(ctx, hub, gvk.Version)
+// encodeTree makes a tree of an object, in a version.
+func encodeTree(ctx context.Context, k kind.Kind, obj meta.Typed, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
+	obj, err := k.Convert(ctx, obj, gvk.Version)
 	if err != nil {
 		return "", err
 	}
