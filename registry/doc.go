@@ -22,7 +22,7 @@
 // All methods of Store may be called at once. Not here: media types and HTTP (router), who may do it (filters), the
 // rules of single kinds (core/, apps/, batch/ and the other groups) and what those share (check/, podspec/, scale/, govalue/).
 //
-// Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go, update.go, delete.go, door.go;
-// list.go and selector.go; action.go, errors.go; discard.go and handmade.go, for what was stored past the API; then
-// admission/ and core/.
+// Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, own.go, versions.go, create.go, update.go,
+// delete.go, door.go; list.go and selector.go; action.go, errors.go; discard.go and handmade.go, for what was stored past the
+// API; then admission/ and core/.
 package registry

@@ -15,7 +15,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
-	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -23,6 +22,7 @@ import (
 type owner struct {
 	apply.Door
 	version string
+	typed   bool                // the kind has Go types, whose conversions complete objects
 	form    uint32              // of objects in the version as JSON
 	empty   func() (any, error) // what a create starts from
 	scale   *apply.Scale        // nil unless the store shows something else than the object
@@ -51,6 +51,7 @@ func (s *Store) openOwners(reset []string) {
 		o := &owner{
 			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: filters},
 			version: v.GVK.Version,
+			typed:   kind.In(s.kind, shown.Version).Type != nil,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),
 			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),
 		}
@@ -85,9 +86,9 @@ func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manag
 // one that is not going to be stored would take much memory.
 const maxOwned = 3 << 19
 
-// own records who owns the fields of an object of the hub, which is complete, and made of current. One whose owners cannot be
-// told has none.
-func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Object) {
+// own records in hub who owns the fields of obj, which is complete, the same in the version of the request, and made of current. An
+// object whose owners cannot be told has none.
+func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) {
 	o := w.owner()
 	if o == nil {
 		return
@@ -102,7 +103,10 @@ func (w *write) own(ctx context.Context, current request.Encoded, hub meta.Objec
 	if err != nil {
 		return
 	}
-	tree, err := encodeTree(ctx, w.s.kind, hub, o.Kind)
+	if o.typed { // what it comes back as, as in Kubernetes
+		obj = hub
+	}
+	tree, err := encodeTree(ctx, w.s.kind, obj, o.Kind)
 	if err != nil || len(tree) > maxOwned {
 		return
 	}
@@ -227,90 +231,4 @@ func onlyTimes(after, before []meta.ManagedFieldsEntry) bool {
 		later = later || !a.Time.Equal(b.Time)
 	}
 	return later
-}
-
-// versions are those of a kind, and of the kinds of the same objects in other groups, as ownership sees them.
-type versions struct {
-	kind  kind.Kind
-	kinds kind.Finder
-}
-
-// find returns a kind and its version.
-func (v versions) find(apiVersion string) (kind.Kind, *kind.Version) {
-	gv, ok := meta.ParseGroupVersion(apiVersion)
-	if !ok {
-		return nil, nil
-	}
-	k := v.kind
-	if gk := k.GroupKind(); gk.Group != gv.Group {
-		k = v.kinds.Kind(meta.GroupKind{Group: gv.Group, Kind: gk.Kind})
-		if k == nil || !sameHub(k, v.kind) {
-			return nil, nil
-		}
-	}
-	return k, kind.In(k, gv.Version)
-}
-
-// Schema implements apply.Versions.
-func (v versions) Schema(apiVersion string) *schema.Schema {
-	_, version := v.find(apiVersion)
-	if version == nil {
-		return nil
-	}
-	return version.Schema()
-}
-
-// Convert implements apply.Versions.
-func (v versions) Convert(ctx context.Context, tree any, from, to string) (any, error) {
-	k, version := v.find(from)
-	target, wanted := v.find(to)
-	if version == nil || wanted == nil {
-		return nil, fmt.Errorf("no conversion from %s to %s", from, to)
-	}
-	obj, err := decodeTree(k, tree, version.GVK, meter.For(ctx, 0))
-	if err != nil {
-		return nil, err
-	}
-	hub, err := kind.ToHub(ctx, k, obj)
-	if err != nil {
-		return nil, err
-	}
-	return encodeTree(ctx, target, hub, wanted.GVK)
-}
-
-// Empty implements apply.Versions.
-func (v versions) Empty(apiVersion string) (any, error) {
-	k, version := v.find(apiVersion)
-	if version == nil {
-		return nil, fmt.Errorf("no version %s", apiVersion)
-	}
-	return v.empty(k, version.GVK)
-}
-
-func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
-	return encodeTree(context.Background(), k, k.New(), gvk)
-}
-
-// encodeTree makes a tree of an object of the hub, in a version.
-func encodeTree(ctx context.Context, k kind.Kind, hub meta.Object, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
-	obj, err := k.Convert(ctx, hub, gvk.Version)
-	if err != nil {
-		return "", err
-	}
-	obj.GetTypeMeta().SetGroupVersionKind(gvk)
-	data, err := k.Append(nil, obj, codec.Media{})
-	return jsontext.RawOf(data), err
-}
-
-// decodeTree makes an object of a tree.
-func decodeTree(k kind.Kind, tree any, gvk meta.GroupVersionKind, m *meter.Meter) (meta.Typed, error) {
-	data, err := jsontext.AppendTree(nil, tree, jsontext.Plain)
-	if err != nil {
-		return nil, err
-	}
-	decoded, err := k.Decode(codec.DecodeRequest{Data: data, As: gvk, Shared: true, Meter: m})
-	if err != nil {
-		return nil, fmt.Errorf("unable to convert unstructured object to %s: %w", gvk, err)
-	}
-	return decoded.Object, nil
 }

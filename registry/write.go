@@ -142,15 +142,15 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	if err := w.s.kind.Default(obj); err != nil {
 		return nil, err
 	}
+	if o, ok := obj.(meta.Object); ok && !w.byUpdate {
+		m := o.GetObjectMeta()
+		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil // which nobody owns, either
+	}
 	hub, err := kind.ToHub(ctx, w.s.kind, obj)
 	if err != nil {
 		return nil, err
 	}
-	if !w.byUpdate {
-		m := hub.GetObjectMeta()
-		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil // which nobody owns, either
-	}
-	w.own(ctx, current.Encoded, hub)
+	w.own(ctx, current.Encoded, obj, hub)
 	return hub, nil
 }
 

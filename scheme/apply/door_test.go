@@ -245,7 +245,8 @@ func TestConflicts(t *testing.T) {
 	if !errors.As(err, &status) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
-	want := "Apply failed with 3 conflicts: conflicts with \"applier\":\n- .data.c\nconflicts with \"puts <it>\" using v1:\n- .data.a\n- .data.b"
+	want := "Apply failed with 3 conflicts: conflicts with \"applier\":\n- .data.c\n" +
+		"conflicts with \"puts <it>\" using v1:\n- .data.a\n- .data.b"
 	if status.Status.Code != 409 || status.Status.Reason != meta.StatusReasonConflict || status.Status.Message != want {
 		t.Errorf("got %+v, want %s", status.Status, want)
 	}
@@ -402,7 +403,8 @@ func TestKubectl(t *testing.T) {
 	}
 	object := out.Tree.(map[string]any)
 	annotations := object["metadata"].(map[string]any)["annotations"].(map[string]any)
-	if want := `{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"n","namespace":"ns"}}` + "\n"; annotations[name] != want {
+	want := `{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"n","namespace":"ns"}}` + "\n"
+	if annotations[name] != want {
 		t.Errorf("annotation: got %q, want %q", annotations[name], want)
 	}
 
@@ -485,8 +487,10 @@ func BenchmarkDoor(b *testing.B) {
 
 // FuzzDoor has clients send any managedFields and apply anything. What they can make of an object can be written again.
 func FuzzDoor(f *testing.F) {
-	f.Add(`[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]`, twenty("a"), twenty("b"))
-	f.Add(`[{"manager":"m","operation":"Apply","apiVersion":"v2","fieldsType":"FieldsV1","fieldsV1":{"f:text":{".":{},"f:a":{}}}}]`, body("v1", `"a":"1"`), body("v1", ``))
+	f.Add(`[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]`,
+		twenty("a"), twenty("b"))
+	f.Add(`[{"manager":"m","operation":"Apply","apiVersion":"v2","fieldsType":"FieldsV1","fieldsV1":{"f:text":{".":{},"f:a":{}}}}]`,
+		body("v1", `"a":"1"`), body("v1", ``))
 	f.Add(`[{}]`, `{"apiVersion":"v1","kind":"ConfigMap","data":[[]]}`, `{"apiVersion":"v1","kind":"ConfigMap","metadata":[]}`)
 	f.Fuzz(func(t *testing.T, managed, live, config string) {
 		var entries []meta.ManagedFieldsEntry

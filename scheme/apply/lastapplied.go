@@ -38,7 +38,7 @@ func (w *write) lastApplied() *Set {
 }
 
 // noteApplied returns tree with config in the annotation, nil if there is none or it says so already. If that makes the
-// annotations too large, there is none any more.
+// annotations too large, there is none any more. Annotations that are null are empty from then on.
 func noteApplied(tree any, config map[string]any) (any, error) {
 	annotations := annotationsOf(tree)
 	if annotations[lastApplied] == "" {
@@ -50,11 +50,7 @@ func noteApplied(tree any, config map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	note := string(append(text, '\n'))
-	if annotations[lastApplied] == note {
-		return nil, nil
-	}
-	annotations[lastApplied] = note
+	annotations[lastApplied] = string(append(text, '\n'))
 	size := 0
 	for name, value := range annotations {
 		size += len(name) + len(value)
@@ -62,7 +58,11 @@ func noteApplied(tree any, config map[string]any) (any, error) {
 	if size > meta.MaxAnnotationsSize {
 		delete(annotations, lastApplied)
 	}
-	return withAnnotations(tree, annotations), nil
+	out := withAnnotations(tree, annotations)
+	if same(tree, out) {
+		return nil, nil
+	}
+	return out, nil
 }
 
 // annotationsOf returns the annotations of an object as a tree, nil if it has none.

@@ -125,8 +125,13 @@ func (w *write) isNone() bool {
 	if d := w.forms[w.before.version].difference; d != nil && !d.none {
 		return false
 	}
+	return same(w.before.tree, w.after)
+}
+
+// same reports whether two trees say the same.
+func same(a, b any) bool {
 	var r reader
-	return r.equal(partOf(w.before.tree), partOf(w.after), 0)
+	return r.equal(partOf(a), partOf(b), 0)
 }
 
 // reconcile returns owners as they have to be by the schemas of today. Those of versions that are gone own nothing.

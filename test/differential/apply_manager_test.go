@@ -33,7 +33,7 @@ const (
 // managerStep is something that happens to an object. What it needs is in it, so that it can be done again without the steps
 // before it.
 type managerStep struct {
-	Do      string // put, apply, delete, sleep, schema (Number is the generation), drop (the second version; Number is how), set (the state)
+	Do      string // put, apply, delete, sleep, set (the state), schema (Number is which), drop (the second version; Number is how)
 	Version string
 	Sub     string // a subresource
 	Manager string

@@ -35,7 +35,8 @@ func TestScaleOwners(t *testing.T) {
 	for range times(scaleEntries) {
 		version := pick(r, "v1", "v1", "v2", "v1beta1")
 		parent := scaleOwners(r, "apps/v1", "apps/v1", "apps/v2", "apps/v1beta1", "apps/v0", "")
-		theirs := managedfields.NewScaleHandler(read[metav1.ManagedFieldsEntry](parent), kubeschema.GroupVersion{Group: "apps", Version: version}, theirPaths)
+		theirs := managedfields.NewScaleHandler(read[metav1.ManagedFieldsEntry](parent),
+			kubeschema.GroupVersion{Group: "apps", Version: version}, theirPaths)
 		ours := &apply.Scale{APIVersion: "apps/" + version, Replicas: ourPaths}
 
 		theirScale, theirErr := theirs.ToSubresource()
@@ -60,8 +61,10 @@ func scaleOwners(r *rand.Rand, versions ...string) string {
 	var entries []any
 	for range r.IntN(5) {
 		e := map[string]any{
-			"manager": pick(r, "a", "b", "c"), "operation": pick(r, "Apply", "Update"), "apiVersion": pick(r, versions...), "fieldsType": "FieldsV1",
-			"fieldsV1": json.RawMessage(pick(r, `{"f:spec":{"f:replicas":{}}}`, `{"f:spec":{"f:replicas":{},"f:selector":{}}}`, `{"f:spec":{"f:size":{"f:count":{}}}}`,
+			"manager": pick(r, "a", "b", "c"), "operation": pick(r, "Apply", "Update"), "apiVersion": pick(r, versions...),
+			"fieldsType": "FieldsV1",
+			"fieldsV1": json.RawMessage(pick(r, `{"f:spec":{"f:replicas":{}}}`, `{"f:spec":{"f:replicas":{},"f:selector":{}}}`,
+				`{"f:spec":{"f:size":{"f:count":{}}}}`,
 				`{"f:spec":{"f:size":{".":{},"f:count":{}}}}`, `{"f:spec":{}}`, `{}`, `{"f:metadata":{"f:labels":{}}}`)),
 		}
 		if r.IntN(3) == 0 {

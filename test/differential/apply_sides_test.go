@@ -57,7 +57,8 @@ func theirFilters(w *managerWorld, sub string) map[fieldpath.APIVersion]fieldpat
 		case "status":
 			f = fieldpath.NewExcludeSetFilter(fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata", "labels")))
 		case "part":
-			f = fieldpath.NewIncludeMatcherFilter(fieldpath.MakePrefixMatcherOrDie("spec", "a"), fieldpath.MakePrefixMatcherOrDie("spec", fieldpath.MatchAnyPathElement(), fieldpath.MatchAnyPathElement(), "b"))
+			f = fieldpath.NewIncludeMatcherFilter(fieldpath.MakePrefixMatcherOrDie("spec", "a"),
+				fieldpath.MakePrefixMatcherOrDie("spec", fieldpath.MatchAnyPathElement(), fieldpath.MatchAnyPathElement(), "b"))
 		default:
 			continue
 		}

@@ -15,7 +15,8 @@ type stepMaker struct {
 }
 
 // managerNames are who writes. So many update that their entries are merged.
-var managerNames = []string{"kubectl", "kubectl", "kubectl", "a", "b", "c", "d", "", "m<1>", "m 2", "m\"3", "ancient-changes", "before-first-apply", "e", "f", "g", "h", "i"}
+var managerNames = []string{"kubectl", "kubectl", "kubectl", "a", "b", "c", "d", "", "m<1>", "m 2", "m\"3",
+	"ancient-changes", "before-first-apply", "e", "f", "g", "h", "i"}
 
 const annotation = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -205,7 +206,8 @@ func (m *stepMaker) apply(step *managerStep) {
 // fieldsTexts are what entries of clients have, besides what is there already.
 var fieldsTexts = []string{
 	`{}`, `{"f:spec":{}}`, `{"f:spec":{"f:a":{},"f:b":{".":{}, "f:x": {}}}}`, ` {"f:metadata": {"f:labels":{".":{},"f:k":{}}}} `,
-	`{"f:status":{"f:a":{}}}`, `{"f:spec":{"f:c":{"v:\"x\"":{},"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}}`, `{"f:spec":{"f:a2":{},"i:1":{}}}`, `{"x:y":{}}`,
+	`{"f:status":{"f:a":{}}}`,
+	`{"f:spec":{"f:c":{"v:\"x\"":{},"k:{\"name\":\"x\"}":{".":{},"f:name":{}}}}}`, `{"f:spec":{"f:a2":{},"i:1":{}}}`, `{"x:y":{}}`,
 }
 
 // entries makes up managedFields that a client sends.
@@ -213,8 +215,9 @@ func (m *stepMaker) entries() []any {
 	out := anysOf(m.run.state.theirs)
 	for range 1 + m.IntN(3) {
 		if len(out) == 0 || m.IntN(3) == 0 {
-			out = append(out, map[string]any{"manager": "x", "operation": "Update", "apiVersion": m.run.world.apiVersion("v1"), "fieldsType": "FieldsV1",
-				"fieldsV1": json.RawMessage(pick(m.Rand, fieldsTexts...))})
+			out = append(out, map[string]any{"manager": "x", "operation": "Update", "apiVersion": m.run.world.apiVersion("v1"),
+				"fieldsType": "FieldsV1",
+				"fieldsV1":   json.RawMessage(pick(m.Rand, fieldsTexts...))})
 			continue
 		}
 		i := m.IntN(len(out))

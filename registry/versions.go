@@ -1,0 +1,99 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
+
+// versions are those of a kind, and of the kinds of the same objects in other groups, as ownership sees them.
+type versions struct {
+	kind  kind.Kind
+	kinds kind.Finder
+}
+
+// find returns a kind and its version.
+func (v versions) find(apiVersion string) (kind.Kind, *kind.Version) {
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	if !ok {
+		return nil, nil
+	}
+	k := v.kind
+	if gk := k.GroupKind(); gk.Group != gv.Group {
+		k = v.kinds.Kind(meta.GroupKind{Group: gv.Group, Kind: gk.Kind})
+		if k == nil || !sameHub(k, v.kind) {
+			return nil, nil
+		}
+	}
+	return k, kind.In(k, gv.Version)
+}
+
+// Schema implements apply.Versions.
+func (v versions) Schema(apiVersion string) *schema.Schema {
+	_, version := v.find(apiVersion)
+	if version == nil {
+		return nil
+	}
+	return version.Schema()
+}
+
+// Convert implements apply.Versions.
+func (v versions) Convert(ctx context.Context, tree any, from, to string) (any, error) {
+	k, version := v.find(from)
+	target, wanted := v.find(to)
+	if version == nil || wanted == nil {
+		return nil, fmt.Errorf("no conversion from %s to %s", from, to)
+	}
+	obj, err := decodeTree(k, tree, version.GVK, meter.For(ctx, 0))
+	if err != nil {
+		return nil, err
+	}
+	hub, err := kind.ToHub(ctx, k, obj)
+	if err != nil {
+		return nil, err
+	}
+	return encodeTree(ctx, target, hub, wanted.GVK)
+}
+
+// Empty implements apply.Versions.
+func (v versions) Empty(apiVersion string) (any, error) {
+	k, version := v.find(apiVersion)
+	if version == nil {
+		return nil, fmt.Errorf("no version %s", apiVersion)
+	}
+	return v.empty(k, version.GVK)
+}
+
+func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
+	return encodeTree(context.Background(), k, k.New(), gvk)
+}
+
+// encodeTree makes a tree of an object, in a version.
+func encodeTree(ctx context.Context, k kind.Kind, obj meta.Typed, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
+	obj, err := k.Convert(ctx, obj, gvk.Version)
+	if err != nil {
+		return "", err
+	}
+	obj.GetTypeMeta().SetGroupVersionKind(gvk)
+	data, err := k.Append(nil, obj, codec.Media{})
+	return jsontext.RawOf(data), err
+}
+
+// decodeTree makes an object of a tree.
+func decodeTree(k kind.Kind, tree any, gvk meta.GroupVersionKind, m *meter.Meter) (meta.Typed, error) {
+	data, err := jsontext.AppendTree(nil, tree, jsontext.Plain)
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := k.Decode(codec.DecodeRequest{Data: data, As: gvk, Shared: true, Meter: m})
+	if err != nil {
+		return nil, fmt.Errorf("unable to convert unstructured object to %s: %w", gvk, err)
+	}
+	return decoded.Object, nil
+}
