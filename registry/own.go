@@ -35,11 +35,11 @@ func (s *Store) openOwners(reset []string) {
 	if s.project != nil {
 		list = s.reader.kind.Versions()
 	}
-	filters := map[string]apply.Filter{}
+	resets := map[string]*apply.Set{}
 	for _, v := range list {
 		apiVersion := v.GVK.GroupVersion().String()
 		if len(reset) > 0 {
-			filters[apiVersion] = apply.Except(reset...)
+			resets[apiVersion] = apply.Fields(reset...)
 		}
 		if s.project != nil {
 			replicas[apiVersion] = fieldPath(s.project.Replicas)
@@ -49,7 +49,7 @@ func (s *Store) openOwners(reset []string) {
 	for _, v := range list {
 		shown := s.shown(v.GVK.Version)
 		o := &owner{
-			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: filters},
+			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: resets},
 			version: v.GVK.Version,
 			typed:   kind.In(s.kind, shown.Version).Type != nil,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),

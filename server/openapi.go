@@ -16,7 +16,7 @@ import (
 func newOpenAPI(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory) *router.OpenAPI {
 	version := openapi.Document{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path: "/version/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version", JSONOnly: true,
-		Answer: openapi.Model{Type: typeinfo.For[versionInfo]()},
+		Answer: openapi.Model{Type: typeinfo.For[meta.VersionInfo]()},
 	}}}
 	kinds := sync.OnceValue(s.ModelKinds)
 	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // KubernetesVersion is the release whose API the server speaks.
@@ -21,30 +22,6 @@ const KubernetesVersion = "v1.36.3"
 
 // Version is the release of Coracle. Builds set it with -ldflags.
 var Version = "dev"
-
-// versionInfo is the document at /version.
-type versionInfo struct {
-	Major string `json:"major"`
-	Minor string `json:"minor"`
-	// What the server behaves like, and the oldest release that it could behave like; both are fixed.
-	EmulationMajor        string `json:"emulationMajor,omitempty"`
-	EmulationMinor        string `json:"emulationMinor,omitempty"`
-	MinCompatibilityMajor string `json:"minCompatibilityMajor,omitempty"`
-	MinCompatibilityMinor string `json:"minCompatibilityMinor,omitempty"`
-
-	GitVersion   string `json:"gitVersion"`
-	GitCommit    string `json:"gitCommit"`
-	GitTreeState string `json:"gitTreeState"`
-	BuildDate    string `json:"buildDate"`
-	GoVersion    string `json:"goVersion"`
-	Compiler     string `json:"compiler"`
-	Platform     string `json:"platform"`
-}
-
-// OpenAPI names the model of the document.
-func (versionInfo) OpenAPI() (name, typ, format string) {
-	return "io.k8s.apimachinery.pkg.version.Info", "", ""
-}
 
 // installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
 func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, profiling bool) error {
@@ -108,7 +85,7 @@ func installProfiles(core *GenericServer) error {
 
 // versionHandler answers with the version, made once.
 func versionHandler() http.Handler {
-	v := versionInfo{
+	v := meta.VersionInfo{
 		Major: "1", Minor: "36",
 		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
 		GitVersion: KubernetesVersion + "+coracle." + Version, GitTreeState: "clean",

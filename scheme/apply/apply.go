@@ -17,7 +17,7 @@
 //
 // Not here: decoding, defaults, admission and storage, which the registry does around it, and what metadata has to look like.
 //
-// Reading order: set.go and element.go, builder.go, fieldsv1.go, filter.go; shape.go (what a schema means for ownership), part.go,
+// Reading order: set.go and element.go, builder.go, fieldsv1.go, recent.go; shape.go (what a schema means for ownership), part.go,
 // walker.go and list.go (how trees are looked into), fields.go, compare.go, merge.go and order.go, remove.go, reconcile.go, check.go
 // (what is done with one tree or two); managed.go (entries), door.go (updates and applications), write.go, prune.go, conflict.go,
 // lastapplied.go and scale.go.

@@ -41,6 +41,7 @@ func (b *builder) end(start int, join func(a, b node) node) *Set {
 		b.sets = make([]Set, 0, max(4, min(2*cap(b.sets), 64)))
 	}
 	b.sets = append(b.sets, Set{nodes: b.nodes[from:len(b.nodes):len(b.nodes)]})
+	clear(b.pushed[start:]) // which may be the room of another one soon
 	b.pushed = b.pushed[:start]
 	return &b.sets[len(b.sets)-1]
 }

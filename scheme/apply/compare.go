@@ -11,8 +11,11 @@ type Changes struct{ Added, Modified, Removed *Set }
 
 // Compare returns what was changed from one tree to the other. What is the same text in both is not looked into, so nothing is
 // found to be wrong with it.
-func Compare(from, to any, s *schema.Schema) (Changes, error) {
-	c := comparer{newWalker()}
+func Compare(from, to any, s *schema.Schema) (Changes, error) { return compare(from, to, s, nil) }
+
+// compare is Compare that need not look into fields of the object that are in a set.
+func compare(from, to any, s *schema.Schema, without *Set) (Changes, error) {
+	c := comparer{newWalker(), without}
 	defer c.done()
 	_, in := c.compare(partOf(from), partOf(to), rootShape(s))
 	return Changes{in[added], in[modified], in[removed]}, c.problems.err()
@@ -35,7 +38,10 @@ type happened [changes]bool
 type within [changes]*Set
 
 // comparer finds changes.
-type comparer struct{ *walker }
+type comparer struct {
+	*walker
+	without *Set // fields of the object that do not matter
+}
 
 // compare returns the changes to a place, of whose values at most one is missing.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
@@ -115,10 +121,14 @@ func (c *comparer) objects(from, to part, sh shape) within {
 	defer func() { c.freeEntries(bs); c.freeEntries(as) }()
 	start := c.begin()
 	join(as, bs, func(name string, a, b part) {
-		if !a.isTextOf(b) { // as most are
-			part, _ := sh.field(name)
-			c.descend(Field(name), a, b, part)
+		if a.isTextOf(b) { // as most are
+			return
 		}
+		if without, _ := c.without.in(Field(name)); without && c.depth() == 0 {
+			return
+		}
+		part, _ := sh.field(name)
+		c.descend(Field(name), a, b, part)
 	})
 	return c.end(start)
 }

@@ -26,8 +26,8 @@ type Door struct {
 	Versions    Versions
 	Kind        meta.GroupVersionKind // that is written here
 	Subresource string
-	// Reset has, by apiVersion, what keeps the fields out that nobody can own here; without one nothing is.
-	Reset map[string]Filter
+	// Reset are the fields, by apiVersion, that nobody can own here, and neither what is in them, as they are reset.
+	Reset map[string]*Set
 }
 
 // Object is an object in the version of a Door.

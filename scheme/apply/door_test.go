@@ -348,7 +348,7 @@ func TestSubresource(t *testing.T) {
 	h := newHistory(t)
 	h.put("m", `"a":"1"`)
 	h.door.Subresource = "status"
-	h.door.Reset = map[string]apply.Filter{"v1": apply.Except("data.b")}
+	h.door.Reset = map[string]*apply.Set{"v1": apply.Fields("data.b")}
 	h.put("m", `"a":"2","b":"2","c":"2"`, meta.ManagedFieldsEntry{}) // what clients say does not count there
 	h.want("a:2 b:2 c:2", "m/Update@1 data; m/Update@2 {fa,fc}")
 	if got := h.live.Managed[1].Subresource; got != "status" {

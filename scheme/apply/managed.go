@@ -10,6 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // manager is what tells the entries of managedFields apart.
@@ -45,6 +46,7 @@ type owner struct {
 	manager
 	version string // the apiVersion of fields
 	fields  *Set
+	read    *read          // from which fields are; nil if they are not
 	text    *meta.FieldsV1 // fields as they are written; nil if nobody has written them yet
 	time    *meta.Time
 }
@@ -52,8 +54,24 @@ type owner struct {
 // own sets what the owner owns.
 func (o *owner) own(fields *Set) {
 	if fields != o.fields {
-		o.fields, o.text = fields, nil
+		o.fields, o.read, o.text = fields, nil, nil
 	}
+}
+
+// reconcile makes what the owner owns what it has to be by a schema.
+func (o *owner) reconcile(s *schema.Schema) error {
+	if o.read != nil && o.read.fits.Load() == s {
+		return nil
+	}
+	fields, err := Reconcile(o.fields, s)
+	if err != nil {
+		return err
+	}
+	if o.read != nil && fields == o.fields {
+		o.read.fits.Store(s)
+	}
+	o.own(fields)
+	return nil
 }
 
 // exchange has the owner lose some fields and then get others.
@@ -145,9 +163,10 @@ func decodeEntry(e *meta.ManagedFieldsEntry, i int) (owner, error) {
 		return o, nil
 	}
 	var err error
-	if o.fields, err = ParseFields(e.FieldsV1.Raw); err != nil {
+	if o.read, err = sets.parse(e.FieldsV1.Raw); err != nil {
 		return owner{}, fmt.Errorf("error decoding versioned set of %q: error decoding set: %w", meta.Excerpt(e.Manager), err)
 	}
+	o.fields = o.read.fields
 	return o, nil
 }
 

@@ -202,7 +202,9 @@ func (r *reader) entries(p part, depth int) []entry {
 	found := r.entryStack[start:]
 	for i := 1; i < len(found); i++ {
 		if found[i-1].name >= found[i].name {
-			r.entryStack = r.entryStack[:start+len(sorted(found))]
+			kept := sorted(found)
+			clear(found[len(kept):])
+			r.entryStack = r.entryStack[:start+len(kept)]
 			break
 		}
 	}
@@ -222,7 +224,10 @@ func sorted(entries []entry) []entry {
 	return entries[:n+1]
 }
 
-func (r *reader) freeEntries(e []entry) { r.entryStack = r.entryStack[:len(r.entryStack)-len(e)] }
+func (r *reader) freeEntries(e []entry) {
+	r.entryStack = r.entryStack[:len(r.entryStack)-len(e)]
+	clear(e) // nothing of it is kept
+}
 
 // join calls f with the fields of two objects, by name, and the lack of one where only the other has it.
 func join(as, bs []entry, f func(name string, a, b part)) {
@@ -257,7 +262,10 @@ func (r *reader) items(p part, depth int) []part {
 	return r.partStack[start:len(r.partStack):len(r.partStack)]
 }
 
-func (r *reader) freeItems(p []part) { r.partStack = r.partStack[:len(r.partStack)-len(p)] }
+func (r *reader) freeItems(p []part) {
+	r.partStack = r.partStack[:len(r.partStack)-len(p)]
+	clear(p)
+}
 
 // equal reports whether two values, which are there, say the same. Numbers are compared by value.
 func (r *reader) equal(a, b part, depth int) bool {

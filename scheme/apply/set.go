@@ -3,6 +3,7 @@ package apply
 import (
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Set is a set of fields. That it has a field says nothing about what is in the field. A nil Set is empty. A finished Set is
@@ -22,6 +23,19 @@ type node struct {
 func SetOf(paths ...Path) *Set {
 	s := &Set{}
 	for _, p := range paths {
+		s.insert(p)
+	}
+	return s
+}
+
+// Fields is SetOf of fields of objects: "status", "metadata.labels".
+func Fields(paths ...string) *Set {
+	s := &Set{}
+	for _, path := range paths {
+		var p Path
+		for name := range strings.SplitSeq(path, ".") {
+			p = append(p, Field(name))
+		}
 		s.insert(p)
 	}
 	return s

@@ -32,10 +32,7 @@ func TestSets(t *testing.T) {
 		{"Intersect with nothing", a.Intersect(nil), `{}`},
 		{"Subtract itself", a.Subtract(a), `{}`},
 		{"SetOf", SetOf(Path{Field("a"), Keyed(map[string]any{"n": "x", "m": int64(1)})}, Path{}, Path{Value("v")}), `{"f:a":{"k:{\"m\":1,\"n\":\"x\"}":{}},"v:\"v\"":{}}`},
-		{"Except", Except("a.b", "d")(a), `{"f:a":{".":{},"f:c":{}}}`},
-		{"Only", Only("a.*", "a.x.y")(a), `{"f:a":{".":{},"f:b":{},"f:c":{}}}`},
-		{"Only, deeper", Only("d.e")(b), `{"f:d":{"f:e":{}}}`},
-		{"Only, a part of it said again", Only("d", "d.x")(b), `{"f:d":{"f:e":{}}}`},
+		{"SubtractAll of Fields", a.SubtractAll(Fields("a.b", "d")), `{"f:a":{".":{},"f:c":{}}}`},
 	} {
 		if got := string(tt.got.AppendFields(nil)); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)

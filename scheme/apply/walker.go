@@ -35,10 +35,9 @@ func (w *walker) done() {
 	}
 	w.problems = nil
 	w.at = emptied(w.at)
-	w.entryStack, w.partStack = emptied(w.entryStack), emptied(w.partStack)
 	w.members, w.elements = emptied(w.members), emptied(w.elements)
 	for i := range w.builders {
-		w.builders[i] = builder{pushed: emptied(w.builders[i].pushed)}
+		w.builders[i] = builder{pushed: w.builders[i].pushed[:0]}
 	}
 	walkers.Put(w)
 }

@@ -49,12 +49,7 @@ func (d *Door) write(ctx context.Context, tree any) (*write, error) {
 }
 
 // filter leaves out what nobody can own through the door.
-func (d *Door) filter(version string, fields *Set) *Set {
-	if keep := d.Reset[version]; keep != nil {
-		return keep(fields)
-	}
-	return fields
-}
+func (d *Door) filter(version string, fields *Set) *Set { return fields.SubtractAll(d.Reset[version]) }
 
 // convert returns an object in a version.
 func (w *write) convert(t typed, version string) (typed, error) {
@@ -107,7 +102,7 @@ func (w *write) difference(version string) (*difference, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert new object: %w", err)
 	}
-	c, err := Compare(f.before.tree, after.tree, after.schema)
+	c, err := compare(f.before.tree, after.tree, after.schema, w.Reset[version])
 	if err != nil {
 		return nil, fmt.Errorf("failed to compare objects: %w", err)
 	}
@@ -145,11 +140,9 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 		if f.before.schema == nil {
 			continue
 		}
-		fields, err := Reconcile(o.fields, f.before.schema)
-		if err != nil {
+		if err := o.reconcile(f.before.schema); err != nil {
 			return nil, err
 		}
-		o.own(fields)
 		kept = append(kept, o)
 	}
 	return kept, nil

@@ -46,7 +46,7 @@ type theirDefaulter struct{}
 
 func (theirDefaulter) Default(runtime.Object) {}
 
-// theirFilters and ourFilters are what doors reset, by subresource.
+// theirFilters and ourResets are what doors reset, by subresource.
 func theirFilters(w *managerWorld, sub string) map[fieldpath.APIVersion]fieldpath.Filter {
 	out := map[fieldpath.APIVersion]fieldpath.Filter{}
 	for _, version := range []string{"v1", "v2"} {
@@ -56,9 +56,6 @@ func theirFilters(w *managerWorld, sub string) map[fieldpath.APIVersion]fieldpat
 			f = fieldpath.NewExcludeSetFilter(fieldpath.NewSet(fieldpath.MakePathOrDie("status")))
 		case "status":
 			f = fieldpath.NewExcludeSetFilter(fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata", "labels")))
-		case "part":
-			f = fieldpath.NewIncludeMatcherFilter(fieldpath.MakePrefixMatcherOrDie("spec", "a"),
-				fieldpath.MakePrefixMatcherOrDie("spec", fieldpath.MatchAnyPathElement(), fieldpath.MatchAnyPathElement(), "b"))
 		default:
 			continue
 		}
@@ -67,16 +64,14 @@ func theirFilters(w *managerWorld, sub string) map[fieldpath.APIVersion]fieldpat
 	return out
 }
 
-func ourFilters(w *managerWorld, sub string) map[string]apply.Filter {
-	out := map[string]apply.Filter{}
+func ourResets(w *managerWorld, sub string) map[string]*apply.Set {
+	out := map[string]*apply.Set{}
 	for _, version := range []string{"v1", "v2"} {
 		switch sub {
 		case "":
-			out[w.apiVersion(version)] = apply.Except("status")
+			out[w.apiVersion(version)] = apply.Fields("status")
 		case "status":
-			out[w.apiVersion(version)] = apply.Except("spec", "metadata.labels")
-		case "part":
-			out[w.apiVersion(version)] = apply.Only("spec.a", "spec.*.*.b")
+			out[w.apiVersion(version)] = apply.Fields("spec", "metadata.labels")
 		}
 	}
 	return out
@@ -177,7 +172,7 @@ func (run *managerRun) doOurs(step managerStep) outcome {
 		Versions:    ourVersions{run},
 		Kind:        meta.GroupVersionKind{Group: w.group, Version: step.Version, Kind: w.kind},
 		Subresource: step.Sub,
-		Reset:       ourFilters(w, step.Sub),
+		Reset:       ourResets(w, step.Sub),
 	}
 	by := apply.Writer{Manager: step.Manager, Now: time.Now()}
 	live := apply.Object{Tree: must1(d.Versions.Empty(w.apiVersion(step.Version)))}
