@@ -38,9 +38,9 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 }
 
 // listsAll reports whether self goes on listing all that it did, so that nothing is to be pruned. It says so only where no
-// conversion and no field that is reset can make a difference, and no object that it lists without any fields has some in merged.
+// conversion can make a difference, and no object that it lists without any fields has some in merged.
 func (w *write) listsAll(merged any, owners []owner, self, last owner) bool {
-	if w.Reset[w.before.version] != nil || !last.fields.Subtract(self.fields).Empty() ||
+	if !last.fields.Subtract(self.fields).Empty() ||
 		slices.ContainsFunc(owners, func(o owner) bool { return o.version != last.version }) {
 		return false
 	}

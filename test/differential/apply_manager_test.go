@@ -286,16 +286,16 @@ func errorText(err error) string {
 	case errors.As(err, &ours):
 		status = tree(ours.Status)
 	default:
-		status = map[string]any{"code": 500, "message": err.Error()}
+		status = tree(meta.NewBadRequest(err.Error()).Status) // kube-apiserver blames itself, Coracle the client
 	}
 	object := status.(map[string]any)
-	if fmt.Sprint(object["code"]) == "500" {
+	if object["reason"] == string(meta.StatusReasonBadRequest) {
 		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
 		text := fmt.Sprint(object["message"])
 		for _, before := range []string{"): ", "to smd typed: ", ": errors:", ": ."} {
 			text, _, _ = strings.Cut(text, before)
 		}
-		return "500 " + text
+		return "400 " + text
 	}
 	delete(object, "kind")
 	delete(object, "apiVersion")
