@@ -198,6 +198,7 @@ func (r *reader) entries(p part, depth int) []entry {
 		for name, v := range object {
 			r.entryStack = append(r.entryStack, entry{name, partOf(v)})
 		}
+		slices.SortFunc(r.entryStack[start:], byName) // no name repeats, so nothing has to be stable
 	}
 	found := r.entryStack[start:]
 	for i := 1; i < len(found); i++ {
@@ -213,7 +214,7 @@ func (r *reader) entries(p part, depth int) []entry {
 
 // sorted puts the fields of an object in order. Of such with the same name it keeps the last.
 func sorted(entries []entry) []entry {
-	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(entries, byName)
 	n := 0
 	for _, next := range entries[1:] {
 		if entries[n].name != next.name {
@@ -223,6 +224,8 @@ func sorted(entries []entry) []entry {
 	}
 	return entries[:n+1]
 }
+
+func byName(a, b entry) int { return strings.Compare(a.name, b.name) }
 
 func (r *reader) freeEntries(e []entry) {
 	r.entryStack = r.entryStack[:len(r.entryStack)-len(e)]

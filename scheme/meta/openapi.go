@@ -9,7 +9,7 @@ import (
 // Only files that declare API types are needed for their comments; tests stay out of the binary.
 //
 //go:embed discovery.go gvk.go intstr.go labelselector.go objectmeta.go options.go quantity.go raw.go status.go table.go
-//go:embed time.go typemeta.go
+//go:embed time.go typemeta.go version.go
 var source embed.FS
 
 func init() {
