@@ -26,6 +26,11 @@
 //   - TestApplySets, TestApplyWalk, TestApplyModels: sets of fields, and what ownership does with objects by their schemas (check,
 //     compare, merge, remove, extract, reconcile), against structured-merge-diff: sets that are made up, schemas of custom resources
 //     that are, and every model of the built-in kinds.
+//   - TestManagers: kube-apiserver's field manager and Coracle keep managedFields of the same objects through the same made-up
+//     writes: creates, puts with any managedFields, applications, subresources, versions and schemas that change. Object, entries
+//     and errors after every step. TestScaleOwners: the same for entries taken to scales and back. TestResetFields: the fields
+//     that nobody can own, by kind and door.
+//   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //
