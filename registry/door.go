@@ -134,7 +134,12 @@ func (s *Store) present(ctx context.Context, obj *cache.Object) (request.Encoded
 	if err != nil {
 		return nil, s.namedError(ctx, obj, err)
 	}
-	shown, err := s.kind.Convert(ctx, s.show(hub), s.fixed.Version)
+	return s.encodeShown(ctx, obj, s.show(hub))
+}
+
+// encodeShown encodes what a door with a kind of its own shows of an object.
+func (s *Store) encodeShown(ctx context.Context, obj *cache.Object, hub meta.Object) (request.Encoded, error) {
+	shown, err := s.kind.Convert(ctx, hub, s.fixed.Version)
 	if err != nil {
 		return nil, s.namedError(ctx, obj, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // owner keeps record of who owns the fields of the objects of a Store, for those who write in one version. It is immutable.
@@ -114,6 +115,21 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 	if err == nil {
 		m.ManagedFields = entries
 	}
+}
+
+// current is the state that a change starts from. Through a door with a kind of its own it says who owns what, which nobody sees
+// otherwise.
+func (w *write) current(ctx context.Context, cur *cache.Object) (request.Encoded, error) {
+	o := w.owner()
+	if w.s.project == nil || o == nil || o.scale == nil {
+		return w.s.present(ctx, cur)
+	}
+	shown := w.s.show(w.old)
+	entries, err := o.scale.Of(w.old.GetObjectMeta().ManagedFields)
+	if err == nil { // else nobody can tell
+		shown.GetObjectMeta().ManagedFields = entries
+	}
+	return w.s.encodeShown(ctx, cur, shown)
 }
 
 // live is the state that a try starts from, as the client sees it.

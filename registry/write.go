@@ -125,7 +125,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error) {
 	current := request.Current{Object: func() (meta.Object, error) { return w.s.kind.New(), nil }}
 	if cur != nil {
-		enc, err := w.s.present(ctx, cur)
+		enc, err := w.current(ctx, cur)
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,8 @@ type Changes struct{ Added, Modified, Removed *Set }
 
 // Compare returns what was changed from one tree to the other. What is the same text in both is not looked into, so nothing is
 // found to be wrong with it.
-func Compare(from, to any, s *schema.Schema) (Changes, error) { return compare(from, to, s, nil) }
-
-// compare is Compare that need not look into fields of the object that are in a set.
-func compare(from, to any, s *schema.Schema, without *Set) (Changes, error) {
-	c := comparer{newWalker(), without}
+func Compare(from, to any, s *schema.Schema) (Changes, error) {
+	c := comparer{newWalker()}
 	defer c.done()
 	_, in := c.compare(partOf(from), partOf(to), rootShape(s))
 	return Changes{in[added], in[modified], in[removed]}, c.problems.err()
@@ -38,10 +35,7 @@ type happened [changes]bool
 type within [changes]*Set
 
 // comparer finds changes.
-type comparer struct {
-	*walker
-	without *Set // fields of the object that do not matter
-}
+type comparer struct{ *walker }
 
 // compare returns the changes to a place, of whose values at most one is missing.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
@@ -122,9 +116,6 @@ func (c *comparer) objects(from, to part, sh shape) within {
 	start := c.begin()
 	join(as, bs, func(name string, a, b part) {
 		if a.isTextOf(b) { // as most are
-			return
-		}
-		if without, _ := c.without.in(Field(name)); without && c.depth() == 0 {
 			return
 		}
 		part, _ := sh.field(name)

@@ -102,7 +102,7 @@ func (w *write) difference(version string) (*difference, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert new object: %w", err)
 	}
-	c, err := compare(f.before.tree, after.tree, after.schema, w.Reset[version])
+	c, err := Compare(f.before.tree, after.tree, after.schema)
 	if err != nil {
 		return nil, fmt.Errorf("failed to compare objects: %w", err)
 	}

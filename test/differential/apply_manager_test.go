@@ -292,7 +292,7 @@ func errorText(err error) string {
 	if object["reason"] == string(meta.StatusReasonBadRequest) {
 		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
 		text := fmt.Sprint(object["message"])
-		for _, before := range []string{"): ", "to smd typed: ", ": errors:", ": ."} {
+		for _, before := range []string{"): ", "to smd typed: ", "errors:", ": ."} {
 			text, _, _ = strings.Cut(text, before)
 		}
 		return "400 " + text
