@@ -39,8 +39,8 @@ func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder 
 	return r
 }
 
-// Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails is logged: nobody depends on
-// Events.
+// Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails is logged, unless
+// ctx has ended: nobody depends on Events.
 func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) {
 	r.Act(ctx, about, typ, reason, "", message)
 }
@@ -55,7 +55,7 @@ func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, r
 	if ev == nil && err == nil {
 		ev, err = r.first(ctx, about, typ, reason, action, message)
 	}
-	if namespaceEnds(err) {
+	if namespaceEnds(err) || err != nil && ctx.Err() != nil {
 		return
 	}
 	if err != nil {

@@ -96,7 +96,11 @@ func (l Loop) run(ctx context.Context, q *queue[Name]) {
 			work(ctx, q, l.Reconcile, l.failed)
 		})
 	}
-	l.Source(ctx, q.add, func(err error) { l.Log.Warn("watch failed", zap.Error(err)) })
+	l.Source(ctx, q.add, func(err error) {
+		if ctx.Err() == nil {
+			l.Log.Warn("watch failed", zap.Error(err))
+		}
+	})
 	workers.Wait()
 }
 
