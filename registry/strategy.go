@@ -169,6 +169,7 @@ type TableOf[T meta.Object] struct {
 type ResourceOf[T meta.Object] struct {
 	GroupResource meta.GroupResource // plural: "pods"
 	Kind          string
+	ListKind      string // "": the kind with List behind it
 	Singular      string // "": the kind in lower case
 	ShortNames    []string
 	Categories    []string

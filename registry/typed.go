@@ -21,7 +21,7 @@ import (
 // T must be the hub type of the kind; New reports another one.
 func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
-		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
+		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion,
 		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
 		Verbs: r.Verbs, Served: r.Served, Tables: r.Tables, ResetIn: r.ResetIn, KeepItemKind: r.KeepItemKind, Deprecated: r.Deprecated,

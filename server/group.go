@@ -90,6 +90,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	main := router.Resource{
 		Name:           res.GroupResource.Resource,
 		Singular:       res.Singular,
+		ListKind:       res.ListKind,
 		Kind:           gvk,
 		Type:           store.Kind(),
 		Namespaced:     res.Namespaced,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -37,7 +36,8 @@ type DynamicVersion struct {
 	Name string
 	// Schema says what objects look like (schema.Parse makes one). It is not changed any more.
 	Schema *schema.Schema
-	// Load returns the schema in the place of Schema. It is called once, when the schema is needed first.
+	// Load returns the schema in the place of Schema. It is called when somebody needs it: once for all objects, and perhaps more
+	// often for those who ask Version.Schema before there are any.
 	Load func() *schema.Schema
 	// Evolves says that there may be objects of earlier schemas in the store, which are completed before anybody sees them.
 	Evolves bool
@@ -68,21 +68,18 @@ func (d Dynamic) New() (Kind, error) {
 
 func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
 	gvk := meta.GroupVersionKind{Group: gk.Group, Version: v.Name, Kind: gk.Kind}
-	load := v.Load
-	if load == nil {
-		s := v.Schema
-		load = func() *schema.Schema { return s }
+	l := &lazy{load: v.Load}
+	switch {
+	case v.Schema != nil:
+		l.kept.Store(v.Schema)
+	case v.Load == nil:
+		l.kept.Store(&schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true})
 	}
-	get := sync.OnceValue(func() *schema.Schema {
-		if s := load(); s != nil {
-			return s
-		}
-		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
-	})
 	known := append([]string{"metadata.name", "metadata.namespace"}, v.Selectable...)
 	made := &Version{
 		GVK:    gvk,
-		Schema: get,
+		Schema: l.show,
+		rules:  l.use,
 		FieldLabel: func(label, value string) (string, string, error) {
 			if !slices.Contains(known, label) {
 				return "", "", fmt.Errorf("field label not supported: %s", label)
@@ -93,7 +90,7 @@ func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
 	if v.Evolves {
 		made.Settled = func(data []byte) bool {
 			tree, err := jsontext.Decode(data, nil)
-			return err == nil && get().Settled(tree)
+			return err == nil && l.use().Settled(tree)
 		}
 	}
 	return made
@@ -156,7 +153,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	if version == nil || out.GVK != version.GVK {
 		return out, k.unknown(out.GVK)
 	}
-	unknown := version.Schema().Prune(tree)
+	unknown := version.rules().Prune(tree)
 	if req.Strict {
 		out.Strict = slices.Concat(out.Strict, repeated, unknown)
 	}
@@ -196,7 +193,7 @@ func (k *dynamic) Default(obj meta.Typed) error {
 	if u.Content == nil {
 		u.Content = map[string]any{}
 	}
-	if err := version.Schema().SetDefaults(u.Content); err != nil {
+	if err := version.rules().SetDefaults(u.Content); err != nil {
 		return meta.NewRequestEntityTooLarge(err.Error())
 	}
 	return nil
@@ -221,7 +218,7 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	own := u.DeepCopy()
 	if k.convert == nil {
 		own.SetGroupVersionKind(to)
-		In(k, version).Schema().Prune(own.Content)
+		In(k, version).rules().Prune(own.Content)
 		return own, nil
 	}
 	out, err := k.convert(ctx, own, version)
@@ -232,7 +229,7 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	case out.GroupVersionKind() != to:
 		err = fmt.Errorf("the result is a %s", out.GroupVersionKind())
 	default:
-		In(k, version).Schema().Prune(out.Content)
+		In(k, version).rules().Prune(out.Content)
 		return out, nil
 	}
 	return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GroupVersion(), err)
@@ -258,7 +255,7 @@ func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {
 	if old != nil {
 		before = old.(*scheme.Unstructured).Content
 	}
-	return In(k, k.hub).Schema().Validate(nil, obj.(*scheme.Unstructured).Content, before)
+	return In(k, k.hub).rules().Validate(nil, obj.(*scheme.Unstructured).Content, before)
 }
 
 func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {

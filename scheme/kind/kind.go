@@ -87,6 +87,8 @@ type Version struct {
 	Settled func(data []byte) bool
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
+
+	rules func() *schema.Schema // Schema for those who handle objects; of dynamic kinds
 }
 
 // In returns what k knows of a version, nil if it has no such version.
