@@ -204,6 +204,8 @@ type ResourceOf[T meta.Object] struct {
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
 	// patch, update, watch. There is no patch without update.
 	Verbs []string
+	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
+	NoCreate string
 	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
 	KeepItemKind bool
 

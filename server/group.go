@@ -124,6 +124,9 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	if serves("deletecollection") {
 		main.CollectionDeleter = store
 	}
+	if res.NoCreate != "" {
+		main.Hidden = []string{"create", "patch", "update"}
+	}
 	out := []router.Resource{main}
 	for i := range res.Subresources {
 		sub, err := subresource(&main, store, &res.Subresources[i])
