@@ -8,7 +8,12 @@ import (
 // GroupVersion is the version that this package declares.
 var GroupVersion = meta.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
 
-// Scheme registers the kinds.
+// Scheme registers the kinds and their defaults.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
-	s.AddKnownTypes(GroupVersion, &CustomResourceDefinition{}, &CustomResourceDefinitionList{})
+	s.AddKnownTypes(GroupVersion,
+		&CustomResourceDefinition{}, &CustomResourceDefinitionList{},
+		&ConversionReview{},
+	)
+	scheme.AddDefaulting(s, defaultDefinition)
+	scheme.AddDefaulting(s, defaultServiceReference)
 })
