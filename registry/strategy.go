@@ -211,6 +211,8 @@ type ResourceOf[T meta.Object] struct {
 	Verbs []string
 	// Served are the versions in which clients are served. nil: all that the kind has.
 	Served []string
+	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
+	NoCreate string
 	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
 	KeepItemKind bool
 

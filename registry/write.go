@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/coracle-project/coracle/registry/admission"
@@ -123,6 +124,9 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	}
 	if w.attrs.Name == "" {
 		w.attrs.Name = m.Name
+	}
+	if why := w.s.res.NoCreate; why != "" && cur == nil {
+		return meta.NewForbidden(w.s.res.GroupResource, w.attrs.Name, errors.New(why))
 	}
 	w.attrs.Object, w.attrs.Old = hub, w.old
 	if w.s.project != nil {

@@ -43,6 +43,8 @@ type Resource struct {
 	Deleter           Deleter
 	ReturnsDeleted    bool // delete answers with the object when it is gone, too
 	CollectionDeleter CollectionDeleter
+	// Hidden are verbs that are served, but not shown to clients.
+	Hidden []string
 	// Connecter serves the methods of ConnectVerbs, such as get and create; then the resource has no other verbs.
 	Connecter    Connecter
 	ConnectVerbs []string
@@ -71,7 +73,7 @@ func (r *Resource) Verbs() []string {
 	}
 	var verbs []string
 	add := func(verb string, served bool) {
-		if served {
+		if served && !slices.Contains(r.Hidden, verb) {
 			verbs = append(verbs, verb)
 		}
 	}

@@ -125,6 +125,9 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	if serves("deletecollection") {
 		main.CollectionDeleter = store
 	}
+	if res.NoCreate != "" {
+		main.Hidden = []string{"create", "patch", "update"}
+	}
 	out := []router.Resource{main}
 	for i := range res.Subresources {
 		if in := res.Subresources[i].Versions; in != nil && !slices.Contains(in, gvk.Version) {

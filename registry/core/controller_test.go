@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
