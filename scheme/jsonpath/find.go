@@ -8,7 +8,7 @@ import (
 )
 
 // maxValues is how many values a search may come upon.
-const maxValues = 1 << 20
+const maxValues = 1 << 17
 
 var errTooMany = errors.New("the path leads to too many values")
 
@@ -104,23 +104,26 @@ func held(v any) []any {
 // descent is the values, and all below them, that hold something.
 type descent struct{}
 
-func (d descent) walk(s *search, in []any) ([]any, error) {
+func (descent) walk(s *search, in []any) ([]any, error) {
 	var out []any
-	for _, v := range in {
-		below := held(v)
-		if len(below) == 0 {
-			continue
-		}
-		if s.left -= len(below); s.left < 0 {
-			return nil, errTooMany
-		}
-		deeper, err := d.walk(s, below)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(out, v), deeper...)
+	s.descend(in, &out)
+	if s.left < 0 {
+		return nil, errTooMany
 	}
 	return out, nil
+}
+
+func (s *search) descend(values []any, out *[]any) {
+	for _, v := range values {
+		below := held(v)
+		if s.left -= len(below); s.left < 0 {
+			return
+		}
+		if len(below) > 0 {
+			*out = append(*out, v)
+			s.descend(below, out)
+		}
+	}
 }
 
 // slice is some of the elements of lists.
