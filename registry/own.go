@@ -29,9 +29,9 @@ type owner struct {
 	scale   *apply.Scale        // nil unless the store shows something else than the object
 }
 
-// openOwners makes the owners of all versions of the store. What reset names cannot be owned through it.
-func (s *Store) openOwners(reset []string) {
-	s.reset, s.owners = reset, map[string]*owner{}
+// openOwners makes the owners of all versions of the store. What reset names, or in a version resetIn, cannot be owned through it.
+func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
+	s.reset, s.resetIn, s.owners = reset, resetIn, map[string]*owner{}
 	list, replicas := s.kind.Versions(), map[string]apply.Path{}
 	if s.project != nil {
 		list = s.reader.kind.Versions()
@@ -39,11 +39,14 @@ func (s *Store) openOwners(reset []string) {
 	resets := map[string]*apply.Set{}
 	for _, v := range list {
 		apiVersion := v.GVK.GroupVersion().String()
+		if resetIn != nil {
+			reset = resetIn[v.GVK.Version]
+		}
 		if len(reset) > 0 {
 			resets[apiVersion] = apply.Fields(reset...)
 		}
 		if s.project != nil {
-			replicas[apiVersion] = fieldPath(s.project.Replicas)
+			replicas[apiVersion] = s.replicasIn(v.GVK.Version)
 		}
 	}
 	all := versions{s.kind, s.cfg.Kinds}
@@ -61,6 +64,18 @@ func (s *Store) openOwners(reset []string) {
 		}
 		s.owners[v.GVK.Version] = o
 	}
+}
+
+// replicasIn is where objects have the replicas in a version, nil if they have none.
+func (s *Store) replicasIn(version string) apply.Path {
+	at := s.project.Replicas
+	if s.project.ReplicasIn != nil {
+		at = s.project.ReplicasIn[version]
+	}
+	if at == "" {
+		return nil
+	}
+	return fieldPath(at)
 }
 
 // fieldPath is the path to what names such as "spec.replicas" lead to.
@@ -121,12 +136,14 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 // otherwise.
 func (w *write) current(ctx context.Context, cur *cache.Object) (request.Encoded, error) {
 	o := w.owner()
-	if w.s.project == nil || o == nil || o.scale == nil {
-		return w.s.present(ctx, cur)
+	if w.s.project == nil || o == nil {
+		return w.s.present(ctx, cur, ToChange)
 	}
-	shown := w.s.show(w.old)
-	entries, err := o.scale.Of(w.old.GetObjectMeta().ManagedFields)
-	if err == nil { // else nobody can tell
+	shown, err := w.s.show(w.old, ToChange)
+	if err != nil {
+		return nil, w.s.namedError(ctx, cur, err)
+	}
+	if entries, err := o.scale.Of(w.old.GetObjectMeta().ManagedFields); err == nil { // else nobody can tell
 		shown.GetObjectMeta().ManagedFields = entries
 	}
 	return w.s.encodeShown(ctx, cur, shown)
@@ -182,7 +199,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	case w.old == nil:
 		return k.New(), nil
 	case w.s.project != nil:
-		return w.s.show(w.old), nil
+		return w.s.show(w.old, ToChange)
 	default:
 		return scheme.Copy(w.old).(meta.Object), nil
 	}
@@ -196,7 +213,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	if err := k.Default(obj); err != nil {
 		return nil, err
 	}
-	return kind.ToHub(ctx, k, obj)
+	return toHub(ctx, k, obj, w.version())
 }
 
 // keepOwners puts the entries back that stood in the metadata before admission, if what it has made of them cannot be read.

@@ -171,6 +171,16 @@ func (rr *RESTRouter) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// Serves reports whether there are resources of a group.
+func (rr *RESTRouter) Serves(group string) bool {
+	for gv := range *rr.routes.Load() {
+		if gv.Group == group {
+			return true
+		}
+	}
+	return false
+}
+
 // find returns the endpoint that a request's Info names, or nil.
 func (rr *RESTRouter) find(info *request.Info) *endpoint {
 	r := (*rr.routes.Load())[meta.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][info.Resource]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
@@ -31,6 +32,7 @@ import (
 var Groups = map[string]*scheme.Builder{
 	"":                             corev1.Scheme,
 	"admissionregistration.k8s.io": admissionregistrationv1.Scheme,
+	"apiextensions.k8s.io":         apiextensionsv1.Scheme,
 	"apps":                         appsv1.Scheme,
 	"autoscaling":                  scheme.NewBuilder(autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
 	"batch":                        batchv1.Scheme,

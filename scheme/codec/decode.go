@@ -242,6 +242,9 @@ func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 }
 
 func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
+	if p.choice != nil {
+		return d.choice(typeinfo.Aim(p.choice, at))
+	}
 	start := d.Pos
 	if err := d.Skip(); err != nil {
 		return err
@@ -253,6 +256,30 @@ func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 	if err != nil && !d.careful {
 		return errAgain
 	}
+	return err
+}
+
+// choice decodes the part of a value that it chooses. Kubernetes has such types decode themselves: what is unknown or repeated
+// in them is not reported, and a type error in them comes before those that were saved.
+func (d *decoder) choice(c typeinfo.Choice) error {
+	part, err := c.Choose(d.Next())
+	switch {
+	case err != nil && !d.careful:
+		return errAgain
+	case err != nil:
+		return err
+	case part == nil:
+		return d.Skip()
+	}
+	where, saved, strict, unique := d.where, d.saved, d.strict, d.Unique
+	d.where, d.saved, d.strict, d.Unique = nil, nil, false, false
+	v := reflect.ValueOf(part)
+	if err = d.value(planOf(typeinfo.Of(v.Type())), typeinfo.PointerIn(v)); err == nil {
+		err = d.saved
+	} else {
+		err = d.addContext(err)
+	}
+	d.where, d.saved, d.strict, d.Unique = where, saved, strict, unique
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This is the only file that imports goccy/go-json. It writes JSON only: its decoder matches names in any case and is
+// This is the only file that imports goccy/go-json. It writes JSON only, but of types with a Choice in them (see encode.go): its decoder matches names in any case and is
 // lenient with malformed input, and decoding through the descriptors is quicker (see decode.go). It compiles the encoder
 // of a type on first use, which it does safely in many goroutines at once (TestEncodeAtOnce watches over that).
 
@@ -19,6 +19,11 @@ import (
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	if status, ok := v.(*meta.Status); ok && status != nil {
 		return appendStatus(dst, status)
+	}
+	if obj, ok := v.(meta.Typed); ok {
+		if p := encodePlanOf(obj); p != nil {
+			return p.append(dst, pointer(obj))
+		}
 	}
 	return appendAny(dst, v)
 }

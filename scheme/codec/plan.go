@@ -25,17 +25,20 @@ type plan struct {
 	size       uintptr // of an element of a List, as the list holds it
 	// behind is what an element of a List, or an entry of a Map, takes beyond size, in bytes.
 	behind uintptr
-	// unmarshal and slice are samples for typeinfo.Aim: of a Custom type, nil if it is no json.Unmarshaler, and of a List.
+	// The others are samples for typeinfo.Aim: of a Custom type, nil if it is no such thing, and of a List.
 	unmarshal json.Unmarshaler
+	marshal   json.Marshaler
+	choice    typeinfo.Choice
 	slice     any
 }
 
 // fieldPlan is a field of a struct as JSON sees it.
 type fieldPlan struct {
-	name    string
-	offset  uintptr
-	plan    *plan
-	pointer bool
+	name      string
+	offset    uintptr
+	plan      *plan
+	pointer   bool
+	omitEmpty bool
 	// errName is the field as errors name it: behind the names of the embedded structs that it is lifted from.
 	errName string
 }
@@ -90,7 +93,7 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 			}
 			p.byName[f.Name] = len(p.fields)
 			p.fields = append(p.fields, fieldPlan{
-				name: f.Name, offset: f.Offset, pointer: f.Pointer,
+				name: f.Name, offset: f.Offset, pointer: f.Pointer, omitEmpty: f.OmitEmpty,
 				plan: makePlan(f.Type, fresh), errName: errorName(t.Go, f),
 			})
 		}
@@ -106,7 +109,10 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 		p.byteValues = t.Elem.Kind == typeinfo.Bytes && !t.ElemPointer
 		p.behind = behind(t)
 	case typeinfo.Custom:
-		p.unmarshal, _ = reflect.New(t.Go).Interface().(json.Unmarshaler)
+		sample := reflect.New(t.Go).Interface()
+		p.unmarshal, _ = sample.(json.Unmarshaler)
+		p.marshal, _ = sample.(json.Marshaler)
+		p.choice, _ = sample.(typeinfo.Choice)
 	}
 	return p
 }

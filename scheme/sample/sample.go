@@ -236,6 +236,10 @@ var texts = map[string][]string{
 	"MicroTime": {`"2024-05-06T07:08:09.123456Z"`, `"1999-12-31T23:59:59.000001Z"`},
 	"Duration":  {`"1h2m3s"`, `"500ms"`, `"0s"`},
 	"Quantity":  {`"100m"`, `"1Gi"`, `"5"`, `"1500Ki"`, `"2k"`, `"0"`},
+
+	"JSONSchemaPropsOrArray":       {`{"type":"string"}`, `[{"type":"string"},{}]`},
+	"JSONSchemaPropsOrBool":        {`{"items":{"type":"string"}}`, `true`, `false`},
+	"JSONSchemaPropsOrStringArray": {`{"additionalProperties":{}}`, `["a","b"]`},
 }
 
 var anyTexts = []string{`{"a":"b"}`, `"text"`, `1`, `true`, `["a"]`}

@@ -96,6 +96,17 @@ type ProtoMessage interface {
 	ParseProto([]byte) error
 }
 
+// Choice is a Custom type whose JSON form is that of one of its parts, or null: a schema or a list of schemas. Codecs read and
+// write that part themselves, because a type that does it by MarshalJSON and UnmarshalJSON goes through all that is nested in
+// it once more for each level.
+type Choice interface {
+	// Choose clears the value and makes room in it for JSON that begins with first. It returns a pointer to what that is to be
+	// decoded into, nil if it is to be skipped, or why it cannot be read.
+	Choose(first byte) (any, error)
+	// Chosen returns a pointer to what is written, nil for null.
+	Chosen() any
+}
+
 // Field describes one field of a struct.
 type Field struct {
 	Name   string // in JSON; empty for an inline member

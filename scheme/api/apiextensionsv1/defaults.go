@@ -1,0 +1,33 @@
+package apiextensionsv1
+
+import (
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme"
+)
+
+// defaultDefinition derives names from the kind, converts by the version alone, and takes the storage version for the only one
+// that objects were stored in.
+func defaultDefinition(d *CustomResourceDefinition) {
+	names := &d.Spec.Names
+	if names.Singular == "" {
+		names.Singular = strings.ToLower(names.Kind)
+	}
+	if names.ListKind == "" && names.Kind != "" {
+		names.ListKind = names.Kind + "List"
+	}
+	if d.Spec.Conversion == nil {
+		d.Spec.Conversion = &CustomResourceConversion{Strategy: NoneConverter}
+	}
+	if len(d.Status.StoredVersions) > 0 {
+		return
+	}
+	for _, v := range d.Spec.Versions {
+		if v.Storage {
+			d.Status.StoredVersions = append(d.Status.StoredVersions, v.Name)
+			return
+		}
+	}
+}
+
+func defaultServiceReference(s *ServiceReference) { scheme.SetPointer(&s.Port, 443) }
