@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/coordination"
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/discovery"
+	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/registry/networking"
 	"github.com/coracle-project/coracle/registry/node"
@@ -45,6 +46,7 @@ func coreGroups(c APIConfig, stores registry.Stores, nodePorts *ports.Allocator)
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources()},
 		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
 		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
+		{Name: "apiextensions.k8s.io", Priority: 16700, Resources: extensions.Resources()},
 		{Name: "scheduling.k8s.io", Priority: 16600, Resources: scheduling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
 		{Name: "node.k8s.io", Priority: 16300, Resources: node.Resources()},
