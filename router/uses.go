@@ -20,18 +20,30 @@ type uses struct {
 	count atomic.Int64 // requests inside, plus retired
 	once  sync.Once
 	empty chan struct{} // closed when it is retired and nobody is inside
+	// watches are those of the resource in its version, also of what it was declared as before.
+	watches *watchList
+}
 
-	watches struct {
-		sync.Mutex
-		first *countedCursor // of those that run
-		ended bool
-	}
+// watchList are the watches that run.
+type watchList struct {
+	sync.Mutex
+	first *countedCursor
+	ended bool
 }
 
 // retired is far above any number of requests.
 const retired = 1 << 62
 
-func newUses() *uses { return &uses{empty: make(chan struct{})} }
+// newUses counts the requests in what comes in the place of another, nil if there was none.
+func newUses(before *uses) *uses {
+	u := &uses{empty: make(chan struct{})}
+	if before != nil {
+		u.watches = before.watches
+	} else {
+		u.watches = &watchList{}
+	}
+	return u
+}
 
 // enter counts a request in, and returns false, without counting it, if the resource has been retired.
 func (u *uses) enter() bool {
@@ -151,7 +163,7 @@ type countedCursor struct {
 
 // run lists the cursor among the watches that run, which end ends.
 func (c *countedCursor) run(end func()) {
-	w := &c.uses.watches
+	w := c.uses.watches
 	w.Lock()
 	defer w.Unlock()
 	if w.ended {
@@ -167,7 +179,7 @@ func (c *countedCursor) run(end func()) {
 
 // stop takes the cursor off the list.
 func (c *countedCursor) stop() {
-	w := &c.uses.watches
+	w := c.uses.watches
 	w.Lock()
 	defer w.Unlock()
 	switch {
