@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type Resource struct {
 	// Name is the plural, with "/subresource" behind it for subresources: "pods", "pods/status".
 	Name     string
 	Singular string // of resources only
+	ListKind string // of lists; "": that of the objects with List behind it
 	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
 	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options. Also are further versions of
 	// Kind that are taken.
@@ -60,6 +62,9 @@ type Tabler interface {
 	// the row of an empty one.
 	Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
 }
+
+// listKind is the kind of lists.
+func (r *Resource) listKind() string { return cmp.Or(r.ListKind, r.Kind.Kind+"List") }
 
 // Verbs lists the verbs of the resource, sorted, as discovery shows them.
 func (r *Resource) Verbs() []string {

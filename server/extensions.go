@@ -278,7 +278,7 @@ func (d *definitions) serve(next, known *definition, def *apiextensionsv1.Custom
 }
 
 func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
-	res, err := extensions.Declare(def)
+	res, err := extensions.Declare(def, nil)
 	if err != nil {
 		return err
 	}

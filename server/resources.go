@@ -321,6 +321,9 @@ func newOffer(e *entry, name meta.GroupResource, at placing) (*offer, error) {
 	k := o.served()
 	o.kind = k.GroupKind()
 	for i, v := range k.Versions() {
+		if served := o.servedVersions(); served != nil && !slices.Contains(served, v.GVK.Version) {
+			continue
+		}
 		if at.chosen != nil && !at.chosen(v.GVK.GroupVersion().WithResource(name.Resource)) {
 			continue
 		}
@@ -342,6 +345,14 @@ func (o *offer) served() kind.Kind {
 		return o.bare.Kind()
 	}
 	return o.view.Kind()
+}
+
+// servedVersions are those of the kind in which clients are served, nil for all.
+func (o *offer) servedVersions() []string {
+	if o.bare != nil {
+		return nil
+	}
+	return o.view.Resource().Served
 }
 
 // routes is what the router serves of the resource in one version.

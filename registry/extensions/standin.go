@@ -1,15 +1,11 @@
 package extensions
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
-	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 func Resources() []registry.Resource {
@@ -39,30 +35,4 @@ func Resources() []registry.Resource {
 		},
 		Status: &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{},
 	})}
-}
-
-func Declare(def *apiextensionsv1.CustomResourceDefinition) (registry.Resource, error) {
-	d := kind.Dynamic{GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: def.Status.AcceptedNames.Kind}}
-	stored := ""
-	for _, v := range def.Spec.Versions {
-		if v.Storage {
-			stored = v.Name
-		}
-		if !v.Served {
-			continue
-		}
-		data, _ := json.Marshal(map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true})
-		s, _ := schema.Parse(nil, data)
-		d.Versions = append(d.Versions, kind.DynamicVersion{Name: v.Name, Schema: s})
-	}
-	k, err := d.New()
-	if err != nil {
-		return registry.Resource{}, err
-	}
-	return registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
-		GroupResource: meta.GroupResource{Group: def.Spec.Group, Resource: def.Spec.Names.Plural}, Kind: def.Status.AcceptedNames.Kind,
-		Singular: def.Status.AcceptedNames.Singular, ShortNames: def.Status.AcceptedNames.ShortNames, Categories: def.Status.AcceptedNames.Categories,
-		Namespaced: def.Spec.Scope == apiextensionsv1.NamespaceScoped, Type: k, StorageVersion: stored, KeepItemKind: true, ReturnsDeleted: true,
-		Generation: []string{"spec"}, Status: &registry.StatusOf[*scheme.Unstructured]{},
-	}), nil
 }
