@@ -268,7 +268,7 @@ type SubresourceOf[T meta.Object] struct {
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors.
+	// resource says of updates without resourceVersion holds for its doors, but those with Project.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList

@@ -202,7 +202,7 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 		return meta.NewBadRequest(err.Error())
 	}
 	switch {
-	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate:
+	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && w.s.project == nil:
 		gk := meta.GroupKind{Group: w.s.res.GroupResource.Group, Kind: w.s.res.GroupResource.Resource}
 		return meta.NewInvalid(gk, w.req.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),

@@ -150,12 +150,14 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		return out, err
 	}
 	version := In(k, out.GVK.Version)
-	if version == nil || out.GVK != version.GVK {
+	switch known := version != nil && out.GVK == version.GVK; {
+	case known:
+		unknown := version.rules().Prune(tree)
+		if req.Strict {
+			out.Strict = slices.Concat(out.Strict, repeated, headFirst(unknown))
+		}
+	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
-	}
-	unknown := version.rules().Prune(tree)
-	if req.Strict {
-		out.Strict = slices.Concat(out.Strict, repeated, unknown)
 	}
 	u, err := scheme.FromTree(tree)
 	if err != nil {
@@ -164,6 +166,19 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	u.SetGroupVersionKind(out.GVK)
 	out.Object = u
 	return out, nil
+}
+
+// headFirst moves what is unknown in the object's own metadata to the front, in place.
+func headFirst(unknown []string) []string {
+	slices.SortStableFunc(unknown, func(a, b string) int { return order(a) - order(b) })
+	return unknown
+}
+
+func order(unknown string) int {
+	if strings.HasPrefix(unknown, `unknown field "metadata.`) {
+		return 0
+	}
+	return 1
 }
 
 // kindOf reads what a tree calls its kind, and completes it.
