@@ -72,7 +72,7 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 		return w.s.dryCreate(ctx, key, value)
 	}
 	for try := 1; ; try++ {
-		enc, err := w.s.objects.Create(ctx, key, value, w.lease)
+		enc, err := w.s.objects.CreateAs(ctx, key, value, w.form(), w.lease)
 		if !errors.Is(err, storage.NoLease) || try == maxLeaseTries {
 			return enc, err
 		}

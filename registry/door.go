@@ -18,38 +18,57 @@ import (
 // statusField is what a status is called, the field as well as the door to it.
 const statusField = "status"
 
-// Subresource returns the Store of a declared door, which shares the objects, or nil if there is none of that name. The
-// verbs of a Store through a door are Get and Update.
-func (s *Store) Subresource(name string) *Store { return s.doors[name] }
+// Subresource returns the Store of a declared door, which shares the objects, or nil if there is none of that name that all versions
+// have. The verbs of a Store through a door are Get and Update.
+func (s *Store) Subresource(name string) *Store { return s.doors[door{name: name}] }
+
+// SubresourceIn is Subresource of one version of the resource.
+func (s *Store) SubresourceIn(version, name string) *Store {
+	if d := s.doors[door{version, name}]; d != nil {
+		return d
+	}
+	return s.Subresource(name)
+}
+
+// door is what leads to a subresource: its name, and the version of the resource if it is not the same in all.
+type door struct{ version, name string }
 
 // openDoors makes the Stores of the doors, and finds out what each may not change and what a change means.
 func (s *Store) openDoors() error {
 	if err := s.compile(); err != nil {
 		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
 	}
-	s.openOwners(s.res.Reset)
-	s.doors = map[string]*Store{}
+	s.openOwners(s.res.Reset, s.res.ResetIn)
+	s.doors = map[door]*Store{}
 	for i := range s.res.Subresources {
 		sub := &s.res.Subresources[i]
 		if sub.Create != nil || sub.Connect != nil {
 			continue
 		}
-		door := *s
-		door.subresource, door.project = sub.Name, sub.Project
+		d := *s
+		d.subresource, d.project = sub.Name, sub.Project
 		if sub.Project == nil {
 			checks := sub.Metadata
 			if checks == MetaCommon && sub.Validate != nil {
 				checks = s.strategy.Metadata.ofDoor()
 			}
-			door.strategy = &Strategy{
+			d.strategy = &Strategy{
 				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
 			}
 		}
-		if err := door.narrow(sub); err != nil {
+		if err := d.narrow(sub); err != nil {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
-		door.openOwners(sub.Reset)
-		s.doors[sub.Name] = &door
+		if sub.Versions == nil {
+			d.openOwners(sub.Reset, nil)
+			s.doors[door{name: sub.Name}] = &d
+		}
+		for _, version := range sub.Versions {
+			of := d
+			of.version = version
+			of.openOwners(sub.Reset, nil)
+			s.doors[door{version, sub.Name}] = &of
+		}
 	}
 	return nil
 }
@@ -126,20 +145,24 @@ func (c *Config) kindOf(gvk meta.GroupVersionKind) (kind.Kind, error) {
 }
 
 // present is an object as the door shows it.
-func (s *Store) present(ctx context.Context, obj *cache.Object) (request.Encoded, error) {
+func (s *Store) present(ctx context.Context, obj *cache.Object, to Occasion) (request.Encoded, error) {
 	if s.project == nil {
 		return obj, nil
 	}
-	hub, err := s.reader.hub(ctx, obj)
+	hub, err := s.reader.hubOf(ctx, obj, s.version)
 	if err != nil {
 		return nil, s.namedError(ctx, obj, err)
 	}
-	shown, err := s.kind.Convert(ctx, s.show(hub), s.fixed.Version)
+	shown, err := s.show(hub, to)
 	if err != nil {
 		return nil, s.namedError(ctx, obj, err)
 	}
-	shown.GetTypeMeta().SetGroupVersionKind(s.fixed)
-	data, err := s.kind.Append(nil, shown, codec.Media{})
+	typed, err := s.kind.Convert(ctx, shown, s.fixed.Version)
+	if err != nil {
+		return nil, s.namedError(ctx, obj, err)
+	}
+	typed.GetTypeMeta().SetGroupVersionKind(s.fixed)
+	data, err := s.kind.Append(nil, typed, codec.Media{})
 	if err != nil {
 		return nil, s.namedError(ctx, obj, err)
 	}
@@ -147,15 +170,19 @@ func (s *Store) present(ctx context.Context, obj *cache.Object) (request.Encoded
 }
 
 // show returns what a door with a kind of its own shows of an object, with the metadata that identifies it; nil of nil.
-func (s *Store) show(obj meta.Object) meta.Object {
+func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
 	if obj == nil {
-		return nil
+		return nil, nil
 	}
-	shown, m := s.project.Show(obj), obj.GetObjectMeta()
+	shown, err := s.project.Show(obj, to)
+	if err != nil {
+		return nil, err
+	}
+	m := obj.GetObjectMeta()
 	*shown.GetObjectMeta() = meta.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, CreationTimestamp: m.CreationTimestamp,
 	}
-	return shown
+	return shown, nil
 }
 
 // project puts what the client changed of what it was shown into the object itself.
@@ -176,7 +203,9 @@ func (w *write) project() error {
 			meta.Excerpt(string(want)), have))
 	}
 	w.obj = scheme.Copy(w.old).(meta.Object)
-	w.s.project.Apply(w.obj, shown)
+	if err := w.s.project.Apply(w.obj, shown); err != nil {
+		return err
+	}
 	o := w.owner()
 	if o == nil {
 		return nil

@@ -169,10 +169,13 @@ func metered(r *registry.ResourceOf[*widget]) {
 	r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{
 		Name: "meter", Kind: meterV1beta1,
 		Project: &registry.ProjectionOf[*widget]{
-			Show: func(w *widget) meta.Object { return &meter{Spec: meterSpec{Size: w.Spec.Size, Unit: "m"}} },
-			Apply: func(w *widget, shown meta.Object) {
+			Show: func(w *widget, _ registry.Occasion) (meta.Object, error) {
+				return &meter{Spec: meterSpec{Size: w.Spec.Size, Unit: "m"}}, nil
+			},
+			Apply: func(w *widget, shown meta.Object) error {
 				w.Spec.Size = shown.(*meter).Spec.Size
 				w.Status.Phase = "Applied" // which the status door owns
+				return nil
 			},
 			Validate: func(shown meta.Object) field.ErrorList {
 				if unit := shown.(*meter).Spec.Unit; unit != "m" {

@@ -78,7 +78,7 @@ func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string,
 func (s *Store) transform(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	data, form := enc.Stored()
 	partial := m.As == codec.AsPartial || m.As == codec.AsPartialList
-	if form != s.FormOf(version, codec.Media{}) {
+	if form != s.FormOf(version, codec.Media{}) && !s.settled(data, form, version) {
 		obj, err := s.object(ctx, enc, version)
 		if err != nil {
 			return nil, err
@@ -111,6 +111,12 @@ func (s *Store) transform(ctx context.Context, enc request.Encoded, version stri
 		return s.kind.Append(nil, decoded.Object, codec.Media{Type: codec.Protobuf})
 	}
 	return data, nil
+}
+
+// settled reports whether stored bytes are in a version, and need not be completed.
+func (s *Store) settled(data []byte, form uint32, version string) bool {
+	l := s.reader.looker(s.shown(version).GroupVersion().String())
+	return l != nil && form == l.jsonForm && l.version.Settled != nil && l.version.Settled(data)
 }
 
 // object decodes an object and converts it to a version, whose apiVersion and kind it carries.

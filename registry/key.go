@@ -3,8 +3,10 @@ package registry
 import (
 	"strings"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // prefix returns the key prefix of all objects in a namespace, of all objects if it is "".
@@ -34,6 +36,11 @@ func (s *Store) key(namespace, name string) (string, error) {
 		return "", meta.NewBadRequest("Namespace parameter invalid: " + quote(meta.Excerpt(namespace)) + ": " + joinAnd(bad))
 	}
 	return s.root + namespace + "/" + name, nil
+}
+
+// NameOf returns namespace and name of an object that the Store has listed.
+func (s *Store) NameOf(enc request.Encoded) (namespace, name string) {
+	return s.split(enc.(*cache.Object).Key)
 }
 
 // split is the inverse of key.

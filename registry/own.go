@@ -29,9 +29,9 @@ type owner struct {
 	scale   *apply.Scale        // nil unless the store shows something else than the object
 }
 
-// openOwners makes the owners of all versions of the store. What reset names cannot be owned through it.
-func (s *Store) openOwners(reset []string) {
-	s.reset, s.owners = reset, map[string]*owner{}
+// openOwners makes the owners of all versions of the store. What reset names, or in a version resetIn, cannot be owned through it.
+func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
+	s.reset, s.resetIn, s.owners = reset, resetIn, map[string]*owner{}
 	list, replicas := s.kind.Versions(), map[string]apply.Path{}
 	if s.project != nil {
 		list = s.reader.kind.Versions()
@@ -39,11 +39,14 @@ func (s *Store) openOwners(reset []string) {
 	filters := map[string]apply.Filter{}
 	for _, v := range list {
 		apiVersion := v.GVK.GroupVersion().String()
+		if resetIn != nil {
+			reset = resetIn[v.GVK.Version]
+		}
 		if len(reset) > 0 {
 			filters[apiVersion] = apply.Except(reset...)
 		}
 		if s.project != nil {
-			replicas[apiVersion] = fieldPath(s.project.Replicas)
+			replicas[apiVersion] = s.replicasIn(v.GVK.Version)
 		}
 	}
 	all := versions{s.kind, s.cfg.Kinds}
@@ -60,6 +63,18 @@ func (s *Store) openOwners(reset []string) {
 		}
 		s.owners[v.GVK.Version] = o
 	}
+}
+
+// replicasIn is where objects have the replicas in a version, nil if they have none.
+func (s *Store) replicasIn(version string) apply.Path {
+	at := s.project.Replicas
+	if s.project.ReplicasIn != nil {
+		at = s.project.ReplicasIn[version]
+	}
+	if at == "" {
+		return nil
+	}
+	return fieldPath(at)
 }
 
 // fieldPath is the path to what names such as "spec.replicas" lead to.
@@ -163,7 +178,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	case w.old == nil:
 		return k.New(), nil
 	case w.s.project != nil:
-		return w.s.show(w.old), nil
+		return w.s.show(w.old, ToChange)
 	default:
 		return scheme.Copy(w.old).(meta.Object), nil
 	}
@@ -178,7 +193,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	if err := k.Default(obj); err != nil {
 		return nil, err
 	}
-	return kind.ToHub(ctx, k, obj)
+	return toHub(ctx, k, obj, w.version())
 }
 
 // keepOwners puts the entries back that stood in the metadata before admission, if what it has made of them cannot be read.

@@ -47,7 +47,8 @@ type looker struct {
 	apiVersion string
 	json       *codec.Peeker
 	proto      *codec.ProtoPeeker // nil: the version has no protobuf form
-	jsonForm   uint32
+	jsonForm   uint32             // as stored
+	shownForm  uint32             // as shown; the same, unless the version has what is not settled
 	protoForm  uint32
 	fields     []FieldValue // sorted by label; beside metadata.name and metadata.namespace
 	places     [][2]int     // of each of fields: where the peeker has the value, and its substitute
@@ -56,8 +57,11 @@ type looker struct {
 func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
 	l := &looker{
 		version: v, apiVersion: v.GVK.GroupVersion().String(),
-		jsonForm:  f.of(v.GVK, codec.Media{}),
+		shownForm: f.of(v.GVK, codec.Media{}),
 		protoForm: f.of(v.GVK, codec.Media{Type: codec.Protobuf, As: asStored}),
+	}
+	if l.jsonForm = l.shownForm; v.Settled != nil {
+		l.jsonForm = f.of(v.GVK, codec.Media{As: asStored})
 	}
 	for _, fv := range fields {
 		if fv.Version == "" || fv.Version == v.GVK.Version {
@@ -243,12 +247,29 @@ func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) er
 	return corrupt
 }
 
+// hubOf is hub as those see it who address the resource in a version.
+func (r *reader) hubOf(ctx context.Context, enc request.Encoded, version string) (meta.Object, error) {
+	obj, err := r.hub(ctx, enc)
+	if err != nil || version == "" {
+		return obj, err
+	}
+	if obj, err = toHub(ctx, r.kind, obj, version); err != nil {
+		return nil, r.corrupt(ctx, enc, err)
+	}
+	return obj, nil
+}
+
 func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
-	data, _ := enc.Stored()
+	data, form := enc.Stored()
 	req := storedAs(data)
 	decoded, err := r.kind.Decode(req)
 	if err != nil {
 		return nil, err
+	}
+	if r.unsettled(form) {
+		if err := r.kind.Default(decoded.Object); err != nil {
+			return nil, err
+		}
 	}
 	obj, err := kind.ToHub(ctx, r.kind, decoded.Object)
 	if err != nil {
@@ -258,6 +279,11 @@ func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, 
 		m.ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
 	}
 	return obj, nil
+}
+
+// unsettled reports whether what is in a form has to be completed before it is shown: it was read from the store.
+func (r *reader) unsettled(form uint32) bool {
+	return r.stored.Settled != nil && !slices.ContainsFunc(r.lookers, func(l *looker) bool { return l.shownForm == form })
 }
 
 // storedAs asks for an object in whichever form it is stored.

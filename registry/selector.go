@@ -35,7 +35,9 @@ type judge struct {
 	fields  meta.FieldRequirements
 	version *kind.Version
 	// same are the forms of stored objects in which the cache has found what the version has at the same places.
-	same   []uint32
+	same []uint32
+	// raw are forms in which some of that may be missing that the version has: what is there counts.
+	raw    []uint32
 	looker *looker // into all others, once they are in the version; made for the first
 	err    error   // of the first object that could not be looked at
 }
@@ -79,7 +81,10 @@ func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.Fi
 	j := &judge{ctx: ctx, s: s, fields: fields, version: version}
 	for _, l := range s.reader.lookers {
 		if s.agree(version, l, fields) {
-			j.same = append(j.same, l.jsonForm, l.protoForm)
+			j.same = append(j.same, l.shownForm, l.protoForm)
+			if l.jsonForm != l.shownForm {
+				j.raw = append(j.raw, l.jsonForm)
+			}
 		}
 	}
 	return j
@@ -148,10 +153,19 @@ func (j *judge) failed() error {
 // matches reports whether an object has the fields. One that cannot be shown in the version has them, and is what the
 // request fails with.
 func (j *judge) matches(o *cache.Object) bool {
-	if _, form := o.Stored(); slices.Contains(j.same, form) {
+	_, form := o.Stored()
+	if slices.Contains(j.same, form) || slices.Contains(j.raw, form) && j.found(o) {
 		return j.fields.Matches(&o.Fields)
 	}
 	return j.err != nil || j.looks(o)
+}
+
+// found reports whether the cache has found all the fields in an object.
+func (j *judge) found(o *cache.Object) bool {
+	return !slices.ContainsFunc(j.fields, func(f meta.FieldRequirement) bool {
+		value, ok := o.Fields.Get(f.Field)
+		return !ok || value == ""
+	})
 }
 
 // looks is matches for an object that the cache has read in another form, or by another declaration.

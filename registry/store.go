@@ -58,7 +58,7 @@ type Store struct {
 	objects *cache.Resource
 	reader  *reader
 	forms   *forms
-	doors   map[string]*Store
+	doors   map[door]*Store
 	groupBy []string // labels of the selectable fields by which watchers are grouped
 	// redeclared: there may be objects in the cache that were read by another declaration.
 	redeclared bool
@@ -72,8 +72,10 @@ type Store struct {
 	empty       func(obj meta.Object)           // takes out what a new object may not have; nil: nothing
 	differ      func(obj, old meta.Object) bool // whether a change counts as a generation; nil: none does
 	project     *Projection
-	reset       []string          // the fields that nobody can own through the door
-	owners      map[string]*owner // by version
+	version     string              // of the resource, the only one that has the door; "": all have it
+	reset       []string            // the fields that nobody can own through the door
+	resetIn     map[string][]string // or that; by version
+	owners      map[string]*owner   // by version
 }
 
 // Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a write changes beside its own
@@ -202,15 +204,15 @@ func (s *Store) Under(group string) (*Store, error) {
 	u := *s
 	u.res.GroupResource.Group = group
 	u.kind = k
-	u.openOwners(s.reset)
-	u.doors = map[string]*Store{}
-	for name, door := range s.doors {
-		d := *door
+	u.openOwners(s.reset, s.resetIn)
+	u.doors = map[door]*Store{}
+	for name, through := range s.doors {
+		d := *through
 		d.res.GroupResource.Group = group
 		if d.project == nil {
 			d.kind = k
 		}
-		d.openOwners(door.reset)
+		d.openOwners(through.reset, through.resetIn)
 		u.doors[name] = &d
 	}
 	return &u, nil
@@ -252,7 +254,7 @@ func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string
 		return nil, err
 	}
 	if s.project != nil {
-		return s.present(ctx, obj)
+		return s.present(ctx, obj, ToRead)
 	}
 	return obj, nil
 }

@@ -169,6 +169,7 @@ type TableOf[T meta.Object] struct {
 type ResourceOf[T meta.Object] struct {
 	GroupResource meta.GroupResource // plural: "pods"
 	Kind          string
+	ListKind      string // "": the kind with List behind it
 	Singular      string // "": the kind in lower case
 	ShortNames    []string
 	Categories    []string
@@ -186,6 +187,8 @@ type ResourceOf[T meta.Object] struct {
 	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as that does not change them.
 	// nil: the status, if the kind has one.
 	Reset []string
+	// ResetIn are the fields of versions that have others than Reset, which then does not count.
+	ResetIn map[string][]string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]
 	// Reserve is nil for nearly all kinds.
@@ -196,6 +199,8 @@ type ResourceOf[T meta.Object] struct {
 	// Fields are the selectable fields beside metadata.name and metadata.namespace.
 	Fields []FieldValue
 	Table  *TableOf[T] // nil: name and age
+	// Tables are the tables of versions that are shown in another way than Table says.
+	Tables map[string]*TreeTable
 
 	// TTL is how long an object is kept; nil or 0: until deleted.
 	TTL func(obj T) time.Duration
@@ -204,6 +209,10 @@ type ResourceOf[T meta.Object] struct {
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
 	// patch, update, watch. There is no patch without update.
 	Verbs []string
+	// Served are the versions in which clients are served. nil: all that the kind has.
+	Served []string
+	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
+	NoCreate string
 	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
 	KeepItemKind bool
 
@@ -221,6 +230,8 @@ type Deprecation struct {
 	Removed string // the release that no longer serves it; "": none is known
 	// Instead is what to use; zero: there is nothing.
 	Instead meta.GroupVersionKind
+	// Warning is what clients are told, if the rest does not say it.
+	Warning string
 }
 
 // StatusOf is the status of a kind: the field of that name, what is observed of the object, and the door of that name to it,
@@ -251,11 +262,13 @@ type SubresourceOf[T meta.Object] struct {
 	// Owns are the fields that nobody but this door may set, such as "status": the resource itself and other doors keep
 	// them on an update, and this door keeps all others but metadata. They are fields of the hub.
 	Owns []string
+	// Versions are those of the resource that have it; nil: all. Of doors with one name, each version has at most one.
+	Versions []string
 	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for Connect.
 	Verbs []string
 
 	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors.
+	// resource says of updates without resourceVersion holds for its doors, but those with Project.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
@@ -279,16 +292,35 @@ type SubresourceOf[T meta.Object] struct {
 	Connect func(ctx context.Context, c *Connection) (http.Handler, error)
 }
 
+// TreeTable is a Table of the objects of one version, as the JSON that clients would get.
+type TreeTable struct {
+	Columns []meta.TableColumnDefinition
+	// Cells returns one value for each column. It changes nothing. A bookmark is the row of an object without anything.
+	Cells func(object map[string]any, now time.Time) []any
+}
+
+// Occasion is what an object is shown as another kind for.
+type Occasion uint8
+
+const (
+	ToRead   Occasion = iota // a client asks for it
+	ToChange                 // a change starts from it
+	AsResult                 // of a change, to the client and to admission
+)
+
 // ProjectionOf shows objects as another kind, such as a Scale.
 type ProjectionOf[T meta.Object] struct {
-	// Show returns what the client sees of obj, in the hub of the subresource's Kind. The Store fills in its metadata.
-	Show func(obj T) meta.Object
+	// Show returns what the client sees of obj, in the hub of the subresource's Kind. The Store fills in its metadata. Errors are
+	// answers.
+	Show func(obj T, to Occasion) (meta.Object, error)
 	// Apply changes obj as the client changed what it was shown.
-	Apply func(obj T, shown meta.Object)
+	Apply func(obj T, shown meta.Object) error
 	// Validate says what is wrong with what the client sent; may be nil.
 	Validate func(shown meta.Object) field.ErrorList
 	// Replicas is where objects have what is spec.replicas of a Scale: whoever owns that owns this.
 	Replicas string
+	// ReplicasIn are the places by version, where they are not the same in all; "" in one without.
+	ReplicasIn map[string]string
 	// Table shows in a row what Show returns; may be nil.
 	Table *Table
 }

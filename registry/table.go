@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -14,6 +16,54 @@ func (s *Store) Columns() []meta.TableColumnDefinition {
 		return t.Columns
 	}
 	return defaultColumns
+}
+
+// Rows shows the objects of a store in rows, to those who address it in one version.
+type Rows struct {
+	*Store
+	version string
+	table   *TreeTable
+}
+
+// RowsIn returns the Rows of a version.
+func (s *Store) RowsIn(version string) *Rows {
+	r := &Rows{Store: s, version: version}
+	if s.project == nil {
+		r.table = s.res.Tables[version]
+	}
+	return r
+}
+
+// Columns is Store.Columns.
+func (r *Rows) Columns() []meta.TableColumnDefinition {
+	if r.table != nil {
+		return r.table.Columns
+	}
+	return r.Store.Columns()
+}
+
+// Row is Store.Row.
+func (r *Rows) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+	switch {
+	case r.table == nil:
+		return r.Store.Row(ctx, enc, now)
+	case enc == nil:
+		return r.table.Cells(nil, now), nil, nil
+	}
+	data, form := enc.Stored()
+	if shown := r.FormOf(r.version, codec.Media{}); form != shown {
+		var err error
+		data, err = enc.Form(shown, func() ([]byte, error) { return r.Encode(ctx, enc, r.version, codec.Media{}) })
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	tree, err := jsontext.Decode(data, nil)
+	if err != nil {
+		return nil, nil, r.namedError(ctx, enc, r.reader.corrupt(ctx, enc, err))
+	}
+	object, _ := tree.(map[string]any)
+	return r.table.Cells(object, now), nil, nil
 }
 
 // table is how objects are shown in rows; nil: as those that declare nothing.

@@ -21,10 +21,10 @@ import (
 // T must be the hub type of the kind; New reports another one.
 func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
-		GroupResource: r.GroupResource, Kind: r.Kind, Singular: r.Singular, ShortNames: r.ShortNames,
+		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion,
 		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
-		Verbs: r.Verbs, KeepItemKind: r.KeepItemKind, Deprecated: r.Deprecated,
+		Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables, ResetIn: r.ResetIn, KeepItemKind: r.KeepItemKind, Deprecated: r.Deprecated,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
@@ -36,7 +36,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
-			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Verbs: sub.Verbs, Metadata: sub.Metadata, Reset: sub.Reset,
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs, Metadata: sub.Metadata, Reset: sub.Reset,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
 			Project: projection(sub.Project), Also: sub.Also, Check: sub.Check, Create: sub.Create, Connect: sub.Connect,
 		})
@@ -96,11 +96,12 @@ func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
 		return nil
 	}
 	return &Projection{
-		Show:     func(obj meta.Object) meta.Object { return p.Show(as[T](obj)) },
-		Apply:    func(obj, shown meta.Object) { p.Apply(as[T](obj), shown) },
-		Validate: p.Validate,
-		Replicas: p.Replicas,
-		Table:    p.Table,
+		Show:       func(obj meta.Object, to Occasion) (meta.Object, error) { return p.Show(as[T](obj), to) },
+		Apply:      func(obj, shown meta.Object) error { return p.Apply(as[T](obj), shown) },
+		Validate:   p.Validate,
+		Replicas:   p.Replicas,
+		ReplicasIn: p.ReplicasIn,
+		Table:      p.Table,
 	}
 }
 

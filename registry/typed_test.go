@@ -107,6 +107,8 @@ func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
 	given.Type, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
+	given.ListKind, given.Served = "GadgetList", []string{"v1"}
+	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
 	given.Deprecated = []Deprecation{{Since: "1.36"}}
 	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
 		return nil, nil
@@ -115,6 +117,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
 	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
 	given.Reset, given.Status.Reset, sub.Reset = []string{"a"}, []string{"b"}, []string{"c"}
+	sub.Versions = []string{"v1"}
 	sub.Also, sub.Check = []string{"v2"}, func(*Action) error { return nil }
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }

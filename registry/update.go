@@ -46,7 +46,7 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 	if err != nil {
 		return nil, false, s.apiError(err, req.Name)
 	}
-	enc, err := s.present(ctx, obj)
+	enc, err := s.present(ctx, obj, AsResult)
 	return enc, u.created, err
 }
 
@@ -56,6 +56,7 @@ func (u *update) run() (*cache.Object, error) {
 	opts := cache.UpdateOptions{
 		AllowCreate: s.subresource == "" && (s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate),
 		DryRun:      u.r.DryRun,
+		Form:        u.form(),
 	}
 	for try := 1; ; try++ {
 		obj, err := s.objects.Update(u.ctx, u.key, opts, u.apply)
@@ -78,7 +79,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	u.attrs.Operation, u.attrs.Options = admission.Create, toCreate(u.req.Options)
 	if cur != nil {
 		u.attrs.Operation, u.attrs.Options = admission.Update, u.req.Options
-		if u.old, err = u.s.reader.hub(u.ctx, cur); err != nil {
+		if u.old, err = u.s.reader.hubOf(u.ctx, cur, u.version()); err != nil {
 			return nil, 0, u.s.namedError(u.ctx, cur, err)
 		}
 	}

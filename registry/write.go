@@ -1,11 +1,14 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -63,10 +66,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 
 // attributes describes a write to the admission plugins.
 func (s *Store) attributes(req *request.Write, op admission.Operation) admission.Attributes {
-	version := req.Version
-	if version == "" {
-		version = s.reader.stored.GVK.Version
-	}
+	version := cmp.Or(req.Version, s.reader.stored.GVK.Version)
 	gr := s.res.GroupResource
 	a := admission.Attributes{
 		Operation: op, Kind: s.shown(version), Type: s.kind,
@@ -77,6 +77,30 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 	}
 	a.Listen(req.Warn, req.Annotate)
 	return a
+}
+
+// version is the one in which the client addresses the resource.
+func (w *write) version() string { return w.attrs.Resource.Version }
+
+// form is the one that the bytes to store are in, if that can be told: an object that was complete in the version stored is what
+// clients are to see.
+func (w *write) form() uint32 {
+	if l := w.s.reader.lookers[0]; l.version.Settled != nil && w.version() == l.version.GVK.Version {
+		return l.shownForm
+	}
+	return 0
+}
+
+// toHub returns an object that clients write in a version as strategies see it.
+func toHub(ctx context.Context, k kind.Kind, obj meta.Typed, version string) (meta.Object, error) {
+	if hub := k.Hub(version); hub != scheme.InternalVersion && kind.In(k, hub) != nil {
+		converted, err := k.Convert(ctx, obj, hub)
+		if err != nil {
+			return nil, err
+		}
+		return converted.(meta.Object), nil
+	}
+	return kind.ToHub(ctx, k, obj)
 }
 
 // admission is who is to be asked about the write.
@@ -101,9 +125,14 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	if w.attrs.Name == "" {
 		w.attrs.Name = m.Name
 	}
+	if why := w.s.res.NoCreate; why != "" && cur == nil {
+		return meta.NewForbidden(w.s.res.GroupResource, w.attrs.Name, errors.New(why))
+	}
 	w.attrs.Object, w.attrs.Old = hub, w.old
 	if w.s.project != nil {
-		w.attrs.Old = w.s.show(w.old)
+		if w.attrs.Old, err = w.s.show(w.old, AsResult); err != nil {
+			return err
+		}
 	}
 	entries := m.ManagedFields
 	if err := w.admission().Mutate(ctx, w.attrs); err != nil {
@@ -125,7 +154,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error) {
 	current := request.Current{Object: func() (meta.Object, error) { return w.s.kind.New(), nil }}
 	if cur != nil {
-		enc, err := w.s.present(ctx, cur)
+		enc, err := w.s.present(ctx, cur, ToChange)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +171,7 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	if err := w.s.kind.Default(obj); err != nil {
 		return nil, err
 	}
-	hub, err := kind.ToHub(ctx, w.s.kind, obj)
+	hub, err := toHub(ctx, w.s.kind, obj, w.version())
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +202,7 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 		return meta.NewBadRequest(err.Error())
 	}
 	switch {
-	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate:
+	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && w.s.project == nil:
 		gk := meta.GroupKind{Group: w.s.res.GroupResource.Group, Kind: w.s.res.GroupResource.Resource}
 		return meta.NewInvalid(gk, w.req.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),

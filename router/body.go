@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
@@ -99,13 +100,13 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
 	if decoded.GVK.GroupKind() != e.res.Kind.GroupKind() {
-		return nil, e.wrongKind(decoded.GVK, body)
+		return nil, e.wrongKind(decoded, body)
 	}
 	if err := e.reportStrict(info, decoded.Strict, validation); err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
 	if v := decoded.GVK.Version; v != e.res.Kind.Version && !slices.Contains(e.res.Also, v) {
-		return nil, e.wrongKind(decoded.GVK, body)
+		return nil, e.wrongKind(decoded, body)
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {
 		if warning := meta.DropRepeatedOwners(obj.GetObjectMeta(), false); warning != "" {
@@ -116,10 +117,17 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 }
 
 // wrongKind is the answer to an object of a kind that is known, but not served here. A kind without a Go type is told apart by its
-// group.
-func (e *endpoint) wrongKind(got meta.GroupVersionKind, body []byte) error {
+// group and version; of another kind of these, the object is invalid.
+func (e *endpoint) wrongKind(decoded codec.Decoded, body []byte) error {
+	got := decoded.GVK
 	typed := kind.In(e.res.Type, e.res.Kind.Version).Type != nil
-	if got.GroupKind() == e.res.Kind.GroupKind() || !typed && got.Group != e.gv.Group {
+	obj, _ := decoded.Object.(meta.Object)
+	switch {
+	case !typed && got.GroupVersion() == e.gv && obj != nil:
+		return meta.NewInvalid(got.GroupKind(), obj.GetObjectMeta().Name, field.ErrorList{
+			field.Invalid(field.NewPath("kind"), got.Kind, "must be "+e.res.Kind.Kind),
+		})
+	case got.GroupKind() == e.res.Kind.GroupKind() || !typed:
 		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			meta.Excerpt(got.GroupVersion().String()), e.gv))
 	}

@@ -39,9 +39,11 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case d.Next != nil:
 		d.Next.ServeHTTP(w, r)
-	case d.Discovery.KnowsGroup(path, info):
-		WriteError(w, r, ErrNotFound())
 	default:
+		if _, known := d.Discovery.GroupOf(path, info); known {
+			WriteError(w, r, ErrNotFound())
+			return
+		}
 		NotFound(w, r)
 	}
 }

@@ -128,16 +128,16 @@ func TestDirector(t *testing.T) {
 	}
 }
 
-// TestKnowsGroupAllocations holds what the end of the chain asks for every stray request to nothing.
-func TestKnowsGroupAllocations(t *testing.T) {
+// TestGroupOfAllocations holds what the end of the chain asks for every stray request to nothing.
+func TestGroupOfAllocations(t *testing.T) {
 	d := chain(t, nil)
 	for path, want := range map[string]bool{"/apis/g.io/v9": true, "/apis/i.io": false, "/apis/": false, "/api": true, "/api/v9": true, "/apix": false} {
 		_, info := parsed(t, "GET", path, "")
-		if got := d.Discovery.KnowsGroup(path, info); got != want {
-			t.Errorf("KnowsGroup(%q): got %v, want %v", path, got, want)
+		if _, got := d.Discovery.GroupOf(path, info); got != want {
+			t.Errorf("GroupOf(%q): got %v, want %v", path, got, want)
 		}
-		if n := testing.AllocsPerRun(100, func() { d.Discovery.KnowsGroup(path, info); d.REST.find(info) }); n > 0 {
-			t.Errorf("KnowsGroup(%q): got %v allocs, want 0", path, n)
+		if n := testing.AllocsPerRun(100, func() { d.Discovery.GroupOf(path, info); d.REST.find(info) }); n > 0 {
+			t.Errorf("GroupOf(%q): got %v allocs, want 0", path, n)
 		}
 	}
 }

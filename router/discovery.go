@@ -38,18 +38,18 @@ func (d *Discovery) Change(out, in []GroupVersion) {
 	d.now.Store(d.now.Load().change(out, in))
 }
 
-// KnowsGroup reports whether path is inside a group that has versions, though maybe not the one asked for. info may be
-// nil.
-func (d *Discovery) KnowsGroup(path string, info *request.Info) bool {
+// GroupOf returns the group that path is inside of, and whether that has versions, though maybe not the one asked for. info may
+// be nil.
+func (d *Discovery) GroupOf(path string, info *request.Info) (group string, known bool) {
 	groups := d.now.Load().groups
 	if info != nil && info.IsResource {
-		return groups[info.APIGroup] != nil
+		return info.APIGroup, groups[info.APIGroup] != nil
 	}
 	if rest, ok := strings.CutPrefix(path, "/apis/"); ok {
 		group, _, _ := strings.Cut(rest, "/")
-		return group != "" && groups[group] != nil
+		return group, group != "" && groups[group] != nil
 	}
-	return (path == "/api" || strings.HasPrefix(path, "/api/")) && groups[""] != nil
+	return "", (path == "/api" || strings.HasPrefix(path, "/api/")) && groups[""] != nil
 }
 
 // Match returns the handler of a discovery path, or nil: /api and /api/{version}, /apis, /apis/{group} and

@@ -149,7 +149,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	if r.Connecter != nil {
 		return o.connecter(r)
 	}
-	list := r.Kind.GroupVersion().WithKind(r.Kind.Kind + "List")
+	list := r.Kind.GroupVersion().WithKind(r.listKind())
 	object := openapi.Model{Kind: r.Kind}
 	if v := kind.In(r.Type, r.Kind.Version); v.Type != nil {
 		object.Type = v.Type()

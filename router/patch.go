@@ -278,6 +278,12 @@ func (p *patcher) invalid(doc, patched []byte, err error) error {
 	shown := string(patched)
 	if p.form == strategicPatch {
 		shown = patch.StrategicText(doc, p.body, p.typ, p.meter)
+	} else if p.typ == nil { // fields have no order of their own
+		if tree, err := jsontext.Decode(patched, p.meter); err == nil {
+			if sorted, err := jsontext.AppendTree(nil, tree, jsontext.Plain); err == nil {
+				shown = string(sorted)
+			}
+		}
 	}
 	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type Resource struct {
 	// Name is the plural, with "/subresource" behind it for subresources: "pods", "pods/status".
 	Name     string
 	Singular string // of resources only
+	ListKind string // of lists; "": that of the objects with List behind it
 	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
 	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options. Also are further versions of
 	// Kind that are taken.
@@ -41,6 +43,8 @@ type Resource struct {
 	Deleter           Deleter
 	ReturnsDeleted    bool // delete answers with the object when it is gone, too
 	CollectionDeleter CollectionDeleter
+	// Hidden are verbs that are served, but not shown to clients.
+	Hidden []string
 	// Connecter serves the methods of ConnectVerbs, such as get and create; then the resource has no other verbs.
 	Connecter    Connecter
 	ConnectVerbs []string
@@ -59,6 +63,9 @@ type Tabler interface {
 	Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
 }
 
+// listKind is the kind of lists.
+func (r *Resource) listKind() string { return cmp.Or(r.ListKind, r.Kind.Kind+"List") }
+
 // Verbs lists the verbs of the resource, sorted, as discovery shows them.
 func (r *Resource) Verbs() []string {
 	if r.Connecter != nil {
@@ -66,7 +73,7 @@ func (r *Resource) Verbs() []string {
 	}
 	var verbs []string
 	add := func(verb string, served bool) {
-		if served {
+		if served && !slices.Contains(r.Hidden, verb) {
 			verbs = append(verbs, verb)
 		}
 	}

@@ -22,6 +22,7 @@ var profiles = map[string][]meta.GroupResource{
 	ProfileCRDOnly: {
 		{Resource: "namespaces"}, {Resource: "configmaps"}, {Resource: "secrets"}, {Resource: "serviceaccounts"},
 		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
+		customResourceDefinitions,
 	},
 }
 

@@ -90,6 +90,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	main := router.Resource{
 		Name:           res.GroupResource.Resource,
 		Singular:       res.Singular,
+		ListKind:       res.ListKind,
 		Kind:           gvk,
 		Type:           store.Kind(),
 		Namespaced:     res.Namespaced,
@@ -99,7 +100,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
 		ReturnsDeleted: res.ReturnsDeleted,
 		Encoder:        store,
-		Tabler:         store,
+		Tabler:         store.RowsIn(gvk.Version),
 		Deprecated:     deprecated(res.Deprecated, gvk),
 	}
 	serves := func(verb string) bool { return res.Verbs == nil || slices.Contains(res.Verbs, verb) }
@@ -124,8 +125,14 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	if serves("deletecollection") {
 		main.CollectionDeleter = store
 	}
+	if res.NoCreate != "" {
+		main.Hidden = []string{"create", "patch", "update"}
+	}
 	out := []router.Resource{main}
 	for i := range res.Subresources {
+		if in := res.Subresources[i].Versions; in != nil && !slices.Contains(in, gvk.Version) {
+			continue
+		}
 		sub, err := subresource(&main, store, &res.Subresources[i])
 		if err != nil {
 			return nil, err
@@ -142,6 +149,9 @@ func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.
 		return nil
 	}
 	d := &list[i]
+	if d.Warning != "" {
+		return &router.Deprecated{Warning: d.Warning, Removed: d.Removed}
+	}
 	warning := fmt.Sprintf("%s %s is deprecated in v%s+", gvk.GroupVersion(), gvk.Kind, d.Since)
 	if d.Removed != "" {
 		warning += fmt.Sprintf(", unavailable in v%s+", d.Removed)
@@ -189,9 +199,9 @@ func subresource(main *router.Resource, store *registry.Store, sub *registry.Sub
 			r.ConnectVerbs = []string{"get"}
 		}
 	default:
-		door := store.Subresource(sub.Name)
+		door := store.SubresourceIn(main.Kind.Version, sub.Name)
 		serves := func(verb string) bool { return sub.Verbs == nil || slices.Contains(sub.Verbs, verb) }
-		r.Type, r.Encoder, r.Tabler = door.Kind(), door, door
+		r.Type, r.Encoder, r.Tabler = door.Kind(), door, door.RowsIn(main.Kind.Version)
 		if serves("get") {
 			r.Getter = door
 		}

@@ -4,21 +4,22 @@ import "github.com/coracle-project/coracle/scheme/meta"
 
 // The built-in resources that the server itself works with.
 var (
-	namespaces      = meta.GroupResource{Resource: "namespaces"}
-	nodes           = meta.GroupResource{Resource: "nodes"}
-	pods            = meta.GroupResource{Resource: "pods"}
-	configMaps      = meta.GroupResource{Resource: "configmaps"}
-	serviceAccounts = meta.GroupResource{Resource: "serviceaccounts"}
-	claims          = meta.GroupResource{Resource: "persistentvolumeclaims"}
-	volumes         = meta.GroupResource{Resource: "persistentvolumes"}
-	volumeClasses   = meta.GroupResource{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}
-	services        = meta.GroupResource{Resource: "services"}
-	serviceCIDRs    = meta.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}
-	ipAddresses     = meta.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
-	endpoints       = meta.GroupResource{Resource: "endpoints"}
-	endpointSlices  = meta.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
-	budgets         = meta.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
-	jobs            = meta.GroupResource{Group: "batch", Resource: "jobs"}
-	leases          = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
-	priorityClasses = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
+	namespaces                = meta.GroupResource{Resource: "namespaces"}
+	nodes                     = meta.GroupResource{Resource: "nodes"}
+	pods                      = meta.GroupResource{Resource: "pods"}
+	configMaps                = meta.GroupResource{Resource: "configmaps"}
+	serviceAccounts           = meta.GroupResource{Resource: "serviceaccounts"}
+	claims                    = meta.GroupResource{Resource: "persistentvolumeclaims"}
+	volumes                   = meta.GroupResource{Resource: "persistentvolumes"}
+	volumeClasses             = meta.GroupResource{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}
+	services                  = meta.GroupResource{Resource: "services"}
+	serviceCIDRs              = meta.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}
+	ipAddresses               = meta.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
+	endpoints                 = meta.GroupResource{Resource: "endpoints"}
+	endpointSlices            = meta.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+	budgets                   = meta.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
+	jobs                      = meta.GroupResource{Group: "batch", Resource: "jobs"}
+	leases                    = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	customResourceDefinitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	priorityClasses           = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 )

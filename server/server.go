@@ -29,16 +29,19 @@ type Server struct {
 	Codecs *codec.Factory
 	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
 	Core *GenericServer
+	// Extensions comes behind it, and serves custom resources and their definitions.
+	Extensions *GenericServer
 	// Metrics is the registry behind /metrics.
 	Metrics *prometheus.Registry
 
 	*resources
-	log       *zap.Logger
-	handler   http.Handler
-	client    *client.Client
-	identity  *identity
-	listeners *listeners
-	life      *life
+	definitions *definitions
+	log         *zap.Logger
+	handler     http.Handler
+	client      *client.Client
+	identity    *identity
+	listeners   *listeners
+	life        *life
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -107,9 +110,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Core: d.core, Metrics: reg,
-		resources: d.resources,
-		log:       c.Log, handler: handler, client: client, identity: identity,
+		Scheme: d.scheme, Codecs: d.codecs, Core: d.core, Extensions: d.extensions, Metrics: reg,
+		resources: d.resources, definitions: d.definitions,
+		log: c.Log, handler: handler, client: client, identity: identity,
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}, nil
@@ -117,12 +120,13 @@ func build(ctx context.Context, c completed) (*Server, error) {
 
 // declaration is what a server serves, before it can be asked for it.
 type declaration struct {
-	scheme    *scheme.Scheme
-	codecs    *codec.Factory
-	core      *GenericServer
-	life      *life
-	schemas   *router.OpenAPI
-	resources *resources
+	scheme           *scheme.Scheme
+	codecs           *codec.Factory
+	core, extensions *GenericServer
+	definitions      *definitions
+	life             *life
+	schemas          *router.OpenAPI
+	resources        *resources
 }
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
@@ -139,9 +143,11 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		return nil, err
 	}
 	d.codecs = codec.NewFactory(d.scheme)
-	d.core = NewGenericServer("core", &router.Config{
+	cfg, discovery := &router.Config{
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
-	}, router.NewDiscovery(d.codecs), nil)
+	}, router.NewDiscovery(d.codecs)
+	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
+	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, Stores{t})
 	d.resources = &resources{
@@ -150,6 +156,8 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 			Kinds: kind.NewTypes(d.scheme, d.codecs), Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		}, m.unreadable, c.Log),
 	}
+	d.definitions = newDefinitions(d.resources, d.extensions)
+	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
 	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.Serving.Profiling))
@@ -161,7 +169,11 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		return d, err
 	}
 	for i := range groups {
-		if err := d.resources.Install(d.core, groups[i]); err != nil {
+		on := d.core
+		if groups[i].Name == customResourceDefinitions.Group {
+			on = d.extensions
+		}
+		if err := d.resources.Install(on, groups[i]); err != nil {
 			return d, err
 		}
 	}
@@ -184,6 +196,9 @@ func (s *Server) populate(c completed) error {
 			s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
 		}}
 		s.Go(compactor.Run)
+	}
+	if err := s.addDefinitions(); err != nil {
+		return err
 	}
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err

@@ -489,9 +489,10 @@ func TestScales(t *testing.T) {
 		{"ReplicaSet", decode[appsv1.ReplicaSet](t, `{"spec":{$,"replicas":3},"status":{"replicas":2}}`)},
 		{"StatefulSet", decode[appsv1.StatefulSet](t, `{"spec":{$,"replicas":3},"status":{"replicas":2}}`)},
 	} {
-		got := fmt.Sprintf("%+v", kind(t, tt.kind).Subresources[0].Project.Show(tt.obj))
-		if !strings.Contains(got, "Spec:{Replicas:3} Status:{Replicas:2 Selector:a=b}") {
-			t.Errorf("%s: got %s", tt.kind, got)
+		shown, err := kind(t, tt.kind).Subresources[0].Project.Show(tt.obj, registry.ToRead)
+		got := fmt.Sprintf("%+v", shown)
+		if err != nil || !strings.Contains(got, "Spec:{Replicas:3} Status:{Replicas:2 Selector:a=b}") {
+			t.Errorf("%s: got %s, %v", tt.kind, got, err)
 		}
 	}
 }

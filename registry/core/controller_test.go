@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
@@ -161,7 +162,11 @@ func TestControllerCells(t *testing.T) {
 
 func TestControllerScale(t *testing.T) {
 	rc := checktest.Decode[corev1.ReplicationController](t, `{"spec":{"replicas":3,`+webTemplate+`},"status":{"replicas":2}}`)
-	s := resource(t, "replicationcontrollers").Subresources[0].Project.Show(rc).(*autoscalingv1.Scale)
+	shown, err := resource(t, "replicationcontrollers").Subresources[0].Project.Show(rc, registry.ToRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shown.(*autoscalingv1.Scale)
 	if s.Spec.Replicas != 3 || s.Status.Replicas != 2 || s.Status.Selector != "app=web" {
 		t.Errorf("got %+v", s)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -24,20 +25,27 @@ func TestScale(t *testing.T) {
 	if door.Name != "scale" || door.Kind != (meta.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}) {
 		t.Errorf("the door: got %s of %s", door.Name, door.Kind)
 	}
+	show := func(h *herd) *autoscalingv1.Scale {
+		shown, err := door.Project.Show(h, registry.ToRead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shown.(*autoscalingv1.Scale)
+	}
 	h := &herd{counted: 2, selector: &meta.LabelSelector{MatchLabels: map[string]string{"b": "c", "a": "b"}}}
-	shown := door.Project.Show(h).(*autoscalingv1.Scale)
+	shown := show(h)
 	if shown.Spec.Replicas != 0 || shown.Status.Replicas != 2 || shown.Status.Selector != "a=b,b=c" {
 		t.Errorf("shown: got %+v", shown)
 	}
-	door.Project.Apply(h, &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}})
-	if h.heads == nil || *h.heads != 5 {
-		t.Errorf("applied: got %v", h.heads)
+	err := door.Project.Apply(h, &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}})
+	if err != nil || h.heads == nil || *h.heads != 5 {
+		t.Errorf("applied: got %v, %v", h.heads, err)
 	}
-	if shown := door.Project.Show(h).(*autoscalingv1.Scale); shown.Spec.Replicas != 5 {
+	if shown := show(h); shown.Spec.Replicas != 5 {
 		t.Errorf("shown then: got %+v", shown)
 	}
 	h.selector = &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{{Key: "a", Operator: "X"}}}
-	if shown := door.Project.Show(h).(*autoscalingv1.Scale); shown.Status.Selector != "" {
+	if shown := show(h); shown.Status.Selector != "" {
 		t.Errorf("of a selector that is none: got %q", shown.Status.Selector)
 	}
 }

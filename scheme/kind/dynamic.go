@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -22,6 +23,9 @@ type Dynamic struct {
 	Versions []DynamicVersion
 	// Hub is the version that strategies see; "" means the preferred one.
 	Hub string
+	// Hubless shows strategies objects in the version that the client speaks, and leaves their checks to them: Kind.Check finds
+	// nothing. So it is with custom resources, whose versions may each demand something else.
+	Hubless bool
 	// Convert returns obj, which it may change, in another version, whose apiVersion the result carries. nil: versions
 	// differ in nothing else.
 	Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
@@ -32,6 +36,11 @@ type DynamicVersion struct {
 	Name string
 	// Schema says what objects look like (schema.Parse makes one). It is not changed any more.
 	Schema *schema.Schema
+	// Load returns the schema in the place of Schema. It is called when somebody needs it: once for all objects, and perhaps more
+	// often for those who ask Version.Schema before there are any.
+	Load func() *schema.Schema
+	// Evolves says that there may be objects of earlier schemas in the store, which are completed before anybody sees them.
+	Evolves bool
 	// Selectable are the fields that selectors may name beside metadata.name and metadata.namespace.
 	Selectable []string
 }
@@ -41,7 +50,7 @@ func (d Dynamic) New() (Kind, error) {
 	if len(d.Versions) == 0 {
 		return nil, fmt.Errorf("the kind %s has no versions", d.GroupKind)
 	}
-	k := &dynamic{gk: d.GroupKind, convert: d.Convert, hub: d.Hub}
+	k := &dynamic{gk: d.GroupKind, convert: d.Convert, hub: d.Hub, hubless: d.Hubless}
 	if k.hub == "" {
 		k.hub = d.Versions[0].Name
 	}
@@ -59,14 +68,18 @@ func (d Dynamic) New() (Kind, error) {
 
 func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
 	gvk := meta.GroupVersionKind{Group: gk.Group, Version: v.Name, Kind: gk.Kind}
-	s := v.Schema
-	if s == nil {
-		s = &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
+	l := &lazy{load: v.Load}
+	switch {
+	case v.Schema != nil:
+		l.kept.Store(v.Schema)
+	case v.Load == nil:
+		l.kept.Store(&schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true})
 	}
 	known := append([]string{"metadata.name", "metadata.namespace"}, v.Selectable...)
-	return &Version{
+	made := &Version{
 		GVK:    gvk,
-		Schema: func() *schema.Schema { return s },
+		Schema: l.show,
+		rules:  l.use,
 		FieldLabel: func(label, value string) (string, string, error) {
 			if !slices.Contains(known, label) {
 				return "", "", fmt.Errorf("field label not supported: %s", label)
@@ -74,12 +87,20 @@ func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
 			return label, value, nil
 		},
 	}
+	if v.Evolves {
+		made.Settled = func(data []byte) bool {
+			tree, err := jsontext.Decode(data, nil)
+			return err == nil && l.use().Settled(tree)
+		}
+	}
+	return made
 }
 
 // dynamic is a kind with a schema for each version.
 type dynamic struct {
 	gk       meta.GroupKind
 	hub      string
+	hubless  bool
 	versions []*Version
 	convert  func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
 }
@@ -129,12 +150,14 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		return out, err
 	}
 	version := In(k, out.GVK.Version)
-	if version == nil || out.GVK != version.GVK {
+	switch known := version != nil && out.GVK == version.GVK; {
+	case known:
+		unknown := version.rules().Prune(tree)
+		if req.Strict {
+			out.Strict = slices.Concat(out.Strict, repeated, headFirst(unknown))
+		}
+	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
-	}
-	unknown := version.Schema().Prune(tree)
-	if req.Strict {
-		out.Strict = slices.Concat(out.Strict, repeated, unknown)
 	}
 	u, err := scheme.FromTree(tree)
 	if err != nil {
@@ -143,6 +166,19 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	u.SetGroupVersionKind(out.GVK)
 	out.Object = u
 	return out, nil
+}
+
+// headFirst moves what is unknown in the object's own metadata to the front, in place.
+func headFirst(unknown []string) []string {
+	slices.SortStableFunc(unknown, func(a, b string) int { return order(a) - order(b) })
+	return unknown
+}
+
+func order(unknown string) int {
+	if strings.HasPrefix(unknown, `unknown field "metadata.`) {
+		return 0
+	}
+	return 1
 }
 
 // kindOf reads what a tree calls its kind, and completes it.
@@ -172,7 +208,7 @@ func (k *dynamic) Default(obj meta.Typed) error {
 	if u.Content == nil {
 		u.Content = map[string]any{}
 	}
-	if err := version.Schema().SetDefaults(u.Content); err != nil {
+	if err := version.rules().SetDefaults(u.Content); err != nil {
 		return meta.NewRequestEntityTooLarge(err.Error())
 	}
 	return nil
@@ -181,7 +217,9 @@ func (k *dynamic) Default(obj meta.Typed) error {
 func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
 	u := obj.(*scheme.Unstructured)
 	if version == scheme.InternalVersion {
-		version = k.hub
+		if version = k.hub; k.hubless && u.GroupVersionKind().GroupKind() == k.gk {
+			version = u.GroupVersionKind().Version
+		}
 	}
 	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
 	switch {
@@ -195,6 +233,7 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	own := u.DeepCopy()
 	if k.convert == nil {
 		own.SetGroupVersionKind(to)
+		In(k, version).rules().Prune(own.Content)
 		return own, nil
 	}
 	out, err := k.convert(ctx, own, version)
@@ -205,6 +244,7 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	case out.GroupVersionKind() != to:
 		err = fmt.Errorf("the result is a %s", out.GroupVersionKind())
 	default:
+		In(k, version).rules().Prune(out.Content)
 		return out, nil
 	}
 	return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GroupVersion(), err)
@@ -215,12 +255,22 @@ func (k *dynamic) unknown(gvk meta.GroupVersionKind) error {
 	return &scheme.NotRegisteredError{Scheme: "coracle", GVK: gvk}
 }
 
+func (k *dynamic) Hub(version string) string {
+	if k.hubless {
+		return version
+	}
+	return scheme.InternalVersion
+}
+
 func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {
+	if k.hubless {
+		return nil
+	}
 	var before any
 	if old != nil {
 		before = old.(*scheme.Unstructured).Content
 	}
-	return In(k, k.hub).Schema().Validate(nil, obj.(*scheme.Unstructured).Content, before)
+	return In(k, k.hub).rules().Validate(nil, obj.(*scheme.Unstructured).Content, before)
 }
 
 func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {

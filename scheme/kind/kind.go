@@ -11,6 +11,8 @@
 //
 // Laws, for every kind:
 //   - What Decode returned, and Convert made of it, can be encoded in every version, or Convert says why not.
+//   - A kind may do without a hub, and show each object in the version in which it comes: then what says "of the hub" takes
+//     objects of any version, those of one call in the same.
 //   - Convert to the version that an object is in returns it as it is. A converted object owns its memory. An object of
 //     another kind does not convert.
 //   - A Kind never changes. Whoever holds on to one that has been replaced goes on with it.
@@ -51,6 +53,9 @@ type Kind interface {
 	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
 	// that version already. Errors are those of the conversion.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
+	// Hub is the version that strategies see objects in which clients write in a version: scheme.InternalVersion, but of kinds
+	// without a hub that version itself.
+	Hub(version string) string
 	// Check applies what the declaration of the kind demands to an object of the hub. old is the object before an
 	// update, or nil.
 	Check(obj, old meta.Object) field.ErrorList
@@ -77,8 +82,13 @@ type Version struct {
 	Type func() *typeinfo.Type
 	// Protobuf says that objects of the version have a protobuf form: the fields of the Go type are numbered.
 	Protobuf bool
+	// Settled reports of JSON that is stored in the version whether it is what decoding and completing it gives. nil: it is,
+	// always, since nothing changes about the version while there are objects.
+	Settled func(data []byte) bool
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
+
+	rules func() *schema.Schema // Schema for those who handle objects; of dynamic kinds
 }
 
 // In returns what k knows of a version, nil if it has no such version.

@@ -25,6 +25,7 @@ type difference struct {
 // differences are the steps where kube-apiserver blames itself (500) for what the client did. Coracle blames the
 // client.
 var differences = map[stepOf]difference{
+	{"apply/custom-resource", 6}:             {400, meta.StatusReasonBadRequest}, // no key
 	{"apply/errors", 8}:                      {400, meta.StatusReasonBadRequest}, // a value of another type
 	{"apply/errors", 9}:                      {400, meta.StatusReasonBadRequest}, // an unknown field
 	{"apply/sets", 4}:                        {400, meta.StatusReasonBadRequest}, // a value that is twice in a set

@@ -16,6 +16,8 @@ type UpdateOptions struct {
 	// DryRun decides on the store's present state and writes nothing. The object is returned at the present revision,
 	// or without one if it would be created.
 	DryRun bool
+	// Form, if it is not 0, is the form that the new value is in, whatever DecodeFunc says of it.
+	Form uint32
 }
 
 // UpdateFunc makes the new stored value of an object from its present state, nil if it does not exist. It is called
@@ -33,7 +35,12 @@ const maxDoubt = 3
 
 // Create stores a new object. Errors: Exists, TooLarge, InDoubt (and it could not be found out), or the decoder's.
 func (r *Resource) Create(ctx context.Context, key string, value []byte, lease storage.LeaseID) (*Object, error) {
-	p, err := r.prepare(key, value, lease)
+	return r.CreateAs(ctx, key, value, 0, lease)
+}
+
+// CreateAs is Create of a value that is in a form, if that is not 0, whatever DecodeFunc says of it.
+func (r *Resource) CreateAs(ctx context.Context, key string, value []byte, form uint32, lease storage.LeaseID) (*Object, error) {
+	p, err := r.prepare(key, value, form, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +129,7 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 		}
 		return nil, err
 	}
-	p, err := u.r.prepare(u.key, value, lease)
+	p, err := u.r.prepare(u.key, value, u.opts.Form, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -265,10 +272,13 @@ type prepared struct {
 
 // prepare decodes value before it is written: what cannot be read back is not stored, and the event of the write needs
 // no decoding.
-func (r *Resource) prepare(key string, value []byte, lease storage.LeaseID) (*prepared, error) {
+func (r *Resource) prepare(key string, value []byte, form uint32, lease storage.LeaseID) (*prepared, error) {
 	dec, err := r.peek(key, value)
 	if err != nil {
 		return nil, err
+	}
+	if form != 0 {
+		dec.Form = form
 	}
 	return &prepared{r: r, key: key, value: value, lease: lease, dec: dec}, nil
 }

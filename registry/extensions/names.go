@@ -1,0 +1,77 @@
+package extensions
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+)
+
+// namesInUse are the names that the definitions of a group have been given. Two resources of a group share none of them.
+type namesInUse struct{ resources, kinds map[string]bool }
+
+// inUse returns the names that definitions of one group have been given.
+func inUse(group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
+	used := namesInUse{map[string]bool{}, map[string]bool{}}
+	for def := range group {
+		n := &def.Status.AcceptedNames
+		used.resources[n.Plural], used.resources[n.Singular] = true, true
+		for _, short := range n.ShortNames {
+			used.resources[short] = true
+		}
+		used.kinds[n.Kind], used.kinds[n.ListKind] = true, true
+	}
+	return used
+}
+
+// acceptNames gives a definition those of the names it wants that it has, or that nobody has. What is refused, it keeps as it
+// was. The condition says whether it got all; of several conflicts it names the last.
+func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse) (apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
+	want, had := &def.Spec.Names, &def.Status.AcceptedNames
+	got := *had
+	cond := apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts", Message: "no conflicts found",
+	}
+	accept := func(taken map[string]bool, want, had string, got *string, reason string) {
+		if want != had && taken[want] {
+			cond.Status, cond.Reason, cond.Message = apiextensionsv1.ConditionFalse, reason, alreadyInUse(want)
+			return
+		}
+		*got = want
+	}
+	accept(used.resources, want.Plural, had.Plural, &got.Plural, "PluralConflict")
+	accept(used.resources, want.Singular, had.Singular, &got.Singular, "SingularConflict")
+	if text := shortNameConflicts(want.ShortNames, had.ShortNames, used.resources); text != "" {
+		cond.Status, cond.Reason, cond.Message = apiextensionsv1.ConditionFalse, "ShortNamesConflict", text
+	} else {
+		got.ShortNames = want.ShortNames
+	}
+	accept(used.kinds, want.Kind, had.Kind, &got.Kind, "KindConflict")
+	accept(used.kinds, want.ListKind, had.ListKind, &got.ListKind, "ListKindConflict")
+	got.Categories = want.Categories
+	return got, cond
+}
+
+// shortNameConflicts says which of the short names are another's, "" if none is.
+func shortNameConflicts(want, had []string, taken map[string]bool) string {
+	var conflicts []string
+	for _, short := range want {
+		if text := alreadyInUse(short); taken[short] && !slices.Contains(had, short) && !slices.Contains(conflicts, text) {
+			conflicts = append(conflicts, text)
+		}
+	}
+	if len(conflicts) < 2 {
+		return strings.Join(conflicts, "")
+	}
+	return "[" + strings.Join(conflicts, ", ") + "]"
+}
+
+func alreadyInUse(name string) string { return fmt.Sprintf("%q is already in use", name) }
+
+// SameNames reports whether two sets of names are the same.
+func SameNames(a, b *apiextensionsv1.CustomResourceDefinitionNames) bool {
+	return a.Plural == b.Plural && a.Singular == b.Singular && a.Kind == b.Kind && a.ListKind == b.ListKind &&
+		slices.Equal(a.ShortNames, b.ShortNames) && slices.Equal(a.Categories, b.Categories)
+}

@@ -1,0 +1,59 @@
+package schema
+
+// Settled reports whether Prune and SetDefaults would leave a tree as it is. It changes nothing.
+func (s *Schema) Settled(tree any) bool { return settled(s, tree, false) }
+
+// settled walks as Prune does. The depth of trees is bounded by who decodes them.
+func settled(s *Schema, v any, keep bool) bool {
+	if s != nil {
+		s = s.Target()
+		keep = keep || s.PreserveUnknown
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return settledObject(s, v, keep)
+	case []any:
+		var items *Schema
+		if s != nil {
+			items = s.Items
+		}
+		if items == nil && keep {
+			return true
+		}
+		for _, held := range v {
+			if items != nil && items.Default != nil && items.forbidsNull(held) || !settled(items, held, keep) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func settledObject(s *Schema, v map[string]any, keep bool) bool {
+	if s == nil {
+		return keep || len(v) == 0
+	}
+	for name, p := range s.Properties {
+		if p.Default == nil {
+			continue
+		}
+		if held, ok := v[name]; !ok || p.wantsDefault(held) {
+			return false
+		}
+	}
+	for name, held := range v {
+		if s.isResource() && isHead(name) {
+			if name == "metadata" && !settled(objectMeta(), held, false) {
+				return false
+			}
+			continue
+		}
+		switch below := s.Child(name); {
+		case below == nil && !keep, below != nil && below.forbidsNull(held):
+			return false
+		case below != nil && !settled(below, held, false):
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,128 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// kites declares custom resources with the given versions, as the JSON of a definition has them.
+func kites(t testing.TB, versions string) registry.Resource {
+	t.Helper()
+	var def apiextensionsv1.CustomResourceDefinition
+	err := json.Unmarshal(fmt.Appendf(nil, `{"spec":{"group":"toys.example.com","scope":"Namespaced","versions":[%s],
+		"names":{"plural":"kites","singular":"kite","kind":"Kite","listKind":"Kites"}}}`, versions), &def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := extensions.Declare(&def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// kiteVersion is a version whose objects have the given fields, with more of what a version may say.
+func kiteVersion(name, fields string, storage bool, more string) string {
+	return fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","properties":{%s}}}%s}`,
+		name, storage, fields, more)
+}
+
+const (
+	kitesV1   = "/apis/toys.example.com/v1/namespaces/default/kites"
+	kitesBeta = "/apis/toys.example.com/v1beta1/namespaces/default/kites"
+	merge     = "application/merge-patch+json"
+)
+
+// TestCustomDefaultsOnRead: what was stored by an earlier schema is shown by the present one, in the forms of all reads, and is not
+// written.
+func TestCustomDefaultsOnRead(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"tail":{"type":"string"},"old":{"type":"integer"}}}`, true, "")))
+	code, before := h.do("POST", kitesV1, `{"metadata":{"name":"a"},"spec":{"old":1}}`)
+	if code != http.StatusCreated {
+		t.Fatalf("got %d %v", code, before)
+	}
+	if err := h.Server.Server.Replace(kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"tail":{"type":"string","default":"long"}}}`, true,
+		`,"selectableFields":[{"jsonPath":".spec.tail"}],"additionalPrinterColumns":[{"name":"Tail","type":"string","jsonPath":".spec.tail"}]`))); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]any{"spec.tail": "long", "spec.old": nil, "metadata.resourceVersion": value(before, "metadata.resourceVersion"), "metadata.generation": 1}
+	inList, inEvent := map[string]any{"kind": "Kites"}, map[string]any{}
+	for path, want := range shown {
+		inList["items.0."+path], inEvent["object."+path] = want, want
+	}
+	for range 2 { // made, and kept
+		h.want(200, "GET", kitesV1+"/a", "", shown)
+		h.want(200, "GET", kitesV1, "", inList)
+	}
+	h.want(200, "GET", kitesV1+"?fieldSelector=spec.tail%3Dlong", "", inList)
+	h.want(200, "GET", kitesV1+"?fieldSelector=spec.tail%3Dshort", "", map[string]any{"items.0": nil})
+	h.want(200, "GET", kitesV1, "", map[string]any{"rows.0.cells.1": "long"}, "Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+	event := h.watch(kitesV1)()
+	for path, want := range inEvent {
+		if got := value(event, path); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("event: %s: got %v, want %v", path, got, want)
+		}
+	}
+	// A change of something else stores what has been shown: no change of the content, for whoever counts.
+	h.want(200, "PATCH", kitesV1+"/a", `{"metadata":{"labels":{"x":"y"}}}`, map[string]any{"spec.tail": "long", "metadata.generation": 1}, "Content-Type", merge)
+	h.want(200, "GET", kitesV1+"?fieldSelector=spec.tail%3Dlong", "", map[string]any{"items.0.metadata.labels.x": "y"})
+}
+
+// TestCustomVersions: each version has its own schema, doors and warnings.
+func TestCustomVersions(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	const spec = `"spec":{"type":"object","required":["size"],"properties":{"size":{"type":"integer"}}},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`
+	const beta = `"spec":{"type":"object","required":["wind"],"properties":{"size":{"type":"integer","maximum":5},"wind":{"type":"string"}}},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`
+	install(t, h.Server.Server, kites(t,
+		kiteVersion("v1beta1", beta, false, `,"deprecated":true`)+","+kiteVersion("v1", spec, true, `,"subresources":{"status":{}}`)+
+			`,{"name":"v1alpha1","served":false,"storage":false}`))
+	h.want(422, "POST", kitesBeta, `{"metadata":{"name":"a"},"spec":{"size":6}}`, map[string]any{"details.causes.0.field": "spec.size", "details.causes.1.field": "spec.wind"})
+	h.want(201, "POST", kitesBeta, `{"metadata":{"name":"a"},"spec":{"size":5,"wind":"n"},"status":{"up":true}}`,
+		map[string]any{"apiVersion": "toys.example.com/v1beta1", "spec.wind": nil, "status.up": true})
+	h.want(200, "GET", kitesV1+"/a", "", map[string]any{"apiVersion": "toys.example.com/v1", "spec.size": 5, "spec.wind": nil})
+	h.want(200, "PATCH", kitesV1+"/a", `{"spec":{"size":7},"status":{"up":false}}`, map[string]any{"status.up": true, "metadata.generation": 2}, "Content-Type", merge)
+	h.want(200, "PATCH", kitesV1+"/a/status", `{"metadata":{"labels":{"x":"y"}},"status":{"up":false}}`,
+		map[string]any{"status.up": false, "metadata.labels": nil, "metadata.generation": 2}, "Content-Type", merge)
+	if code, _ := h.raw("GET", kitesBeta+"/a/status", ""); code != 404 {
+		t.Errorf("the status of a version without: got %d, want 404", code)
+	}
+	if code, _ := h.raw("GET", "/apis/toys.example.com/v1alpha1/namespaces/default/kites/a", ""); code != 404 {
+		t.Errorf("a version that is not served: got %d, want 404", code)
+	}
+	resp, err := h.Client.Get(h.URL + kitesBeta + "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got, want := resp.Header.Get("Warning"), `299 - "toys.example.com/v1beta1 Kite is deprecated; use toys.example.com/v1 Kite"`; got != want {
+		t.Errorf("warning: got %q, want %q", got, want)
+	}
+	h.want(422, "PUT", kitesV1+"/a", `{"metadata":{"name":"a"},"spec":{"size":1}}`, map[string]any{"details.causes.0.field": "metadata.resourceVersion"})
+}
+
+// TestCustomScale: the scale is where the definition says, if the object has it there.
+func TestCustomScale(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	const fields = `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}`
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", fields, true,
+		`,"subresources":{"scale":{"specReplicasPath":".spec.tails","statusReplicasPath":".status.tails","labelSelectorPath":".status.sel"}}`)))
+	h.want(201, "POST", kitesV1, `{"metadata":{"name":"a"},"spec":{}}`, nil)
+	h.want(500, "GET", kitesV1+"/a/scale", "", map[string]any{"message": `Internal error occurred: the spec replicas field ".spec.tails" does not exist`})
+	h.want(400, "PATCH", kitesV1+"/a/scale", `{"metadata":{"labels":{"x":"y"}}}`, map[string]any{"message": `the spec replicas field ".spec.tails" cannot be empty`}, "Content-Type", merge)
+	h.want(200, "PUT", kitesV1+"/a/scale", `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":3}}`, map[string]any{"spec.replicas": 3})
+	h.want(200, "PATCH", kitesV1+"/a", `{"status":{"tails":2,"sel":"a=b"}}`, map[string]any{"spec.tails": 3, "metadata.generation": 3}, "Content-Type", merge)
+	h.want(200, "GET", kitesV1+"/a/scale", "", map[string]any{"spec.replicas": 3, "status.replicas": 2, "status.selector": "a=b", "metadata.name": "a"})
+	h.want(200, "GET", kitesV1+"/a/scale", "", map[string]any{"rows.0.cells.1": 3, "rows.0.cells.2": 2, "columnDefinitions.3.type": "date"},
+		"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+	h.want(422, "PATCH", kitesV1+"/a", `{"status":{"tails":"many","sel":5}}`, map[string]any{
+		"details.causes.0.message": "Invalid value: 0: .status.tails accessor error: many is of the type string, expected int64",
+		"details.causes.1.message": `Invalid value: "": .status.sel accessor error: 5 is of the type int64, expected string`}, "Content-Type", merge)
+}

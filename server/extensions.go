@@ -1,0 +1,310 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// The extensions server is the last link of the delegation chain. It serves CustomResourceDefinitions, and what they define.
+//
+// One loop follows the definitions, in the order in which they change, on every server: each decides by itself what it serves,
+// and all come to the same. Whoever is first writes down what was decided. A resource is served before its definition says so:
+// whoever has seen that finds it. On other servers of the same store a request for a resource that is not known yet waits until
+// what the store knows is known (extensionslate.go).
+
+// definitions serves what definitions define.
+type definitions struct {
+	*resources
+	on    *GenericServer  // where
+	store *registry.Store // of the definitions
+	log   *zap.Logger
+
+	seen    *progress
+	writing chan struct{} // as many places as statuses are written at a time
+	known   map[string]*definition
+}
+
+// definition is what is known of a definition, without its schemas. It is owned by the loop.
+type definition struct {
+	*apiextensionsv1.CustomResourceDefinition // an outline, with the status that it is going to have
+
+	rev      storage.Revision // that this was decided from
+	written  chan storage.Revision
+	served   bool
+	overlaps bool // its name is that of a resource of the server's own
+	emptying bool
+}
+
+// statusWriters is how many statuses are written at a time.
+const statusWriters = 8
+
+// customPriority is the place of custom resources among the groups of discovery, as in Kubernetes.
+const customPriority = 1000
+
+func newDefinitions(r *resources, on *GenericServer) *definitions {
+	return &definitions{
+		resources: r, on: on, log: r.log.Named("extensions"),
+		seen: newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
+	}
+}
+
+// addDefinitions has definitions served, if they are. The server is not ready before those are that are stored.
+func (s *Server) addDefinitions() error {
+	d := s.definitions
+	if d.store = s.Store(customResourceDefinitions); d.store == nil {
+		return nil
+	}
+	s.Go(d.run)
+	return s.AddPostStartHook(Hook{Name: "crd-informer-synced", Run: func(ctx context.Context, _ *Server) error {
+		_ = d.seen.wait(ctx, 0) // it fails when the server ends
+		return nil
+	}})
+}
+
+// followAgain is how long the loop waits after it could not go on.
+const followAgain = 200 * time.Millisecond
+
+// run follows the definitions until ctx ends.
+func (d *definitions) run(ctx context.Context) {
+	for {
+		err := d.follow(ctx)
+		if ctx.Err() != nil || errors.Is(err, storage.Closed) {
+			return
+		}
+		if !errors.Is(err, storage.Compacted) {
+			d.log.Log(severity(err), "custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(followAgain):
+		}
+	}
+}
+
+// follow looks at all definitions, and then at each that changes, until that fails.
+func (d *definitions) follow(ctx context.Context) error {
+	objects := d.store.Objects()
+	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix(), Initial: true, InitialEnd: true})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	present := map[string]bool{} // nil after the initial state
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			e := &events[i]
+			switch {
+			case e.InitialEnd:
+				d.sweep(ctx, present)
+				present = nil
+				d.seen.reach(e.Rev)
+			case e.Type == cache.Bookmark:
+			case e.Type == cache.Deleted:
+				d.forget(ctx, d.nameOf(e.Object))
+			default:
+				if present != nil {
+					present[d.nameOf(e.Object)] = true
+				}
+				d.observe(ctx, e.Object)
+			}
+		}
+		if present == nil && len(events) > 0 {
+			d.seen.reach(events[len(events)-1].Rev)
+		}
+	}
+}
+
+func (d *definitions) nameOf(obj *cache.Object) string {
+	return strings.TrimPrefix(obj.Key, d.store.Objects().Prefix())
+}
+
+// sweep forgets the definitions that have gone while nobody looked.
+func (d *definitions) sweep(ctx context.Context, present map[string]bool) {
+	for name := range d.known {
+		if !present[name] {
+			d.forget(ctx, name)
+		}
+	}
+}
+
+// observe decides about a new state of a definition.
+func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
+	name := d.nameOf(obj)
+	known := d.known[name]
+	if known != nil && (obj.Rev <= known.rev || known.wrote(obj.Rev)) {
+		return
+	}
+	def, err := d.decode(ctx, obj)
+	if err != nil {
+		d.log.Warn("a custom resource definition cannot be read", zap.String("name", name), zap.Error(err))
+		return
+	}
+	if known != nil && known.UID != def.UID {
+		d.forget(ctx, name)
+		known = nil
+	}
+	next := &definition{CustomResourceDefinition: extensions.Outline(def), rev: obj.Rev}
+	if known != nil {
+		next.served, next.overlaps, next.emptying = known.served, known.overlaps, known.emptying
+	}
+	d.known[name] = next
+	d.decide(next, known, def)
+	if known != nil && !extensions.SameNames(&known.Status.AcceptedNames, &next.Status.AcceptedNames) {
+		d.rejudge(ctx, next.Spec.Group)
+	}
+}
+
+// decide judges a definition, serves what it defines, has its status written, and its instances deleted if it is to go. known is
+// what it was before, if it was; def is all of it.
+func (d *definitions) decide(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
+	changed := extensions.Judge(next.CustomResourceDefinition, d.group(next.Spec.Group), now())
+	d.serve(next, known, def)
+	if changed {
+		d.writeStatus(next)
+	}
+	if extensions.Emptying(next.CustomResourceDefinition) && !next.emptying {
+		next.emptying = true
+		e := &emptying{definitions: d, name: next.Name, uid: next.UID, overlaps: next.overlaps}
+		if next.served {
+			e.instances = d.Store(next.resource())
+		}
+		d.work.run(e.run)
+	}
+}
+
+// group yields the definitions of a group.
+func (d *definitions) group(name string) iter.Seq[*apiextensionsv1.CustomResourceDefinition] {
+	return func(yield func(*apiextensionsv1.CustomResourceDefinition) bool) {
+		for _, known := range d.known {
+			if known.Spec.Group == name && !yield(known.CustomResourceDefinition) {
+				return
+			}
+		}
+	}
+}
+
+// rejudge looks again at the definitions of a group that could not have a name, as one may have become free.
+func (d *definitions) rejudge(ctx context.Context, group string) {
+	for name, known := range d.known {
+		if known.Spec.Group != group || extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+			continue
+		}
+		obj, err := d.store.Objects().Get(ctx, d.store.Objects().Prefix()+name, cache.Want{Match: cache.Any})
+		if err != nil || obj.Rev != known.rev {
+			continue // a newer state is on its way
+		}
+		def, err := d.decode(ctx, obj)
+		if err != nil {
+			continue
+		}
+		before := *known
+		before.CustomResourceDefinition = extensions.Outline(known.CustomResourceDefinition)
+		d.decide(known, &before, def)
+	}
+}
+
+// forget ends what a definition that is gone defined.
+func (d *definitions) forget(ctx context.Context, name string) {
+	known := d.known[name]
+	if known == nil {
+		return
+	}
+	delete(d.known, name)
+	d.end(known)
+	d.rejudge(ctx, known.Spec.Group)
+}
+
+func (d *definitions) decode(ctx context.Context, enc request.Encoded) (*apiextensionsv1.CustomResourceDefinition, error) {
+	obj, err := d.store.Decode(ctx, enc)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*apiextensionsv1.CustomResourceDefinition), nil
+}
+
+// resource is the name of what is defined.
+func (f *definition) resource() meta.GroupResource {
+	return meta.GroupResource{Group: f.Spec.Group, Resource: f.Spec.Names.Plural}
+}
+
+// wrote reports whether a state is the one that this server has written, and takes note of it.
+func (f *definition) wrote(rev storage.Revision) bool {
+	if f.written == nil {
+		return false
+	}
+	select {
+	case mine := <-f.written:
+		f.written = nil
+		if mine != rev {
+			return false
+		}
+		f.rev = rev
+		return true
+	default:
+		return false
+	}
+}
+
+// serve serves what a definition defines, as it defines it now, or ends it.
+func (d *definitions) serve(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
+	switch {
+	case next.overlaps:
+	case !extensions.Served(next.CustomResourceDefinition):
+		d.end(next)
+	case !next.served || known == nil || extensions.Differ(known.CustomResourceDefinition, next.CustomResourceDefinition):
+		def.Status = next.Status
+		if err := d.install(next, def); err != nil {
+			d.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(err))
+		}
+	}
+}
+
+func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
+	res, err := extensions.Declare(def, nil)
+	if err != nil {
+		return err
+	}
+	if extensions.Is(def, apiextensionsv1.Terminating) {
+		res.NoCreate = extensions.NoCreate
+	}
+	if next.served {
+		return d.Replace(res)
+	}
+	if next.overlaps = d.table.find(res.GroupResource) != nil; next.overlaps {
+		return errors.New("the server has a resource of that name itself")
+	}
+	if err := d.Install(d.on, Group{Name: res.GroupResource.Group, Priority: customPriority, Resources: []registry.Resource{res}}); err != nil {
+		return err
+	}
+	next.served = true
+	return nil
+}
+
+// end serves a resource no more.
+func (d *definitions) end(f *definition) {
+	if !f.served {
+		return
+	}
+	f.served = false
+	if _, err := d.Remove(f.resource()); err != nil && !errors.Is(err, errClosing) {
+		d.log.Warn("a custom resource cannot be removed", zap.String("definition", f.Name), zap.Error(err))
+	}
+}

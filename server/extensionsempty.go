@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// emptying is a definition that is to go: first its instances are deleted, then it loses the finalizer that held it. Every
+// server does so, and each can go on where another, or an earlier life of itself, was stopped.
+type emptying struct {
+	*definitions
+	name      string
+	uid       meta.UID
+	instances *registry.Store // nil: there are none that could be deleted
+	overlaps  bool
+}
+
+// emptyAgain is how long a definition waits whose instances could not be deleted.
+const emptyAgain = 2 * time.Second
+
+// run works until the definition goes, or ctx ends.
+func (e *emptying) run(ctx context.Context) {
+	e.status(ctx, extensions.BeginEmptying)
+	for e.instances != nil && ctx.Err() == nil {
+		err := e.deleteAll(ctx)
+		if err == nil {
+			break
+		}
+		e.log.Log(severity(err), "cannot delete all instances of a custom resource definition yet", zap.String("definition", e.name), zap.Error(err))
+		e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
+			extensions.FailEmptying(def, err, now)
+		})
+		select {
+		case <-ctx.Done():
+		case <-time.After(emptyAgain):
+		}
+	}
+	e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
+		extensions.EndEmptying(def, e.overlaps, now)
+	})
+}
+
+// status changes the definition, if it is still the one that is to go.
+func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time)) {
+	if ctx.Err() != nil {
+		return
+	}
+	e.untilDone(ctx, e.name, func() error {
+		_, err := e.update(ctx, e.name, func(_ request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
+			if def.UID != e.uid || !extensions.Emptying(def) {
+				return overtaken(e.name)
+			}
+			change(def, now())
+			return nil
+		})
+		return err
+	})
+}
+
+// deleters is how many instances are deleted at a time: their writes share what they wait for.
+const deleters = 16
+
+// deleteAll deletes all instances, and returns when none is left: what holds them back is waited for.
+func (e *emptying) deleteAll(ctx context.Context) error {
+	list, err := e.instances.List(ctx, &request.ListRequest{})
+	if err != nil {
+		return err
+	}
+	work, within := errgroup.WithContext(ctx)
+	work.SetLimit(deleters)
+	for item := range list.Items {
+		namespace, name := e.instances.NameOf(item)
+		work.Go(func() error {
+			opts := &meta.DeleteOptions{}
+			_, err := e.instances.Delete(within, &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}, opts)
+			if meta.IsNotFound(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	return e.waitForNone(ctx)
+}
+
+// waitForNone returns when there are no instances, which are on their way out.
+func (e *emptying) waitForNone(ctx context.Context) error {
+	objects := e.instances.Objects()
+	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix()})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		if objects.Count() == 0 {
+			if list, err := e.instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
+				return err
+			}
+			return fmt.Errorf("there is an instance that came late")
+		}
+		if _, err := w.Next(ctx); err != nil {
+			return err
+		}
+	}
+}
