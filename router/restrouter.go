@@ -70,12 +70,19 @@ type routeChange struct {
 	router  *RESTRouter
 	next    routes
 	touched map[meta.GroupVersion]bool // whose map in next is its own
+	dropped map[resourcePlace]*uses
 	retired Retired
+}
+
+// resourcePlace is where a resource is served.
+type resourcePlace struct {
+	meta.GroupVersion
+	plural string
 }
 
 func newRouteChange(rr *RESTRouter) *routeChange {
 	now := *rr.routes.Load()
-	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{}}
+	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{}, dropped: map[resourcePlace]*uses{}}
 	for gv, resources := range now {
 		c.next[gv] = resources
 	}
@@ -99,16 +106,17 @@ func (c *routeChange) resources(gv meta.GroupVersion) map[string]*resourceRoutes
 func (c *routeChange) remove(gv *GroupVersion) {
 	resources := c.resources(gv.GroupVersion)
 	for i := range gv.Resources {
-		c.drop(resources, gv.Resources[i].plural())
+		c.drop(gv.GroupVersion, resources, gv.Resources[i].plural())
 	}
 	if len(resources) == 0 {
 		delete(c.next, gv.GroupVersion)
 	}
 }
 
-func (c *routeChange) drop(resources map[string]*resourceRoutes, plural string) {
+func (c *routeChange) drop(gv meta.GroupVersion, resources map[string]*resourceRoutes, plural string) {
 	if r := resources[plural]; r != nil {
 		delete(resources, plural)
+		c.dropped[resourcePlace{gv, plural}] = r.uses
 		c.retired = append(c.retired, r.uses)
 	}
 }
@@ -116,8 +124,8 @@ func (c *routeChange) drop(resources map[string]*resourceRoutes, plural string) 
 func (c *routeChange) add(gv *GroupVersion) {
 	resources := c.resources(gv.GroupVersion)
 	for plural, list := range byPlural(gv.Resources) {
-		c.drop(resources, plural)
-		r := &resourceRoutes{uses: newUses()}
+		c.drop(gv.GroupVersion, resources, plural)
+		r := &resourceRoutes{uses: newUses(c.dropped[resourcePlace{gv.GroupVersion, plural}])}
 		for i := range list {
 			r.add(c.router.endpoint(gv.GroupVersion, list[i], r.uses))
 		}

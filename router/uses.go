@@ -20,12 +20,30 @@ type uses struct {
 	count atomic.Int64 // requests inside, plus retired
 	once  sync.Once
 	empty chan struct{} // closed when it is retired and nobody is inside
+	// watches are those of the resource in its version, also of what it was declared as before.
+	watches *watchList
+}
+
+// watchList are the watches that run.
+type watchList struct {
+	sync.Mutex
+	first *countedCursor
+	ended bool
 }
 
 // retired is far above any number of requests.
 const retired = 1 << 62
 
-func newUses() *uses { return &uses{empty: make(chan struct{})} }
+// newUses counts the requests in what comes in the place of another, nil if there was none.
+func newUses(before *uses) *uses {
+	u := &uses{empty: make(chan struct{})}
+	if before != nil {
+		u.watches = before.watches
+	} else {
+		u.watches = &watchList{}
+	}
+	return u
+}
 
 // enter counts a request in, and returns false, without counting it, if the resource has been retired.
 func (u *uses) enter() bool {
@@ -79,6 +97,27 @@ func (r Retired) Wait(ctx context.Context) error {
 	return nil
 }
 
+// Watched reports whether there are watches on any of them.
+func (r Retired) Watched() bool {
+	return slices.ContainsFunc(r, func(u *uses) bool {
+		u.watches.Lock()
+		defer u.watches.Unlock()
+		return u.watches.first != nil
+	})
+}
+
+// EndWatches ends the watches on all of them, and those that still begin. What they have not sent by then is lost.
+func (r Retired) EndWatches() {
+	for _, u := range r {
+		u.watches.Lock()
+		u.watches.ended = true
+		for c := u.watches.first; c != nil; c = c.next {
+			c.end()
+		}
+		u.watches.Unlock()
+	}
+}
+
 // counted is the handler of a verb of a resource that may be retired.
 type counted struct {
 	uses *uses
@@ -115,6 +154,46 @@ type countedCursor struct {
 	request.EventCursor
 	uses *uses
 	out  bool // of the count, until Close
+
+	// Guarded by uses.watches.
+
+	end            func() // ends the watch; nil: it is not listed
+	previous, next *countedCursor
+}
+
+// run lists the cursor among the watches that run, which end ends.
+func (c *countedCursor) run(end func()) {
+	w := c.uses.watches
+	w.Lock()
+	defer w.Unlock()
+	if w.ended {
+		end()
+		return
+	}
+	c.end, c.next = end, w.first
+	if c.next != nil {
+		c.next.previous = c
+	}
+	w.first = c
+}
+
+// stop takes the cursor off the list.
+func (c *countedCursor) stop() {
+	w := c.uses.watches
+	w.Lock()
+	defer w.Unlock()
+	switch {
+	case c.end == nil:
+		return
+	case c.previous == nil:
+		w.first = c.next
+	default:
+		c.previous.next = c.next
+	}
+	if c.next != nil {
+		c.next.previous = c.previous
+	}
+	c.end, c.previous, c.next = nil, nil, nil
 }
 
 // Next implements request.EventCursor. A watch that fails because its resource has been retired ends without a fault:
@@ -134,6 +213,7 @@ func (c *countedCursor) Next(ctx context.Context) ([]request.Event, error) {
 // Close implements request.EventCursor. The request is counted again, because its handler is about to leave.
 func (c *countedCursor) Close() {
 	c.EventCursor.Close()
+	c.stop()
 	if c.out {
 		c.uses.count.Add(1)
 	}

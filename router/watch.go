@@ -46,6 +46,9 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 		return e.watchError(w, r, media, err)
 	}
 	defer cursor.Close()
+	if c, ok := cursor.(*countedCursor); ok {
+		c.run(cancel)
+	}
 	return e.stream(w, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
 }
 

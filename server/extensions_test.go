@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -95,7 +94,7 @@ func TestDefinition(t *testing.T) {
 	q.want(200, "GET", definitions+"/ships."+q.group, "", map[string]any{
 		"status.conditions.0.type": "NamesAccepted", "status.conditions.0.reason": "NoConflicts", "status.conditions.1.type": "Established",
 		"status.acceptedNames.listKind": "ShipList", "status.acceptedNames.shortNames": "[sh]", "metadata.generation": 1,
-		"metadata.managedFields.0.manager": "kube-apiserver", "metadata.managedFields.0.subresource": "status",
+		"metadata.managedFields.1.manager": "kube-apiserver", "metadata.managedFields.1.subresource": "status",
 	})
 	q.want(201, "POST", q.path("ships", "v1"), `{"metadata":{"name":"a"},"spec":{"sails":2}}`, map[string]any{"kind": "Ship", "spec.sails": 2})
 	q.want(200, "GET", q.path("ships", "v1beta1")+"/a", "", map[string]any{"apiVersion": q.group + "/v1beta1"})
@@ -187,7 +186,7 @@ func TestDefinitionChanged(t *testing.T) {
 	}
 	change(version("v1", false), version("v2", true))
 	q.want(200, "GET", definitions+"/ships."+q.group, "", map[string]any{"status.storedVersions": "[v1 v2]", "metadata.generation": 2})
-	q.want(200, "PUT", q.path("ships", "v1")+"/a", `{"apiVersion":"`+q.group+`/v1","kind":"Ship","metadata":{"name":"a","labels":{"x":"y"}}}`, nil)
+	q.want(200, "PATCH", q.path("ships", "v1")+"/a", `{"metadata":{"labels":{"x":"y"}}}`, nil, "Content-Type", "application/merge-patch+json")
 	if one, two := first(), second(); one["type"] != "MODIFIED" || two["type"] != "MODIFIED" {
 		t.Fatalf("events after the change of the storage version: got %v and %v", one, two)
 	}
@@ -196,16 +195,8 @@ func TestDefinitionChanged(t *testing.T) {
 		t.Errorf("a watch of a version that is not served any more: got %v, want its end", e)
 	}
 	q.gone(q.path("ships", "v1"))
-	q.want(200, "PUT", q.path("ships", "v2")+"/a", `{"apiVersion":"`+q.group+`/v2","kind":"Ship","metadata":{"name":"a","labels":{"x":"z"}}}`, nil)
+	q.want(200, "PATCH", q.path("ships", "v2")+"/a", `{"metadata":{"labels":{"x":"z"}}}`, nil, "Content-Type", "application/merge-patch+json")
 	if e := second(); e["type"] != "MODIFIED" {
 		t.Errorf("a watch of the version that is served: got %v", e)
 	}
-}
-
-func decodeTree(t *testing.T, data []byte) (tree map[string]any) {
-	t.Helper()
-	if err := json.Unmarshal(data, &tree); err != nil {
-		t.Fatal(err)
-	}
-	return tree
 }

@@ -99,7 +99,8 @@ func (s *resources) review(offers []*offer) {
 }
 
 // Replace serves a resource by a new declaration, under all its names: a kind with other versions, another schema or
-// storage version. Its objects stay, and the watches on them, which go on as they began. There is no moment without it:
+// storage version. Its objects stay, and the watches on them, which go on as they began; those in versions that are not served
+// any more end. There is no moment without it:
 // each request sees the old declaration or the new one. It is an error if the resource does not exist. It may be called
 // while the server serves.
 func (s *resources) Replace(res registry.Resource) error {
@@ -133,7 +134,9 @@ func (s *resources) Replace(res registry.Resource) error {
 	store.Adopt() // nothing can fail any more
 	s.table.set(next)
 	for i, o := range before {
-		after[i].earlier = append(o.earlier.Inside(), o.on.Replace(o.versions, after[i].versions)...)
+		ended := o.on.Remove(missing(o.versions, after[i].versions)...)
+		s.endWatches(ended)
+		after[i].earlier = slices.Concat(o.earlier.Inside(), ended, o.on.Replace(o.versions, after[i].versions))
 	}
 	return nil
 }
@@ -141,8 +144,7 @@ func (s *resources) Replace(res registry.Resource) error {
 // Remove ends a resource. If gr is its first name, it ends under all its names; its objects stay in the store. New
 // requests do not find it when Remove returns; those that run are served, and gone is closed when they have ended (or
 // their time is up), the watches have been told to end, and its metrics have been deleted; a request for the resource
-// itself must not wait for that. Watches under a name that is not the first are not told: what they watch is there still,
-// and they last as long as they may. It is an error if the resource does not exist. It may be called while the server serves.
+// itself must not wait for that. It is an error if the resource does not exist. It may be called while the server serves.
 func (s *resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -177,9 +179,31 @@ func (s *resources) retire(offers []*offer, routes router.Retired) <-chan struct
 		if err := routes.Wait(ctx); errors.Is(err, context.DeadlineExceeded) {
 			s.log.Warn("a resource that was removed is closed before its last request has ended", zap.Stringer("resource", offers[0].name))
 		}
+		endAfterLast(ctx, routes)
 		s.forget(offers)
 	})
 	return gone
+}
+
+// lastEvents is how long watches have to send what has happened to what they watch, after it has gone.
+const lastEvents = 250 * time.Millisecond
+
+// endAfterLast ends the watches on what is not served any more, when they have had time for what happened before that.
+func endAfterLast(ctx context.Context, routes router.Retired) {
+	if routes.Watched() {
+		select {
+		case <-time.After(lastEvents):
+		case <-ctx.Done():
+		}
+	}
+	routes.EndWatches()
+}
+
+// endWatches does so in the background, without waiting for requests.
+func (s *resources) endWatches(routes router.Retired) {
+	if len(routes) > 0 {
+		s.work.run(func(ctx context.Context) { endAfterLast(ctx, routes) })
+	}
 }
 
 // forget closes what is behind offers, unless it is offered under another name, and deletes their metrics, unless there

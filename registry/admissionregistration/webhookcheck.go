@@ -1,8 +1,6 @@
 package admissionregistration
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -153,72 +151,7 @@ func checkClient(p *field.Path, c *admissionregistrationv1.WebhookClientConfig) 
 	case (c.URL == nil) == (c.Service == nil):
 		return field.ErrorList{field.Required(p, "exactly one of url or service is required")}
 	case c.URL != nil:
-		return checkWebhookURL(p.Child("url"), *c.URL)
+		return check.WebhookURL(p.Child("url"), *c.URL)
 	}
-	return checkWebhookService(p.Child("service"), c.Service)
-}
-
-func checkWebhookURL(p *field.Path, text string) field.ErrorList {
-	const form = "; desired format: https://host[/path]"
-	u, err := url.Parse(text)
-	if err != nil {
-		return field.ErrorList{field.Required(p, "url must be a valid URL: "+err.Error()+form)}
-	}
-	var errs field.ErrorList
-	if u.Scheme != "https" {
-		errs = append(errs, field.Invalid(p, u.Scheme, "'https' is the only allowed URL scheme"+form))
-	}
-	if u.Host == "" {
-		errs = append(errs, field.Invalid(p, u.Host, "host must be specified"+form))
-	}
-	if u.User != nil {
-		errs = append(errs, field.Invalid(p, u.User.String(), "user information is not permitted in the URL"))
-	}
-	if u.Fragment != "" {
-		errs = append(errs, field.Invalid(p, u.Fragment, "fragments are not permitted in the URL"))
-	}
-	if u.RawQuery != "" {
-		errs = append(errs, field.Invalid(p, u.RawQuery, "query parameters are not permitted in the URL"))
-	}
-	return errs
-}
-
-// checkWebhookService takes the namespace for the name, and the name for the namespace, as kube-apiserver does.
-func checkWebhookService(p *field.Path, s *admissionregistrationv1.ServiceReference) field.ErrorList {
-	errs := check.Required(p.Child("name"), s.Namespace)
-	errs = append(errs, check.Required(p.Child("namespace"), s.Name)...)
-	if s.Port != nil {
-		if msgs := names.IsValidPortNum(int(*s.Port)); len(msgs) > 0 {
-			errs = append(errs, field.Invalid(p.Child("port"), *s.Port, "port is not valid: "+strings.Join(msgs, ", ")))
-		}
-	}
-	if s.Path != nil {
-		errs = append(errs, checkWebhookPath(p.Child("path"), *s.Path)...)
-	}
-	return errs
-}
-
-// checkWebhookPath wants subdomains between slashes. The last slash may be left out.
-func checkWebhookPath(p *field.Path, path string) field.ErrorList {
-	switch path {
-	case "", "/":
-		return nil
-	case "//":
-		return field.ErrorList{field.Invalid(p, path, "segment[0] may not be empty")}
-	}
-	var errs field.ErrorList
-	if path[0] != '/' {
-		errs = append(errs, field.Invalid(p, path, "must start with a '/'"))
-	}
-	// Whatever the first byte is, it is taken for the slash.
-	for i, step := range field.Each(&errs, strings.Split(strings.TrimSuffix(path[1:], "/"), "/")) {
-		if *step == "" {
-			errs = append(errs, field.Invalid(p, path, fmt.Sprintf("segment[%d] may not be empty", i)))
-			continue
-		}
-		for _, msg := range names.IsDNS1123Subdomain(*step) {
-			errs = append(errs, field.Invalid(p, path, fmt.Sprintf("segment[%d]: %s", i, msg)))
-		}
-	}
-	return errs
+	return check.WebhookService(p.Child("service"), c.Service.Namespace, c.Service.Name, c.Service.Path, c.Service.Port)
 }

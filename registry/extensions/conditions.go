@@ -2,11 +2,8 @@ package extensions
 
 import (
 	"crypto/x509"
-	"fmt"
 	"iter"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -134,28 +131,18 @@ func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	c := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.KubernetesAPIApprovalPolicyConformant, Status: apiextensionsv1.ConditionFalse,
 	}
-	const see = "see https://github.com/kubernetes/enhancements/pull/1111"
-	approved := def.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]
-	u, err := url.ParseRequestURI(approved)
-	switch {
-	case approved == "":
+	var state approval
+	switch state, c.Message = approvalOf(def); state {
+	case approvalMissing:
 		c.Reason = "MissingAnnotation"
-		c.Message = fmt.Sprintf("protected groups must have approval annotation %q, %s", apiextensionsv1.KubeAPIApprovedAnnotation, see)
-	case strings.HasPrefix(approved, "unapproved"):
-		c.Reason, c.Message = "UnapprovedAnnotation", fmt.Sprintf("not approved: %q", approved)
-	case err == nil && u.Host != "" && u.Scheme != "":
-		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "ApprovedAnnotation", "approved in "+approved
+	case approvalBypassed:
+		c.Reason = "UnapprovedAnnotation"
+	case approved:
+		c.Status, c.Reason = apiextensionsv1.ConditionTrue, "ApprovedAnnotation"
 	default:
 		c.Reason = "InvalidAnnotation"
-		c.Message = fmt.Sprintf("protected groups must have approval annotation %q with either a URL or a reason starting with \"unapproved\", %s",
-			apiextensionsv1.KubeAPIApprovedAnnotation, see)
 	}
 	SetCondition(def, c, now)
-}
-
-// isProtected reports whether a group belongs to Kubernetes.
-func isProtected(group string) bool {
-	return group == "k8s.io" || group == "kubernetes.io" || strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".kubernetes.io")
 }
 
 // judgeShape says of a definition that is older than structural schemas that it keeps fields nobody knows. What a schema may

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // JSON is a value of the API as kube-apiserver shows it in messages. That server validates a second, internal set of
@@ -51,6 +53,7 @@ var (
 var (
 	podSpecType   = reflect.TypeFor[corev1.PodSpec]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
+	choiceType    = reflect.TypeFor[typeinfo.Choice]()
 )
 
 // orders are the orders of fields in internal structs, where they are not those of ours.
@@ -60,6 +63,11 @@ var orders = map[reflect.Type][]string{
 		TTLSecondsAfterFinished CompletionMode Suspend PodReplacementPolicy ManagedBy`),
 	reflect.TypeFor[batchv1.JobStatus](): strings.Fields(`Conditions StartTime CompletionTime Active Terminating Ready Succeeded
 		Failed CompletedIndexes FailedIndexes UncountedTerminatedPods`),
+	reflect.TypeFor[apiextensionsv1.JSONSchemaProps](): strings.Fields(`ID Schema Ref Description Type Nullable Format Title Default
+		Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Enum
+		MaxProperties MinProperties Required Items AllOf OneOf AnyOf Not Properties AdditionalProperties PatternProperties
+		Dependencies AdditionalItems Definitions ExternalDocs Example XPreserveUnknownFields XEmbeddedResource XIntOrString
+		XListMapKeys XListType XMapType XValidations`),
 	reflect.TypeFor[corev1.PersistentVolumeSource](): strings.Fields(`GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs
 		NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk
 		PortworxVolume ScaleIO Local StorageOS CSI`),
@@ -94,7 +102,7 @@ func write(b *bytes.Buffer, v reflect.Value) {
 		writePodSpec(b, v)
 	case t.Kind() == reflect.Pointer:
 		write(b, v.Elem())
-	case t.Implements(marshalerType), t.Kind() == reflect.Struct && !isAPI(t):
+	case t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(choiceType), t.Kind() == reflect.Struct && !isAPI(t):
 		writeJSON(b, v)
 	case t.Kind() == reflect.Struct:
 		b.WriteByte('{')

@@ -51,15 +51,15 @@ var formats = map[string]func(string) bool{
 	"uuid5":          func(s string) bool { return isUUID(s, '5') },
 }
 
-// knownFormat reports whether the format of a schema says something about values of its type.
-func knownFormat(t *Schema) bool {
-	switch t.Type {
+// KnownFormat reports whether a format says something about values of a type.
+func KnownFormat(typ, format string) bool {
+	switch typ {
 	case "", String:
-		return formats[t.Format] != nil
+		return formats[format] != nil
 	case Integer:
-		return t.Format == "int32" || t.Format == "int64"
+		return format == "int32" || format == "int64"
 	case Number:
-		return t.Format == "float" || t.Format == "double"
+		return format == "float" || format == "double"
 	}
 	return false
 }

@@ -42,7 +42,7 @@ func (c *checker) checkType(s, t *Schema, v any) {
 		return
 	}
 	// Where the schema has a format, kube-apiserver names formats in place of types, unless the value is a string or list.
-	if knownFormat(t) && got != String && got != Array {
+	if KnownFormat(t.Type, t.Format) && got != String && got != Array {
 		c.mistyped(t.Format, formatOf(v))
 		return
 	}
@@ -130,7 +130,7 @@ func (c *checker) numberRange(t *Schema, v any) {
 		return
 	}
 	format := "(default format)"
-	if knownFormat(t) {
+	if KnownFormat(t.Type, t.Format) {
 		format = "with format " + t.Format
 	}
 	c.reportAtRoot(fmt.Sprintf("Checked value must be of type %s %s in %s", t.Type, format, c.way))

@@ -1,0 +1,66 @@
+package extensions
+
+import (
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+// normalize brings the JSON values in a schema into the form in which Kubernetes stores them: without white space, the keys of
+// objects sorted, numbers as Go writes them.
+func normalize(s *apiextensionsv1.JSONSchemaProps) {
+	if s == nil {
+		return
+	}
+	normalizeValue(s.Default)
+	normalizeValue(s.Example)
+	for i := range s.Enum {
+		normalizeValue(&s.Enum[i])
+	}
+	if s.Items != nil {
+		normalize(s.Items.Schema)
+		normalizeList(s.Items.JSONSchemas)
+	}
+	normalizeList(s.AllOf)
+	normalizeList(s.OneOf)
+	normalizeList(s.AnyOf)
+	normalize(s.Not)
+	normalizeMap(s.Properties)
+	normalizeMap(s.PatternProperties)
+	normalizeMap(s.Definitions)
+	for _, more := range []*apiextensionsv1.JSONSchemaPropsOrBool{s.AdditionalProperties, s.AdditionalItems} {
+		if more != nil {
+			normalize(more.Schema)
+		}
+	}
+	for _, d := range s.Dependencies {
+		normalize(d.Schema)
+	}
+}
+
+func normalizeList(list []apiextensionsv1.JSONSchemaProps) {
+	for i := range list {
+		normalize(&list[i])
+	}
+}
+
+func normalizeMap[M ~map[string]apiextensionsv1.JSONSchemaProps](m M) {
+	for name, s := range m {
+		normalize(&s)
+		m[name] = s
+	}
+}
+
+// normalizeValue leaves what cannot be read as it is: the decoder lets through nothing that is no JSON.
+func normalizeValue(v *apiextensionsv1.JSON) {
+	if v == nil || len(v.Raw) == 0 {
+		return
+	}
+	tree, _, err := codec.DecodeTree(v.Raw, false, nil)
+	if err != nil {
+		return
+	}
+	if text, err := jsontext.AppendTree(nil, tree, jsontext.HTML); err == nil {
+		v.Raw = text
+	}
+}

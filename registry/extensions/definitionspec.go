@@ -1,0 +1,224 @@
+package extensions
+
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/registry/check"
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// definitionRules are the rules for a spec that may be broken on an update because they were before.
+type definitionRules struct {
+	schemas       SchemaRules
+	openAPISchema bool // every version has a schema
+	knownReviews  bool // a webhook understands some version of ConversionReview
+	validCABundle bool // certificates of a webhook can be read
+	// manyFields are the versions that may have too many selectable fields, "" for what all have in common.
+	manyFields map[string]bool
+}
+
+// strictRules are those for a new definition. Certificates are judged once it is served: a tool may put them in later.
+func strictRules(spec *apiextensionsv1.CustomResourceDefinitionSpec) definitionRules {
+	return definitionRules{schemas: RulesFor(spec, nil), openAPISchema: true, knownReviews: true}
+}
+
+// rulesAfter are those for a change of old.
+func rulesAfter(d, old *apiextensionsv1.CustomResourceDefinition) definitionRules {
+	rules := definitionRules{
+		schemas:       RulesFor(&d.Spec, &old.Spec),
+		openAPISchema: !slices.ContainsFunc(old.Spec.Versions, lacksSchema),
+		knownReviews:  true,
+		manyFields:    map[string]bool{},
+	}
+	var caBundle []byte
+	if c := old.Spec.Conversion; c != nil && c.Webhook != nil {
+		versions := c.Webhook.ConversionReviewVersions
+		rules.knownReviews = len(versions) == 0 || slices.ContainsFunc(versions, isKnownReview)
+		if c.Webhook.ClientConfig != nil {
+			caBundle = c.Webhook.ClientConfig.CABundle
+		}
+	}
+	rules.validCABundle = Is(old, apiextensionsv1.Established) && hasCertificates(caBundle)
+	now, before := share(&d.Spec), share(&old.Spec)
+	rules.manyFields[""] = hadTooMany(&now.common, &before.common)
+	for i := range now.versions {
+		v := &now.versions[i]
+		for j := range before.versions {
+			if before.versions[j].Name == v.Name {
+				rules.manyFields[v.Name] = hadTooMany(v, &before.versions[j])
+			}
+		}
+	}
+	return rules
+}
+
+func lacksSchema(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return v.Schema == nil || v.Schema.OpenAPIV3Schema == nil
+}
+
+func hadTooMany(v, old *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return len(old.SelectableFields) > maxSelectableFields && scheme.Equal(&v.SelectableFields, &old.SelectableFields)
+}
+
+// shared is a spec as kube-apiserver judges it: what is the same in all versions is taken out of them. Errors about that name
+// other fields.
+type shared struct {
+	common   apiextensionsv1.CustomResourceDefinitionVersion // without a name
+	versions []apiextensionsv1.CustomResourceDefinitionVersion
+}
+
+func share(spec *apiextensionsv1.CustomResourceDefinitionSpec) shared {
+	s := shared{versions: slices.Clone(spec.Versions)}
+	if len(s.versions) == 0 {
+		return s
+	}
+	first := &spec.Versions[0]
+	if sameInAll(spec.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return scheme.Equal(v.Schema, first.Schema)
+	}) {
+		s.common.Schema = first.Schema
+		s.each(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Schema = nil })
+	}
+	if sameInAll(spec.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return scheme.Equal(v.Subresources, first.Subresources)
+	}) {
+		s.common.Subresources = first.Subresources
+		s.each(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Subresources = nil })
+	}
+	if sameInAll(spec.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return scheme.Equal(&v.AdditionalPrinterColumns, &first.AdditionalPrinterColumns)
+	}) {
+		s.common.AdditionalPrinterColumns = first.AdditionalPrinterColumns
+		s.each(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.AdditionalPrinterColumns = nil })
+	}
+	if sameInAll(spec.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return scheme.Equal(&v.SelectableFields, &first.SelectableFields)
+	}) {
+		s.common.SelectableFields = first.SelectableFields
+		s.each(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.SelectableFields = nil })
+	}
+	return s
+}
+
+func sameInAll(versions []apiextensionsv1.CustomResourceDefinitionVersion, same func(*apiextensionsv1.CustomResourceDefinitionVersion) bool) bool {
+	for i := range versions[1:] {
+		if !same(&versions[1+i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shared) each(do func(*apiextensionsv1.CustomResourceDefinitionVersion)) {
+	for i := range s.versions {
+		do(&s.versions[i])
+	}
+}
+
+// checkSpec judges a spec by some rules.
+func checkSpec(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
+	s := share(spec)
+	errs := checkGroup(p.Child("group"), spec.Group)
+	errs = append(errs, check.OneOf(p.Child("scope"), spec.Scope, apiextensionsv1.ClusterScoped, apiextensionsv1.NamespaceScoped)...)
+	errs = append(errs, s.checkSchemasSet(p.Child("versions"), spec.PreserveUnknownFields, rules)...)
+	if spec.PreserveUnknownFields && anyPart(spec, hasDefault) {
+		errs = append(errs, field.Invalid(p.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
+	}
+	for i, v := range field.Each(&errs, s.versions) {
+		at := p.Child("versions").Index(i)
+		errs = append(errs, joined(at.Child("name"), v.Name, "", names.IsDNS1035Label(v.Name))...)
+		errs = append(errs, checkVersion(at, v, s.hasStatus(v.Name), rules)...)
+	}
+	errs = append(errs, s.checkNamesAndStorage(p)...)
+	errs = append(errs, checkSpecNames(p.Child("names"), &spec.Names)...)
+	errs = append(errs, checkCommon(p, &s.common, slices.ContainsFunc(spec.Versions, statusEnabled), rules)...)
+	return append(errs, checkConversion(p.Child("conversion"), spec, rules)...)
+}
+
+func checkGroup(p *field.Path, group string) field.ErrorList {
+	if group == "" {
+		return field.ErrorList{field.Required(p, "")}
+	}
+	return domain(p, group)
+}
+
+// checkSchemasSet wants a schema in each version, or where a definition was without one before in each that is served: nothing
+// would be left of an object otherwise.
+func (s *shared) checkSchemasSet(p *field.Path, preserve bool, rules definitionRules) field.ErrorList {
+	if !lacksSchema(s.common) || !rules.openAPISchema && preserve {
+		return nil
+	}
+	var errs field.ErrorList
+	for i, v := range field.Each(&errs, s.versions) {
+		at := p.Index(i).Child("schema", "openAPIV3Schema")
+		switch {
+		case !lacksSchema(*v):
+		case rules.openAPISchema:
+			errs = append(errs, field.Required(at, ""))
+		case v.Served:
+			errs = append(errs, field.Required(at, "because otherwise all fields are pruned"))
+		}
+	}
+	return errs
+}
+
+func statusEnabled(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return v.Subresources != nil && v.Subresources.Status != nil
+}
+
+// hasStatus reports whether a version, the first of a name, has the subresource status.
+func (s *shared) hasStatus(version string) bool {
+	if statusEnabled(s.common) {
+		return true
+	}
+	i := slices.IndexFunc(s.versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+	return statusEnabled(s.versions[i])
+}
+
+// checkNamesAndStorage wants each version once, and one of them to be that of stored objects.
+func (s *shared) checkNamesAndStorage(p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	unique, storage := true, 0
+	seen := check.Duplicates{}
+	for i := range s.versions {
+		unique = seen.Add(s.versions[i].Name) && unique
+		if s.versions[i].Storage {
+			storage++
+		}
+	}
+	if !unique {
+		errs = append(errs, field.Invalid(p.Child("versions"), govalue.JSON(s.versions), "must contain unique version names"))
+	}
+	if storage != 1 {
+		errs = append(errs, field.Invalid(p.Child("versions"), govalue.JSON(s.versions),
+			"must have exactly one version marked as storage version"))
+	}
+	if len(s.versions) > 0 { // the first version stands in a field of its own, too
+		errs = append(errs, checkLabel(p.Child("version"), s.versions[0].Name)...)
+	}
+	return errs
+}
+
+// checkSpecNames wants all names to be set that a resource cannot do without.
+func checkSpecNames(p *field.Path, n *apiextensionsv1.CustomResourceDefinitionNames) field.ErrorList {
+	errs := check.Required(p.Child("plural"), n.Plural)
+	errs = append(errs, check.Required(p.Child("singular"), n.Singular)...)
+	errs = append(errs, check.Required(p.Child("kind"), n.Kind)...)
+	errs = append(errs, check.Required(p.Child("listKind"), n.ListKind)...)
+	return append(errs, checkNames(p, n)...)
+}
+
+// domain wants a subdomain with a dot.
+func domain(p *field.Path, name string) field.ErrorList {
+	if errs := joined(p, name, "", names.IsDNS1123Subdomain(name)); errs != nil {
+		return errs
+	}
+	if !slices.Contains([]byte(name), '.') {
+		return field.ErrorList{field.Invalid(p, name, "should be a domain with at least one dot")}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// distant is a store whose events come late, and whose questions are counted.
+type distant struct {
+	storage.Store
+	late  time.Duration
+	asked atomic.Int64
+}
+
+func (d *distant) Close() error { return nil }
+
+func (d *distant) Revision(ctx context.Context) (storage.Revision, error) {
+	d.asked.Add(1)
+	return d.Store.Revision(ctx)
+}
+
+func (d *distant) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	c, err := d.Store.Watch(ctx, req)
+	return &distantCursor{c, d.late}, err
+}
+
+type distantCursor struct {
+	storage.Cursor
+	late time.Duration
+}
+
+func (c *distantCursor) Next(ctx context.Context) (storage.Batch, error) {
+	batch, err := c.Cursor.Next(ctx)
+	time.Sleep(c.late)
+	return batch, err
+}
+
+// twoQuays are two servers on one store; the second hears of everything late.
+func twoQuays(t *testing.T, late time.Duration) (near, far *quay, there *distant) {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	there = &distant{Store: store, late: late}
+	near = newQuay(t, server.Config{Storage: server.StorageConfig{Store: &distant{Store: store}}})
+	far = newQuay(t, server.Config{Storage: server.StorageConfig{Store: there}})
+	return near, far, there
+}
+
+// TestDefinitionSecondServer asks another server for a resource as soon as the first has told of it.
+func TestDefinitionSecondServer(t *testing.T) {
+	near, far, there := twoQuays(t, 30*time.Millisecond)
+	for i := range 5 {
+		plural := fmt.Sprintf("ships%d", i)
+		near.define(plural, fmt.Sprintf("Ship%d", i), version("v1", true))
+		far.want(201, "POST", far.path(plural, "v1"), `{"metadata":{"name":"a"}}`, nil)
+	}
+	end := time.Now().Add(5 * time.Second)
+	for _, data := far.raw("GET", "/apis", ""); !strings.Contains(string(data), far.group); _, data = far.raw("GET", "/apis", "") {
+		if time.Now().After(end) {
+			t.Fatal("the group does not appear on the second server")
+		}
+	}
+
+	// Requests for what does not exist share their questions.
+	before, began := there.asked.Load(), time.Now()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				if code, _ := far.raw("GET", far.path(fmt.Sprintf("none%d", i), "v1"), ""); code != 404 {
+					t.Errorf("what does not exist: got %d", code)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if asked, most := there.asked.Load()-before, 20+int64(time.Since(began)/(2*time.Millisecond)); asked > most || asked > 300 {
+		t.Errorf("400 requests for what does not exist asked the store %d times, want at most %d", asked, min(most, 300))
+	}
+	near.want(200, "DELETE", definitions+"/ships0."+near.group, "", nil)
+	far.gone(far.path("ships0", "v1"))
+}
+
+// TestDefinitionsAtRandom creates, uses, changes and deletes definitions from many goroutines, on two servers of one store.
+func TestDefinitionsAtRandom(t *testing.T) {
+	near, far, _ := twoQuays(t, 0)
+	const clients, rounds = 6, 4
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(c)))
+			plural, kind := fmt.Sprintf("ships%d", c), fmt.Sprintf("Ship%d", c)
+			for range rounds {
+				one, other := near, far
+				if random.IntN(2) == 0 {
+					one, other = far, near
+				}
+				one.define(plural, kind, version("v1", true))
+				for i := range 1 + random.IntN(3) {
+					other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"metadata":{"name":"s%d"}}`, i), nil)
+				}
+				one.want(200, "PATCH", definitions+"/"+plural+"."+one.group,
+					`{"spec":{"names":{"shortNames":["x`+plural+`"]},"versions":[`+version("v1", true)+`,`+version("v2", false)+`]}}`, nil,
+					"Content-Type", "application/merge-patch+json")
+				one.served(plural, "v2")
+				other.want(200, "DELETE", definitions+"/"+plural+"."+other.group, "", nil)
+				one.gone(definitions + "/" + plural + "." + one.group)
+				one.gone(one.path(plural, "v1"))
+				other.gone(other.path(plural, "v1"))
+			}
+		})
+	}
+	wg.Wait()
+	for _, q := range []*quay{near, far} {
+		if _, data := q.raw("GET", "/metrics", ""); strings.Contains(string(data), q.group) {
+			q.settles("/metrics")
+		}
+	}
+}
+
+// served waits until a version of a resource is there.
+func (q *quay) served(plural, version string) {
+	q.t.Helper()
+	code := 0
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if code, _ = q.raw("GET", q.path(plural, version), ""); code == 200 {
+			return
+		}
+	}
+	q.t.Errorf("%s %s: got %d, want it served", plural, version, code)
+}
+
+// settles waits until a document does not name the group any more.
+func (q *quay) settles(path string) {
+	q.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, data := q.raw("GET", path, ""); !strings.Contains(string(data), q.group) {
+			return
+		}
+	}
+	q.t.Errorf("%s still names the group", path)
+}
+
