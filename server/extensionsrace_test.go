@@ -149,4 +149,3 @@ func (q *quay) settles(path string) {
 	}
 	q.t.Errorf("%s still names the group", path)
 }
-
