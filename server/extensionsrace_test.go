@@ -93,7 +93,7 @@ func TestDefinitionSecondServer(t *testing.T) {
 // TestDefinitionsAtRandom creates, uses, changes and deletes definitions from many goroutines, on two servers of one store.
 func TestDefinitionsAtRandom(t *testing.T) {
 	near, far, _ := twoQuays(t, 0)
-	const clients, rounds = 6, 4
+	const clients, rounds = 4, 2
 	var wg sync.WaitGroup
 	for c := range clients {
 		wg.Go(func() {
@@ -149,4 +149,3 @@ func (q *quay) settles(path string) {
 	}
 	q.t.Errorf("%s still names the group", path)
 }
-
