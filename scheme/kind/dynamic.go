@@ -133,6 +133,9 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		return out, k.unknown(out.GVK)
 	}
 	unknown := version.Schema().Prune(tree)
+	if err := version.Schema().Coerce(nil, tree); err != nil {
+		return out, err
+	}
 	if req.Strict {
 		out.Strict = slices.Concat(out.Strict, repeated, unknown)
 	}

@@ -1,0 +1,2 @@
+// Package extensions makes resources of custom resource definitions.
+package extensions
