@@ -1,27 +1,20 @@
 package schema
 
-import (
-	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/jsontext"
-)
+import "github.com/coracle-project/coracle/scheme/jsontext"
 
-// validateForm judges what takes more than a value and its own schema: that embedded resources are resources, and that
+// form judges what takes more than a value and its own schema: that embedded resources are resources, and that
 // elements of lists can be told apart. Embedded resources are judged even if they did not change; lists are not if
 // elements of any list could not be told apart before.
-func (s *Schema) validateForm(path *field.Path, tree, old any) field.ErrorList {
-	c := checker{path: path}
+func (c *checker) form(s *Schema, tree, old any) {
 	c.walk(s, tree, formOf{resources: true})
-	lists := checker{path: path}
-	if lists.walk(s, tree, formOf{lists: true}); len(lists.errs) == 0 {
-		return c.errs
+	right := c.errs
+	if c.walk(s, tree, formOf{lists: true}); len(c.errs) == len(right) || old == nil {
+		return
 	}
-	if old != nil {
-		before := checker{path: path}
-		if before.walk(s, old, formOf{lists: true}); len(before.errs) > 0 {
-			return c.errs
-		}
+	before := checker{path: c.path}
+	if before.walk(s, old, formOf{lists: true}); len(before.errs) > 0 {
+		c.errs = right
 	}
-	return append(c.errs, lists.errs...)
 }
 
 // formOf says what walk judges.

@@ -28,10 +28,10 @@ func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 		c = checker{path: path}
 		c.value(s, tree, before{old, true, s.Target()})
 	}
-	errs := c.errs
 	if s.Go == nil {
-		errs = append(errs, s.validateForm(path, tree, old)...)
+		c.form(s, tree, old)
 	}
+	errs := c.errs
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
 	})
