@@ -153,6 +153,9 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	switch known := version != nil && out.GVK == version.GVK; {
 	case known:
 		unknown := version.rules().Prune(tree)
+		if err := version.rules().Coerce(nil, tree); err != nil {
+			return out, err
+		}
 		if req.Strict {
 			out.Strict = slices.Concat(out.Strict, repeated, headFirst(unknown))
 		}

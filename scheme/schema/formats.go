@@ -13,18 +13,17 @@ import (
 	"unicode"
 
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// formats tell whether a string has the format of their name. Formats that are not here say nothing.
+// formats tell whether a string has the format of their name, in which hyphens do not count. Formats that are not here say
+// nothing.
 var formats = map[string]func(string) bool{
 	"bsonobjectid": func(s string) bool { return len(s) == 24 && isHex(s) },
 	"byte":         isBase64,
 	"cidr":         func(s string) bool { _, _, err := net.ParseCIDR(s); return err == nil },
 	"creditcard":   isCreditCard,
 	"date":         func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
-	"date-time":    isDateTime,
 	"datetime":     isDateTime,
 	"duration":     isDuration,
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
@@ -35,27 +34,28 @@ var formats = map[string]func(string) bool{
 	"isbn":         func(s string) bool { return isISBN10(s) || isISBN13(s) },
 	"isbn10":       isISBN10,
 	"isbn13":       isISBN13,
-	"k8s-long-name": func(s string) bool {
+	"k8slongname": func(s string) bool {
 		return len(names.IsDNS1123Subdomain(s)) == 0
 	},
-	"k8s-short-name": func(s string) bool { return len(names.IsDNS1123Label(s)) == 0 },
-	"mac":            func(s string) bool { _, err := net.ParseMAC(s); return err == nil },
-	"password":       func(string) bool { return true },
-	"quantity":       func(s string) bool { _, err := meta.ParseQuantity(s); return err == nil },
-	"rgbcolor":       isRGBColor,
-	"ssn":            regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`).MatchString,
-	"uri":            func(s string) bool { _, err := url.ParseRequestURI(s); return err == nil },
-	"uuid":           func(s string) bool { return isUUID(s, 0) },
-	"uuid3":          func(s string) bool { return isUUID(s, '3') },
-	"uuid4":          func(s string) bool { return isUUID(s, '4') },
-	"uuid5":          func(s string) bool { return isUUID(s, '5') },
+	"k8sshortname": func(s string) bool { return len(names.IsDNS1123Label(s)) == 0 },
+	"mac":          func(s string) bool { _, err := net.ParseMAC(s); return err == nil },
+	"password":     func(string) bool { return true },
+	"rgbcolor":     isRGBColor,
+	"ssn":          regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`).MatchString,
+	"uri":          func(s string) bool { _, err := url.ParseRequestURI(s); return err == nil },
+	"uuid":         func(s string) bool { return isUUID(s, 0) },
+	"uuid3":        func(s string) bool { return isUUID(s, '3') },
+	"uuid4":        func(s string) bool { return isUUID(s, '4') },
+	"uuid5":        func(s string) bool { return isUUID(s, '5') },
 }
+
+func formatNamed(name string) func(string) bool { return formats[strings.ReplaceAll(name, "-", "")] }
 
 // KnownFormat reports whether a format says something about values of a type.
 func KnownFormat(typ, format string) bool {
 	switch typ {
 	case "", String:
-		return formats[format] != nil
+		return formatNamed(format) != nil
 	case Integer:
 		return format == "int32" || format == "int64"
 	case Number:
@@ -69,7 +69,7 @@ func (c *checker) format(t *Schema, v string) {
 	if t.Type != "" && t.Type != String {
 		return
 	}
-	if ok := formats[t.Format]; ok != nil && !ok(v) {
+	if ok := formatNamed(t.Format); ok != nil && !ok(v) {
 		c.report(field.TypeInvalid(c.at(), v, c.way.String()+" in body must be of type "+t.Format+": "+strconv.Quote(v)))
 	}
 }

@@ -54,7 +54,7 @@ func (c *checker) goLimits(l *Limits, t *Schema, v any) {
 	case string:
 		c.goString(l, t, v)
 	case int64, float64:
-		c.numberLimits(l, v)
+		c.numberLimits(t, l, v)
 	case []any:
 		c.listLimits(l, v)
 	case map[string]any:
@@ -68,7 +68,7 @@ func (c *checker) goFields(t *Schema, v map[string]any, old before) {
 	for name, p := range t.Properties {
 		was := previous[name]
 		c.way.field(name)
-		c.value(p, v[name], before{was, old.known})
+		c.value(p, v[name], before{value: was, known: old.known})
 		c.way.back()
 	}
 	if t.AdditionalProperties == nil {
@@ -77,7 +77,7 @@ func (c *checker) goFields(t *Schema, v map[string]any, old before) {
 	for key, held := range v {
 		was, known := previous[key]
 		c.way.entry(key)
-		c.value(t.AdditionalProperties, held, before{was, known})
+		c.value(t.AdditionalProperties, held, before{value: was, known: known})
 		c.way.back()
 	}
 }

@@ -1,10 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/field"
@@ -38,7 +38,7 @@ func (c *checker) checkType(s, t *Schema, v any) {
 	if t.accepts(got) {
 		return
 	}
-	if f, ok := v.(float64); ok && f == math.Trunc(f) && t.accepts(Integer) {
+	if f, ok := v.(float64); ok && isWhole(f) && t.accepts(Integer) {
 		return
 	}
 	// Where the schema has a format, kube-apiserver names formats in place of types, unless the value is a string or list.
@@ -85,7 +85,7 @@ func (c *checker) enum(s *Schema, v any) {
 		return
 	}
 	c.checks++
-	if slices.ContainsFunc(s.Enum, func(allowed any) bool { return jsontext.Equal(allowed, v) }) {
+	if slices.ContainsFunc(s.Enum, func(allowed any) bool { return isOneOf(s, allowed, v) }) {
 		return
 	}
 	names := make([]string, len(s.Enum))
@@ -96,6 +96,27 @@ func (c *checker) enum(s *Schema, v any) {
 		}
 	}
 	c.report(field.NotSupported(c.at(), v, names))
+}
+
+// isOneOf reports whether v is a value that an enumeration allows. Like kube-apiserver it takes v for the type of that
+// value, and never finds null.
+func isOneOf(s *Schema, allowed, v any) bool {
+	if s.Go != nil {
+		return jsontext.Equal(allowed, v)
+	}
+	switch allowed := allowed.(type) {
+	case nil:
+		return false
+	case int64:
+		if f, ok := v.(float64); ok {
+			return int64(f) == allowed
+		}
+	case string:
+		if n, ok := v.(int64); ok {
+			return string(rune(n)) == allowed
+		}
+	}
+	return jsontext.Equal(allowed, v)
 }
 
 // stringLimits judges the length of a string, and then what it says. One error is enough.
@@ -126,37 +147,62 @@ func (c *checker) pattern(l *Limits, v string) {
 
 // numberRange judges whether a number fits the type and format of its schema.
 func (c *checker) numberRange(t *Schema, v any) {
-	if inRange(t, v) {
-		return
+	if !inRange(t, v) {
+		c.outOfRange(t, "Checked")
 	}
+}
+
+// outOfRange reports that the type and format of a schema do not have a number.
+func (c *checker) outOfRange(t *Schema, what string) {
 	format := "(default format)"
 	if KnownFormat(t.Type, t.Format) {
 		format = "with format " + t.Format
 	}
-	c.reportAtRoot(fmt.Sprintf("Checked value must be of type %s %s in %s", t.Type, format, c.way))
+	c.reportAtRoot(fmt.Sprintf("%s value must be of type %s %s in %s", what, t.Type, format, c.way))
 }
 
 // numberLimits judges a number.
-func (c *checker) numberLimits(l *Limits, v any) {
-	if l.MultipleOf != nil && !isMultiple(v, *l.MultipleOf) {
-		c.invalid(v, "should be a multiple of "+limitText(v, *l.MultipleOf))
+func (c *checker) numberLimits(t *Schema, l *Limits, v any) {
+	if l.MultipleOf != nil {
+		v, factor := c.against(t, v, *l.MultipleOf, "MultipleOf")
+		switch {
+		case asFloat(factor) <= 0:
+			c.report(field.Invalid(c.at(), factor, fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", c.way, factor)))
+		case !isMultiple(v, factor):
+			c.invalid(v, "should be a multiple of "+fmt.Sprint(factor))
+		}
 	}
 	if l.Minimum != nil {
-		switch order := compare(v, *l.Minimum); {
+		v, limit := c.against(t, v, *l.Minimum, "Minimum boundary")
+		switch order := compare(v, limit); {
 		case l.ExclusiveMinimum && order <= 0:
-			c.invalid(v, "should be greater than "+limitText(v, *l.Minimum))
+			c.invalid(v, "should be greater than "+fmt.Sprint(limit))
 		case order < 0:
-			c.invalid(v, "should be greater than or equal to "+limitText(v, *l.Minimum))
+			c.invalid(v, "should be greater than or equal to "+fmt.Sprint(limit))
 		}
 	}
 	if l.Maximum != nil {
-		switch order := compare(v, *l.Maximum); {
+		v, limit := c.against(t, v, *l.Maximum, "Maximum boundary")
+		switch order := compare(v, limit); {
 		case l.ExclusiveMaximum && order >= 0:
-			c.invalid(v, "should be less than "+limitText(v, *l.Maximum))
+			c.invalid(v, "should be less than "+fmt.Sprint(limit))
 		case order > 0:
-			c.invalid(v, "should be less than or equal to "+limitText(v, *l.Maximum))
+			c.invalid(v, "should be less than or equal to "+fmt.Sprint(limit))
 		}
 	}
+}
+
+// against returns a number and a limit in the type in which kube-apiserver compares them: as integers if the number is one,
+// so that the limit loses its fraction. A limit that the type of the schema does not have is reported; then they are floats.
+func (c *checker) against(t *Schema, v any, limit float64, what string) (number, bound any) {
+	if !inRange(t, limit) {
+		c.outOfRange(t, what)
+		return asFloat(v), limit
+	}
+	if _, ok := v.(int64); ok && math.Abs(limit) < 1<<63 {
+		return v, int64(limit)
+	}
+	return asFloat(v), limit
 }
 
 // inRange reports whether a number fits the type and format.
@@ -177,39 +223,34 @@ func inRange(t *Schema, v any) bool {
 	return true
 }
 
-// compare compares a number with a limit. Integers are compared as such with limits that are.
-func compare(v any, limit float64) int {
-	if n, ok := v.(int64); ok && isInteger(limit) {
-		switch whole := int64(limit); {
-		case n < whole:
-			return -1
-		case n > whole:
-			return 1
-		}
-		return 0
+// compare compares two numbers of one type.
+func compare(v, limit any) int {
+	if n, ok := v.(int64); ok {
+		return cmp.Compare(n, limit.(int64))
 	}
-	switch f := asFloat(v); {
-	case f < limit:
-		return -1
-	case f > limit:
-		return 1
-	}
-	return 0
+	return cmp.Compare(v.(float64), limit.(float64))
 }
 
-func isMultiple(v any, factor float64) bool {
-	if n, ok := v.(int64); ok && isInteger(factor) {
-		return factor == 0 || n%int64(factor) == 0
+// isMultiple reports whether a number is a multiple of another of its type.
+func isMultiple(v, factor any) bool {
+	if n, ok := v.(int64); ok {
+		return n%factor.(int64) == 0
 	}
-	quotient := asFloat(v) / factor
-	if factor < 1 {
-		quotient = asFloat(v) * (1 / factor) // exact for 0.1 and its like, where the quotient is not
+	f := factor.(float64)
+	if f < 1 {
+		return isWhole(v.(float64) * (1 / f)) // exact for 0.1 and its like, where the quotient is not
 	}
-	return math.Abs(quotient-math.Round(quotient)) < 1e-9*math.Max(1, math.Abs(quotient))
+	return isWhole(v.(float64) / f)
 }
 
-// isInteger reports whether f is a number that int64 has.
-func isInteger(f float64) bool { return f == math.Trunc(f) && math.Abs(f) < 1<<63 }
+// isWhole reports whether a number is an integer that all who read JSON have, but for an error of rounding.
+func isWhole(f float64) bool {
+	if math.Abs(f) > 1<<53-1 {
+		return false
+	}
+	whole := math.Trunc(f)
+	return f == whole || whole != 0 && math.Abs(f-whole)/math.Abs(f+whole) < 1e-9
+}
 
 func asFloat(v any) float64 {
 	if n, ok := v.(int64); ok {
@@ -217,14 +258,6 @@ func asFloat(v any) float64 {
 	}
 	f, _ := v.(float64)
 	return f
-}
-
-// limitText writes a limit for a value: an integer for an integer.
-func limitText(v any, limit float64) string {
-	if _, ok := v.(int64); ok && isInteger(limit) {
-		return strconv.FormatInt(int64(limit), 10)
-	}
-	return fmt.Sprint(limit)
 }
 
 // listLimits judges the length of a list.
@@ -241,16 +274,13 @@ func (c *checker) listLimits(l *Limits, v []any) {
 	}
 }
 
-// objectLimits judges the number of fields and reports whether it is right.
-func (c *checker) objectLimits(l *Limits, v map[string]any) bool {
+// objectLimits judges the number of fields.
+func (c *checker) objectLimits(l *Limits, v map[string]any) {
 	n := int64(len(v))
-	switch {
-	case l.MinProperties != nil && n < *l.MinProperties:
-		c.invalid(*l.MinProperties, fmt.Sprintf("should have at least %d properties", *l.MinProperties))
-	case l.MaxProperties != nil && n > *l.MaxProperties:
-		c.report(field.TooMany(c.at(), len(v), int(*l.MaxProperties)))
-	default:
-		return true
+	if l.MinProperties != nil && n < *l.MinProperties {
+		c.invalid(n, fmt.Sprintf("should have at least %d properties", *l.MinProperties))
 	}
-	return false
+	if l.MaxProperties != nil && n > *l.MaxProperties {
+		c.report(field.TooMany(c.at(), len(v), int(*l.MaxProperties)))
+	}
 }

@@ -76,7 +76,7 @@ func (s *Schema) item() *Schema {
 }
 
 // listType judges whether elements of a set, or the keys in a list of type map, repeat.
-func (c *checker) listType(s *Schema, v []any, old before) {
+func (c *checker) listType(s *Schema, v []any) {
 	switch s.ListType {
 	case "set":
 	case "map":
@@ -89,7 +89,7 @@ func (c *checker) listType(s *Schema, v []any, old before) {
 	default:
 		return
 	}
-	c.unique(s, v, old, func(list []any) []int { return repeated(list, s.ListKeys) })
+	c.duplicates(s, v, repeated(v, s.ListKeys))
 }
 
 // unique reports the elements of a list that repeat others, as repeated finds them. A list in which some did before may go
@@ -102,6 +102,11 @@ func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []
 	if was, ok := old.value.([]any); ok && len(repeated(was)) > 0 {
 		return
 	}
+	c.duplicates(s, v, twice)
+}
+
+// duplicates reports elements of a list that repeat others.
+func (c *checker) duplicates(s *Schema, v []any, twice []int) {
 	for _, i := range twice {
 		if c.full() {
 			return

@@ -14,31 +14,25 @@ import (
 // isHead reports whether a field is one that every resource has.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// resource judges what an embedded resource has because it is one. That holds even if nothing changed.
+// resource judges what an embedded resource has because it is one.
 func (c *checker) resource(v map[string]any) {
 	at := c.at()
-	report := func(errs ...*field.Error) {
-		for _, err := range errs {
-			if c.full() {
-				return
-			}
-			c.always = append(c.always, err)
-		}
-	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		text, isString := v[name].(string)
 		switch held, ok := v[name]; {
-		case !ok || isString && text == "":
-			report(field.Required(at.Child(name), ""))
+		case !ok:
+			c.report(field.Required(at.Child(name), ""))
 		case !isString:
-			report(field.Invalid(at.Child(name), held, "must be a string"))
+			c.report(field.Invalid(at.Child(name), held, "must be a string"))
+		case text == "":
+			c.report(field.Invalid(at.Child(name), text, "must not be empty"))
 		case name == "apiVersion":
 			if _, ok := meta.ParseGroupVersion(text); !ok {
-				report(field.Invalid(at.Child(name), text, "unexpected GroupVersion string: "+text))
+				c.report(field.Invalid(at.Child(name), text, "unexpected GroupVersion string: "+text))
 			}
 		default:
 			if msgs := names.IsDNS1035Label(strings.ToLower(text)); len(msgs) > 0 {
-				report(field.Invalid(at.Child(name), text,
+				c.report(field.Invalid(at.Child(name), text,
 					"may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
 			}
 		}
@@ -49,13 +43,17 @@ func (c *checker) resource(v map[string]any) {
 	}
 	head, err := readMeta(held)
 	if err != nil {
-		report(field.Invalid(at.Child("metadata"), held, err.Error()))
+		c.report(field.Invalid(at.Child("metadata"), held, err.Error()))
 		return
 	}
 	if head.Name == "" {
 		head.Name = "unnamed" // an embedded resource need not have one
 	}
-	report(meta.ValidateObjectMeta(head, head.Namespace != "", names.PathSegmentName, at.Child("metadata"))...)
+	for _, err := range meta.ValidateObjectMeta(head, head.Namespace != "", names.PathSegmentName, at.Child("metadata")) {
+		if !c.full() {
+			c.report(err)
+		}
+	}
 }
 
 // readMeta reads metadata from a tree.
@@ -69,4 +67,91 @@ func readMeta(v any) (*meta.ObjectMeta, error) {
 	}
 	var head meta.ObjectMeta
 	return &head, json.Unmarshal(data, &head)
+}
+
+// Coerce brings the metadata of the resources that are embedded in a tree, in place, into the form in which every object
+// has it, without what no object has there. The error says of one of them that it cannot be read.
+func (s *Schema) Coerce(path *field.Path, tree any) *field.Error {
+	c := checker{path: path}
+	if c.coerce(s, tree); len(c.errs) == 0 {
+		return nil
+	}
+	return c.errs[0]
+}
+
+func (c *checker) coerce(s *Schema, v any) {
+	if s == nil || len(c.errs) > 0 || len(c.way) > jsontext.MaxDepth {
+		return
+	}
+	s = s.Target()
+	switch v := v.(type) {
+	case map[string]any:
+		if s.EmbeddedResource {
+			c.coerceHead(v)
+		}
+		for name, held := range v {
+			if c.enter(s, name, held) {
+				c.coerce(s.Child(name), held)
+				c.way.back()
+			}
+		}
+	case []any:
+		for i, held := range v {
+			c.way.index(i)
+			c.coerce(s.Items, held)
+			c.way.back()
+		}
+	}
+}
+
+// enter goes on to a field or entry if it is described and may have an embedded resource or a list in it.
+func (c *checker) enter(s *Schema, name string, held any) bool {
+	p, ok := s.Properties[name]
+	switch {
+	case !ok && s.AdditionalProperties == nil || !holdsMore(held) && !s.Child(name).embeds(held):
+		return false
+	case p != nil:
+		c.way.field(name)
+	default:
+		c.way.entry(name)
+	}
+	return true
+}
+
+// embeds reports whether v is an object in a place of embedded resources.
+func (s *Schema) embeds(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok && s.EmbeddedResource
+}
+
+// coerceHead coerces what a resource has because it is one.
+func (c *checker) coerceHead(v map[string]any) {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if held, ok := v[name]; ok {
+			if _, isString := held.(string); !isString {
+				c.report(field.Invalid(c.at().Child(name), held, "must be a string"))
+				return
+			}
+		}
+	}
+	held, ok := v["metadata"]
+	if !ok {
+		return
+	}
+	head, err := readMeta(held)
+	if err == nil {
+		v["metadata"], err = treeOf(head)
+	}
+	if err != nil {
+		c.report(field.Invalid(c.at().Child("metadata"), held, err.Error()))
+	}
+}
+
+// treeOf returns metadata as a tree.
+func treeOf(head *meta.ObjectMeta) (any, error) {
+	data, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	return jsontext.Decode(data, nil)
 }

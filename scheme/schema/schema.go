@@ -67,6 +67,7 @@ type Schema struct {
 	Required             []string           // in order of declaration
 	AdditionalProperties *Schema            // of a map
 	Items                *Schema            // of a list
+	Forbidden            bool               // no value is allowed; of the entries of a map that has none
 
 	Limits *Limits // nil for none
 

@@ -49,15 +49,18 @@ type step struct {
 	name  string
 	index int // -1 if it is none
 	entry bool
+	// additional is set for an entry that is written like a field, but for a dot before it even where nothing else is.
+	additional bool
 }
 
 // way is how a value was reached.
 type way []step
 
-func (w *way) field(name string) { *w = append(*w, step{name: name, index: -1}) }
-func (w *way) entry(key string)  { *w = append(*w, step{name: key, index: -1, entry: true}) }
-func (w *way) index(i int)       { *w = append(*w, step{index: i}) }
-func (w *way) back()             { *w = (*w)[:len(*w)-1] }
+func (w *way) field(name string)     { *w = append(*w, step{name: name, index: -1}) }
+func (w *way) entry(key string)      { *w = append(*w, step{name: key, index: -1, entry: true}) }
+func (w *way) additional(key string) { *w = append(*w, step{name: key, index: -1, additional: true}) }
+func (w *way) index(i int)           { *w = append(*w, step{index: i}) }
+func (w *way) back()                 { *w = (*w)[:len(*w)-1] }
 
 // String writes the way as messages do: names joined by dots, indexes and entries in brackets. A long one is cut: it is
 // made of keys that a client chose, and stands in an error up to three times.
@@ -74,7 +77,7 @@ func (w way) String() string {
 		case s.entry:
 			b.WriteString("[" + name + "]")
 		default:
-			if b.Len() > 0 {
+			if b.Len() > 0 || s.additional {
 				b.WriteByte('.')
 			}
 			b.WriteString(name)

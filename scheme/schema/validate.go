@@ -22,13 +22,16 @@ import (
 func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 	c := checker{path: path}
 	if s.Go != nil {
-		c.value(s, tree, before{old, old != nil})
+		c.value(s, tree, before{value: old, known: old != nil})
 	} else if c.value(s, tree, before{}); len(c.errs) > 0 && old != nil {
 		// Most updates are right by themselves, and need not be compared.
 		c = checker{path: path}
-		c.value(s, tree, before{old, true})
+		c.value(s, tree, before{old, true, s.Target()})
 	}
-	errs := append(c.errs, c.always...)
+	if s.Go == nil {
+		c.form(s, tree, old)
+	}
+	errs := c.errs
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
 	})
@@ -39,6 +42,21 @@ func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 type before struct {
 	value any
 	known bool
+	by    *Schema // of value; nil for those of Go types
+}
+
+// field returns what a field was of which v is an object that has it now.
+func (b before) field(name string) before {
+	if b.by == nil {
+		return before{}
+	}
+	below := b.by.Child(name)
+	previous, _ := b.value.(map[string]any)
+	was, known := previous[name]
+	if !known || below == nil || below.isAnything() {
+		return before{}
+	}
+	return before{was, true, below.Target()}
 }
 
 // checker walks one tree.
@@ -46,20 +64,18 @@ type checker struct {
 	path *field.Path // of the tree
 	way  way         // in the tree
 	errs field.ErrorList
-	// always are errors that hold even if the value did not change.
-	always field.ErrorList
 	// checks counts what was checked, to tell which of several schemas comes closest.
 	checks int
 }
 
-func (c *checker) full() bool { return len(c.errs)+len(c.always) > field.MaxErrors }
+func (c *checker) full() bool { return c.errs.Full() }
 
 // at returns the path of the value at hand.
 func (c *checker) at() *field.Path {
 	if len(c.way) == 0 {
 		return c.path
 	}
-	return c.path.Child(c.way.String())
+	return c.path.Child(strings.TrimPrefix(c.way.String(), "."))
 }
 
 func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
@@ -78,7 +94,7 @@ func (c *checker) value(s *Schema, v any, old before) {
 	}
 	errs := len(c.errs)
 	c.judge(s, v, old)
-	if len(c.errs) > errs && old.known && jsontext.Equal(old.value, v) {
+	if len(c.errs) > errs && old.known && old.by.unchanged(v, old.value) {
 		c.errs = c.errs[:errs]
 	}
 }
@@ -102,14 +118,14 @@ func (c *checker) judge(s *Schema, v any, old before) {
 		c.format(t, v)
 	case int64, float64:
 		c.numberRange(t, v)
-		c.numberLimits(limits, v)
+		c.numberLimits(t, limits, v)
 	case []any:
 		c.elements(s, t, v, old)
 		c.listLimits(limits, v)
-		c.listType(s, v, old)
 	}
 	c.enum(s, v)
-	if v, ok := v.(map[string]any); ok && c.objectLimits(limits, v) {
+	if v, ok := v.(map[string]any); ok {
+		c.objectLimits(limits, v)
 		c.fields(t, v, old)
 	}
 }
@@ -119,14 +135,21 @@ var noLimits Limits
 // fields judges the fields and entries of an object.
 func (c *checker) fields(t *Schema, v map[string]any, old before) {
 	c.checks++
-	previous, _ := old.value.(map[string]any)
 	for name, held := range v {
-		if below := t.Child(name); below != nil {
-			was, known := previous[name]
+		below := t.Properties[name]
+		if below != nil {
 			c.way.field(name)
-			c.value(below, held, before{was, known})
-			c.way.back()
+		} else if below = t.AdditionalProperties; below == nil {
+			continue
+		} else if c.way.additional(name); below.Forbidden {
+			c.forbidden(name)
 		}
+		was := old.field(name)
+		if len(c.way) == 1 && (name == "apiVersion" || name == "kind") {
+			was = before{} // they change with the version of the request
+		}
+		c.value(below, held, was)
+		c.way.back()
 	}
 	for _, name := range t.Required {
 		if _, ok := v[name]; !ok && !(t.Resource && isHead(name)) {
@@ -135,9 +158,14 @@ func (c *checker) fields(t *Schema, v map[string]any, old before) {
 			c.way.back()
 		}
 	}
-	if t.EmbeddedResource {
-		c.resource(v)
-	}
+}
+
+// forbidden reports the entry at hand, which must not be there.
+func (c *checker) forbidden(name string) {
+	detail := c.way.String() + " in body is a forbidden property"
+	c.way.back()
+	c.report(field.Invalid(c.at(), name, detail))
+	c.way.additional(name)
 }
 
 // elements judges the elements of a list.
@@ -151,7 +179,7 @@ func (c *checker) elements(s, t *Schema, v []any, old before) {
 			return
 		}
 		c.way.index(i)
-		c.value(t.Items, held, previous.element(i, held))
+		c.value(t.Items, held, previous.element(held))
 		c.way.back()
 	}
 }
@@ -165,24 +193,65 @@ type former struct {
 
 func newFormer(s *Schema, old before) former {
 	f := former{schema: s}
+	if old.by != nil {
+		f.schema = old.by
+	}
 	f.list, _ = old.value.([]any)
-	if s.ListType == "map" && len(f.list) > 0 {
-		f.index = s.Index(f.list)
+	if f.schema.ListType == "map" && len(f.list) > 0 {
+		f.index = f.schema.Index(f.list)
 	}
 	return f
 }
 
-// element returns what the i-th element, v, was.
-func (f *former) element(i int, v any) before {
-	switch {
-	case f.index != nil:
-		if key, ok := f.schema.Key(v); ok {
-			if at, ok := f.index[key]; ok {
-				return before{f.list[at], true}
-			}
+// element returns what an element was that is v now. In other lists than those of type map that is not known.
+func (f *former) element(v any) before {
+	if f.index == nil {
+		return before{}
+	}
+	if key, ok := f.schema.Key(v); ok {
+		if at, ok := f.index[key]; ok {
+			return before{f.list[at], true, f.schema.item()}
 		}
-	case f.schema.ListType == "" && f.schema.Go == nil && i < len(f.list):
-		return before{f.list[i], true}
 	}
 	return before{}
+}
+
+// isAnything reports whether s says nothing at all of a value.
+func (s *Schema) isAnything() bool {
+	return s.Model == nil && s.Type == "" && !s.PreserveUnknown && !s.IntOrString
+}
+
+// unchanged reports whether a value that s describes is what it was. As in kube-apiserver, an object with a field that is not
+// described never is.
+func (s *Schema) unchanged(v, old any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		was, ok := old.(map[string]any)
+		if !ok || len(v) != len(was) {
+			return false
+		}
+		for name, held := range v {
+			below := before{was, true, s}.field(name)
+			if !below.known || !below.by.unchanged(held, below.value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		was, ok := old.([]any)
+		if !ok || len(v) != len(was) {
+			return false
+		}
+		if s.ListType != "map" {
+			return jsontext.Equal(v, old)
+		}
+		previous := newFormer(s, before{value: old, by: s})
+		for _, held := range v {
+			if e := previous.element(held); !e.known || !e.by.unchanged(held, e.value) {
+				return false
+			}
+		}
+		return true
+	}
+	return jsontext.Equal(v, old)
 }

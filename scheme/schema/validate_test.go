@@ -292,7 +292,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("got %d errors", len(errs))
 		}
 		var same checker
-		same.value(s, tree, before{parseTree(t, text(tree)), true})
+		same.value(s, tree, before{parseTree(t, text(tree)), true, s})
 		if len(same.errs) > 0 {
 			t.Fatalf("%s has not changed, and yet %v", once, same.errs.ToAggregate())
 		}

@@ -1,0 +1,258 @@
+package extensions
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+
+	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// validateStructural applies the rules for structural schemas: each value has one type, said outside of combinations, and
+// combinations only narrow what stands outside of them. The errors come in the order of their text.
+func validateStructural(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
+	var c structure
+	c.value(path, s, atRoot)
+	c.complete(path, path, s, s)
+	slices.SortStableFunc(c.errs, func(a, b *field.Error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return c.errs
+}
+
+// structure collects what is not structural.
+type structure struct {
+	errs field.ErrorList
+}
+
+func (c *structure) fail(err *field.Error) {
+	if !c.errs.Full() {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// level says what a schema is the schema of.
+type level int
+
+const (
+	atRoot level = iota
+	ofElement
+	ofField
+)
+
+// value judges a schema outside of combinations, and those below it.
+func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
+	if c.errs.Full() {
+		return
+	}
+	if s.Type == "array" && elementSchema(s) == nil {
+		c.fail(field.Required(p.Child("items"), "must be specified"))
+	}
+	if items := elementSchema(s); items != nil {
+		c.value(p.Child("items"), items, ofElement)
+	}
+	for name, f := range s.Properties {
+		c.value(p.Child("properties").Key(name), &f, ofField)
+	}
+	if more := s.AdditionalProperties; more != nil {
+		if at == atRoot {
+			c.fail(field.Forbidden(p.Child("additionalProperties"), "must not be used at the root"))
+		}
+		if more.Schema != nil {
+			c.value(p.Child("additionalProperties"), more.Schema, ofField)
+		}
+	}
+	c.typeOf(p, s, at)
+	c.extensions(p, s)
+	c.combinations(p, s, isIntOrString(s.AnyOf), len(s.AllOf) > 0 && isIntOrString(s.AllOf[0].AnyOf))
+	c.head(p, s, at)
+}
+
+// extensions judges what does not go together.
+func (c *structure) extensions(p *field.Path, s *v1.JSONSchemaProps) {
+	preserves := s.XPreserveUnknownFields != nil
+	if s.XIntOrString && preserves {
+		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
+	}
+	if s.XIntOrString && s.XEmbeddedResource {
+		c.fail(field.Invalid(p.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true"))
+	}
+	if s.XEmbeddedResource && s.AdditionalProperties != nil {
+		c.fail(field.Forbidden(p.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set"))
+	}
+	if s.XEmbeddedResource && !preserves && len(s.Properties) == 0 {
+		c.fail(field.Required(p.Child("properties"),
+			"must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"))
+	}
+}
+
+// typeOf judges whether a value has the type that it needs.
+func (c *structure) typeOf(p *field.Path, s *v1.JSONSchemaProps, at level) {
+	p = p.Child("type")
+	switch {
+	case s.XEmbeddedResource && s.Type == "":
+		c.fail(field.Required(p, "must be object if x-kubernetes-embedded-resource is true"))
+	case s.XEmbeddedResource && s.Type != "object":
+		c.fail(field.Invalid(p, s.Type, "must be object if x-kubernetes-embedded-resource is true"))
+	case s.Type != "" || s.XEmbeddedResource || s.XIntOrString || s.XPreserveUnknownFields != nil:
+	case at == atRoot:
+		c.fail(field.Required(p, "must not be empty at the root"))
+	case at == ofElement:
+		c.fail(field.Required(p, "must not be empty for specified array items"))
+	default:
+		c.fail(field.Required(p, "must not be empty for specified object fields"))
+	}
+	if at == atRoot && s.Type != "" && s.Type != "object" {
+		c.fail(field.Invalid(p, s.Type, "must be object at the root"))
+	}
+}
+
+// head judges the fields that every resource has, where they are described.
+func (c *structure) head(p *field.Path, s *v1.JSONSchemaProps, at level) {
+	metadata, described := s.Properties["metadata"]
+	here := p.Child("properties").Key("metadata")
+	if at == atRoot || s.XEmbeddedResource {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if f, ok := s.Properties[name]; ok && f.Type != "string" {
+				c.fail(field.Invalid(p.Child("properties").Key(name).Child("type"), f.Type, "must be string"))
+			}
+		}
+		if described && metadata.Type != "object" {
+			c.fail(field.Invalid(here.Child("type"), metadata.Type, "must be object"))
+		}
+	}
+	if at == atRoot && described && saysMore(metadata) {
+		c.fail(field.Forbidden(here, "must not specify anything other than name and generateName, but metadata is implicitly specified"))
+	}
+}
+
+// saysMore reports whether the schema of metadata says more than its type, and what its names look like. A default is
+// refused elsewhere.
+func saysMore(metadata v1.JSONSchemaProps) bool {
+	known := 0
+	for _, name := range []string{"name", "generateName"} {
+		if _, ok := metadata.Properties[name]; ok {
+			known++
+		}
+	}
+	if len(metadata.Properties) == known {
+		metadata.Properties = nil
+	}
+	metadata.Type, metadata.Default = "", nil
+	return !reflect.DeepEqual(metadata, v1.JSONSchemaProps{})
+}
+
+// combinations judges the schemas that stand beside s. An anyOf of integer and string, which int-or-string values have,
+// may say so: that of s itself, or that of the first in allOf.
+func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf, skipFirst bool) {
+	if !skipAnyOf {
+		for i := range s.AnyOf {
+			c.nested(p.Child("anyOf").Index(i), &s.AnyOf[i], false)
+		}
+	}
+	for i := range s.AllOf {
+		c.nested(p.Child("allOf").Index(i), &s.AllOf[i], skipFirst && i == 0)
+	}
+	for i := range s.OneOf {
+		c.nested(p.Child("oneOf").Index(i), &s.OneOf[i], false)
+	}
+	if s.Not != nil {
+		c.nested(p.Child("not"), s.Not, false)
+	}
+	if s.Pattern == "" {
+		return
+	}
+	if _, err := regexp.Compile(s.Pattern); err != nil {
+		c.fail(field.Invalid(p.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+	}
+}
+
+// nested judges a schema in a combination.
+func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool) {
+	if c.errs.Full() {
+		return
+	}
+	c.combinations(p, s, skipAnyOf, false)
+	if items := elementSchema(s); items != nil {
+		c.nested(p.Child("items"), items, false)
+	}
+	for name, f := range s.Properties {
+		c.nested(p.Child("properties").Key(name), &f, false)
+	}
+	for _, wrong := range []struct {
+		found      bool
+		name, must string
+	}{
+		{s.Type != "", "type", "empty"},
+		{s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil), "additionalProperties", "undefined"},
+		{s.Default != nil, "default", "undefined"},
+		{s.Title != "", "title", "empty"},
+		{s.Description != "", "description", "empty"},
+		{s.Nullable, "nullable", "false"},
+		{s.XPreserveUnknownFields != nil, "x-kubernetes-preserve-unknown-fields", "false"},
+		{s.XEmbeddedResource, "x-kubernetes-embedded-resource", "false"},
+		{s.XIntOrString, "x-kubernetes-int-or-string", "false"},
+		{len(s.XListMapKeys) > 0, "x-kubernetes-list-map-keys", "empty"},
+		{s.XListType != nil, "x-kubernetes-list-type", "undefined"},
+		{s.XMapType != nil, "x-kubernetes-map-type", "undefined"},
+		{len(s.XValidations) > 0, "x-kubernetes-validations", "empty"},
+	} {
+		if wrong.found {
+			c.fail(field.Forbidden(p.Child(wrong.name), "must be "+wrong.must+" to be structural"))
+		}
+	}
+	if _, ok := s.Properties["metadata"]; ok {
+		c.fail(field.Forbidden(p.Child("properties").Key("metadata"), "must not be specified in a nested context"))
+	}
+}
+
+// complete judges whether all that the combinations of a schema, v, describe is described by s outside of them.
+func (c *structure) complete(at, from *field.Path, s, v *v1.JSONSchemaProps) {
+	if v.Not != nil {
+		c.completeNested(at, from.Child("not"), s, v.Not)
+	}
+	for _, list := range []struct {
+		name string
+		of   []v1.JSONSchemaProps
+	}{{"allOf", v.AllOf}, {"anyOf", v.AnyOf}, {"oneOf", v.OneOf}} {
+		for i := range list.of {
+			c.completeNested(at, from.Child(list.name).Index(i), s, &list.of[i])
+		}
+	}
+}
+
+func (c *structure) completeNested(at, from *field.Path, s, v *v1.JSONSchemaProps) {
+	if c.errs.Full() {
+		return
+	}
+	if s == nil {
+		c.fail(field.Required(at, "because it is defined in "+from.String()))
+		return
+	}
+	c.complete(at, from, s, v)
+	if items := elementSchema(v); items != nil {
+		c.completeNested(at.Child("items"), from.Child("items"), elementSchema(s), items)
+	}
+	for name, f := range v.Properties {
+		var outside *v1.JSONSchemaProps
+		if known, ok := s.Properties[name]; ok {
+			outside = &known
+		}
+		c.completeNested(at.Child("properties").Key(name), from.Child("properties").Key(name), outside, &f)
+	}
+}
+
+// elementSchema returns the schema of the elements of a list, nil if there is none.
+func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
+	if s.Items == nil {
+		return nil
+	}
+	return s.Items.Schema
+}
+
+// isIntOrString reports whether schemas say integer and string, and no more.
+func isIntOrString(anyOf []v1.JSONSchemaProps) bool {
+	return len(anyOf) == 2 && anyOf[0].Type == "integer" && anyOf[1].Type == "string" &&
+		reflect.DeepEqual(anyOf[0], v1.JSONSchemaProps{Type: "integer"}) && reflect.DeepEqual(anyOf[1], v1.JSONSchemaProps{Type: "string"})
+}

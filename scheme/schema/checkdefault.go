@@ -1,0 +1,110 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// ValidateDefaults judges the defaults in the schema of a resource by the schemas that they belong to, as values of their
+// own; pruned says that they must not have fields that those do not know. path is where the schema stands in its object.
+// Defaults of the entries of maps are not looked for.
+func (s *Schema) ValidateDefaults(path *field.Path, pruned bool) field.ErrorList {
+	d := defaultChecker{pruned: pruned}
+	d.schema(path, s, true)
+	return d.errs
+}
+
+// defaultChecker walks a schema.
+type defaultChecker struct {
+	pruned bool
+	errs   field.ErrorList
+	// resource is the schema of the resource at hand, way that from it to the schema at hand, and head says that it is part
+	// of what each resource has.
+	resource *Schema
+	way      way
+	head     bool
+}
+
+// schema judges the default of a schema, and those below it.
+func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
+	if s == nil || d.errs.Full() {
+		return
+	}
+	if root || s.EmbeddedResource {
+		outer := *d
+		d.resource, d.way, d.head = s, nil, false
+		defer func() { d.resource, d.way, d.head = outer.resource, outer.way, outer.head }()
+	}
+	if s.Default != nil {
+		d.value(at.Child("default"), s)
+	}
+	d.way.index(0)
+	d.schema(at.Child("items"), s.Items, false)
+	d.way.back()
+	for _, name := range jsontext.Keys(s.Properties) {
+		head := d.head
+		d.head = head || len(d.way) == 0 && isHead(name)
+		d.way.field(name)
+		d.schema(at.Child("properties").Key(name), s.Properties[name], false)
+		d.way.back()
+		d.head = head
+	}
+}
+
+// value judges the default of a schema. Where something is wrong with a resource in it, that is enough.
+func (d *defaultChecker) value(at *field.Path, s *Schema) {
+	v := typeinfo.CopyJSON(s.Default)
+	if d.head {
+		if err := d.resourceWith(v); err != nil {
+			d.errs = append(d.errs, field.Invalid(at, v, "must result in valid metadata: "+err.Error()))
+			return
+		}
+	} else {
+		if d.pruned {
+			var p pruner
+			if p.value(s, typeinfo.CopyJSON(v), false); len(p.found) > 0 {
+				d.errs = append(d.errs, field.Invalid(at, v, "must not have unknown fields"))
+			}
+		}
+		if err := s.Coerce(at, v); err != nil {
+			d.errs = append(d.errs, err)
+			return
+		}
+		c := checker{path: at}
+		if c.walk(s, v, formOf{resources: true}); len(c.errs) > 0 {
+			d.errs = append(d.errs, c.errs...)
+			return
+		}
+	}
+	c := checker{path: at}
+	c.value(s, v, before{})
+	d.errs = append(d.errs, c.errs...)
+}
+
+// resourceWith judges a resource that has only v, on the way at hand.
+func (d *defaultChecker) resourceWith(v any) error {
+	for _, s := range slices.Backward(d.way) {
+		if s.index >= 0 {
+			v = []any{v}
+		} else {
+			v = map[string]any{s.name: v}
+		}
+	}
+	object := v.(map[string]any) // the way begins with the field of a resource
+	for name, usual := range map[string]string{"apiVersion": "validation/v1", "kind": "Validation"} {
+		if _, ok := object[name]; !ok {
+			object[name] = usual
+		}
+	}
+	resource := *d.resource
+	resource.EmbeddedResource = true
+	if err := resource.Coerce(nil, object); err != nil {
+		return err
+	}
+	var c checker
+	c.walk(&resource, object, formOf{resources: true})
+	return c.errs.ToAggregate()
+}

@@ -1,0 +1,188 @@
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	oursfield "github.com/coracle-project/coracle/scheme/field"
+	oursschema "github.com/coracle-project/coracle/scheme/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
+)
+
+// bench has one schema, as both sides keep it.
+type bench struct {
+	ours       *oursschema.Schema
+	structural *structuralschema.Structural
+	validator  apiservervalidation.SchemaValidator
+	source     *crdv1.JSONSchemaProps
+}
+
+func newBench(t *testing.T, s *crdv1.JSONSchemaProps) *bench {
+	t.Helper()
+	var in apiextensions.JSONSchemaProps
+	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s.DeepCopy(), &in, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{ours: extensions.CompileSchema(ourProps(s)), source: s}
+	var err error
+	if b.structural, err = structuralschema.NewStructural(&in); err != nil {
+		t.Fatal(err)
+	}
+	if err := defaulting.PruneDefaults(b.structural); err != nil {
+		t.Fatal(err)
+	}
+	if b.validator, _, err = apiservervalidation.NewSchemaValidator(&in); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// theirsOf decodes an object as Kubernetes does, and sets its defaults.
+func (b *bench) theirsOf(obj jsonObject) (jsonObject, error) {
+	obj = runtime.DeepCopyJSON(obj)
+	pruning.Prune(obj, b.structural, true)
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, b.structural)
+	if err := objectmeta.Coerce(nil, obj, b.structural, false, false); err != nil {
+		return nil, err
+	}
+	defaulting.Default(obj, b.structural)
+	return obj, nil
+}
+
+func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
+	obj = runtime.DeepCopyJSON(obj)
+	b.ours.Prune(obj)
+	if err := b.ours.Coerce(nil, obj); err != nil {
+		return nil, err
+	}
+	return obj, b.ours.SetDefaults(obj)
+}
+
+func (b *bench) theirErrors(obj, old jsonObject) []string {
+	var errs field.ErrorList
+	if old == nil {
+		errs = apiservervalidation.ValidateCustomResource(nil, obj, b.validator)
+	} else {
+		correlated := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: b.structural})
+		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, obj, old, b.validator, apiservervalidation.WithRatcheting(correlated))
+	}
+	errs = append(errs, objectmeta.Validate(nil, obj, b.structural, false)...)
+	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, b.structural, old)) == 0 {
+		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, b.structural, obj)...)
+	}
+	var out []string
+	for _, err := range errs {
+		out = append(out, fmt.Sprint(err.Type, " ", err.Field, " ", err.ErrorBody()))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (b *bench) ourErrors(obj, old jsonObject) []string {
+	var before any
+	if old != nil {
+		before = old
+	}
+	var errs oursfield.ErrorList = b.ours.Validate(nil, obj, before)
+	var out []string
+	for _, err := range errs {
+		out = append(out, fmt.Sprint(err.Type, " ", err.Field, " ", err.Body()))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tally counts what was compared.
+type tally struct{ objects, refused, unread, updates, ratcheted int }
+
+// compare has objects judged by both sides, each as a new one and as an update of one before.
+func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *tally) {
+	t.Helper()
+	schema := treeOfProps(t, b.source)
+	var last jsonObject
+	for i := range n {
+		obj := randomFields(rnd, schema, 0)
+		if last != nil && chance(rnd, 2) {
+			if changed, ok := mutated(rnd, last).(jsonObject); ok {
+				obj = changed
+			}
+		}
+		obj["apiVersion"], obj["kind"], obj["metadata"] = "example.com/v1", "Widget", jsonObject{"name": "a"}
+		theirs, theirErr := b.theirsOf(obj)
+		ours, ourErr := b.oursOf(obj)
+		seen.objects++
+		if (theirErr == nil) != (ourErr == nil) {
+			t.Fatalf("%s, object %d: reading %s:\n   ours: %v\n theirs: %v\n schema: %.2000s", what, i, encode(obj), ourErr, theirErr, encode(schema))
+		}
+		if theirErr != nil {
+			seen.unread++
+			continue
+		}
+		if string(encode(ours)) != string(encode(theirs)) {
+			t.Fatalf("%s, object %d: %s becomes\n   ours: %s\n theirs: %s\n schema: %.2000s", what, i, encode(obj), encode(ours), encode(theirs), encode(schema))
+		}
+		created := b.sameErrors(t, what, schema, theirs, nil)
+		if len(created) > 0 {
+			seen.refused++
+		}
+		if last != nil {
+			seen.updates++
+			if len(b.sameErrors(t, what, schema, theirs, last)) < len(created) {
+				seen.ratcheted++
+			}
+		}
+		last = theirs
+	}
+}
+
+func (b *bench) sameErrors(t *testing.T, what string, schema, obj, old jsonObject) []string {
+	t.Helper()
+	theirs, ours := b.theirErrors(obj, old), b.ourErrors(obj, old)
+	if !slices.Equal(ours, theirs) && len(theirs) <= 100 {
+		t.Fatalf("%s: %s\n from %s\n   ours: %s\n theirs: %s\n schema: %.2000s", what, encode(obj), encode(old),
+			strings.Join(ours, "\n         "), strings.Join(theirs, "\n         "), encode(schema))
+	}
+	return theirs
+}
+
+// TestRandomObjects has objects judged by schemas that are made at random.
+func TestRandomObjects(t *testing.T) {
+	rnd := random("random objects")
+	var seen tally
+	for i := range times(1500) {
+		s := propsOf(t, randomSchema(rnd, 0))
+		if len(theirSchemaErrors(t, s, nil, false)) == 0 {
+			newBench(t, s).compare(t, rnd, fmt.Sprint("schema ", i), 10, &seen)
+		}
+	}
+	t.Logf("%+v", seen)
+}
+
+// TestPublishedObjects has objects judged by schemas that people install.
+func TestPublishedObjects(t *testing.T) {
+	rnd := random("published objects")
+	var seen tally
+	for _, crd := range publishedDefinitions(t) {
+		for _, v := range crd.Spec.Versions {
+			if v.Schema != nil {
+				newBench(t, v.Schema.OpenAPIV3Schema).compare(t, rnd, crd.Name+" "+v.Name, times(60), &seen)
+			}
+		}
+	}
+	t.Logf("%+v", seen)
+}

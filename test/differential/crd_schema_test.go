@@ -1,0 +1,200 @@
+package differential
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	oursv1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	oursfield "github.com/coracle-project/coracle/scheme/field"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// schemaPath is where the schema stands in a definition with one version, as Kubernetes keeps it.
+const schemaPath = "spec.validation.openAPIV3Schema"
+
+// TestPublishedSchemas has definitions that people install judged by both sides: as they are, and with changes.
+func TestPublishedSchemas(t *testing.T) {
+	rnd := random("published schemas")
+	judged, refused := 0, 0
+	for _, crd := range publishedDefinitions(t) {
+		for i := range crd.Spec.Versions {
+			v := &crd.Spec.Versions[i]
+			if v.Schema == nil {
+				continue
+			}
+			s, name := v.Schema.OpenAPIV3Schema, crd.Name+" "+v.Name
+			status := v.Subresources != nil && v.Subresources.Status != nil
+			if errs := compareSchemas(t, name, s, nil, status); len(errs) > 0 {
+				t.Errorf("%s is refused: %q", name, errs)
+			}
+			for range times(1) {
+				changed := changeSchema(t, rnd, s, 1+rnd.IntN(3))
+				judged++
+				if len(compareSchemas(t, name, changed, nil, status)) > 0 {
+					refused++
+				}
+			}
+		}
+	}
+	t.Logf("%d changed schemas, %d of them refused", judged, refused)
+}
+
+// TestRandomSchemas has schemas judged that are made at random, as new ones and as updates of each other.
+func TestRandomSchemas(t *testing.T) {
+	rnd := random("random schemas")
+	refused := 0
+	n := times(6000)
+	for i := range n {
+		s := changeSchema(t, rnd, propsOf(t, randomSchema(rnd, 0)), rnd.IntN(4))
+		old := changeSchema(t, rnd, s, rnd.IntN(3))
+		if len(compareSchemas(t, fmt.Sprint("schema ", i), s, nil, rnd.IntN(3) == 0)) > 0 {
+			refused++
+		}
+		compareSchemas(t, fmt.Sprint("update ", i), s, old, rnd.IntN(3) == 0)
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d of %d refused", refused, n)
+}
+
+// compareSchemas has a schema judged by both sides, and returns what is wrong with it.
+func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, status bool) []string {
+	t.Helper()
+	theirs := theirSchemaErrors(t, s, old, status)
+	ours := ourSchemaErrors(s, old, status)
+	if !slices.Equal(ours, theirs) {
+		text, _ := json.Marshal(s)
+		before, _ := json.Marshal(old)
+		t.Errorf("%s, status %v:\n   ours: %s\n theirs: %s\n schema: %.3000s\n old: %.2000s", what, status,
+			strings.Join(ours, "\n         "), strings.Join(theirs, "\n         "), text, before)
+	}
+	return theirs
+}
+
+func theirSchemaErrors(t *testing.T, s, old *crdv1.JSONSchemaProps, status bool) []string {
+	t.Helper()
+	var errs field.ErrorList
+	if old == nil {
+		errs = validation.ValidateCustomResourceDefinition(context.Background(), definitionOf(t, s, status))
+	} else {
+		errs = validation.ValidateCustomResourceDefinitionUpdate(context.Background(), definitionOf(t, s, status), definitionOf(t, old, status))
+	}
+	var out []string
+	for _, err := range errs {
+		if strings.HasPrefix(err.Field, "spec.validation") && !isOfRule(err.Field, err.Detail) {
+			out = append(out, schemaError(err.Type, err.Field, err.ErrorBody()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func ourSchemaErrors(s, old *crdv1.JSONSchemaProps, status bool) []string {
+	spec := ourSpec(s)
+	var before *oursv1.CustomResourceDefinitionSpec
+	if old != nil {
+		before = ourSpec(old)
+	}
+	path := oursfield.NewPath("spec", "validation", "openAPIV3Schema")
+	errs := extensions.ValidateSchema(path, spec.Versions[0].Schema.OpenAPIV3Schema, status, extensions.RulesFor(spec, before))
+	var out []string
+	for _, err := range errs {
+		if !isOfRule(err.Field, err.Detail) {
+			out = append(out, schemaError(err.Type, err.Field, err.Body()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isOfRule reports whether an error says that a rule does not compile or costs too much, or that a default breaks one.
+func isOfRule(path, detail string) bool {
+	return strings.HasSuffix(path, ".rule") && detail != "rule is not specified" || strings.Contains(detail, "estimated rule cost") ||
+		strings.HasSuffix(path, ".optionalOldSelf") || strings.HasSuffix(path, "].messageExpression") && !strings.Contains(detail, "non-empty")
+}
+
+// wholeValue are the values that are whole schemas: Kubernetes prints its internal form.
+var wholeValue = regexp.MustCompile(`(?s)Invalid value: .*(: only \[Description|: must only have a single)`)
+
+func schemaError[T fmt.Stringer](typ T, path, body string) string {
+	return fmt.Sprint(typ, " ", path, " ", wholeValue.ReplaceAllString(body, "Invalid value$1"))
+}
+
+// definitionOf is a definition of theirs with a schema, right in all else.
+func definitionOf(t *testing.T, s *crdv1.JSONSchemaProps, status bool) *apiextensions.CustomResourceDefinition {
+	t.Helper()
+	var in apiextensions.JSONSchemaProps
+	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s.DeepCopy(), &in, nil); err != nil {
+		t.Fatal(err)
+	}
+	crd := &apiextensions.CustomResourceDefinition{}
+	crd.Name, crd.ResourceVersion = "widgets.example.com", "1"
+	no := false
+	crd.Spec = apiextensions.CustomResourceDefinitionSpec{
+		Group: "example.com", Version: "v1", Scope: apiextensions.NamespaceScoped, PreserveUnknownFields: &no,
+		Names:      apiextensions.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+		Versions:   []apiextensions.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
+		Validation: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &in},
+		Conversion: &apiextensions.CustomResourceConversion{Strategy: apiextensions.NoneConverter},
+	}
+	if status {
+		crd.Spec.Subresources = &apiextensions.CustomResourceSubresources{Status: &apiextensions.CustomResourceSubresourceStatus{}}
+	}
+	crd.Status.StoredVersions = []string{"v1"}
+	return crd
+}
+
+func ourSpec(s *crdv1.JSONSchemaProps) *oursv1.CustomResourceDefinitionSpec {
+	return &oursv1.CustomResourceDefinitionSpec{Versions: []oursv1.CustomResourceDefinitionVersion{{Name: "v1",
+		Schema: &oursv1.CustomResourceValidation{OpenAPIV3Schema: ourProps(s)}}}}
+}
+
+// ourProps is a schema of theirs as one of ours: the types have the same fields.
+func ourProps(s *crdv1.JSONSchemaProps) *oursv1.JSONSchemaProps {
+	out := &oursv1.JSONSchemaProps{}
+	copyFields(reflect.ValueOf(out).Elem(), reflect.ValueOf(s).Elem())
+	return out
+}
+
+func copyFields(to, from reflect.Value) {
+	switch from.Kind() {
+	case reflect.Pointer:
+		if !from.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
+			copyFields(to.Elem(), from.Elem())
+		}
+	case reflect.Struct:
+		for i := range from.NumField() {
+			copyFields(to.FieldByName(from.Type().Field(i).Name), from.Field(i))
+		}
+	case reflect.Slice:
+		if !from.IsNil() {
+			to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+			for i := range from.Len() {
+				copyFields(to.Index(i), from.Index(i))
+			}
+		}
+	case reflect.Map:
+		if !from.IsNil() {
+			to.Set(reflect.MakeMap(to.Type()))
+			for entry := from.MapRange(); entry.Next(); {
+				value := reflect.New(to.Type().Elem()).Elem()
+				copyFields(value, entry.Value())
+				to.SetMapIndex(entry.Key().Convert(to.Type().Key()), value)
+			}
+		}
+	default:
+		to.Set(from.Convert(to.Type()))
+	}
+}
