@@ -51,6 +51,12 @@ var formats = map[string]func(string) bool{
 	"uuid5":          func(s string) bool { return isUUID(s, '5') },
 }
 
+// HasFormat reports whether s has a format of strings, such as "uuid". Every string has a format that nobody knows.
+func HasFormat(format, s string) bool {
+	is := formats[format]
+	return is == nil || is(s)
+}
+
 // knownFormat reports whether the format of a schema says something about values of its type.
 func knownFormat(t *Schema) bool {
 	switch t.Type {

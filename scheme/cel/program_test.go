@@ -1,0 +1,133 @@
+package cel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	celgo "github.com/google/cel-go/cel"
+
+	"github.com/coracle-project/coracle/scheme/cel"
+)
+
+// plan makes a program with a variable self of any type.
+func plan(t testing.TB, expression string) *cel.Program {
+	t.Helper()
+	program, err := compile(t, expression).Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func compile(t testing.TB, expression string) *cel.Expression {
+	t.Helper()
+	env, err := cel.Base().Extend(celgo.Variable("self", celgo.DynType))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := env.Check(expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func vars(t testing.TB, self any) celgo.Activation {
+	t.Helper()
+	a, err := celgo.NewActivation(map[string]any{"self": self})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestRun(t *testing.T) {
+	for _, tt := range []struct {
+		expression string
+		self       any
+		want       any
+		wrong      string
+	}{
+		{"self.a + 1 < 3", map[string]any{"a": 1}, true, ""},
+		{"quantity(self).add(quantity('1k')) == quantity('3k')", "2k", true, ""},
+		{"quantity('3k') == quantity(self).add(quantity('1k'))", "2k", nil, "no such overload"},
+		{"cidr('10.0.0.0/8').containsIP(self)", "10.1.2.3", true, ""},
+		{"ip(self).family()", "1.2.3.4.5", nil, `IP Address "1.2.3.4.5" parse error during conversion from string: ParseAddr("1.2.3.4.5"): IPv4 address too long`},
+		{"self[3]", []int{1}, nil, "index out of bounds: 3"},
+		{"self.find('b+')", "abbc", "bb", ""},
+		{"format.dns1123Label().validate(self).value()[0].contains('RFC 1123')", "A", true, ""},
+		{"{'a': 1}.transformList(k, v, k + string(v))[0] + self", "x", "a1x", ""},
+		{"[int(self), 1].min()", 2, int64(1), ""},
+	} {
+		t.Run(tt.expression, func(t *testing.T) {
+			budget := cel.ObjectBudget
+			got, err := plan(t, tt.expression).Run(t.Context(), vars(t, tt.self), &budget)
+			if tt.wrong != "" {
+				if err == nil || err.Error() != tt.wrong {
+					t.Fatalf("got %v, %v, want error %q", got, err, tt.wrong)
+				}
+				return
+			}
+			if err != nil || got.Value() != tt.want {
+				t.Errorf("got %v, %v, want %v", got, err, tt.want)
+			}
+			if budget >= cel.ObjectBudget {
+				t.Error("the run was free")
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	_, err := cel.Base().Check("1 + 'a'")
+	want := "compilation failed: ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	_, err = compile(t, "'a'.find('(')").Program()
+	if want := "program instantiation failed: error parsing regexp: missing closing ): `(`"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if x := compile(t, "self == 1"); !x.Uses("self") || x.Uses("oldSelf") || x.Type() != celgo.BoolType {
+		t.Errorf("got %v, %v, %v", x.Uses("self"), x.Uses("oldSelf"), x.Type())
+	}
+}
+
+func TestLimits(t *testing.T) {
+	long := make([]int, 2000)
+	square := plan(t, "self.all(a, self.all(b, a == b))") // 2000 * 2000 * 2
+	budget := cel.ObjectBudget
+	if _, err := square.Run(t.Context(), vars(t, long), &budget); !errors.Is(err, cel.ErrCallLimit) {
+		t.Errorf("got %v, want %v", err, cel.ErrCallLimit)
+	}
+	if spent := cel.ObjectBudget - budget; spent < cel.CallLimit || spent > 2*cel.CallLimit {
+		t.Errorf("a run that was stopped cost %d", spent)
+	}
+
+	line, budget := plan(t, "self.all(a, a == 0)"), cel.Budget(10)
+	for _, self := range []any{long, []int{0}} { // a budget that was overdrawn pays for nothing more
+		if _, err := line.Run(t.Context(), vars(t, self), &budget); !errors.Is(err, cel.ErrBudget) {
+			t.Errorf("got %v, want %v", err, cel.ErrBudget)
+		}
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	budget = cel.ObjectBudget
+	if _, err := line.Run(ctx, vars(t, long), &budget); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("got %v after the context ended", err)
+	}
+}
+
+func TestCost(t *testing.T) {
+	x := compile(t, "self.all(s, s.find('a*') == '')")
+	cost, err := x.Cost(func(path []string) (uint64, bool) { return 10, true })
+	if err != nil || cost.Max < 10 || cost.Max > 1000 {
+		t.Errorf("got %+v, %v for 10 strings of 10 characters", cost, err)
+	}
+	if unknown, _ := x.Cost(nil); unknown.Max <= cost.Max {
+		t.Errorf("got %+v for strings of any length", unknown)
+	}
+}
