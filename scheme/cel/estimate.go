@@ -189,7 +189,7 @@ func equality(t *types.Type, right checker.AstNode) *checker.CallEstimate {
 		return estimated(checker.FixedCostEstimate(1))
 	}
 	switch t {
-	case quantityType.Type, semverType.Type, pathCheckType, groupCheckType, ResourceCheckType, decisionType:
+	case quantityType.Type, semverType.Type, AuthorizerType, pathCheckType, groupCheckType, ResourceCheckType, decisionType:
 		return estimated(checker.FixedCostEstimate(1))
 	case formatType.Type:
 		const longestName = 64

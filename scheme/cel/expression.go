@@ -16,7 +16,12 @@ type Expression struct {
 
 // Check parses an expression and finds its type. The error is what is wrong, with a line for each mistake and a pointer
 // to where it is, as users of kube-apiserver see it.
-func (e *Env) Check(expression string) (*Expression, error) {
+func (e *Env) Check(expression string) (x *Expression, err error) {
+	defer func() {
+		if r := recover(); r != nil { // cel-go does so for [?x] where the type of x is not known
+			err = fmt.Errorf("compilation failed: internal error: %v", r)
+		}
+	}()
 	ast, issues := e.env.Compile(expression)
 	if issues != nil {
 		return nil, errors.New("compilation failed: " + issues.String())
@@ -49,7 +54,7 @@ func (x *Expression) Cost(sizes Sizes) (checker.CostEstimate, error) {
 
 // Program plans the expression.
 func (x *Expression) Program() (*Program, error) {
-	plan, err := x.env.Program(x.ast, programOptions()...)
+	plan, err := x.env.Program(x.ast, programOptions(x.env)...)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}

@@ -46,10 +46,11 @@ type Program struct {
 	plan cel.Program
 }
 
-// programOptions are the same for all programs.
-func programOptions() []cel.ProgramOption {
+// programOptions are those of all programs of an environment.
+func programOptions(env *cel.Env) []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
+		guard(env),
 		cel.OptimizeRegex(findPlan, findAllPlan),
 		cel.CostLimit(CallLimit),
 		cel.CostTracking(tracker{}),
@@ -65,13 +66,15 @@ func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) 
 	if details == nil {
 		return nil, err
 	}
-	if err := budget.spend(*details.ActualCost()); err != nil {
+	cost := *details.ActualCost()
+	cancelled, ok := err.(interpreter.EvalCancelledError)
+	if ok && cancelled.Cause == interpreter.CostLimitExceeded {
+		cost, err = max(cost, CallLimit+1), ErrCallLimit // a guarded call was not made, and so not counted
+	}
+	if err := budget.spend(cost); err != nil {
 		return nil, err
 	}
 	if err != nil {
-		if cancelled, ok := err.(interpreter.EvalCancelledError); ok && cancelled.Cause == interpreter.CostLimitExceeded {
-			return nil, ErrCallLimit
-		}
 		return nil, err
 	}
 	return value, nil

@@ -131,3 +131,89 @@ func TestCost(t *testing.T) {
 		t.Errorf("got %+v for strings of any length", unknown)
 	}
 }
+
+// One call may take more than there is, which is known only afterwards to cel-go.
+func TestGuard(t *testing.T) {
+	for _, expression := range []string{
+		"lists.range(self) == []",
+		"lists.range(dyn(self)) == []",
+		"lists.range(200000).distinct() == []",
+		"sets.contains(lists.range(2000), lists.range(2000))",
+		"['0123456789'].map(x, x.replace('', x)).map(x, x.replace('', x)).map(x, x.replace('', x)).map(x, x.replace('', x)) == []",
+	} {
+		budget := cel.ObjectBudget
+		_, err := plan(t, expression).Run(t.Context(), vars(t, int64(1)<<60), &budget)
+		if !errors.Is(err, cel.ErrCallLimit) || budget > cel.ObjectBudget-cel.CallLimit {
+			t.Errorf("%s: got %v with %d left", expression, err, budget)
+		}
+	}
+}
+
+// Whatever comes in is refused or runs within its budget, in bounded time.
+func FuzzExpression(f *testing.F) {
+	for _, s := range []string{
+		"self.a.b > 1 && has(self.c)", "self.map(x, x.replace('', x))", "[1, 2].sum() == self", "format.named('uri').value().validate(self)",
+		"quantity(self).add(1) < 2", "'%s'.format([self])", "self.transformMapEntry(k, v, {v: k})", "[?self.a]", "ip(self) == cidr(self).ip()",
+	} {
+		f.Add(s)
+	}
+	env, err := cel.Base().Extend(celgo.Variable("self", celgo.DynType))
+	if err != nil {
+		f.Fatal(err)
+	}
+	values := []any{"10.0.0.1", int64(7), map[string]any{"a": []any{"b", 1.5, nil}, "c": "1Gi"}, []any{"b", "a", int64(1)}, nil}
+	f.Fuzz(func(t *testing.T, expression string) {
+		x, err := env.Check(expression)
+		if err != nil {
+			return
+		}
+		if cost, err := x.Cost(nil); err != nil || cost.Min > cost.Max {
+			t.Errorf("got estimate %+v, %v", cost, err)
+		}
+		program, err := x.Program()
+		if err != nil {
+			return
+		}
+		for _, self := range values {
+			budget := cel.ObjectBudget
+			_, err := program.Run(t.Context(), vars(t, self), &budget)
+			if err != nil && strings.Contains(err.Error(), "internal error") {
+				t.Errorf("panicked: %v", err)
+			}
+			if err == nil && budget < cel.ObjectBudget-cel.CallLimit {
+				t.Errorf("cost %d", cel.ObjectBudget-budget)
+			}
+		}
+	})
+}
+
+func BenchmarkRule(b *testing.B) {
+	pods := make([]any, 20)
+	for i := range pods {
+		pods[i] = map[string]any{"name": strings.Repeat("x", 20), "size": "1Gi", "port": int64(i)}
+	}
+	self := vars(b, map[string]any{"pods": pods, "min": int64(1), "max": int64(3)})
+	for name, expression := range map[string]string{
+		"fields":   "self.min <= self.max",
+		"list":     "self.pods.all(p, p.port < 100)",
+		"quantity": "self.pods.exists(p, quantity(p.size).isGreaterThan(quantity('2Gi')))",
+		"regex":    "self.pods.all(p, p.name.matches('^[a-z]+$'))",
+	} {
+		b.Run("rule="+name+"/op=compile", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				plan(b, expression)
+			}
+		})
+		program := plan(b, expression)
+		b.Run("rule="+name+"/op=run", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				budget := cel.ObjectBudget
+				if _, err := program.Run(b.Context(), self, &budget); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -15,9 +15,11 @@ func regex() []cel.EnvOption {
 	three := []*cel.Type{cel.StringType, cel.StringType, cel.IntType}
 	all := cel.ListType(cel.StringType)
 	return []cel.EnvOption{
-		cel.Function("find", cel.MemberOverload("string_find_string", two, cel.StringType, cel.FunctionBinding(matching(find)))),
+		cel.Function("find", cel.MemberOverload("string_find_string", two, cel.StringType,
+			cel.BinaryBinding(func(s, pattern ref.Val) ref.Val { return matching(find)(s, pattern) }))),
 		cel.Function("findAll",
-			cel.MemberOverload("string_find_all_string", two, all, cel.FunctionBinding(matching(findAll))),
+			cel.MemberOverload("string_find_all_string", two, all,
+				cel.BinaryBinding(func(s, pattern ref.Val) ref.Val { return matching(findAll)(s, pattern) })),
 			cel.MemberOverload("string_find_all_string_int", three, all, cel.FunctionBinding(matching(findAll)))),
 	}
 }
