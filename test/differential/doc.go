@@ -26,6 +26,8 @@
 //   - TestApplySets, TestApplyWalk, TestApplyModels: sets of fields, and what ownership does with objects by their schemas (check,
 //     compare, merge, remove, extract, reconcile), against structured-merge-diff: sets that are made up, schemas of custom resources
 //     that are, and every model of the built-in kinds.
+//   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
+//     of version 1.36: messages, types, estimates, costs and values.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //
