@@ -43,6 +43,8 @@ var modules = map[string]string{
 	"github.com/klauspost/compress":       "gzip of large answers",
 	"github.com/tidwall/btree":            "ordered trees with cheap clones",
 	"github.com/google/uuid":              "uids and audit ids",
+	"github.com/google/cel-go":            "the language of rules",
+	"github.com/blang/semver/v4":          "versions in rules",
 	"github.com/google/gnostic-models":    "the protobuf form of OpenAPI v2",
 	"github.com/fsnotify/fsnotify":        "outside edits of the file engine",
 	"github.com/prometheus/client_golang": "metrics",

@@ -51,6 +51,12 @@ var formats = map[string]func(string) bool{
 
 func formatNamed(name string) func(string) bool { return formats[strings.ReplaceAll(name, "-", "")] }
 
+// HasFormat reports whether s has a format of strings, such as "uuid". Every string has a format that nobody knows.
+func HasFormat(format, s string) bool {
+	is := formatNamed(format)
+	return is == nil || is(s)
+}
+
 // KnownFormat reports whether a format says something about values of a type.
 func KnownFormat(typ, format string) bool {
 	switch typ {

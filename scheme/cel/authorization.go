@@ -1,0 +1,201 @@
+package cel
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// An Authorizer decides what the principal of an expression may do: who sent a request, or a service account that the
+// expression names.
+type Authorizer interface {
+	Authorize(Access) (allowed bool, reason string, err error)
+	ServiceAccount(namespace, name string) Authorizer
+}
+
+// Access is what an expression asks an Authorizer about: a verb on a path, or on a resource if Resource is not empty.
+type Access struct {
+	Verb, Path                                    string
+	Group, Resource, Subresource, Namespace, Name string
+	// FieldSelector and LabelSelector narrow a list or watch. They are as the expression has them, perhaps malformed.
+	FieldSelector, LabelSelector string
+}
+
+// The types of the values that lead from an Authorizer to a decision.
+var (
+	AuthorizerType    = cel.ObjectType("kubernetes.authorization.Authorizer")
+	ResourceCheckType = cel.ObjectType("kubernetes.authorization.ResourceCheck")
+
+	pathCheckType  = cel.ObjectType("kubernetes.authorization.PathCheck")
+	groupCheckType = cel.ObjectType("kubernetes.authorization.GroupCheck")
+	decisionType   = cel.ObjectType("kubernetes.authorization.Decision")
+)
+
+// AuthorizerValue returns the value of a variable of AuthorizerType.
+func AuthorizerValue(a Authorizer) ref.Val { return principal{receiver{AuthorizerType}, a} }
+
+// ResourceCheckValue returns the value of a variable of ResourceCheckType: the check of access, but for its verb.
+func ResourceCheckValue(a Authorizer, access Access) ref.Val {
+	return check{receiver{ResourceCheckType}, a, access}
+}
+
+// A principal is somebody who may or may not do something.
+type principal struct {
+	receiver
+	authorizer Authorizer
+}
+
+// A check is a question that grows: a group, a resource, a resource with subresource, namespace, name and selectors; or
+// a path. How far it is shows in its type.
+type check struct {
+	receiver
+	authorizer Authorizer
+	access     Access
+}
+
+// A decision is the answer.
+type decision struct {
+	receiver
+	allowed bool
+	reason  string
+	err     error
+}
+
+// authorization has what leads from an authorizer to a decision.
+func authorization() []cel.EnvOption {
+	return []cel.EnvOption{
+		step("path", "authorizer_path", AuthorizerType, pathCheckType, authorizerPath),
+		step("group", "authorizer_group", AuthorizerType, groupCheckType, func(p principal, group string) ref.Val {
+			return check{receiver{groupCheckType}, p.authorizer, Access{Group: group}}
+		}),
+		cel.Function("serviceAccount", cel.MemberOverload("authorizer_serviceaccount",
+			[]*cel.Type{AuthorizerType, cel.StringType, cel.StringType}, AuthorizerType,
+			cel.FunctionBinding(serviceAccount))),
+		step("resource", "groupcheck_resource", groupCheckType, ResourceCheckType, groupResource),
+		narrow("subresource", "resourcecheck_subresource", func(a *Access) *string { return &a.Subresource }),
+		narrow("namespace", "resourcecheck_namespace", func(a *Access) *string { return &a.Namespace }),
+		narrow("name", "resourcecheck_name", func(a *Access) *string { return &a.Name }),
+		narrow("fieldSelector", "authorizer_fieldselector", func(a *Access) *string { return &a.FieldSelector }),
+		narrow("labelSelector", "authorizer_labelselector", func(a *Access) *string { return &a.LabelSelector }),
+		step("check", "pathcheck_check", pathCheckType, decisionType, decide),
+		step("check", "resourcecheck_check", ResourceCheckType, decisionType, decide),
+		answer("allowed", cel.BoolType, func(d decision) ref.Val { return types.Bool(d.allowed) }),
+		answer("reason", cel.StringType, func(d decision) ref.Val { return types.String(d.reason) }),
+		answer("errored", cel.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
+		answer("error", cel.StringType, func(d decision) ref.Val {
+			if d.err == nil {
+				return types.String("")
+			}
+			return types.String(d.err.Error())
+		}),
+	}
+}
+
+// step declares a function from one of the values to the next, with a string.
+func step[V ref.Val](name, id string, from, to *cel.Type, f func(V, string) ref.Val) cel.EnvOption {
+	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{from, cel.StringType}, to,
+		cel.BinaryBinding(func(first, second ref.Val) ref.Val {
+			v, ok := first.(V)
+			s, isText := second.Value().(string)
+			if !ok || !isText || v.Type() != from {
+				return types.MaybeNoSuchOverloadErr(first)
+			}
+			return f(v, s)
+		})))
+}
+
+// narrow declares a function that sets a field of the check of a resource.
+func narrow(name, id string, field func(*Access) *string) cel.EnvOption {
+	return step(name, id, ResourceCheckType, ResourceCheckType, func(c check, s string) ref.Val {
+		*field(&c.access) = s
+		return c
+	})
+}
+
+// answer declares a function of decisions.
+func answer(name string, to *cel.Type, get func(decision) ref.Val) cel.EnvOption {
+	return cel.Function(name, cel.MemberOverload("decision_"+name, []*cel.Type{decisionType}, to,
+		cel.UnaryBinding(func(arg ref.Val) ref.Val {
+			d, ok := arg.(decision)
+			if !ok {
+				return types.MaybeNoSuchOverloadErr(arg)
+			}
+			return get(d)
+		})))
+}
+
+func authorizerPath(p principal, path string) ref.Val {
+	if strings.TrimSpace(path) == "" {
+		return types.NewErr("path must not be empty")
+	}
+	return check{receiver{pathCheckType}, p.authorizer, Access{Path: path}}
+}
+
+func serviceAccount(args ...ref.Val) ref.Val {
+	p, ok := args[0].(principal)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(args[0])
+	}
+	namespace, ok := args[1].Value().(string)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(args[1])
+	}
+	name, ok := args[2].Value().(string)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(args[2])
+	}
+	if len(names.IsDNS1123Subdomain(name)) > 0 {
+		return types.NewErr("Invalid service account name")
+	}
+	if len(names.IsDNS1123Label(namespace)) > 0 {
+		return types.NewErr("Invalid service account namespace")
+	}
+	return AuthorizerValue(p.authorizer.ServiceAccount(namespace, name))
+}
+
+func groupResource(c check, resource string) ref.Val {
+	if strings.TrimSpace(resource) == "" {
+		return types.NewErr("resource must not be empty")
+	}
+	c.typ, c.access.Resource = ResourceCheckType, resource
+	return c
+}
+
+func decide(c check, verb string) ref.Val {
+	c.access.Verb = verb
+	allowed, reason, err := c.authorizer.Authorize(c.access)
+	return decision{receiver{decisionType}, allowed, reason, err}
+}
+
+// A receiver is a value that is good for nothing but its functions, not even for comparison.
+type receiver struct{ typ *cel.Type }
+
+func (receiver) opaque() {}
+
+// Type implements ref.Val.
+func (r receiver) Type() ref.Type { return r.typ }
+
+// Value implements ref.Val.
+func (r receiver) Value() any { return types.NoSuchOverloadErr() }
+
+// ConvertToNative implements ref.Val.
+func (r receiver) ConvertToNative(want reflect.Type) (any, error) {
+	return nil, fmt.Errorf("type conversion error from '%s' to '%v'", r.typ, want)
+}
+
+// ConvertToType implements ref.Val.
+func (r receiver) ConvertToType(want ref.Type) ref.Val {
+	if want == types.TypeType {
+		return r.typ
+	}
+	return types.NewErr("type conversion error from '%s' to '%s'", r.typ, want)
+}
+
+// Equal implements ref.Val.
+func (r receiver) Equal(other ref.Val) ref.Val { return types.MaybeNoSuchOverloadErr(other) }

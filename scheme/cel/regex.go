@@ -1,0 +1,87 @@
+package cel
+
+import (
+	"regexp"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+)
+
+// regex has find and findAll.
+func regex() []cel.EnvOption {
+	two := []*cel.Type{cel.StringType, cel.StringType}
+	three := []*cel.Type{cel.StringType, cel.StringType, cel.IntType}
+	all := cel.ListType(cel.StringType)
+	return []cel.EnvOption{
+		cel.Function("find", cel.MemberOverload("string_find_string", two, cel.StringType,
+			cel.BinaryBinding(func(s, pattern ref.Val) ref.Val { return matching(find)(s, pattern) }))),
+		cel.Function("findAll",
+			cel.MemberOverload("string_find_all_string", two, all,
+				cel.BinaryBinding(func(s, pattern ref.Val) ref.Val { return matching(findAll)(s, pattern) })),
+			cel.MemberOverload("string_find_all_string_int", three, all, cel.FunctionBinding(matching(findAll)))),
+	}
+}
+
+// finder finds at most n matches in s, all if n is negative.
+type finder func(re *regexp.Regexp, s string, n int) ref.Val
+
+func find(re *regexp.Regexp, s string, _ int) ref.Val { return types.String(re.FindString(s)) }
+
+func findAll(re *regexp.Regexp, s string, n int) ref.Val {
+	return types.NewStringList(types.DefaultTypeAdapter, re.FindAllString(s, n))
+}
+
+// matching is a finder as the function of string, expression and perhaps number that it is in the language.
+func matching(f finder) func(...ref.Val) ref.Val {
+	return func(args ...ref.Val) ref.Val {
+		if len(args) < 2 {
+			return types.NoSuchOverloadErr()
+		}
+		pattern, ok := args[1].Value().(string)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(args[1])
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return types.NewErr("Illegal regex: %v", err)
+		}
+		return apply(f, re, args)
+	}
+}
+
+func apply(f finder, re *regexp.Regexp, args []ref.Val) ref.Val {
+	s, ok := args[0].Value().(string)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(args[0])
+	}
+	n := int64(-1)
+	if len(args) == 3 {
+		if n, ok = args[2].Value().(int64); !ok {
+			return types.MaybeNoSuchOverloadErr(args[2])
+		}
+	}
+	return f(re, s, int(n))
+}
+
+// findPlan and findAllPlan compile an expression that is a literal once, when a program is made.
+var (
+	findPlan    = planned("find", find)
+	findAllPlan = planned("findAll", findAll)
+)
+
+func planned(function string, f finder) *interpreter.RegexOptimization {
+	return &interpreter.RegexOptimization{
+		Function:   function,
+		RegexIndex: 1,
+		Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
+			re, err := regexp.Compile(pattern)
+			if err != nil {
+				return nil, err
+			}
+			return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(),
+				func(args ...ref.Val) ref.Val { return apply(f, re, args) }), nil
+		},
+	}
+}
