@@ -41,7 +41,7 @@ func definitions() registry.Resource {
 // prepareDefinition brings the values in schemas into their normal form, and notes in which version objects are stored from now on.
 func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
 	for i := range d.Spec.Versions {
-		if v := &d.Spec.Versions[i]; v.Schema != nil {
+		if v := &d.Spec.Versions[i]; v.Schema != nil && anyIn(v.Schema.OpenAPIV3Schema, hasValue) {
 			normalize(v.Schema.OpenAPIV3Schema)
 		}
 	}
