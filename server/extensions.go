@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -221,13 +223,18 @@ func (d *definitions) group(name string) iter.Seq[*apiextensionsv1.CustomResourc
 	}
 }
 
-// rejudge looks again at the definitions of a group that could not have a name, as one may have become free.
+// rejudge looks again at the definitions of a group that could not have a name, as one may have become free. Who has waited
+// longest comes first.
 func (d *definitions) rejudge(ctx context.Context, group string) {
-	for name, known := range d.known {
-		if known.Spec.Group != group || extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
-			continue
+	var waiting []*definition
+	for _, known := range d.known {
+		if known.Spec.Group == group && !extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+			waiting = append(waiting, known)
 		}
-		obj, err := d.store.Objects().Get(ctx, d.store.Objects().Prefix()+name, cache.Want{Match: cache.Any})
+	}
+	slices.SortFunc(waiting, func(a, b *definition) int { return cmp.Compare(a.rev, b.rev) })
+	for _, known := range waiting {
+		obj, err := d.store.Objects().Get(ctx, d.store.Objects().Prefix()+known.Name, cache.Want{Match: cache.Any})
 		if err != nil || obj.Rev != known.rev {
 			continue // a newer state is on its way
 		}

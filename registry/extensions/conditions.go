@@ -19,7 +19,7 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiext
 	judgePolicy(def, now)
 	judgeShape(def, now)
 	if !SameNames(&def.Spec.Names, &def.Status.AcceptedNames) {
-		names, accepted := acceptNames(def, inUse(group))
+		names, accepted := acceptNames(def, inUse(&def.Spec.Names, group))
 		def.Status.AcceptedNames = names
 		SetCondition(def, accepted, now)
 		if Condition(def, apiextensionsv1.Established) == nil {
