@@ -16,12 +16,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted. webhook converts between
-// versions if the definition wants that to be done by a webhook; nil: such conversions fail.
+// Declare makes the resource of the objects of a definition, under the names that it was granted. ask calls its webhook if it
+// wants that to convert between versions; nil: such conversions fail.
 //
 // Little is kept of the definition before somebody uses the resource.
-func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resource, error) {
-	k, err := kindOf(def, webhook)
+func Declare(def *v1.CustomResourceDefinition, ask Ask) (registry.Resource, error) {
+	k, err := kindOf(def, ask)
 	if err != nil {
 		return registry.Resource{}, err
 	}
