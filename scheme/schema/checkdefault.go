@@ -73,15 +73,14 @@ func (d *defaultChecker) value(at *field.Path, s *Schema) {
 			d.errs = append(d.errs, err)
 			return
 		}
-		c := checker{path: at}
-		if c.walk(s, v, formOf{resources: true}); len(c.errs) > 0 {
-			d.errs = append(d.errs, c.errs...)
-			return
-		}
 	}
-	c := checker{path: at}
+	c := checker{path: at, literal: true}
 	c.value(s, v, before{})
-	d.errs = append(d.errs, c.errs...)
+	if !d.head && len(c.resources) > 0 {
+		d.errs = append(d.errs, c.resources...)
+		return
+	}
+	d.errs = append(d.errs, c.found()...)
 }
 
 // resourceWith judges a resource that has only v, on the way at hand.
@@ -105,6 +104,6 @@ func (d *defaultChecker) resourceWith(v any) error {
 		return err
 	}
 	var c checker
-	c.walk(&resource, object, formOf{resources: true})
-	return c.errs.ToAggregate()
+	c.value(&resource, object, before{})
+	return c.resources.ToAggregate()
 }

@@ -60,7 +60,7 @@ func HasFormat(format, s string) bool {
 // KnownFormat reports whether a format says something about values of a type.
 func KnownFormat(typ, format string) bool {
 	switch typ {
-	case "", String:
+	case "", String, intOrString:
 		return formatNamed(format) != nil
 	case Integer:
 		return format == "int32" || format == "int64"
@@ -72,9 +72,10 @@ func KnownFormat(typ, format string) bool {
 
 // format judges whether a string has the format of its schema.
 func (c *checker) format(t *Schema, v string) {
-	if t.Type != "" && t.Type != String {
+	if t.Format == "" || t.Type != "" && t.Type != String && !c.literal {
 		return
 	}
+	c.checks++
 	if ok := formatNamed(t.Format); ok != nil && !ok(v) {
 		c.report(field.TypeInvalid(c.at(), v, c.way.String()+" in body must be of type "+t.Format+": "+strconv.Quote(v)))
 	}

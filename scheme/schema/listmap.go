@@ -81,15 +81,25 @@ func (c *checker) listType(s *Schema, v []any) {
 	case "set":
 	case "map":
 		if i := notObject(v); i >= 0 {
-			c.way.index(i)
-			c.report(field.Invalid(c.at(), v[i], "must be an object for an array of list-type map"))
-			c.way.back()
+			c.repeats = append(c.repeats, field.Invalid(c.elementPath(i), v[i], "must be an object for an array of list-type map"))
 			return
 		}
 	default:
 		return
 	}
-	c.duplicates(s, v, repeated(v, s.ListKeys))
+	for _, i := range repeated(v, s.ListKeys) {
+		if c.repeats.Full() {
+			return
+		}
+		c.repeats = append(c.repeats, field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
+	}
+}
+
+// elementPath returns the path of an element of the list at hand.
+func (c *checker) elementPath(i int) *field.Path {
+	c.way.index(i)
+	defer c.way.back()
+	return c.bracketed()
 }
 
 // unique reports the elements of a list that repeat others, as repeated finds them. A list in which some did before may go
@@ -102,18 +112,11 @@ func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []
 	if was, ok := old.value.([]any); ok && len(repeated(was)) > 0 {
 		return
 	}
-	c.duplicates(s, v, twice)
-}
-
-// duplicates reports elements of a list that repeat others.
-func (c *checker) duplicates(s *Schema, v []any, twice []int) {
 	for _, i := range twice {
 		if c.full() {
 			return
 		}
-		c.way.index(i)
-		c.report(field.Duplicate(c.at(), pick(v[i], s.ListKeys)))
-		c.way.back()
+		c.report(field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
 	}
 }
 

@@ -44,12 +44,12 @@ func appendText(dst []byte, v any) []byte {
 	return out
 }
 
-// step is one step of the way to a value: a field, an element, or an entry of a map where that is written like one.
+// step is one step of the way to a value: a field, an element, or an entry of a map.
 type step struct {
 	name  string
 	index int // -1 if it is none
 	entry bool
-	// additional is set for an entry that is written like a field, but for a dot before it even where nothing else is.
+	// additional is set for an entry that messages write like a field, but for a dot before it even where nothing else is.
 	additional bool
 }
 
@@ -64,7 +64,10 @@ func (w *way) back()                 { *w = (*w)[:len(*w)-1] }
 
 // String writes the way as messages do: names joined by dots, indexes and entries in brackets. A long one is cut: it is
 // made of keys that a client chose, and stands in an error up to three times.
-func (w way) String() string {
+func (w way) String() string { return w.text(false) }
+
+// text is String; bracketed has all entries in brackets.
+func (w way) text(bracketed bool) string {
 	var b strings.Builder
 	for _, s := range w {
 		if b.Len() > field.MaxText {
@@ -74,7 +77,7 @@ func (w way) String() string {
 		switch {
 		case s.index >= 0:
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
-		case s.entry:
+		case s.entry, s.additional && bracketed:
 			b.WriteString("[" + name + "]")
 		default:
 			if b.Len() > 0 || s.additional {

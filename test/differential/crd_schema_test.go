@@ -76,8 +76,7 @@ func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, st
 	if !slices.Equal(ours, theirs) {
 		text, _ := json.Marshal(s)
 		before, _ := json.Marshal(old)
-		t.Errorf("%s, status %v:\n   ours: %s\n theirs: %s\n schema: %.3000s\n old: %.2000s", what, status,
-			strings.Join(ours, "\n         "), strings.Join(theirs, "\n         "), text, before)
+		t.Errorf("%s, status %v:%s\n schema: %.3000s\n old: %.2000s", what, status, errorsDiffer(theirs, ours), text, before)
 	}
 	return theirs
 }
