@@ -34,6 +34,11 @@ func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 		return
 	}
 	if root || s.EmbeddedResource {
+		if !s.EmbeddedResource {
+			resource := *s
+			resource.EmbeddedResource = true
+			s = &resource
+		}
 		outer := *d
 		d.resource, d.way, d.head = s, nil, false
 		defer func() { d.resource, d.way, d.head = outer.resource, outer.way, outer.head }()
@@ -98,12 +103,10 @@ func (d *defaultChecker) resourceWith(v any) error {
 			object[name] = usual
 		}
 	}
-	resource := *d.resource
-	resource.EmbeddedResource = true
-	if err := resource.Coerce(nil, object); err != nil {
+	if err := d.resource.Coerce(nil, object); err != nil {
 		return err
 	}
 	var c checker
-	c.value(&resource, object, before{})
+	c.value(d.resource, object, before{})
 	return c.resources.ToAggregate()
 }

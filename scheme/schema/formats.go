@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -23,7 +24,7 @@ var formats = map[string]func(string) bool{
 	"byte":         isBase64,
 	"cidr":         func(s string) bool { _, _, err := net.ParseCIDR(s); return err == nil },
 	"creditcard":   isCreditCard,
-	"date":         func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
+	"date":         isDate,
 	"datetime":     isDateTime,
 	"duration":     isDuration,
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
@@ -88,49 +89,66 @@ func isBase64(s string) bool {
 	return err == nil && s != "" && !strings.ContainsAny(s, "\r\n")
 }
 
+var clock = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$`)
+
+// isDateTime accepts a date and a time of day, and whatever follows after another T.
 func isDateTime(s string) bool {
-	_, err := time.Parse(time.RFC3339, strings.ToUpper(s))
+	parts := strings.SplitN(strings.ToLower(s), "t", 3)
+	return len(parts) > 1 && isDate(parts[0]) && clock.MatchString(parts[1])
+}
+
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
 	return err == nil
 }
 
 var (
-	durationParts = regexp.MustCompile(`^\s*([0-9]+\s*[A-Za-zµ]+\s*)+$`)
-	durationUnit  = regexp.MustCompile(`[A-Za-zµ]+`)
+	durationPart  = regexp.MustCompile(`([0-9]+)\s*([A-Za-zµ]+)`)
 	durationNames = regexp.MustCompile(`(?i)^(ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$`)
 )
 
-// isDuration accepts what Go writes, and numbers with units in words, such as "2 days".
+// isDuration accepts what Go writes, and texts with numbers before units in words, such as "2 days".
 func isDuration(s string) bool {
 	if _, err := time.ParseDuration(s); err == nil {
 		return true
 	}
-	if !durationParts.MatchString(s) {
-		return false
-	}
-	for _, unit := range durationUnit.FindAllString(s, -1) {
-		if !durationNames.MatchString(unit) {
+	known := false
+	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
+		if _, err := strconv.Atoi(part[1]); err != nil {
 			return false
 		}
+		known = known || durationNames.MatchString(part[2])
 	}
-	return true
+	return known
 }
 
-// isHostname accepts labels of letters and symbols of any alphabet.
+// isHostname accepts one label, in which a hyphen can only be the second character, or several, of which the last has
+// letters only. Letters and symbols may be of any alphabet.
 func isHostname(s string) bool {
-	if s == "" || len(s) > 255 {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+	labels := strings.Split(s, ".")
+	last := labels[len(labels)-1]
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' {
 			return false
 		}
-		for _, r := range label {
-			if r != '-' && !('0' <= r && r <= '9') && !unicode.IsLetter(r) && !unicode.IsSymbol(r) {
-				return false
-			}
+	}
+	if len(labels) == 1 {
+		_, size := utf8.DecodeRuneInString(s)
+		return isHostText(s[:size]) && isHostText(strings.TrimPrefix(s[size:], "-"))
+	}
+	for _, label := range labels[:len(labels)-1] {
+		if strings.HasSuffix(label, "-") || !isHostText(strings.ReplaceAll(label, "-", "")) {
+			return false
 		}
 	}
-	return true
+	return len(s) <= 255 && utf8.RuneCountInString(last) > 1 && !strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// isHostText reports whether s has only what can stand in the name of a host beside hyphens.
+func isHostText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !('0' <= r && r <= '9') && !unicode.IsLetter(r) && !unicode.IsSymbol(r)
+	})
 }
 
 var rgbColor = regexp.MustCompile(`^rgb\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)$`)

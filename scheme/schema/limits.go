@@ -44,7 +44,7 @@ func (c *checker) checkType(s, t *Schema, v any) {
 		c.checks++
 	case format != "" && written && !c.accepts(t, Integer):
 		c.checks++
-	case format != "" && !written:
+	case format != "" && !written && format != formatOf(v):
 		c.mistyped(format, formatOf(v))
 	default:
 		c.mistyped(want, got)

@@ -64,10 +64,7 @@ func (w *way) back()                 { *w = (*w)[:len(*w)-1] }
 
 // String writes the way as messages do: names joined by dots, indexes and entries in brackets. A long one is cut: it is
 // made of keys that a client chose, and stands in an error up to three times.
-func (w way) String() string { return w.text(false) }
-
-// text is String; bracketed has all entries in brackets.
-func (w way) text(bracketed bool) string {
+func (w way) String() string {
 	var b strings.Builder
 	for _, s := range w {
 		if b.Len() > field.MaxText {
@@ -77,7 +74,7 @@ func (w way) text(bracketed bool) string {
 		switch {
 		case s.index >= 0:
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
-		case s.entry, s.additional && bracketed:
+		case s.entry:
 			b.WriteString("[" + name + "]")
 		default:
 			if b.Len() > 0 || s.additional {

@@ -102,16 +102,27 @@ type checker struct {
 func (c *checker) full() bool { return c.errs.Full() }
 
 // at returns the path of the value at hand.
-func (c *checker) at() *field.Path { return c.pathOf(c.way.String()) }
-
-// bracketed returns the path of the value at hand with the keys of maps in brackets.
-func (c *checker) bracketed() *field.Path { return c.pathOf(c.way.text(true)) }
-
-func (c *checker) pathOf(way string) *field.Path {
-	if way == "" {
+func (c *checker) at() *field.Path {
+	if len(c.way) == 0 {
 		return c.path
 	}
-	return c.path.Child(strings.TrimPrefix(way, "."))
+	return c.path.Child(strings.TrimPrefix(c.way.String(), "."))
+}
+
+// bracketed returns the path of the value at hand with the keys of maps in brackets.
+func (c *checker) bracketed() *field.Path {
+	at := c.path
+	for _, s := range c.way {
+		switch {
+		case s.index >= 0:
+			at = at.Index(s.index)
+		case s.entry, s.additional:
+			at = at.Key(s.name)
+		default:
+			at = at.Child(s.name)
+		}
+	}
+	return at
 }
 
 func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
@@ -232,34 +243,52 @@ func (c *checker) elements(s, t *Schema, v []any, old before) {
 
 // former finds the elements of a list before an update.
 type former struct {
-	schema *Schema
-	list   []any
-	index  map[Key]int // of a list of type map
+	list *Schema
+	item *Schema
+	was  map[any]any // elements of a list of type map by their keys
 }
 
 func newFormer(s *Schema, old before) former {
-	f := former{schema: s}
 	if old.by != nil {
-		f.schema = old.by
+		s = old.by
 	}
-	f.list, _ = old.value.([]any)
-	if f.schema.ListType == "map" && len(f.list) > 0 {
-		f.index = f.schema.Index(f.list)
+	list, _ := old.value.([]any)
+	if s.ListType != "map" || len(list) == 0 {
+		return former{}
+	}
+	f := former{list: s, item: s.item(), was: make(map[any]any, len(list))}
+	for _, element := range list {
+		if key, ok := s.scalarKeys(element); ok {
+			if _, repeated := f.was[key]; !repeated {
+				f.was[key] = element
+			}
+		}
 	}
 	return f
 }
 
 // element returns what an element was that is v now. In other lists than those of type map that is not known.
 func (f *former) element(v any) before {
-	if f.index == nil {
+	if f.was == nil {
 		return before{}
 	}
-	if key, ok := f.schema.Key(v); ok {
-		if at, ok := f.index[key]; ok {
-			return before{f.list[at], true, f.schema.item()}
+	if key, ok := f.list.scalarKeys(v); ok {
+		if was, ok := f.was[key]; ok {
+			return before{was, true, f.item}
 		}
 	}
 	return before{}
+}
+
+// scalarKeys returns what identifies an element of a list of type map across an update: its keys, if all are there and scalars.
+func (s *Schema) scalarKeys(element any) (any, bool) {
+	fields, _ := element.(map[string]any)
+	for _, name := range s.ListKeys {
+		if !isScalar(fields[name]) {
+			return nil, false
+		}
+	}
+	return identity(element, s.ListKeys), len(s.ListKeys) > 0
 }
 
 // isAnything reports whether s says nothing at all of a value.

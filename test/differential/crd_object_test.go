@@ -116,13 +116,13 @@ func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *
 	schema := treeOfProps(t, b.source)
 	var last jsonObject
 	for i := range n {
-		obj := randomFields(rnd, schema, 0)
+		obj := randomObjectOf(rnd, schema)
 		if last != nil && chance(rnd, 2) {
 			if changed, ok := mutated(rnd, last).(jsonObject); ok {
 				obj = changed
+				obj["apiVersion"], obj["kind"], obj["metadata"] = "example.com/v1", "Widget", jsonObject{"name": "a"}
 			}
 		}
-		obj["apiVersion"], obj["kind"], obj["metadata"] = "example.com/v1", "Widget", jsonObject{"name": "a"}
 		theirs, theirErr := b.theirsOf(obj)
 		ours, ourErr := b.oursOf(obj)
 		seen.objects++
