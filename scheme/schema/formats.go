@@ -3,10 +3,12 @@ package schema
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/mail"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,15 +24,15 @@ import (
 var formats = map[string]func(string) bool{
 	"bsonobjectid": func(s string) bool { return len(s) == 24 && isHex(s) },
 	"byte":         isBase64,
-	"cidr":         func(s string) bool { _, _, err := net.ParseCIDR(s); return err == nil },
+	"cidr":         func(s string) bool { return len(names.IsValidLegacyCIDR(s, false)) == 0 },
 	"creditcard":   isCreditCard,
 	"date":         isDate,
 	"datetime":     isDateTime,
-	"duration":     isDuration,
+	"duration":     func(s string) bool { _, err := ParseDuration(s); return err == nil },
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
 	"hexcolor":     regexp.MustCompile(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`).MatchString,
 	"hostname":     isHostname,
-	"ipv4":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ".") },
+	"ipv4":         func(s string) bool { return len(names.IsValidLegacyIP(s, false)) == 0 && strings.Contains(s, ".") },
 	"ipv6":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ":") },
 	"isbn":         func(s string) bool { return isISBN10(s) || isISBN13(s) },
 	"isbn10":       isISBN10,
@@ -42,7 +44,7 @@ var formats = map[string]func(string) bool{
 	"mac":          func(s string) bool { _, err := net.ParseMAC(s); return err == nil },
 	"password":     func(string) bool { return true },
 	"rgbcolor":     isRGBColor,
-	"ssn":          regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`).MatchString,
+	"ssn":          func(s string) bool { return len(s) == 11 && ssn.MatchString(s) },
 	"uri":          func(s string) bool { _, err := url.ParseRequestURI(s); return err == nil },
 	"uuid":         func(s string) bool { return isUUID(s, 0) },
 	"uuid3":        func(s string) bool { return isUUID(s, '3') },
@@ -102,24 +104,46 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-var (
-	durationPart  = regexp.MustCompile(`([0-9]+)\s*([A-Za-zµ]+)`)
-	durationNames = regexp.MustCompile(`(?i)^(ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$`)
-)
+var durationPart = regexp.MustCompile(`([0-9]+)\s*([A-Za-zµ]+)`)
 
-// isDuration accepts what Go writes, and texts with numbers before units in words, such as "2 days".
-func isDuration(s string) bool {
-	if _, err := time.ParseDuration(s); err == nil {
-		return true
+// durationUnits are the units of durations in words: by names, and by what longer names begin with.
+var durationUnits = []struct {
+	names []string
+	begin string
+	unit  time.Duration
+}{
+	{[]string{"ns"}, "nano", time.Nanosecond},
+	{[]string{"us", "µs"}, "micro", time.Microsecond},
+	{[]string{"ms"}, "milli", time.Millisecond},
+	{[]string{"s"}, "sec", time.Second},
+	{[]string{"m"}, "min", time.Minute},
+	{[]string{"h", "hr"}, "hour", time.Hour},
+	{[]string{"d"}, "day", 24 * time.Hour},
+	{[]string{"w", "wk"}, "week", 7 * 24 * time.Hour},
+}
+
+// ParseDuration reads what Go writes, and numbers with units in words, such as "2 days". What stands between those does not count.
+func ParseDuration(s string) (sum time.Duration, err error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, nil
 	}
-	known := false
+	found := false
 	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
-		if _, err := strconv.Atoi(part[1]); err != nil {
-			return false
+		n, err := strconv.Atoi(part[1])
+		if err != nil {
+			return 0, err
 		}
-		known = known || durationNames.MatchString(part[2])
+		word := strings.ToLower(part[2])
+		for _, u := range durationUnits {
+			if slices.Contains(u.names, word) || strings.HasPrefix(word, u.begin) {
+				sum, found = sum+time.Duration(n)*u.unit, true
+			}
+		}
 	}
-	return known
+	if !found {
+		return 0, fmt.Errorf("unable to parse %s as duration", s)
+	}
+	return sum, nil
 }
 
 // isHostname accepts one label, in which a hyphen can only be the second character, or several, of which the last has
@@ -151,7 +175,7 @@ func isHostText(s string) bool {
 	})
 }
 
-var rgbColor = regexp.MustCompile(`^rgb\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)$`)
+var rgbColor = regexp.MustCompile(`^rgb\(\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*\)$`)
 
 func isRGBColor(s string) bool {
 	parts := rgbColor.FindStringSubmatch(s)
@@ -174,51 +198,48 @@ func isUUID(s string, version byte) bool {
 	return version == 0 || digits[12] == version && (version < '4' || strings.IndexByte("89ab", digits[16]) >= 0)
 }
 
-// digitsOf returns the digits of s, which otherwise has only what is in between; nil if there is more.
-func digitsOf(s, between string) []int {
-	var digits []int
-	for _, r := range s {
-		switch {
-		case '0' <= r && r <= '9':
-			digits = append(digits, int(r-'0'))
-		case !strings.ContainsRune(between, r):
-			return nil
-		}
-	}
-	return digits
-}
+var (
+	isbn10 = regexp.MustCompile(`^[0-9]{9}[0-9X]$`)
+	isbn13 = regexp.MustCompile(`^[0-9]{13}$`)
+	ssn    = regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`)
+	// card has the numbers that issuers of cards give.
+	card = regexp.MustCompile(`^(4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|` +
+		`3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11})$`)
+	spaceOrHyphen = regexp.MustCompile(`[\s-]`)
+	notDigit      = regexp.MustCompile(`[^0-9]`)
+)
 
 func isISBN10(s string) bool {
-	last, isX := 0, strings.HasSuffix(s, "X")
-	if isX {
-		last, s = 10, strings.TrimSuffix(s, "X")
-	}
-	digits := digitsOf(s, "- ")
-	if isX {
-		digits = append(digits, last)
+	s = spaceOrHyphen.ReplaceAllString(s, "")
+	if !isbn10.MatchString(s) {
+		return false
 	}
 	sum := 0
-	for i, d := range digits {
+	for i, r := range s {
+		d := int(r - '0')
+		if r == 'X' {
+			d = 10
+		}
 		sum += (10 - i) * d
 	}
-	return len(digits) == 10 && sum%11 == 0
+	return sum%11 == 0
 }
 
 func isISBN13(s string) bool {
-	digits := digitsOf(s, "- ")
+	s = spaceOrHyphen.ReplaceAllString(s, "")
 	sum := 0
-	for i, d := range digits {
-		sum += d * (1 + 2*(i%2))
+	for i, r := range s {
+		sum += int(r-'0') * (1 + 2*(i%2))
 	}
-	return len(digits) == 13 && sum%10 == 0
+	return isbn13.MatchString(s) && sum%10 == 0
 }
 
-// isCreditCard checks length and check digit, not whose card it is.
+// isCreditCard does not mind what stands between the digits.
 func isCreditCard(s string) bool {
-	digits := digitsOf(s, "- ")
+	s = notDigit.ReplaceAllString(s, "")
 	sum := 0
-	for i := range digits {
-		d := digits[len(digits)-1-i]
+	for i := range len(s) {
+		d := int(s[len(s)-1-i] - '0')
 		if i%2 == 1 {
 			if d *= 2; d > 9 {
 				d -= 9
@@ -226,5 +247,5 @@ func isCreditCard(s string) bool {
 		}
 		sum += d
 	}
-	return len(digits) >= 13 && len(digits) <= 19 && sum%10 == 0
+	return card.MatchString(s) && sum%10 == 0
 }
