@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/govalue"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
@@ -86,7 +87,7 @@ func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	}
 	for name, value := range reflect.ValueOf(s).Elem().Fields() {
 		if !value.IsZero() && !slices.Contains(statusRoot, name.Name) {
-			return field.ErrorList{field.Invalid(path, s, "only ["+strings.Join(statusRoot, " ")+
+			return field.ErrorList{field.Invalid(path, govalue.JSON(s), "only ["+strings.Join(statusRoot, " ")+
 				"] fields are allowed at the root of the schema if the status subresource is enabled")}
 		}
 	}
