@@ -18,10 +18,17 @@ import (
 
 // Declare makes the resource of the objects of a definition, under the names that it was granted. webhook converts between
 // versions if the definition wants that to be done by a webhook; nil: such conversions fail.
-//
-// Little is kept of the definition before somebody uses the resource.
 func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resource, error) {
-	k, err := kindOf(def, webhook)
+	texts, err := textsOf(def)
+	if err != nil {
+		return registry.Resource{}, err
+	}
+	return DeclareBy(def, texts, webhook)
+}
+
+// DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before somebody uses the resource.
+func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, webhook Convert) (registry.Resource, error) {
+	k, err := kindOf(def, texts, webhook)
 	if err != nil {
 		return registry.Resource{}, err
 	}
