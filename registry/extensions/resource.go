@@ -46,7 +46,7 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
 			Metadata: registry.MetaCompare,
 			Prepare:  s.prepare,
-			Validate: s.validate,
+			Judge:    s.judge,
 			Warnings: finalizerWarnings,
 		},
 		Served:       []string{},
@@ -94,6 +94,8 @@ type version struct {
 	kind   *kind.Version
 	status bool // it has the door
 	scale  *scalePaths
+
+	rules ruleBook
 }
 
 // of returns what holds for an object.
@@ -127,7 +129,7 @@ func keepField(u, from *scheme.Unstructured, name string) {
 	}
 }
 
-func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
+func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
 	var before any
 	if old != nil {
@@ -138,7 +140,7 @@ func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // statusDoor makes the door to the status in a version.
@@ -146,7 +148,7 @@ func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstruc
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
 		Prepare:  prepareStatus,
-		Validate: v.validateStatus,
+		Judge:    v.judgeStatus,
 		Metadata: registry.MetaCompare,
 		Reset:    []string{"metadata", "spec"},
 	}
@@ -166,8 +168,8 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// validateStatus judges the status alone: the rest is as it was.
-func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
+// judgeStatus judges the status alone: the rest is as it was. Rules are about all of the object.
+func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	if status, ok := u.Content[statusField]; ok {
 		if s := v.kind.Schema().Target().Properties[statusField]; s != nil {
@@ -177,7 +179,7 @@ func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // finalizerWarnings says of new finalizers what is unusual about their names.
