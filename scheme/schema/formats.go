@@ -3,10 +3,12 @@ package schema
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/mail"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +27,7 @@ var formats = map[string]func(string) bool{
 	"creditcard":   isCreditCard,
 	"date":         func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
 	"datetime":     isDateTime,
-	"duration":     isDuration,
+	"duration":     func(s string) bool { _, err := ParseDuration(s); return err == nil },
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
 	"hexcolor":     regexp.MustCompile(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`).MatchString,
 	"hostname":     isHostname,
@@ -92,26 +94,46 @@ func isDateTime(s string) bool {
 	return err == nil
 }
 
-var (
-	durationParts = regexp.MustCompile(`^\s*([0-9]+\s*[A-Za-zµ]+\s*)+$`)
-	durationUnit  = regexp.MustCompile(`[A-Za-zµ]+`)
-	durationNames = regexp.MustCompile(`(?i)^(ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$`)
-)
+var durationPart = regexp.MustCompile(`([0-9]+)\s*([A-Za-zµ]+)`)
 
-// isDuration accepts what Go writes, and numbers with units in words, such as "2 days".
-func isDuration(s string) bool {
-	if _, err := time.ParseDuration(s); err == nil {
-		return true
+// durationUnits are the units of durations in words: by names, and by what longer names begin with.
+var durationUnits = []struct {
+	names []string
+	begin string
+	unit  time.Duration
+}{
+	{[]string{"ns"}, "nano", time.Nanosecond},
+	{[]string{"us", "µs"}, "micro", time.Microsecond},
+	{[]string{"ms"}, "milli", time.Millisecond},
+	{[]string{"s"}, "sec", time.Second},
+	{[]string{"m"}, "min", time.Minute},
+	{[]string{"h", "hr"}, "hour", time.Hour},
+	{[]string{"d"}, "day", 24 * time.Hour},
+	{[]string{"w", "wk"}, "week", 7 * 24 * time.Hour},
+}
+
+// ParseDuration reads what Go writes, and numbers with units in words, such as "2 days". What stands between those does not count.
+func ParseDuration(s string) (sum time.Duration, err error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, nil
 	}
-	if !durationParts.MatchString(s) {
-		return false
-	}
-	for _, unit := range durationUnit.FindAllString(s, -1) {
-		if !durationNames.MatchString(unit) {
-			return false
+	found := false
+	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
+		n, err := strconv.Atoi(part[1])
+		if err != nil {
+			return 0, err
+		}
+		word := strings.ToLower(part[2])
+		for _, u := range durationUnits {
+			if slices.Contains(u.names, word) || strings.HasPrefix(word, u.begin) {
+				sum, found = sum+time.Duration(n)*u.unit, true
+			}
 		}
 	}
-	return true
+	if !found {
+		return 0, fmt.Errorf("unable to parse %s as duration", s)
+	}
+	return sum, nil
 }
 
 // isHostname accepts labels of letters and symbols of any alphabet.
