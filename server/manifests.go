@@ -30,6 +30,9 @@ type manifests struct {
 	defining, namespaces, others []manifest.Object
 }
 
+// defaultNamespace is where objects belong that name none.
+const defaultNamespace = "default"
+
 // addManifests has the objects in a folder applied. What cannot be read is found here, what is refused ends the server.
 func (s *Server) addManifests(dir string) error {
 	if dir == "" {
@@ -156,7 +159,7 @@ func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.
 	objects = client.For[*meta.PartialObjectMetadata](m.client, o.Kind.GroupVersion().WithResource(offer.name.Resource))
 	if offer.store.Resource().Namespaced {
 		namespace := o.Namespace
-		setDefault(&namespace, "default")
+		setDefault(&namespace, defaultNamespace)
 		objects = objects.In(namespace)
 	}
 	return objects, nil
