@@ -135,3 +135,15 @@ func TestBadManifests(t *testing.T) {
 		})
 	}
 }
+
+// TestDefinitionsOnly has a server for resources of one's own do what such a server is for.
+func TestDefinitionsOnly(t *testing.T) {
+	dir := manifestFiles(t, map[string]string{"a.yaml": shipDefinition + "---\n" + ship("", "one", 1)})
+	h := &harbor{servertest.Start(t, server.Config{Manifests: dir, API: server.APIConfig{Profile: server.ProfileCRDOnly}}), t}
+	h.want(200, "GET", "/apis/quay.example.com/v1/namespaces/default/ships/one", "", map[string]any{"spec.sails": 1})
+	h.want(200, "DELETE", definitions+"/ships.quay.example.com", "", nil)
+	(&quay{h, ""}).gone(definitions + "/ships.quay.example.com")
+	if code, _ := h.raw("GET", "/apis/apps/v1", ""); code != 404 {
+		t.Errorf("apps: got %d, want 404", code)
+	}
+}
