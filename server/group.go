@@ -97,7 +97,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		ShortNames:     res.ShortNames,
 		Categories:     res.Categories,
 		StorageVersion: store.StorageVersion(),
-		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
+		Custom:         res.Custom || kind.In(store.Kind(), gvk.Version).Type == nil,
 		ReturnsDeleted: res.ReturnsDeleted,
 		Encoder:        store,
 		Tabler:         store.RowsIn(gvk.Version),

@@ -29,7 +29,7 @@ var errNoConverter = errors.New("there is no converter")
 func kindOf(def *v1.CustomResourceDefinition, webhook Convert) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
-		Hubless:   true,
+		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
 		if d.Convert = webhook; webhook == nil {

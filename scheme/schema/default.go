@@ -88,9 +88,9 @@ func (d *defaulter) list(s *Schema, v []any) {
 	}
 }
 
-// forbidsNull reports whether v is a null that s does not allow.
+// forbidsNull reports whether v is a null that s does not allow. What says nothing, such as additionalProperties: true, allows it.
 func (s *Schema) forbidsNull(v any) bool {
-	return v == nil && !s.Nullable
+	return v == nil && !s.Nullable && (s.Type != "" || s.IntOrString || s.PreserveUnknown)
 }
 
 // wantsDefault reports whether v, the value of a field, gives way to its default.
