@@ -34,6 +34,9 @@ type Resource struct {
 	// kube-apiserver does not serve them as it does others: items of their lists carry apiVersion and kind, and what cannot be
 	// served is refused in other words.
 	Custom bool
+	// NoStrategic is set where strategic merge patches are not taken: for custom resources, and for their subresources, whatever kind
+	// these have.
+	NoStrategic bool
 
 	Getter            Getter
 	Lister            Lister
