@@ -221,8 +221,9 @@ type ResourceOf[T meta.Object] struct {
 	Served []string
 	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
 	NoCreate string
-	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
-	KeepItemKind bool
+	// Custom serves the resource as custom resources are, and as those of kinds without a Go type always are: items of lists carry
+	// apiVersion and kind.
+	Custom bool
 
 	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource in one of them is warned.
 	Deprecated []Deprecation

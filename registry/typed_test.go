@@ -106,7 +106,7 @@ func fillNumbers(v any) {
 func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
-	given.Type, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
+	given.Type, given.Custom = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
 	given.ListKind, given.Served = "GadgetList", []string{"v1"}
 	given.StoredAsJSON, given.NoCreate = true, "closed"
 	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}

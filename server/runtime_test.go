@@ -89,7 +89,7 @@ func (b *boats) declare(t testing.TB, stored string) registry.Resource {
 	}
 	return registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
 		GroupResource: boatResource, Kind: "Boat", ShortNames: []string{"bt"}, Namespaced: true,
-		Type: k, StorageVersion: stored, KeepItemKind: true, ReturnsDeleted: true,
+		Type: k, StorageVersion: stored, Custom: true, ReturnsDeleted: true,
 		Generation: []string{"spec"},
 		Status:     &registry.StatusOf[*scheme.Unstructured]{},
 		Fields: []registry.FieldValue{

@@ -22,7 +22,7 @@ type Texts func(version string) []byte
 func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
-		Hubless:   true,
+		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
 		d.ConvertAll = newConverter(def, ask).convert

@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -49,12 +50,12 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry
 			Judge:    s.judge,
 			Warnings: finalizerWarnings,
 		},
-		Served:       []string{},
-		ResetIn:      map[string][]string{},
-		Fields:       fields(def),
-		Tables:       map[string]*registry.TreeTable{},
-		Deprecated:   deprecations(def),
-		KeepItemKind: true,
+		Served:     []string{},
+		ResetIn:    map[string][]string{},
+		Fields:     fields(def),
+		Tables:     map[string]*registry.TreeTable{},
+		Deprecated: deprecations(def),
+		Custom:     true,
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]
@@ -131,16 +132,34 @@ func keepField(u, from *scheme.Unstructured, name string) {
 
 func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
-	var before any
+	schema := v.kind.Schema()
+	tree, before := described(schema, u), any(nil)
 	if old != nil {
-		before = old.Content
+		before = described(schema, old)
 	}
-	errs := v.kind.Schema().Validate(nil, u.Content, before)
+	errs := schema.Validate(nil, tree, before)
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+}
+
+// described is what a schema says something about: the content, and the names of the object if it restricts these.
+func described(s *schema.Schema, u *scheme.Unstructured) map[string]any {
+	if s.Target().Properties["metadata"] == nil {
+		return u.Content
+	}
+	tree := maps.Clone(u.Content)
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	names := map[string]any{"name": u.Name}
+	if u.GenerateName != "" {
+		names["generateName"] = u.GenerateName
+	}
+	tree["metadata"] = names
+	return tree
 }
 
 // statusDoor makes the door to the status in a version.
