@@ -43,12 +43,12 @@ func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resour
 			Validate: s.validate,
 			Warnings: finalizerWarnings,
 		},
-		Served:       []string{},
-		ResetIn:      map[string][]string{},
-		Fields:       fields(def),
-		Tables:       map[string]*registry.TreeTable{},
-		Deprecated:   deprecations(def),
-		Custom: true,
+		Served:     []string{},
+		ResetIn:    map[string][]string{},
+		Fields:     fields(def),
+		Tables:     map[string]*registry.TreeTable{},
+		Deprecated: deprecations(def),
+		Custom:     true,
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]

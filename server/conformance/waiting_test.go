@@ -41,7 +41,6 @@ var waiting = map[string]wait{
 	"crd-cel/metadata-and-root":                 {customResources, nil},
 	"crd-cel/rules":                             {customResources, nil},
 	"crd-cel/transitions":                       {customResources, nil},
-	"crd/discovery":                             {customResources, nil},
 	"discovery/aggregated-apis":                 {allKinds, nil},
 	"discovery/authorization-group":             {reviews, nil},
 	"discovery/core-v1":                         {allKinds, nil},
