@@ -30,13 +30,10 @@ type Resource struct {
 	Categories []string
 	// StorageVersion is the version that most objects are stored in; of resources only, and zero if they are not stored.
 	StorageVersion meta.GroupVersionKind
-	// Custom is set for custom resources, and for kinds without a Go type, at least, whose fields stand in the order of their names.
-	// kube-apiserver does not serve them as it does others: items of their lists carry apiVersion and kind, and what cannot be
-	// served is refused in other words.
+	// Custom is set for custom resources, and for kinds without a Go type, at least, whose fields stand in the order of their names,
+	// and for their subresources, whatever kind these have. kube-apiserver does not serve them as it does others: items of their
+	// lists carry apiVersion and kind, strategic merge patches are not taken, and what cannot be served is refused in other words.
 	Custom bool
-	// NoStrategic is set where strategic merge patches are not taken: for custom resources, and for their subresources, whatever kind
-	// these have.
-	NoStrategic bool
 
 	Getter            Getter
 	Lister            Lister

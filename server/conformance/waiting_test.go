@@ -37,8 +37,6 @@ var waiting = map[string]wait{
 	"authz/resource-names":                      {rbac, nil},
 	"authz/role-granted-and-revoked":            {rbac, nil},
 	"authz/rules-review":                        {reviews, nil},
-	"crd-versions/storage-change":               {customResources, []int{8}},
-	"crd/discovery":                             {customResources, nil},
 	"discovery/aggregated-apis":                 {allKinds, nil},
 	"discovery/authorization-group":             {reviews, nil},
 	"discovery/core-v1":                         {allKinds, nil},
