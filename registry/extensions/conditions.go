@@ -16,8 +16,6 @@ import (
 func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
 	before := def.Status
 	before.Conditions = slices.Clone(before.Conditions)
-	judgePolicy(def, now)
-	judgeShape(def, now)
 	if !SameNames(&def.Spec.Names, &def.Status.AcceptedNames) {
 		names, accepted := acceptNames(def, inUse(&def.Spec.Names, group))
 		def.Status.AcceptedNames = names
@@ -29,6 +27,8 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiext
 	if Is(def, apiextensionsv1.NamesAccepted) && !Is(def, apiextensionsv1.Established) {
 		SetCondition(def, established(def), now)
 	}
+	judgePolicy(def, now)
+	judgeShape(def, now)
 	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) || !slices.Equal(before.Conditions, def.Status.Conditions)
 }
 

@@ -51,9 +51,8 @@ func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResource
 	}
 }
 
-// terminate says that a definition is being deleted. The generation, which a deletion counts elsewhere, counts its spec only.
+// terminate says that a definition is being deleted.
 func terminate(d *apiextensionsv1.CustomResourceDefinition) {
-	d.Generation--
 	if !slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		d.Finalizers = append(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}

@@ -1,8 +1,6 @@
 package extensions
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,28 +14,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Convert returns an object in another version of its kind. It may change obj.
-type Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
-
-// errNoConverter is the error of conversions by a webhook where there is nobody to call it.
-var errNoConverter = errors.New("there is no converter")
-
 // Texts finds the schema of a version as JSON; nil stands for none. It is asked when somebody needs the schema, and again if that
 // was not kept.
 type Texts func(version string) []byte
 
 // kindOf makes the kind of the objects of a definition: in all its versions, since objects may be stored in one that is not served.
-func kindOf(def *v1.CustomResourceDefinition, texts Texts, webhook Convert) (kind.Kind, error) {
+func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
 		Hubless:   true,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
-		if d.Convert = webhook; webhook == nil {
-			d.Convert = func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) {
-				return nil, errNoConverter
-			}
-		}
+		d.ConvertAll = newConverter(def, ask).convert
 	}
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]

@@ -143,7 +143,7 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 		metadata.Properties = nil
 	}
 	metadata.Type, metadata.Default = "", nil
-	return !reflect.DeepEqual(metadata, v1.JSONSchemaProps{})
+	return !reflect.DeepEqual(plain(metadata), v1.JSONSchemaProps{})
 }
 
 // combinations judges the schemas that stand beside s. An anyOf of integer and string, which int-or-string values have,
@@ -260,6 +260,34 @@ func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
 
 // isIntOrString reports whether schemas say integer and string, and no more.
 func isIntOrString(anyOf []v1.JSONSchemaProps) bool {
-	return len(anyOf) == 2 && anyOf[0].Type == "integer" && anyOf[1].Type == "string" &&
-		reflect.DeepEqual(anyOf[0], v1.JSONSchemaProps{Type: "integer"}) && reflect.DeepEqual(anyOf[1], v1.JSONSchemaProps{Type: "string"})
+	if len(anyOf) != 2 {
+		return false
+	}
+	for i, typ := range []string{"integer", "string"} {
+		s := plain(anyOf[i])
+		if more := s.AdditionalProperties; more != nil && !more.Allows && more.Schema == nil {
+			s.AdditionalProperties = nil
+		}
+		if !reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ}) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain returns a structural schema without what it may have, but empty only, for comparisons.
+func plain(s v1.JSONSchemaProps) v1.JSONSchemaProps {
+	s.Ref, s.PatternProperties, s.Dependencies, s.Definitions = nil, nil, nil, nil
+	if len(s.Enum) == 0 {
+		s.Enum = nil
+	}
+	if s.Items != nil && s.Items.Schema == nil {
+		s.Items = nil
+	}
+	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	return s
 }
