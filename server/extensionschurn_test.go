@@ -18,6 +18,7 @@ import (
 type definitionChurn struct {
 	*testing.T
 	near, far *quay
+	store     *distant
 }
 
 // TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for a second, or as long as CHURN says,
@@ -32,7 +33,7 @@ func TestDefinitionsAtRandom(t *testing.T) {
 	}
 	t.Logf("SEED=%d", seed)
 	c := &definitionChurn{T: t}
-	c.near, c.far, _ = twoQuays(t, 0)
+	c.near, c.far, c.store = twoQuays(t, 0)
 	c.run(seed, time.Now()) // the first time makes what stays
 	goroutines, heap := c.settled()
 	c.run(seed, time.Now().Add(length))
@@ -153,6 +154,13 @@ func (c *definitionChurn) settled() (goroutines, heap int) {
 			}
 		}
 		q.Client.CloseIdleConnections()
+	}
+	rev, err := c.store.Revision(c.Context())
+	if err == nil {
+		err = c.store.Compact(c.Context(), rev) // the history is not meant
+	}
+	if err != nil {
+		c.Error(err)
 	}
 	runtime.GC()
 	runtime.GC() // what pools held
