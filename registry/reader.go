@@ -30,8 +30,9 @@ type reader struct {
 	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
-func newReader(k kind.Kind, stored *kind.Version, cfg *Config, fields []FieldValue, f *forms) *reader {
-	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf, forms: f, failed: cfg.Unreadable}
+func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) *reader {
+	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf && !res.StoredAsJSON, forms: f, failed: cfg.Unreadable}
+	fields := res.Fields
 	r.lookers = append(r.lookers, newLooker(stored, fields, f))
 	for _, v := range k.Versions() {
 		if v != stored {

@@ -179,6 +179,8 @@ type ResourceOf[T meta.Object] struct {
 	Type kind.Kind
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
+	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
+	StoredAsJSON bool
 
 	Strategy StrategyOf[T]
 	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.

@@ -54,8 +54,10 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 		}
 		c.check(p.Child("additionalProperties"), more.Schema, entries)
 	}
+	var f v1.JSONSchemaProps // one for all: it is large
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		f, below := s.Properties[name], inside
+		below := inside
+		f = s.Properties[name]
 		if (at.root || s.XEmbeddedResource) && isHead(name) {
 			below.meta = true
 			if at.root {

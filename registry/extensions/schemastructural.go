@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
@@ -23,7 +23,8 @@ func validateStructural(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList
 
 // structure collects what is not structural.
 type structure struct {
-	errs field.ErrorList
+	errs    field.ErrorList
+	pattern string // the last that was found right: many are the same
 }
 
 func (c *structure) fail(err *field.Error) {
@@ -52,7 +53,9 @@ func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	if items := elementSchema(s); items != nil {
 		c.value(p.Child("items"), items, ofElement)
 	}
-	for name, f := range s.Properties {
+	var name string
+	var f v1.JSONSchemaProps // one for all: it is large
+	for name, f = range s.Properties {
 		c.value(p.Child("properties").Key(name), &f, ofField)
 	}
 	if more := s.AdditionalProperties; more != nil {
@@ -160,10 +163,12 @@ func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf
 	if s.Not != nil {
 		c.nested(p.Child("not"), s.Not, false)
 	}
-	if s.Pattern == "" {
+	if s.Pattern == "" || s.Pattern == c.pattern {
 		return
 	}
-	if _, err := regexp.Compile(s.Pattern); err != nil {
+	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil {
+		c.pattern = s.Pattern
+	} else {
 		c.fail(field.Invalid(p.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
 	}
 }
@@ -177,7 +182,9 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 	if items := elementSchema(s); items != nil {
 		c.nested(p.Child("items"), items, false)
 	}
-	for name, f := range s.Properties {
+	var name string
+	var f v1.JSONSchemaProps // one for all: it is large
+	for name, f = range s.Properties {
 		c.nested(p.Child("properties").Key(name), &f, false)
 	}
 	for _, wrong := range []struct {

@@ -52,7 +52,9 @@ func kite(t testing.TB, name string) *scheme.Unstructured {
 func TestConversionAnswers(t *testing.T) {
 	const failed = "conversion webhook for toys.io/v1, Kind=Kite "
 	with := func(change ...string) func(uid, objects string) string {
-		return func(uid, objects string) string { return strings.NewReplacer(change...).Replace(reviewed(uid, objects)) }
+		return func(uid, objects string) string {
+			return strings.NewReplacer(change...).Replace(reviewed(uid, objects))
+		}
 	}
 	for _, tt := range []struct {
 		name    string
@@ -75,7 +77,9 @@ func TestConversionAnswers(t *testing.T) {
 		{"too few", func(uid, _ string) string { return reviewed(uid, "") }, failed + "returned 0 objects, expected 1"},
 		{"too many", func(uid, o string) string { return reviewed(uid, o+","+o) }, failed + "returned 2 objects, expected 1"},
 		{"the answer to something else", func(_, o string) string { return reviewed("x", o) }, failed + `failed: expected response.uid="`},
-		{"no response", func(string, string) string { return `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1"}` }, failed + "failed: no response provided"},
+		{"no response", func(string, string) string {
+			return `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1"}`
+		}, failed + "failed: no response provided"},
 		{"refused", with(`"Success"`, `"Failed","message":"I do not like it"`), failed + "failed: I do not like it"},
 		{"refused without a word", with(`"Success"`, `"Failed"`), failed + "failed: response.result.status was 'Failed', not 'Success'"},
 		{"no review", with(`"kind":"ConversionReview",`, ``), failed + "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind="},
