@@ -83,18 +83,16 @@ func pack(s *v1.JSONSchemaProps) (packed, error) {
 	return bytes.Clone(out.Bytes()), nil
 }
 
-// schema makes the schema. One that cannot be read, which no validation lets pass, allows everything.
+// schema makes the schema. An update may leave one in place that has more than structural schemas have; that says nothing.
 func (p packed) schema(keepAll bool) *schema.Schema {
-	anything := &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(p)))
 	if err != nil {
-		return anything
+		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	}
-	s, errs := schema.Parse(nil, text)
-	if len(errs) > 0 {
-		return anything
+	s, _ := schema.Parse(nil, text)
+	if keepAll {
+		s.PreserveAll()
 	}
-	s.PreserveUnknown = s.PreserveUnknown || keepAll
 	return s
 }
 

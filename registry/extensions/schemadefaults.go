@@ -3,6 +3,7 @@ package extensions
 import (
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // validateDefaults judges the defaults in a structural schema.
@@ -10,9 +11,7 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
-	// Judged as a default, a value for int-or-string may have any type, as in Kubernetes.
-	c := compiler{literal: true}
-	return c.schema(s).ValidateDefaults(path, pruned)
+	return compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
 }
 
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }
@@ -22,8 +21,12 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
 	}
-	c := compiler{literal: true}
 	return anyIn(s, func(s *v1.JSONSchemaProps) bool {
-		return s.Default != nil && len(c.schema(s).Prune(treeOf(s.Default))) > 0
+		if s.Default == nil {
+			return false
+		}
+		literal := compile(s, schema.ParseLiteral)
+		literal.Resource = false
+		return len(literal.Prune(treeOf(s.Default))) > 0
 	})
 }
