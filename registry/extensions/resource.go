@@ -39,7 +39,7 @@ func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resour
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
 			Metadata: registry.MetaCompare,
 			Prepare:  s.prepare,
-			Validate: s.validate,
+			Judge:    s.judge,
 			Warnings: finalizerWarnings,
 		},
 		Served:       []string{},
@@ -87,6 +87,8 @@ type version struct {
 	kind   *kind.Version
 	status bool // it has the door
 	scale  *scalePaths
+
+	rules ruleBook
 }
 
 // of returns what holds for an object.
@@ -120,7 +122,7 @@ func keepField(u, from *scheme.Unstructured, name string) {
 	}
 }
 
-func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
+func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
 	var before any
 	if old != nil {
@@ -131,7 +133,7 @@ func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // statusDoor makes the door to the status in a version.
@@ -139,7 +141,7 @@ func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstruc
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
 		Prepare:  prepareStatus,
-		Validate: v.validateStatus,
+		Judge:    v.judgeStatus,
 		Metadata: registry.MetaCompare,
 		Reset:    []string{"metadata", "spec"},
 	}
@@ -159,8 +161,8 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// validateStatus judges the status alone: the rest is as it was.
-func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
+// judgeStatus judges the status alone: the rest is as it was. Rules are about all of the object.
+func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	if status, ok := u.Content[statusField]; ok {
 		if s := v.kind.Schema().Target().Properties[statusField]; s != nil {
@@ -170,7 +172,7 @@ func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // finalizerWarnings says of new finalizers what is unusual about their names.

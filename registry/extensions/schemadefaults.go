@@ -1,8 +1,14 @@
 package extensions
 
 import (
+	"context"
+	"slices"
+	"strings"
+
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -11,7 +17,44 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
-	return compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
+	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
+	if anyIn(s, hasRules) {
+		d := defaultRules{known: errs}
+		d.schema(path, CompileSchema(s), true)
+		errs = append(errs, d.errs...)
+	}
+	return errs
+}
+
+// defaultRules judges defaults by the rules in their schemas.
+type defaultRules struct {
+	known field.ErrorList // what is wrong with defaults otherwise
+	errs  field.ErrorList
+}
+
+// schema judges the default of a schema, and those below it. Rules that ask what was before have to hold if it was the same, and if
+// there was nothing.
+func (d *defaultRules) schema(p *field.Path, s *schema.Schema, root bool) {
+	if s == nil || d.errs.Full() {
+		return
+	}
+	if s.Default != nil && !d.isWrong(p.Child("default").String()) {
+		of, at := rules.Of(s, root || s.EmbeddedResource), p.Child("default")
+		errs := of.Validate(context.Background(), at, s.Default, s.Default, nil)
+		if len(errs) == 0 {
+			errs = of.Validate(context.Background(), at, s.Default, nil, nil)
+		}
+		d.errs = append(d.errs, errs...)
+	}
+	d.schema(p.Child("items"), s.Items, false)
+	for _, name := range jsontext.Keys(s.Properties) {
+		d.schema(p.Child("properties").Key(name), s.Properties[name], false)
+	}
+}
+
+// isWrong reports whether something is wrong with the default at a path.
+func (d *defaultRules) isWrong(path string) bool {
+	return slices.ContainsFunc(d.known, func(err *field.Error) bool { return strings.HasPrefix(err.Field, path) })
 }
 
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }
