@@ -117,4 +117,3 @@ func (k *dynamic) converted(u *scheme.Unstructured, to meta.GroupVersionKind) er
 func notConverted(from meta.GroupVersion, to meta.GroupVersionKind, err error) error {
 	return fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
 }
-}
