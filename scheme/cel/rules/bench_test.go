@@ -77,8 +77,8 @@ func TestValidateAllocates(t *testing.T) {
 			t.Fatal(errs)
 		}
 	})
-	if got > 1200 {
-		t.Errorf("got %v allocations, want at most 1200", got)
+	if got > 660 {
+		t.Errorf("got %v allocations, want at most 660", got)
 	}
 }
 
