@@ -20,7 +20,7 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
 	if anyIn(s, hasRules) {
 		d := defaultRules{known: errs}
-		d.schema(path, CompileSchema(s), true)
+		d.schema(path, s, CompileSchema(s), true)
 		errs = append(errs, d.errs...)
 	}
 	return errs
@@ -34,27 +34,30 @@ type defaultRules struct {
 
 // schema judges the default of a schema, and those below it. Rules that ask what was before have to hold if it was the same, and if
 // there was nothing.
-func (d *defaultRules) schema(p *field.Path, s *schema.Schema, root bool) {
+func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schema.Schema, root bool) {
 	if s == nil || d.errs.Full() {
 		return
 	}
-	if s.Default != nil && !d.isWrong(p.Child("default").String()) {
-		of, at := rules.Of(s, root || s.EmbeddedResource), p.Child("default")
-		errs := of.Validate(context.Background(), at, s.Default, s.Default, nil)
+	if v, at := treeOf(props.Default), p.Child("default"); v != nil && !d.isWrong(at.String()) {
+		of := rules.Of(s, root || s.EmbeddedResource)
+		errs := of.Validate(context.Background(), at, v, v, nil)
 		if len(errs) == 0 {
-			errs = of.Validate(context.Background(), at, s.Default, nil, nil)
+			errs = of.Validate(context.Background(), at, v, nil, nil)
 		}
 		d.errs = append(d.errs, errs...)
 	}
-	d.schema(p.Child("items"), s.Items, false)
+	d.schema(p.Child("items"), elementSchema(props), s.Items, false)
 	for _, name := range jsontext.Keys(s.Properties) {
-		d.schema(p.Child("properties").Key(name), s.Properties[name], false)
+		below := props.Properties[name]
+		d.schema(p.Child("properties").Key(name), &below, s.Properties[name], false)
 	}
 }
 
-// isWrong reports whether something is wrong with the default at a path.
+// isWrong reports whether something is wrong with the default at a path, more than that it has fields which nobody knows.
 func (d *defaultRules) isWrong(path string) bool {
-	return slices.ContainsFunc(d.known, func(err *field.Error) bool { return strings.HasPrefix(err.Field, path) })
+	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
+		return strings.HasPrefix(err.Field, path) && !(err.Field == path && err.Detail == "must not have unknown fields")
+	})
 }
 
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }

@@ -20,10 +20,13 @@ import (
 // TestRules has schemas with rules judged by both sides, and objects by those that are right: as new ones, and as updates of the one
 // before, with what is only warned of.
 func TestRules(t *testing.T) {
-	g := &ruleGame{t: t, rnd: random("rules")}
+	g := &ruleGame{rnd: random("rules")}
+	differ := 0
 	for i := range times(900) {
-		if g.play(fmt.Sprint("schema ", i)); t.Failed() {
-			break
+		if !t.Run(fmt.Sprint("schema ", i), func(t *testing.T) { g.t = t; g.play(t.Name()) }) {
+			if differ++; differ == 6 {
+				break
+			}
 		}
 	}
 	t.Logf("%+v", g.seen)
@@ -137,6 +140,11 @@ func repair(s jsonObject, path string, errs []string) {
 
 // spread puts rules into a schema, and returns how many.
 func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
+	if s["type"] == nil { // what Kubernetes panics about, if there are rules in it
+		for _, name := range []string{"properties", "items", "additionalProperties"} {
+			delete(s, name)
+		}
+	}
 	if chance(g.rnd, 3) || depth == 0 && chance(g.rnd, 2) {
 		var list []any
 		for range 1 + g.rnd.IntN(2) {
