@@ -23,12 +23,12 @@ func guard(env *cel.Env, a *ast.AST, found *bool) cel.ProgramOption {
 		if !ok || !suspect(a, call) {
 			return i, nil
 		}
-		run, err := operation(env, call)
+		run, both, err := operation(env, call)
 		if err != nil || run == nil {
 			return i, err
 		}
 		*found = true
-		return &guarded{call, works[call.Function()], run, len(call.Args()) == 2}, nil
+		return &guarded{call, works[call.Function()], run, both}, nil
 	})
 }
 
@@ -89,7 +89,7 @@ type guarded struct {
 	interpreter.InterpretableCall
 	work func(args []ref.Val) work
 	run  functions.FunctionOp
-	both bool // arguments are evaluated, and counted, after one that is an error: so it is with two
+	both bool // the second argument is evaluated, and counted, even if the first is an error: so cel-go has it with two
 }
 
 // Eval implements interpreter.Interpretable.
@@ -116,37 +116,38 @@ func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	return types.LabelErrNode(g.ID(), g.run(args...))
 }
 
-// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is.
-func operation(env *cel.Env, call interpreter.InterpretableCall) (functions.FunctionOp, error) {
+// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is; and whether
+// that is a function of two arguments.
+func operation(env *cel.Env, call interpreter.InterpretableCall) (run functions.FunctionOp, both bool, err error) {
 	switch call.Function() {
 	case operators.Equals:
-		return func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, nil
+		return func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, true, nil
 	case operators.NotEquals:
-		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, nil
+		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, true, nil
 	case operators.Add:
 		return func(args ...ref.Val) ref.Val {
 			if a, ok := args[0].(traits.Adder); ok {
 				return a.Add(args[1])
 			}
 			return types.NewErr("no such overload: %s", operators.Add)
-		}, nil
+		}, true, nil
 	}
 	bindings, err := env.Functions()[call.Function()].Bindings()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, name := range []string{call.OverloadID(), call.Function()} {
 		for _, b := range bindings {
 			switch {
 			case name == "" || b.Operator != name:
+			case b.Binary != nil && len(call.Args()) == 2:
+				return func(args ...ref.Val) ref.Val { return b.Binary(args[0], args[1]) }, true, nil
+			case b.Unary != nil && len(call.Args()) == 1:
+				return func(args ...ref.Val) ref.Val { return b.Unary(args[0]) }, false, nil
 			case b.Function != nil:
-				return b.Function, nil
-			case b.Unary != nil:
-				return func(args ...ref.Val) ref.Val { return b.Unary(args[0]) }, nil
-			case b.Binary != nil:
-				return func(args ...ref.Val) ref.Val { return b.Binary(args[0], args[1]) }, nil
+				return b.Function, false, nil
 			}
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
