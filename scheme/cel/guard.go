@@ -28,7 +28,7 @@ func guard(env *cel.Env, a *ast.AST, found *bool) cel.ProgramOption {
 			return i, err
 		}
 		*found = true
-		return &guarded{call, works[call.Function()], run, both}, nil
+		return &guarded{call, call.Args(), works[call.Function()], run, both}, nil
 	})
 }
 
@@ -42,6 +42,9 @@ func suspect(a *ast.AST, call interpreter.InterpretableCall) bool {
 		return !isScalar(a.GetType(args[0].ID())) && !isScalar(a.GetType(args[1].ID()))
 	case operators.In:
 		return !isScalar(a.GetType(args[0].ID()))
+	case overloads.Matches, "find": // a literal is compiled once, with the program
+		_, literal := args[1].(interpreter.InterpretableConst)
+		return !literal
 	}
 	_, ok := works[call.Function()]
 	return ok
@@ -87,6 +90,7 @@ func (m *meter) ResolveName(name string) (any, bool) {
 // A guarded call is made if it is not too much.
 type guarded struct {
 	interpreter.InterpretableCall
+	args []interpreter.Interpretable // which the call would list anew each time
 	work func(args []ref.Val) work
 	run  functions.FunctionOp
 	both bool // the second argument is evaluated, and counted, even if the first is an error: so cel-go has it with two
@@ -95,8 +99,8 @@ type guarded struct {
 // Eval implements interpreter.Interpretable.
 func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	var wrong ref.Val
-	args := make([]ref.Val, len(g.Args()))
-	for i, arg := range g.Args() {
+	args := make([]ref.Val, len(g.args))
+	for i, arg := range g.args {
 		args[i] = arg.Eval(vars)
 		if wrong == nil && types.IsUnknownOrError(args[i]) {
 			if wrong = args[i]; !g.both {

@@ -111,7 +111,7 @@ func planned(function string, f finder, work func([]ref.Val) work) *interpreter.
 			if work == nil {
 				return planned, nil
 			}
-			return &guarded{planned, work, run, false}, nil
+			return &guarded{planned, planned.Args(), work, run, false}, nil
 		},
 	}
 }
