@@ -23,12 +23,12 @@ func guard(env *cel.Env, a *ast.AST, found *bool) cel.ProgramOption {
 		if !ok || !suspect(a, call) {
 			return i, nil
 		}
-		run, err := operation(env, call)
+		run, both, err := operation(env, call)
 		if err != nil || run == nil {
 			return i, err
 		}
 		*found = true
-		return &guarded{call, works[call.Function()], run, len(call.Args()) == 2}, nil
+		return &guarded{call, call.Args(), works[call.Function()], run, both}, nil
 	})
 }
 
@@ -42,6 +42,9 @@ func suspect(a *ast.AST, call interpreter.InterpretableCall) bool {
 		return !isScalar(a.GetType(args[0].ID())) && !isScalar(a.GetType(args[1].ID()))
 	case operators.In:
 		return !isScalar(a.GetType(args[0].ID()))
+	case overloads.Matches, "find": // a literal is compiled once, with the program
+		_, literal := args[1].(interpreter.InterpretableConst)
+		return !literal
 	}
 	_, ok := works[call.Function()]
 	return ok
@@ -87,16 +90,17 @@ func (m *meter) ResolveName(name string) (any, bool) {
 // A guarded call is made if it is not too much.
 type guarded struct {
 	interpreter.InterpretableCall
+	args []interpreter.Interpretable // which the call would list anew each time
 	work func(args []ref.Val) work
 	run  functions.FunctionOp
-	both bool // arguments are evaluated, and counted, after one that is an error: so it is with two
+	both bool // the second argument is evaluated, and counted, even if the first is an error: so cel-go has it with two
 }
 
 // Eval implements interpreter.Interpretable.
 func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	var wrong ref.Val
-	args := make([]ref.Val, len(g.Args()))
-	for i, arg := range g.Args() {
+	args := make([]ref.Val, len(g.args))
+	for i, arg := range g.args {
 		args[i] = arg.Eval(vars)
 		if wrong == nil && types.IsUnknownOrError(args[i]) {
 			if wrong = args[i]; !g.both {
@@ -116,37 +120,38 @@ func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	return types.LabelErrNode(g.ID(), g.run(args...))
 }
 
-// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is.
-func operation(env *cel.Env, call interpreter.InterpretableCall) (functions.FunctionOp, error) {
+// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is; and whether
+// that is a function of two arguments.
+func operation(env *cel.Env, call interpreter.InterpretableCall) (run functions.FunctionOp, both bool, err error) {
 	switch call.Function() {
 	case operators.Equals:
-		return func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, nil
+		return func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, true, nil
 	case operators.NotEquals:
-		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, nil
+		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, true, nil
 	case operators.Add:
 		return func(args ...ref.Val) ref.Val {
 			if a, ok := args[0].(traits.Adder); ok {
 				return a.Add(args[1])
 			}
 			return types.NewErr("no such overload: %s", operators.Add)
-		}, nil
+		}, true, nil
 	}
 	bindings, err := env.Functions()[call.Function()].Bindings()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, name := range []string{call.OverloadID(), call.Function()} {
 		for _, b := range bindings {
 			switch {
 			case name == "" || b.Operator != name:
+			case b.Binary != nil && len(call.Args()) == 2:
+				return func(args ...ref.Val) ref.Val { return b.Binary(args[0], args[1]) }, true, nil
+			case b.Unary != nil && len(call.Args()) == 1:
+				return func(args ...ref.Val) ref.Val { return b.Unary(args[0]) }, false, nil
 			case b.Function != nil:
-				return b.Function, nil
-			case b.Unary != nil:
-				return func(args ...ref.Val) ref.Val { return b.Unary(args[0]) }, nil
-			case b.Binary != nil:
-				return func(args ...ref.Val) ref.Val { return b.Binary(args[0], args[1]) }, nil
+				return b.Function, false, nil
 			}
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }

@@ -92,24 +92,26 @@ func statesOf(re *syntax.Regexp) uint64 {
 
 // findPlan and findAllPlan compile an expression that is a literal once, when a program is made.
 var (
-	findPlan    = planned("find", find)
-	findAllPlan = planned("findAll", findAll)
+	findPlan    = planned("find", find, nil)
+	findAllPlan = planned("findAll", findAll, found)
 )
 
-func planned(function string, f finder) *interpreter.RegexOptimization {
+// planned says how to plan calls of a function, and what work each of them is, nil if it is paid for.
+func planned(function string, f finder, work func([]ref.Val) work) *interpreter.RegexOptimization {
 	return &interpreter.RegexOptimization{
 		Function:   function,
 		RegexIndex: 1,
 		Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
-			if pattern == "" { // matches everywhere, and costs nothing: the guard counts that
-				return call, nil
-			}
 			re, err := regexp.Compile(pattern)
 			if err != nil {
 				return nil, err
 			}
-			return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(),
-				func(args ...ref.Val) ref.Val { return apply(f, re, args) }), nil
+			run := func(args ...ref.Val) ref.Val { return apply(f, re, args) }
+			planned := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), run)
+			if work == nil {
+				return planned, nil
+			}
+			return &guarded{planned, planned.Args(), work, run, false}, nil
 		},
 	}
 }

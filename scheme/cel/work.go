@@ -57,7 +57,7 @@ var works = map[string]func(args []ref.Val) work{
 	"format":          func(args []ref.Val) work { return work{free: precision(args[0])/perElement + weight(args[1])} },
 	"matches":         matched,
 	"find":            matched,
-	"findAll":         func(args []ref.Val) work { return work{free: matched(args).free + length(args[0])} },
+	"findAll":         func(args []ref.Val) work { return work{free: matched(args).free + found(args).free} },
 	"getEscapedPath":  func(args []ref.Val) work { return work{free: urlLength(args[0]) / perElement} },
 	"getQuery":        func(args []ref.Val) work { return work{free: urlLength(args[0]) / perElement} },
 }
@@ -70,6 +70,9 @@ func matched(args []ref.Val) work {
 	pattern, _ := args[1].(types.String)
 	return work{free: perState * states(string(pattern))}
 }
+
+// found is the work of finding all matches. An empty expression is found everywhere, for nothing.
+func found(args []ref.Val) work { return work{free: length(args[0])} }
 
 func traversed(args []ref.Val) work { return work{free: weight(args[0])} }
 

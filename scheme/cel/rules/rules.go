@@ -2,6 +2,7 @@
 // and about what it was before an update, that have to be true.
 //
 //   - Of finds the rules in a schema. Rules.Validate judges a value by them, after all else that the schema says.
+//   - OfType finds those in the tags of a Go type, which objects of the type are judged by as custom resources are.
 //   - In walks a schema as it is being defined. Scope.Check says which of its rules are wrong, or would cost too much.
 //
 // A value is shown to an expression by its schema: fields by names that the language takes, strings with a format as times, bytes
@@ -14,7 +15,7 @@
 //
 // Schemas are trees: those of clients. All but the schema at the top are reached by what holds them.
 //
-// Read: rules.go, validate.go, compile.go; shape.go, then value.go, object.go and list.go; scope.go.
+// Read: rules.go, validate.go, compile.go; shape.go, then value.go, object.go and list.go; scope.go; gotype.go.
 package rules
 
 import (
