@@ -30,8 +30,9 @@ type reader struct {
 	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
-func newReader(k kind.Kind, stored *kind.Version, cfg *Config, fields []FieldValue, f *forms) *reader {
-	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf, forms: f, failed: cfg.Unreadable}
+func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) *reader {
+	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf && !res.StoredAsJSON, forms: f, failed: cfg.Unreadable}
+	fields := res.Fields
 	r.lookers = append(r.lookers, newLooker(stored, fields, f))
 	for _, v := range k.Versions() {
 		if v != stored {
@@ -233,11 +234,11 @@ func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, err
 // corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has given, as a Status, is not
 // taken for that, nor is the end of ctx.
 func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) error {
-	stored, ok := enc.(*cache.Object)
+	stored := cached(enc)
 	switch status := (*meta.StatusError)(nil); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case !ok || errors.As(err, &status):
+	case stored == nil || errors.As(err, &status):
 		return err
 	}
 	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: err}
@@ -260,9 +261,24 @@ func (r *reader) hubOf(ctx context.Context, enc request.Encoded, version string)
 }
 
 func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	complete, err := r.complete(enc)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := kind.ToHub(ctx, r.kind, complete)
+	if err != nil {
+		return nil, err
+	}
+	if data, _ := enc.Stored(); codec.IsProtobuf(data) && enc.Revision() != 0 {
+		obj.GetObjectMeta().ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
+	}
+	return obj, nil
+}
+
+// complete decodes an object in the version in which it is stored.
+func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 	data, form := enc.Stored()
-	req := storedAs(data)
-	decoded, err := r.kind.Decode(req)
+	decoded, err := r.kind.Decode(storedAs(data))
 	if err != nil {
 		return nil, err
 	}
@@ -271,14 +287,7 @@ func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, 
 			return nil, err
 		}
 	}
-	obj, err := kind.ToHub(ctx, r.kind, decoded.Object)
-	if err != nil {
-		return nil, err
-	}
-	if m := obj.GetObjectMeta(); req.Type == codec.Protobuf && enc.Revision() != 0 {
-		m.ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
-	}
-	return obj, nil
+	return decoded.Object, nil
 }
 
 // unsettled reports whether what is in a form has to be completed before it is shown: it was read from the store.

@@ -82,7 +82,8 @@ type StrategyOf[T meta.Object] struct {
 
 	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces: spec.finalizers).
 	Held func(obj T) bool
-	// Terminate is told that the deletion of an object that is held has begun, and shows it in the object.
+	// Terminate is for objects that are emptied before they go: it is told that the deletion of one has begun, and shows it in the
+	// object. The first deletion only begins, even if nothing holds the object.
 	Terminate func(obj T)
 
 	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of collections do not ask.
@@ -179,6 +180,8 @@ type ResourceOf[T meta.Object] struct {
 	Type kind.Kind
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
+	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
+	StoredAsJSON bool
 
 	Strategy StrategyOf[T]
 	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.

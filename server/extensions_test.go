@@ -81,7 +81,7 @@ func (q *quay) gone(path string) {
 	q.t.Fatalf("GET %s: got %d, want 404 in the end", path, code)
 }
 
-func newQuay(t *testing.T, config ...server.Config) *quay {
+func newQuay(t testing.TB, config ...server.Config) *quay {
 	return &quay{&harbor{servertest.Start(t, config...), t}, "quay.example.com"}
 }
 

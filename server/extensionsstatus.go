@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -65,8 +66,14 @@ func (d *definitions) update(ctx context.Context, name string, change func(cur r
 			if err != nil {
 				return nil, err
 			}
-			def := obj.(*apiextensionsv1.CustomResourceDefinition)
-			return def, change(cur.Encoded, def)
+			outline := obj.(*extensions.Outline)
+			def, err := outline.Definition()
+			if err != nil {
+				return nil, err
+			}
+			err = change(cur.Encoded, def)
+			outline.Status, outline.Finalizers = def.Status, def.Finalizers
+			return outline, err
 		},
 	})
 	return enc, err

@@ -108,7 +108,7 @@ func (b *boats) declare(t testing.TB, stored string) registry.Resource {
 // harbor is a server with boats.
 type harbor struct {
 	*servertest.Server
-	t *testing.T
+	t testing.TB
 }
 
 const (

@@ -12,14 +12,12 @@ import (
 
 // Judge brings the status of a definition up to date: its names, which are given in the order in which definitions ask for them,
 // and its conditions, but Terminating. group are the definitions of its group, itself among them or not. It reports whether
-// anything has changed. Schemas are not looked at: Outline has none.
+// anything has changed. Schemas are not looked at: Outline.Definition has none.
 func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
 	before := def.Status
 	before.Conditions = slices.Clone(before.Conditions)
-	judgePolicy(def, now)
-	judgeShape(def, now)
 	if !SameNames(&def.Spec.Names, &def.Status.AcceptedNames) {
-		names, accepted := acceptNames(def, inUse(group))
+		names, accepted := acceptNames(def, inUse(&def.Spec.Names, group))
 		def.Status.AcceptedNames = names
 		SetCondition(def, accepted, now)
 		if Condition(def, apiextensionsv1.Established) == nil {
@@ -29,6 +27,8 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiext
 	if Is(def, apiextensionsv1.NamesAccepted) && !Is(def, apiextensionsv1.Established) {
 		SetCondition(def, established(def), now)
 	}
+	judgePolicy(def, now)
+	judgeShape(def, now)
 	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) || !slices.Equal(before.Conditions, def.Status.Conditions)
 }
 
@@ -43,9 +43,9 @@ func Differ(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 		Is(a, apiextensionsv1.Terminating) != Is(b, apiextensionsv1.Terminating)
 }
 
-// Outline returns a definition without what only its resource needs, for those who keep many: no schemas, columns and
-// selectable fields, and of metadata what tells it from others and what Judge reads.
-func Outline(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+// Trim returns a definition without what only its resource needs, for those who keep many: no schemas, columns and selectable
+// fields, and of metadata what tells it from others and what Judge reads.
+func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	out := *def
 	out.ObjectMeta = meta.ObjectMeta{
 		Name: def.Name, UID: def.UID, ResourceVersion: def.ResourceVersion, Generation: def.Generation,

@@ -17,12 +17,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted. webhook converts between
-// versions if the definition wants that to be done by a webhook; nil: such conversions fail.
-//
-// Little is kept of the definition before somebody uses the resource.
-func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resource, error) {
-	k, err := kindOf(def, webhook)
+// Declare makes the resource of the objects of a definition, under the names that it was granted. ask calls its webhook if it
+// wants that to convert between versions; nil: such conversions fail.
+func Declare(def *v1.CustomResourceDefinition, ask Ask) (registry.Resource, error) {
+	texts, err := textsOf(def)
+	if err != nil {
+		return registry.Resource{}, err
+	}
+	return DeclareBy(def, texts, ask)
+}
+
+// DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before somebody uses the resource.
+func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry.Resource, error) {
+	k, err := kindOf(def, texts, ask)
 	if err != nil {
 		return registry.Resource{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -32,6 +31,9 @@ type Dynamic struct {
 	// Convert returns obj, which it may change, in another version, whose apiVersion the result carries. nil: versions
 	// differ in nothing else.
 	Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
+	// ConvertAll takes the place of Convert where another server converts, which is better asked once about many objects. They come
+	// in any versions but the one they are to be in; the results are in their order.
+	ConvertAll func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
 }
 
 // DynamicVersion is one version of a Dynamic.
@@ -53,7 +55,7 @@ func (d Dynamic) New() (Kind, error) {
 	if len(d.Versions) == 0 {
 		return nil, fmt.Errorf("the kind %s has no versions", d.GroupKind)
 	}
-	k := &dynamic{gk: d.GroupKind, convert: d.Convert, hub: d.Hub, hubless: d.Hubless}
+	k := &dynamic{gk: d.GroupKind, convert: d.Convert, convertAll: d.ConvertAll, hub: d.Hub, hubless: d.Hubless}
 	if k.hub == "" {
 		k.hub = d.Versions[0].Name
 	}
@@ -109,6 +111,8 @@ type dynamic struct {
 	hubless  bool
 	versions []*Version
 	convert  func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
+	// convertAll is set where another server converts.
+	convertAll func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
 }
 
 func (k *dynamic) GroupKind() meta.GroupKind { return k.gk }
@@ -244,50 +248,6 @@ func (k *dynamic) Default(obj meta.Typed) error {
 		return meta.NewRequestEntityTooLarge(err.Error())
 	}
 	return nil
-}
-
-func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
-	u := obj.(*scheme.Unstructured)
-	if version == scheme.InternalVersion {
-		if version = k.hub; k.hubless && u.GroupVersionKind().GroupKind() == k.gk {
-			version = u.GroupVersionKind().Version
-		}
-	}
-	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
-	switch {
-	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil:
-		return nil, goneVersion(from.GroupVersion())
-	case In(k, version) == nil:
-		return nil, k.unknown(to)
-	case from == to:
-		return u, nil
-	case from.GroupKind() != k.gk || In(k, from.Version) == nil:
-		return nil, &scheme.ConversionError{From: from, To: to}
-	}
-	own := u.DeepCopy()
-	if k.convert == nil {
-		own.SetGroupVersionKind(to)
-		In(k, version).rules().Prune(own.Content)
-		return own, nil
-	}
-	out, err := k.convert(ctx, own, version)
-	switch {
-	case err != nil:
-	case out == nil:
-		err = errors.New("the result is nothing")
-	case out.GroupVersionKind() != to:
-		err = fmt.Errorf("the result is a %s", out.GroupVersionKind())
-	default:
-		In(k, version).rules().Prune(out.Content)
-		return out, nil
-	}
-	return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GroupVersion(), err)
-}
-
-// goneVersion is the answer for an object that is stored in a version that there is no more.
-func goneVersion(gv meta.GroupVersion) error {
-	return &meta.StatusError{Status: meta.Status{Status: meta.StatusFailure, Code: http.StatusInternalServerError,
-		Message: "request to convert CR from an invalid group/version: " + gv.String()}}
 }
 
 // unknown is the error for what the kind is not, or has no version of.

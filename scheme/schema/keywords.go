@@ -140,10 +140,18 @@ func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
 	if !read(p, at, v, &text) || text == "" {
 		return nil
 	}
+	if known := p.patterns[text]; known != nil {
+		return known
+	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
 		p.fail(field.Invalid(at, text, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+		return nil
 	}
+	if p.patterns == nil {
+		p.patterns = map[string]*regexp.Regexp{}
+	}
+	p.patterns[text] = compiled
 	return compiled
 }
 

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme/field"
@@ -30,7 +31,8 @@ func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
 
 // parser reads schemas and collects what is wrong with them.
 type parser struct {
-	errs field.ErrorList
+	errs     field.ErrorList
+	patterns map[string]*regexp.Regexp // by their text: many are the same
 }
 
 func (p *parser) fail(err *field.Error) {
