@@ -50,12 +50,12 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry
 			Validate: s.validate,
 			Warnings: finalizerWarnings,
 		},
-		Served:       []string{},
-		ResetIn:      map[string][]string{},
-		Fields:       fields(def),
-		Tables:       map[string]*registry.TreeTable{},
-		Deprecated:   deprecations(def),
-		Custom: true,
+		Served:     []string{},
+		ResetIn:    map[string][]string{},
+		Fields:     fields(def),
+		Tables:     map[string]*registry.TreeTable{},
+		Deprecated: deprecations(def),
+		Custom:     true,
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]
