@@ -34,8 +34,7 @@ type Resource struct {
 	// kube-apiserver does not serve them as it does others: items of their lists carry apiVersion and kind, and what cannot be
 	// served is refused in other words.
 	Custom bool
-	// NoStrategic is set where strategic merge patches are not taken: for custom resources, and for their subresources, whatever kind
-	// these have.
+	// NoStrategic is set for subresources of custom resources: strategic merge patches are not taken, whatever kind these have.
 	NoStrategic bool
 
 	Getter            Getter
@@ -95,6 +94,11 @@ func (r *Resource) Verbs() []string {
 	add("update", r.Updater != nil)
 	add("watch", r.Watcher != nil)
 	return verbs
+}
+
+// takesStrategic reports whether strategic merge patches are taken.
+func (r *Resource) takesStrategic() bool {
+	return !r.NoStrategic && kind.In(r.Type, r.Kind.Version).Type != nil
 }
 
 // plural is the name of the resource, without the subresource.

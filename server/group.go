@@ -87,7 +87,6 @@ func versionPriority(versions []*kind.Version, i int) int {
 // routes offers a store and its subresources to the router in one version.
 func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource, error) {
 	res := store.Resource()
-	untyped := kind.In(store.Kind(), gvk.Version).Type == nil
 	main := router.Resource{
 		Name:           res.GroupResource.Resource,
 		Singular:       res.Singular,
@@ -98,8 +97,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		ShortNames:     res.ShortNames,
 		Categories:     res.Categories,
 		StorageVersion: store.StorageVersion(),
-		Custom:         res.Custom || untyped,
-		NoStrategic:    res.Custom || untyped,
+		Custom:         res.Custom || kind.In(store.Kind(), gvk.Version).Type == nil,
 		ReturnsDeleted: res.ReturnsDeleted,
 		Encoder:        store,
 		Tabler:         store.RowsIn(gvk.Version),
@@ -183,7 +181,7 @@ func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 // subresource offers a door of a resource, or an action.
 func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) (router.Resource, error) {
 	r := router.Resource{Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Encoder: store,
-		NoStrategic: main.NoStrategic}
+		NoStrategic: main.Custom}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
 	} else {
