@@ -57,7 +57,7 @@ func TestManifests(t *testing.T) {
 		"b.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings"},"data":{"a":"b"}}`,
 		"c.yml":  shipDefinition + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: harbor}\n",
 	})
-	config := server.Config{Manifests: dir, Storage: server.StorageConfig{Store: newSharedStore(t)}}
+	config := server.Config{API: server.APIConfig{Manifests: dir}, Storage: server.StorageConfig{Store: newSharedStore(t)}}
 	paths := []string{
 		"/apis/quay.example.com/v1/namespaces/default/ships/one", "/apis/quay.example.com/v1/namespaces/harbor/ships/two",
 		"/api/v1/namespaces/default/configmaps/settings", "/api/v1/namespaces/harbor", definitions + "/ships.quay.example.com",
@@ -113,7 +113,7 @@ func TestBadManifests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := server.Config{
-				DataDir: t.TempDir(), Manifests: manifestFiles(t, tt.files), Storage: server.StorageConfig{Engine: server.StorageMemory},
+				DataDir: t.TempDir(), API: server.APIConfig{Manifests: manifestFiles(t, tt.files)}, Storage: server.StorageConfig{Engine: server.StorageMemory},
 				Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			}
 			s, err := server.New(t.Context(), config)
@@ -139,7 +139,7 @@ func TestBadManifests(t *testing.T) {
 // TestDefinitionsOnly has a server for resources of one's own do what such a server is for.
 func TestDefinitionsOnly(t *testing.T) {
 	dir := manifestFiles(t, map[string]string{"a.yaml": shipDefinition + "---\n" + ship("", "one", 1)})
-	h := &harbor{servertest.Start(t, server.Config{Manifests: dir, API: server.APIConfig{Profile: server.ProfileCRDOnly}}), t}
+	h := &harbor{servertest.Start(t, server.Config{API: server.APIConfig{Manifests: dir, Profile: server.ProfileCRDOnly}}), t}
 	h.want(200, "GET", "/apis/quay.example.com/v1/namespaces/default/ships/one", "", map[string]any{"spec.sails": 1})
 	h.want(200, "DELETE", definitions+"/ships.quay.example.com", "", nil)
 	(&quay{h, ""}).gone(definitions + "/ships.quay.example.com")

@@ -209,7 +209,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addKubernetesService(c); err != nil {
 		return err
 	}
-	if err := s.addManifests(c.Manifests); err != nil {
+	if err := s.addManifests(c.API.Manifests); err != nil {
 		return err
 	}
 	if c.Setup != nil {

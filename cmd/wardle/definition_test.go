@@ -22,7 +22,7 @@ func TestDefinitions(t *testing.T) {
 	if err := writeDefinitions(file); err != nil {
 		t.Fatal(err)
 	}
-	s := &wardleServer{servertest.Start(t, server.Config{Manifests: manifests}), t}
+	s := &wardleServer{servertest.Start(t, server.Config{API: server.APIConfig{Manifests: manifests}}), t}
 	const flunders = beta + "/namespaces/default/flunders"
 	for spec, want := range map[string]int{
 		`"flunderReference":"x","referenceType":"Flunder"`: http.StatusCreated,
