@@ -163,6 +163,11 @@ func TestDefinitionEmptied(t *testing.T) {
 	q.want(201, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"held","finalizers":["example.com/hold"]}}`, nil)
 	q.want(200, "DELETE", definitions+"/ships."+q.group, "", nil)
 	q.until("ships", "Terminating", "True InstanceDeletionInProgress CustomResource deletion is in progress")
+	for range 2 { // once more says nothing new
+		q.want(200, "DELETE", definitions+"/ships."+q.group, "", map[string]any{
+			"metadata.generation": 1, "metadata.deletionGracePeriodSeconds": 0, "status.conditions.2.reason": "InstanceDeletionInProgress"})
+	}
+	q.want(409, "DELETE", definitions+"/ships."+q.group, `{"preconditions":{"resourceVersion":"1"}}`, nil)
 	q.gone(q.path("ships", "v1") + "/s29")
 	q.want(403, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"late"}}`, map[string]any{
 		"message": `ships.` + q.group + ` "late" is forbidden: create not allowed while custom resource definition is terminating`})
