@@ -139,14 +139,14 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 			out.Strict = append(out.Strict, repeated)
 		}
 	}
-	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
+	u := &scheme.Unstructured{}
+	tree, repeated, err := decodeObject(data, &req, u)
 	if err != nil && req.Meter.Err() != nil {
 		return out, err
 	}
 	if err := req.Meter.Step(len(data)); err != nil { // for what follows
 		return out, err
 	}
-	tree, ok := value.(map[string]any)
 	if req.As != (meta.GroupVersionKind{}) {
 		out.GVK = req.As
 	} else if gvk, wrong := k.kindOf(tree, data, req.Default); wrong != nil {
@@ -156,9 +156,6 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	}
 	if err != nil {
 		return out, err
-	}
-	if !ok {
-		return out, errNotObject
 	}
 	version := In(k, out.GVK.Version)
 	switch known := version != nil && out.GVK == version.GVK; {
@@ -173,7 +170,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
 	}
-	u := &scheme.Unstructured{Content: tree}
+	u.Content = tree
 	if err := takeHead(u); err != nil {
 		return out, err
 	}
@@ -182,21 +179,38 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	return out, nil
 }
 
+// decodeObject decodes an object into a tree, the metadata right into u if nothing about them is unusual. repeated are fields that are
+// there twice.
+func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured) (tree map[string]any, repeated []string, err error) {
+	if tree = codec.DecodeResource(data, req.Shared, req.Strict, req.Meter, &u.ObjectMeta); tree != nil {
+		return tree, nil, nil
+	}
+	u.ObjectMeta = meta.ObjectMeta{}
+	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		err = errNotObject
+	}
+	return tree, repeated, err
+}
+
 // takeHead moves what every object has out of the content.
 func takeHead(u *scheme.Unstructured) error {
 	head := u.Content["metadata"]
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		delete(u.Content, name)
 	}
-	if head == nil {
-		return nil
-	}
-	text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
-	if err != nil {
-		return err
-	}
-	if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
-		return err
+	if head != nil {
+		text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
+		if err != nil {
+			return err
+		}
+		if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
+			return err
+		}
 	}
 	if len(u.ManagedFields) == 0 {
 		u.ManagedFields = nil // an empty list says no more than none
