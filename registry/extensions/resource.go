@@ -194,6 +194,9 @@ func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
 
 // finalizerWarnings says of new finalizers what is unusual about their names.
 func finalizerWarnings(u, old *scheme.Unstructured) []string {
+	if len(u.Finalizers) == 0 {
+		return nil
+	}
 	var known, out []string
 	if old != nil {
 		known = old.Finalizers

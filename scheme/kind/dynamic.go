@@ -331,7 +331,8 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	if m.Type == codec.Protobuf {
 		return codec.AppendProto(dst, obj) // which says that there is none
 	}
-	data, err := obj.(*scheme.Unstructured).MarshalJSON()
+	var space [2 << 10]byte // most objects fit, and what is kept of them has their size
+	data, err := appendObject(space[:0], obj.(*scheme.Unstructured))
 	if err != nil {
 		return dst, err
 	}
@@ -341,7 +342,50 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	case m.Pretty:
 		return codec.AppendIndent(dst, data), nil
 	}
-	return append(dst, data...), nil
+	return append(slices.Grow(dst, len(data)), data...), nil
+}
+
+// appendObject appends the JSON of an object, its fields in alphabetical order.
+func appendObject(dst []byte, u *scheme.Unstructured) ([]byte, error) {
+	var space [16]string
+	names := append(space[:0], "apiVersion", "kind", "metadata")
+	for name := range u.Content {
+		if !slices.Contains(names[:3], name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	sep := byte('{')
+	for _, name := range names {
+		before := len(dst)
+		dst = append(jsontext.AppendString(append(dst, sep), name, jsontext.Plain), ':')
+		empty := false
+		var err error
+		switch name {
+		case "apiVersion":
+			dst, empty = jsontext.AppendString(dst, u.APIVersion, jsontext.Plain), u.APIVersion == ""
+		case "kind":
+			dst, empty = jsontext.AppendString(dst, u.Kind, jsontext.Plain), u.Kind == ""
+		case "metadata":
+			at := len(dst)
+			dst, err = codec.AppendJSON(dst, &u.ObjectMeta)
+			empty = string(dst[at:]) == "{}"
+		default:
+			dst, err = jsontext.AppendTree(dst, u.Content[name], jsontext.Plain)
+		}
+		if err != nil {
+			return dst, err
+		}
+		if empty {
+			dst = dst[:before]
+			continue
+		}
+		sep = ','
+	}
+	if sep == '{' {
+		dst = append(dst, '{')
+	}
+	return append(dst, '}'), nil
 }
 
 // Keeper cannot know all fields that objects have. It refuses paths on which there can be none.
