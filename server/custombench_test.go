@@ -43,6 +43,9 @@ func withKites(tb testing.TB) *inProcess {
 	install(tb, p.Server, kites(tb, kiteVersion("v1", `"data":{"type":"object","additionalProperties":{"type":"string"}}`, true, "")))
 	p.mustDo("POST", maps, configMap("c", "v"))
 	p.mustDo("POST", "/apis/toys.example.com/v1/namespaces/ns/kites", kite("c", "v"))
+	for _, path := range []string{maps, "/apis/toys.example.com/v1/namespaces/ns/kites"} { // waits until they are loaded
+		p.mustDo("GET", path, "")
+	}
 	return p
 }
 

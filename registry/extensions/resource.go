@@ -203,6 +203,9 @@ func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old
 
 // finalizerWarnings says of new finalizers what is unusual about their names.
 func finalizerWarnings(u, old *scheme.Unstructured) []string {
+	if len(u.Finalizers) == 0 {
+		return nil
+	}
 	var known, out []string
 	if old != nil {
 		known = old.Finalizers

@@ -143,14 +143,14 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 			out.Strict = append(out.Strict, repeated)
 		}
 	}
-	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
+	u := &scheme.Unstructured{}
+	tree, repeated, err := decodeObject(data, &req, u)
 	if err != nil && req.Meter.Err() != nil {
 		return out, err
 	}
 	if err := req.Meter.Step(len(data)); err != nil { // for what follows
 		return out, err
 	}
-	tree, ok := value.(map[string]any)
 	if req.As != (meta.GroupVersionKind{}) {
 		out.GVK = req.As
 	} else if gvk, wrong := k.kindOf(tree, data, req.Default); wrong != nil {
@@ -160,9 +160,6 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	}
 	if err != nil {
 		return out, err
-	}
-	if !ok {
-		return out, errNotObject
 	}
 	version := In(k, out.GVK.Version)
 	switch known := version != nil && out.GVK == version.GVK; {
@@ -177,7 +174,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
 	}
-	u := &scheme.Unstructured{Content: tree}
+	u.Content = tree
 	if err := takeHead(u); err != nil {
 		return out, err
 	}
@@ -186,21 +183,38 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	return out, nil
 }
 
+// decodeObject decodes an object into a tree, the metadata right into u if nothing about them is unusual. repeated are fields that are
+// there twice.
+func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured) (tree map[string]any, repeated []string, err error) {
+	if tree = codec.DecodeResource(data, req.Shared, req.Strict, req.Meter, &u.ObjectMeta); tree != nil {
+		return tree, nil, nil
+	}
+	u.ObjectMeta = meta.ObjectMeta{}
+	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		err = errNotObject
+	}
+	return tree, repeated, err
+}
+
 // takeHead moves what every object has out of the content.
 func takeHead(u *scheme.Unstructured) error {
 	head := u.Content["metadata"]
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		delete(u.Content, name)
 	}
-	if head == nil {
-		return nil
-	}
-	text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
-	if err != nil {
-		return err
-	}
-	if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
-		return err
+	if head != nil {
+		text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
+		if err != nil {
+			return err
+		}
+		if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
+			return err
+		}
 	}
 	if len(u.ManagedFields) == 0 {
 		u.ManagedFields = nil // an empty list says no more than none
@@ -277,7 +291,8 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	if m.Type == codec.Protobuf {
 		return codec.AppendProto(dst, obj) // which says that there is none
 	}
-	data, err := obj.(*scheme.Unstructured).MarshalJSON()
+	var space [2 << 10]byte // most objects fit, and what is kept of them has their size
+	data, err := appendObject(space[:0], obj.(*scheme.Unstructured))
 	if err != nil {
 		return dst, err
 	}
@@ -287,7 +302,50 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	case m.Pretty:
 		return codec.AppendIndent(dst, data), nil
 	}
-	return append(dst, data...), nil
+	return append(slices.Grow(dst, len(data)), data...), nil
+}
+
+// appendObject appends the JSON of an object, its fields in alphabetical order.
+func appendObject(dst []byte, u *scheme.Unstructured) ([]byte, error) {
+	var space [16]string
+	names := append(space[:0], "apiVersion", "kind", "metadata")
+	for name := range u.Content {
+		if !slices.Contains(names[:3], name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	sep := byte('{')
+	for _, name := range names {
+		before := len(dst)
+		dst = append(jsontext.AppendString(append(dst, sep), name, jsontext.Plain), ':')
+		empty := false
+		var err error
+		switch name {
+		case "apiVersion":
+			dst, empty = jsontext.AppendString(dst, u.APIVersion, jsontext.Plain), u.APIVersion == ""
+		case "kind":
+			dst, empty = jsontext.AppendString(dst, u.Kind, jsontext.Plain), u.Kind == ""
+		case "metadata":
+			at := len(dst)
+			dst, err = codec.AppendJSON(dst, &u.ObjectMeta)
+			empty = string(dst[at:]) == "{}"
+		default:
+			dst, err = jsontext.AppendTree(dst, u.Content[name], jsontext.Plain)
+		}
+		if err != nil {
+			return dst, err
+		}
+		if empty {
+			dst = dst[:before]
+			continue
+		}
+		sep = ','
+	}
+	if sep == '{' {
+		dst = append(dst, '{')
+	}
+	return append(dst, '}'), nil
 }
 
 // Keeper cannot know all fields that objects have. It refuses paths on which there can be none.
