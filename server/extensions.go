@@ -69,9 +69,8 @@ func newDefinitions(r *resources, on *GenericServer) *definitions {
 	}
 }
 
-// addDefinitions has definitions served, if they are. The server is not ready before those are that are stored.
-func (s *Server) addDefinitions() error {
-	d := s.definitions
+// begin has definitions served, if they are. The server is not ready before those are that are stored.
+func (d *definitions) begin(s *Server) error {
 	store := s.Store(customResourceDefinitions)
 	if store == nil {
 		return nil

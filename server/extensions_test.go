@@ -179,6 +179,7 @@ func TestDefinitionEmptied(t *testing.T) {
 
 // TestDefinitionChanged changes a definition under its watchers.
 func TestDefinitionChanged(t *testing.T) {
+	t.Parallel() // it waits
 	q := newQuay(t)
 	q.define("ships", "Ship", version("v1", true), version("v2", false))
 	q.want(201, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"a"}}`, nil)

@@ -56,6 +56,7 @@ func twoQuays(t testing.TB, late time.Duration) (near, far *quay, there *distant
 
 // TestDefinitionSecondServer asks another server for a resource as soon as the first has told of it.
 func TestDefinitionSecondServer(t *testing.T) {
+	t.Parallel() // it waits
 	near, far, there := twoQuays(t, 30*time.Millisecond)
 	for i := range 5 {
 		plural := fmt.Sprintf("ships%d", i)
