@@ -43,7 +43,6 @@ var waiting = map[string]wait{
 	"crd-cel/transitions":                       {customResources, nil},
 	"crd-versions/deprecated":                   {customResources, []int{6}},
 	"crd-versions/selectable-fields":            {customResources, []int{14}},
-	"crd-versions/storage-change":               {customResources, []int{4, 6, 8}},
 	"crd/subresources":                          {customResources, []int{13}},
 	"crd/discovery":                             {customResources, nil},
 	"crd/invalid-definitions":                   {customResources, nil},
