@@ -117,13 +117,13 @@ func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
 		doc.Group, doc.Version = r.Kind.Group, r.Kind.Version
 	}
 	if !strings.Contains(r.Name, "/") && r.Lister != nil && r.StorageVersion.Kind != "" {
-		doc.StorageVersionHash = storageHash(r.StorageVersion)
+		doc.StorageVersionHash = StorageHash(r.StorageVersion)
 	}
 	return doc
 }
 
-// storageHash identifies the version that a kind is stored in, for clients that migrate storage.
-func storageHash(gvk meta.GroupVersionKind) string {
+// StorageHash identifies the version that a kind is stored in, for clients that migrate storage.
+func StorageHash(gvk meta.GroupVersionKind) string {
 	sum := sha256.Sum256([]byte(gvk.Group + "/" + gvk.Version + "/" + gvk.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }

@@ -27,14 +27,16 @@ const manifestManager = "coracle-manifests"
 // servers may do it at the same time.
 type manifests struct {
 	*Server
+	defined                      *progress
 	defining, namespaces, others []manifest.Object
 }
 
 // defaultNamespace is where objects belong that name none.
 const defaultNamespace = "default"
 
-// addManifests has the objects in a folder applied. What cannot be read is found here, what is refused ends the server.
-func (s *Server) addManifests(dir string) error {
+// addManifests has the objects in a folder applied. What cannot be read is found here, what is refused ends the server. defined is how
+// far definitions are followed.
+func (s *Server) addManifests(dir string, defined *progress) error {
 	if dir == "" {
 		return nil
 	}
@@ -42,7 +44,7 @@ func (s *Server) addManifests(dir string) error {
 	if err != nil {
 		return fmt.Errorf("server: manifests: %w", err)
 	}
-	m := &manifests{Server: s}
+	m := &manifests{Server: s, defined: defined}
 	for _, o := range objects {
 		switch o.Kind.GroupKind() {
 		case meta.GroupKind{Group: customResourceDefinitions.Group, Kind: "CustomResourceDefinition"}:
@@ -97,7 +99,7 @@ func (m *manifests) define(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.definitions.seen.wait(ctx, 0)
+	return m.defined.wait(ctx, 0)
 }
 
 // established waits until a definition, which was applied as of a revision, is established. If its names belong to others that is an
@@ -105,7 +107,7 @@ func (m *manifests) define(ctx context.Context) error {
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
 	if err == nil {
-		err = m.definitions.seen.wait(ctx, storage.Revision(rev))
+		err = m.defined.wait(ctx, storage.Revision(rev))
 	}
 	if err != nil {
 		return err

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
@@ -105,6 +107,11 @@ func (m *migration) run(ctx context.Context) (Migrated, error) {
 		return Migrated{}, err
 	}
 	gvr := meta.GroupVersionResource{Group: group, Version: version, Resource: plural}
+	if def != nil {
+		if err := m.waitUntilStored(ctx, gvr, def); err != nil {
+			return Migrated{}, err
+		}
+	}
 	if err := m.objects(ctx, client.For[*meta.PartialObjectMetadata](m.client, gvr)); err != nil || def == nil {
 		return Migrated{Progress: m.done}, err
 	}
@@ -150,6 +157,43 @@ func (m *migration) version(ctx context.Context, group string, def *apiextension
 		return "", m.noResource()
 	}
 	return preferred, err
+}
+
+// lookAgain is how long after a look whether the server has seen a change of the definition it is asked again.
+const lookAgain = 50 * time.Millisecond
+
+// longestLag is how long that is done.
+const longestLag = 30 * time.Second
+
+// waitUntilStored returns when the server stores in the version that the definition says, which it follows with a delay.
+func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionResource, def *apiextensionsv1.CustomResourceDefinition) error {
+	ctx, cancel := context.WithTimeout(ctx, longestLag)
+	defer cancel()
+	want := router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: storageVersion(def), Kind: def.Status.AcceptedNames.Kind})
+	for {
+		hash, err := m.client.StorageVersionHash(ctx, gvr)
+		if err != nil && !meta.IsNotFound(err) {
+			return err
+		}
+		if hash == want {
+			return nil
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not store %s as its definition says: %w", m.Resource, ctx.Err())
+		}
+	}
+}
+
+// storageVersion is the version in which the objects of a definition are stored.
+func storageVersion(def *apiextensionsv1.CustomResourceDefinition) string {
+	for _, v := range def.Spec.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return "" // which no definition has
 }
 
 // objects stores all objects again, page by page.
@@ -240,11 +284,7 @@ var errDefinitionChanged = errors.New("the definition has changed meanwhile: mig
 
 // shrink has the definition say that nothing is stored in other versions, unless it has changed since def was read.
 func (m *migration) shrink(ctx context.Context, def *apiextensionsv1.CustomResourceDefinition) ([]string, error) {
-	i := slices.IndexFunc(def.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
-	if i < 0 {
-		return nil, fmt.Errorf("%s has no storage version", m.Resource)
-	}
-	versions := []string{def.Spec.Versions[i].Name}
+	versions := []string{storageVersion(def)}
 	for {
 		now, err := m.definitions.Get(ctx, def.Name, meta.GetOptions{})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // PreferredVersion returns the version of a group, other than the legacy one, that the server prefers. The error is a NotFound if it
@@ -21,4 +22,22 @@ func (c *Client) PreferredVersion(ctx context.Context, group string) (string, er
 		return json.Unmarshal(data, &found)
 	})
 	return found.PreferredVersion.Version, err
+}
+
+// StorageVersionHash returns what stands for the version in which the server stores a resource; "" if it does not say, or has no such
+// resource.
+func (c *Client) StorageVersionHash(ctx context.Context, gvr meta.GroupVersionResource) (string, error) {
+	var found struct {
+		Resources []meta.APIResource `json:"resources"`
+	}
+	path := "/apis/" + url.PathEscape(gvr.Group) + "/" + url.PathEscape(gvr.Version)
+	err := c.do(ctx, &call{method: http.MethodGet, path: path, accept: codec.JSONType}, func(data []byte) error {
+		return json.Unmarshal(data, &found)
+	})
+	for i := range found.Resources {
+		if found.Resources[i].Name == gvr.Resource {
+			return found.Resources[i].StorageVersionHash, err
+		}
+	}
+	return "", err
 }
