@@ -143,6 +143,8 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 		metadata.Properties = nil
 	}
 	metadata.Type, metadata.Default = "", nil
+	// What structural schemas do not have is refused elsewhere, unless it is empty.
+	metadata.Ref, metadata.PatternProperties, metadata.Definitions, metadata.Dependencies = nil, nil, nil, nil
 	return !reflect.DeepEqual(plain(metadata), v1.JSONSchemaProps{})
 }
 

@@ -52,6 +52,9 @@ func publishedDefinitions(t testing.TB) []*crdv1.CustomResourceDefinition {
 		}
 		t.Logf("%s: %d definitions", p.module, len(all)-before)
 	}
+	if len(all) < 150 {
+		t.Fatalf("%d definitions, which are too few", len(all))
+	}
 	return all
 }
 

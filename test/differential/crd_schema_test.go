@@ -76,7 +76,7 @@ func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, st
 		return nil
 	}
 	ours := ourSchemaErrors(s, old, status)
-	if !slices.Equal(ours, theirs) {
+	if !slices.EqualFunc(ours, theirs, sameText) {
 		text, _ := json.Marshal(s)
 		before, _ := json.Marshal(old)
 		t.Errorf("%s, status %v:%s\n schema: %.3000s\n old: %.2000s", what, status, errorsDiffer(theirs, ours), text, before)

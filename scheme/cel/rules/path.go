@@ -32,7 +32,7 @@ func FieldPath(s *schema.Schema, path string) (at *field.Path, err error) {
 		switch f := s.Properties[name]; {
 		case f != nil:
 			at, s = at.Child(name), f
-		case len(s.Properties) == 0 && isDescribed(s.AdditionalProperties):
+		case len(s.Properties) == 0 && s.AdditionalProperties != nil && (path == "" || isDescribed(s.AdditionalProperties)):
 			at, s = at.Key(name), s.AdditionalProperties
 		default:
 			return nil, ErrNoField
