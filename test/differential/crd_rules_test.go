@@ -175,7 +175,7 @@ func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
 	if items, ok := s["items"].(jsonObject); ok && s["x-kubernetes-list-type"] == "set" && (items["type"] == "array" || items["type"] == "object") {
 		s["x-kubernetes-list-type"] = "atomic"
 	}
-	if s["type"] == "object" || s["type"] == "array" { // of which other tests see what is wrong otherwise
+	if typ := s["type"]; typ == nil || typ == "object" || typ == "array" { // of which other tests see what is wrong otherwise
 		delete(s, "default")
 	}
 	g.bound(s)
