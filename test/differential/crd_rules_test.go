@@ -168,10 +168,14 @@ func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
 	for _, name := range []string{"allOf", "anyOf", "oneOf", "not"} { // which rules see nothing of
 		delete(s, name)
 	}
-	if s["type"] != "string" {
+	if format, _ := s["format"].(string); s["type"] != "string" || !slices.Contains([]string{"byte", "date", "date-time", "duration"}, format) {
 		delete(s, "format")
 	}
-	if s["x-kubernetes-embedded-resource"] != nil || depth == 1 && chance(g.rnd, 2) {
+	// Sets of what is no scalar cannot be compared. Kubernetes fails in another way the second time that they are.
+	if items, ok := s["items"].(jsonObject); ok && s["x-kubernetes-list-type"] == "set" && (items["type"] == "array" || items["type"] == "object") {
+		s["x-kubernetes-list-type"] = "atomic"
+	}
+	if typ := s["type"]; typ == nil || typ == "object" || typ == "array" { // of which other tests see what is wrong otherwise
 		delete(s, "default")
 	}
 	g.bound(s)

@@ -77,8 +77,8 @@ func TestValidateAllocates(t *testing.T) {
 			t.Fatal(errs)
 		}
 	})
-	if got > 660 {
-		t.Errorf("got %v allocations, want at most 660", got)
+	if got > 700 {
+		t.Errorf("got %v allocations, want at most 700", got)
 	}
 }
 
