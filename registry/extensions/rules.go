@@ -24,7 +24,7 @@ type ruleBook struct {
 // judge judges an object by the rules, unless errors were found that rules need not expect.
 func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	b.once.Do(func() {
-		if b.rules = rules.Of(version.Schema()); b.rules != nil {
+		if b.rules = rules.Of(version.Schema(), true); b.rules != nil {
 			b.head = b.rules.Head()
 		}
 	})
@@ -35,11 +35,11 @@ func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field
 		return field.ErrorList{field.Invalid(nil, nil,
 			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")}
 	}
-	var before map[string]any
+	var before any
 	if old != nil {
 		before = b.tree(old)
 	}
-	return b.rules.Validate(r.Context, b.tree(u), before, r.Warn)
+	return b.rules.Validate(r.Context, nil, b.tree(u), before, r.Warn)
 }
 
 // misleads reports whether an error is of a kind after which rules would only find more that is wrong.

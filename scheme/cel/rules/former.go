@@ -58,16 +58,16 @@ type place struct {
 }
 
 // field returns the place of a field or entry, nil if nobody will ask.
-func (p *place) field(n *node, name string, v any, update bool) *place {
-	if !update {
+func (p *place) field(n *node, name string, v any, wanted bool) *place {
+	if !wanted {
 		return nil
 	}
 	return &place{above: p, schema: n.schema, name: name, value: v}
 }
 
 // element returns the place of an element, nil if nobody will ask.
-func (p *place) element(n *node, v any, update bool) *place {
-	if !update {
+func (p *place) element(n *node, v any, wanted bool) *place {
+	if !wanted {
 		return nil
 	}
 	return &place{above: p, schema: n.schema, isItem: true, value: v}
@@ -76,7 +76,7 @@ func (p *place) element(n *node, v any, update bool) *place {
 // ratchets reports whether what is wrong with the value was so before: neither it has changed or, where that cannot be told of it,
 // what it stands in. apiVersion and kind of an object may be new to it with each request.
 func (p *place) ratchets() bool {
-	if p == nil || p.above == nil && !p.known {
+	if p == nil {
 		return false
 	}
 	if p.above != nil && p.above.above == nil && (p.name == "apiVersion" || p.name == "kind") && !p.isItem {

@@ -28,7 +28,7 @@ func OfType(t *typeinfo.Type) *TypeRules {
 	for _, head := range []string{"apiVersion", "kind", "metadata"} { // expressions see the names in it, of every resource
 		delete(root.Properties, head)
 	}
-	if rules := Of(root); rules != nil {
+	if rules := Of(root, true); rules != nil {
 		return &TypeRules{rules}
 	}
 	return nil
@@ -53,13 +53,13 @@ func (r *TypeRules) Validate(object, old meta.Typed) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	var before map[string]any
+	var before any
 	if old != nil {
 		if before, err = treeOf(old); err != nil {
 			return field.ErrorList{field.InternalError(nil, err)}
 		}
 	}
-	return r.rules.Validate(context.Background(), now, before, func(string) {})
+	return r.rules.Validate(context.Background(), nil, now, before, func(string) {})
 }
 
 // Err compiles the rules and returns what is wrong with them, for a test of one's types. Otherwise it is said of each object.

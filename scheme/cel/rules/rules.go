@@ -1,7 +1,7 @@
 // Package rules has values judged by the rules that stand in their schemas (x-kubernetes-validations): expressions about a value,
 // and about what it was before an update, that have to be true.
 //
-//   - Of finds the rules in a schema. Rules.Validate judges an object by them, after all else that the schema says.
+//   - Of finds the rules in a schema. Rules.Validate judges a value by them, after all else that the schema says.
 //   - OfType finds those in the tags of a Go type, which objects of the type are judged by as custom resources are.
 //   - In walks a schema as it is being defined. Scope.Check says which of its rules are wrong, or would cost too much.
 //
@@ -27,17 +27,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Rules are the rules in the schema of a resource. They may be used by many goroutines.
+// Rules are the rules in a schema. They may be used by many goroutines.
 type Rules struct {
 	root *node
 }
 
-// Of returns the rules in the schema of a resource, nil if it has none.
-func Of(s *schema.Schema) *Rules {
+// Of returns the rules in a schema, nil if it has none. resource says that values have what every resource has.
+func Of(s *schema.Schema, resource bool) *Rules {
 	if !hasRules(s) {
 		return nil
 	}
-	return &Rules{nodeOf(s, shapeOf(s, true))}
+	root := nodeOf(s, shapeOf(s, resource))
+	if root == nil {
+		return nil
+	}
+	return &Rules{root}
 }
 
 // A node is a schema that has rules, or that others stand in that do.

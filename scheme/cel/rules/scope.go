@@ -72,17 +72,19 @@ func (c *Scope) Field(name string) *Scope {
 	if c == nil || c.schema.Properties[name] == nil {
 		return nil
 	}
+	p := c.schema.Properties[name]
 	var below *shape
 	switch {
 	case c.shape == nil:
 	case !c.shape.exposed:
 		below = c.shape // what is in it is as unknown
 	default:
-		if ident, ok := escape(name); ok {
-			below = c.shape.idents[ident]
+		ident, ok := escape(name)
+		if below = c.shape.idents[ident]; !ok || below == nil {
+			below = shapeOf(p, p.EmbeddedResource)
 		}
 	}
-	return c.below(c.schema.Properties[name], below)
+	return c.below(p, below)
 }
 
 // Items returns the scope of the elements of a list.
@@ -103,10 +105,13 @@ func (c *Scope) Entries() *Scope {
 
 // inside returns the shape of elements or entries for the rules there, nil if they have to make their own.
 func (sh *shape) inside() *shape {
-	if sh != nil && sh.exposed {
-		return sh.item
+	if sh == nil || !sh.exposed {
+		return sh
 	}
-	return sh
+	if sh.item == nil {
+		return untyped
+	}
+	return sh.item
 }
 
 // below returns the scope of a part.
@@ -143,12 +148,15 @@ type Finding struct {
 	UsesOldSelf bool
 }
 
+// untyped is the shape of what is described in a value that has no elements by its type.
+var untyped = &shape{}
+
 var errNoTypes = errors.New("internal error: failed to construct type information for x-kubernetes-validations rules: " +
 	"unable to convert structural schema to CEL declarations")
 
 // Check compiles the rules of the schema, which stand at path. The error is for all of them.
 func (c *Scope) Check(path *field.Path) ([]Finding, error) {
-	if !c.shape.exposed {
+	if !c.shape.exposed && c.shape != untyped {
 		return nil, errNoTypes
 	}
 	all, err := compile(c.shape, c.schema, true)

@@ -22,32 +22,31 @@ const maxMessage = 5 << 10
 
 const overBudget = "failed due to running out of cost budget, no further validation rules will be run"
 
-// Validate judges an object, by all rules in its schema or until the budget is spent. old is the object before an update, nil if there
-// is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is told of it. ctx ends it early.
-func (r *Rules) Validate(ctx context.Context, object, old map[string]any, warn func(text string)) field.ErrorList {
+// Validate judges a value that stands at path, by all rules in its schema or until the budget is spent. old is the value before an
+// update, nil if there is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is told of
+// it. Without warn it is one. ctx ends the work early.
+func (r *Rules) Validate(ctx context.Context, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
 	if r == nil {
 		return nil
 	}
-	w := &walk{ctx: ctx, budget: cel.ObjectBudget, warn: warn}
-	at := &place{schema: r.root.schema, value: object}
-	var before any
-	if old != nil {
-		at.before, at.known, at.looked = old, true, true
-		before, w.update = old, true
+	w := &walk{ctx: ctx, budget: cel.ObjectBudget, warn: warn, ratchet: old != nil && warn != nil}
+	var at *place
+	if w.ratchet {
+		at = &place{schema: r.root.schema, value: v, before: old, known: true, looked: true}
 	}
-	w.value(r.root, nil, object, before, at)
+	w.value(r.root, path, v, old, at)
 	return w.errs
 }
 
 // walk is one object being judged.
 type walk struct {
-	ctx    context.Context
-	budget cel.Budget
-	warn   func(string)
-	update bool
-	errs   field.ErrorList
-	over   bool // no more rules are to be run
-	vars   variables
+	ctx     context.Context
+	budget  cel.Budget
+	warn    func(string)
+	ratchet bool // what did not change is no error
+	errs    field.ErrorList
+	over    bool // no more rules are to be run
+	vars    variables
 }
 
 func (w *walk) report(err *field.Error) {
@@ -73,12 +72,12 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
 		was, _ := old.(map[string]any)
 		if n.schema.AdditionalProperties != nil && n.item != nil {
 			for _, key := range jsontext.Keys(v) {
-				w.value(n.item, path.Key(key), v[key], was[key], at.field(n.item, key, v[key], w.update))
+				w.value(n.item, path.Key(key), v[key], was[key], at.field(n.item, key, v[key], w.ratchet))
 			}
 		}
 		for _, f := range n.fields {
 			if held := v[f.name]; held != nil {
-				w.value(f.node, path.Child(f.name), held, was[f.name], at.field(f.node, f.name, held, w.update))
+				w.value(f.node, path.Child(f.name), held, was[f.name], at.field(f.node, f.name, held, w.ratchet))
 			}
 		}
 	case []any:
@@ -90,7 +89,7 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
 			if w.over {
 				return
 			}
-			w.value(n.item, path.Index(i), held, was.element(held), at.element(n.item, held, w.update))
+			w.value(n.item, path.Index(i), held, was.element(held), at.element(n.item, held, w.ratchet))
 		}
 	}
 }
@@ -162,11 +161,10 @@ func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
 		path = path.Child(r.path)
 	}
 	broken := w.broken(r, n, path, v)
-	switch {
-	case r.usesOld || !at.ratchets():
-		w.report(broken)
-	case w.warn != nil:
+	if !r.usesOld && at.ratchets() {
 		w.warn(broken.Error())
+	} else {
+		w.report(broken)
 	}
 }
 
