@@ -111,7 +111,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	own := *d.asked // what the strategy made of another state does not count for this one
 	d.opts = &own
 	d.r.Now = d.s.now()
-	if d.old, err = d.s.reader.hub(d.ctx, cur); err != nil {
+	if d.old, err = d.s.oldIn(d.ctx, cur, d.req.Version); err != nil {
 		return nil, 0, err
 	}
 	if err := d.admit(); err != nil {
@@ -151,19 +151,20 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	if changed {
 		m.Finalizers = finalizers
 	}
-	// What is emptied first (a namespace) only begins to go, even if nothing holds it.
-	held := d.s.held(obj) || d.s.res.Strategy.Terminate != nil && m.DeletionTimestamp == nil
-	switch {
+	held := d.s.held(obj)
+	switch terminate := d.s.res.Strategy.Terminate; {
+	case terminate != nil && m.DeletionTimestamp == nil: // what is emptied first only begins to go, even if nothing holds it
+		m.DeletionTimestamp = &meta.Time{Time: d.r.Now}
+		terminate(obj)
+		return true, false, nil
+	case terminate != nil && d.s.res.Strategy.Held != nil && d.s.res.Strategy.Held(obj): // it is being emptied
+		return false, false, nil
 	case graceful && (held || *d.opts.GracePeriodSeconds > 0):
 		return true, false, nil
 	case graceful: // zero grace: tell watchers, then delete
 		return true, true, nil
 	case held:
 		d.markDeleting(m)
-		if terminate := d.s.res.Strategy.Terminate; terminate != nil {
-			m.DeletionGracePeriodSeconds = nil // what is emptied first has no time set
-			terminate(obj)
-		}
 		return true, false, nil
 	default:
 		return false, true, nil
@@ -275,13 +276,19 @@ func (s *Store) mayDelete(m *meta.ObjectMeta, p *meta.Preconditions) error {
 	}
 	gk := s.groupKind()
 	gr := meta.GroupResource{Group: gk.Group, Resource: gk.Kind}
+	otherUID := "the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated"
+	otherVersion := "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). " +
+		"The object might have been modified"
+	if s.res.Strategy.Terminate != nil { // kube-apiserver looks before it begins to empty them, in other words
+		gr = s.res.GroupResource
+		otherUID = "Precondition failed: UID in precondition: %s, UID in object meta: %s"
+		otherVersion = "Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s"
+	}
 	if p.UID != nil && *p.UID != m.UID {
-		return meta.NewConflict(gr, m.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+
-			"The object might have been deleted and then recreated", *p.UID, m.UID))
+		return meta.NewConflict(gr, m.Name, fmt.Errorf(otherUID, *p.UID, m.UID))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != m.ResourceVersion {
-		return meta.NewConflict(gr, m.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the "+
-			"ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, m.ResourceVersion))
+		return meta.NewConflict(gr, m.Name, fmt.Errorf(otherVersion, *p.ResourceVersion, m.ResourceVersion))
 	}
 	return nil
 }
@@ -317,7 +324,7 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 	s.warnOfOrphans(req, opts)
 	for item := range found.Items {
 		one := *req
-		one.Namespace, one.Name = s.split(item.(*cache.Object).Key)
+		one.Namespace, one.Name = s.NameOf(item)
 		if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
 			return nil, err
 		}

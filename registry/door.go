@@ -149,7 +149,7 @@ func (s *Store) present(ctx context.Context, obj *cache.Object, to Occasion) (re
 	if s.project == nil {
 		return obj, nil
 	}
-	hub, err := s.reader.hubOf(ctx, obj, s.version)
+	hub, err := s.oldIn(ctx, obj, s.version)
 	if err != nil {
 		return nil, s.namedError(ctx, obj, err)
 	}

@@ -76,6 +76,10 @@ type Store struct {
 	reset       []string            // the fields that nobody can own through the door
 	resetIn     map[string][]string // or that; by version
 	owners      map[string]*owner   // by version
+
+	// batch converts many objects at once; nil: what is stored is not converted by another server.
+	batch       func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
+	conversions *conversions // by batch
 }
 
 // Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a write changes beside its own
@@ -128,6 +132,23 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 	return next, nil
 }
 
+// Through makes a Store of the same objects by a declaration whose kind has another Go type, and the same versions and JSON: one
+// that leaves as text what is large and of no concern, say. What either makes of an object serves both.
+func (s *Store) Through(res Resource) (*Store, error) {
+	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
+		return nil, fmt.Errorf("registry: %s is not %s", res.GroupResource, s.res.GroupResource)
+	}
+	other, err := newStore(s.cfg, res, s.root, s.forms)
+	if err != nil {
+		return nil, err
+	}
+	other.objects, other.redeclared = s.objects, s.redeclared
+	if err := other.openDoors(); err != nil {
+		return nil, err
+	}
+	return other, nil
+}
+
 // Adopt has the objects read as s declares them from now on. It is called once, on what Redeclare has made, before that is
 // used, and not if it is not going to be.
 func (s *Store) Adopt() { s.objects.SetDecode(s.reader.look) }
@@ -156,7 +177,10 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
 	}
 	s.kind, s.strategy = k, &s.res.Strategy
-	s.reader = newReader(k, stored, cfg, res.Fields, f)
+	s.reader = newReader(k, stored, cfg, &s.res, f)
+	if s.batch = k.Batch(); s.batch != nil {
+		s.conversions = &conversions{running: map[conversion]*converting{}}
+	}
 	return s, nil
 }
 

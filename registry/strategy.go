@@ -87,7 +87,8 @@ type StrategyOf[T meta.Object] struct {
 
 	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces: spec.finalizers).
 	Held func(obj T) bool
-	// Terminate is told that the deletion of an object that is held has begun, and shows it in the object.
+	// Terminate is for objects that are emptied before they go: it is told that the deletion of one has begun, and shows it in the
+	// object. The first deletion only begins, even if nothing holds the object.
 	Terminate func(obj T)
 
 	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of collections do not ask.
@@ -184,6 +185,8 @@ type ResourceOf[T meta.Object] struct {
 	Type kind.Kind
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
+	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
+	StoredAsJSON bool
 
 	Strategy StrategyOf[T]
 	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.
@@ -218,8 +221,9 @@ type ResourceOf[T meta.Object] struct {
 	Served []string
 	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
 	NoCreate string
-	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
-	KeepItemKind bool
+	// Custom serves the resource as custom resources are, and as those of kinds without a Go type always are: items of lists carry
+	// apiVersion and kind.
+	Custom bool
 
 	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource in one of them is warned.
 	Deprecated []Deprecation

@@ -106,8 +106,9 @@ func fillNumbers(v any) {
 func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
-	given.Type, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
+	given.Type, given.Custom = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
 	given.ListKind, given.Served = "GadgetList", []string{"v1"}
+	given.StoredAsJSON, given.NoCreate = true, "closed"
 	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
 	given.Deprecated = []Deprecation{{Since: "1.36"}}
 	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {

@@ -28,18 +28,21 @@ func TestDataDirIsPrivate(t *testing.T) {
 	for _, engine := range []string{server.StorageFile, server.StorageEmbedded, server.StorageMemory} {
 		t.Run(engine, func(t *testing.T) {
 			for range 10 {
-				base := t.TempDir()
-				dir := filepath.Join(base, "made", "data")
-				t.Run("", func(t *testing.T) { // which ends the server
-					s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: engine}, DataDir: dir})
-					resp, err := s.Client.Post(s.URL+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(`{"metadata":{"name":"x"}}`))
-					if err != nil || resp.StatusCode != http.StatusCreated {
-						t.Fatal(resp, err)
-					}
-					resp.Body.Close()
+				t.Run("", func(t *testing.T) {
+					t.Parallel()
+					base := t.TempDir()
+					dir := filepath.Join(base, "made", "data")
+					t.Run("", func(t *testing.T) { // which ends the server
+						s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: engine}, DataDir: dir})
+						resp, err := s.Client.Post(s.URL+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(`{"metadata":{"name":"x"}}`))
+						if err != nil || resp.StatusCode != http.StatusCreated {
+							t.Fatal(resp, err)
+						}
+						resp.Body.Close()
+						wantPrivate(t, filepath.Join(base, "made"))
+					})
 					wantPrivate(t, filepath.Join(base, "made"))
 				})
-				wantPrivate(t, filepath.Join(base, "made"))
 			}
 		})
 	}

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,22 +32,26 @@ import (
 type definitions struct {
 	*resources
 	on    *GenericServer  // where
-	store *registry.Store // of the definitions
+	store *registry.Store // of the definitions, as outlines
 	log   *zap.Logger
+
+	converters *converters
 
 	seen    *progress
 	writing chan struct{} // as many places as statuses are written at a time
 	known   map[string]*definition
 }
 
-// definition is what is known of a definition, without its schemas. It is owned by the loop.
+// definition is what is known of a definition, without what its resource alone needs. It is owned by the loop.
 type definition struct {
-	*apiextensionsv1.CustomResourceDefinition // an outline, with the status that it is going to have
+	*apiextensionsv1.CustomResourceDefinition // trimmed, with the status that it is going to have
 
+	source   *source          // of what is served
 	rev      storage.Revision // that this was decided from
 	written  chan storage.Revision
 	served   bool
-	overlaps bool // its name is that of a resource of the server's own
+	release  func() // closes its webhook; nil: nothing to close
+	overlaps bool   // its name is that of a resource of the server's own
 	emptying bool
 }
 
@@ -57,15 +64,23 @@ const customPriority = 1000
 func newDefinitions(r *resources, on *GenericServer) *definitions {
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
-		seen: newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
+		converters: &converters{resolve: r.resolveService, known: map[string]*sharedClient{}},
+		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
 
-// addDefinitions has definitions served, if they are. The server is not ready before those are that are stored.
-func (s *Server) addDefinitions() error {
-	d := s.definitions
-	if d.store = s.Store(customResourceDefinitions); d.store == nil {
+// begin has definitions served, if they are. The server is not ready before those are that are stored.
+func (d *definitions) begin(s *Server) error {
+	store := s.Store(customResourceDefinitions)
+	if store == nil {
 		return nil
+	}
+	outlines, err := extensions.Outlines()
+	if err != nil {
+		return err
+	}
+	if d.store, err = store.Through(outlines); err != nil {
+		return err
 	}
 	s.Go(d.run)
 	return s.AddPostStartHook(Hook{Name: "crd-informer-synced", Run: func(ctx context.Context, _ *Server) error {
@@ -79,6 +94,7 @@ const followAgain = 200 * time.Millisecond
 
 // run follows the definitions until ctx ends.
 func (d *definitions) run(ctx context.Context) {
+	defer d.converters.close()
 	for {
 		err := d.follow(ctx)
 		if ctx.Err() != nil || errors.Is(err, storage.Closed) {
@@ -149,7 +165,11 @@ func (d *definitions) sweep(ctx context.Context, present map[string]bool) {
 func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	name := d.nameOf(obj)
 	known := d.known[name]
-	if known != nil && (obj.Rev <= known.rev || known.wrote(obj.Rev)) {
+	if known != nil && obj.Rev <= known.rev {
+		return
+	}
+	if known != nil && known.wrote(obj.Rev) {
+		known.source.obj.Store(obj)
 		return
 	}
 	def, err := d.decode(ctx, obj)
@@ -161,9 +181,15 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 		d.forget(ctx, name)
 		known = nil
 	}
-	next := &definition{CustomResourceDefinition: extensions.Outline(def), rev: obj.Rev}
+	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: obj.Rev}
 	if known != nil {
-		next.served, next.overlaps, next.emptying = known.served, known.overlaps, known.emptying
+		next.served, next.overlaps, next.emptying, next.release = known.served, known.overlaps, known.emptying, known.release
+	}
+	if known != nil && known.Generation == def.Generation {
+		next.source = known.source
+		next.source.obj.Store(obj)
+	} else {
+		next.source = newSource(d.store, obj)
 	}
 	d.known[name] = next
 	d.decide(next, known, def)
@@ -173,9 +199,9 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 }
 
 // decide judges a definition, serves what it defines, has its status written, and its instances deleted if it is to go. known is
-// what it was before, if it was; def is all of it.
+// what it was before, if it was; def is what there is of it (extensions.Outline).
 func (d *definitions) decide(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
-	changed := extensions.Judge(next.CustomResourceDefinition, d.group(next.Spec.Group), now())
+	changed := extensions.Judge(next.CustomResourceDefinition, &def.Spec, d.group(next.Spec.Group), now())
 	d.serve(next, known, def)
 	if changed {
 		d.writeStatus(next)
@@ -201,13 +227,18 @@ func (d *definitions) group(name string) iter.Seq[*apiextensionsv1.CustomResourc
 	}
 }
 
-// rejudge looks again at the definitions of a group that could not have a name, as one may have become free.
+// rejudge looks again at the definitions of a group that could not have a name, as one may have become free. Who has waited
+// longest comes first.
 func (d *definitions) rejudge(ctx context.Context, group string) {
-	for name, known := range d.known {
-		if known.Spec.Group != group || extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
-			continue
+	var waiting []*definition
+	for _, known := range d.known {
+		if known.Spec.Group == group && !extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+			waiting = append(waiting, known)
 		}
-		obj, err := d.store.Objects().Get(ctx, d.store.Objects().Prefix()+name, cache.Want{Match: cache.Any})
+	}
+	slices.SortFunc(waiting, func(a, b *definition) int { return cmp.Compare(a.rev, b.rev) })
+	for _, known := range waiting {
+		obj, err := d.store.Objects().Get(ctx, d.store.Objects().Prefix()+known.Name, cache.Want{Match: cache.Any})
 		if err != nil || obj.Rev != known.rev {
 			continue // a newer state is on its way
 		}
@@ -216,7 +247,7 @@ func (d *definitions) rejudge(ctx context.Context, group string) {
 			continue
 		}
 		before := *known
-		before.CustomResourceDefinition = extensions.Outline(known.CustomResourceDefinition)
+		before.CustomResourceDefinition = extensions.Trim(known.CustomResourceDefinition)
 		d.decide(known, &before, def)
 	}
 }
@@ -232,12 +263,35 @@ func (d *definitions) forget(ctx context.Context, name string) {
 	d.rejudge(ctx, known.Spec.Group)
 }
 
+// decode reads a definition without its schemas.
 func (d *definitions) decode(ctx context.Context, enc request.Encoded) (*apiextensionsv1.CustomResourceDefinition, error) {
 	obj, err := d.store.Decode(ctx, enc)
 	if err != nil {
 		return nil, err
 	}
-	return obj.(*apiextensionsv1.CustomResourceDefinition), nil
+	return obj.(*extensions.Outline).Definition()
+}
+
+// source is where the schemas of a definition are: in the definition, which the cache has anyway. It is the latest state of the
+// generation that is served.
+type source struct {
+	store *registry.Store
+	obj   atomic.Pointer[cache.Object]
+}
+
+func newSource(store *registry.Store, obj *cache.Object) *source {
+	s := &source{store: store}
+	s.obj.Store(obj)
+	return s
+}
+
+// schema returns the schema of a version as JSON, nil for none.
+func (s *source) schema(version string) []byte {
+	obj, err := s.store.Decode(context.Background(), s.obj.Load())
+	if err != nil {
+		return nil
+	}
+	return obj.(*extensions.Outline).Schema(version)
 }
 
 // resource is the name of what is defined.
@@ -278,7 +332,19 @@ func (d *definitions) serve(next, known *definition, def *apiextensionsv1.Custom
 }
 
 func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
-	res, err := extensions.Declare(def, nil)
+	ask, release := d.converters.open(def)
+	if err := d.declare(next, def, ask); err != nil {
+		release()
+		return err
+	}
+	next.close()
+	next.release = release
+	return nil
+}
+
+// declare makes a resource of a definition, or makes it anew.
+func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, ask extensions.Ask) error {
+	res, err := extensions.DeclareBy(def, next.source.schema, ask)
 	if err != nil {
 		return err
 	}
@@ -298,12 +364,21 @@ func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResou
 	return nil
 }
 
+// close closes the webhook of a definition for those who do not call it yet.
+func (f *definition) close() {
+	if f.release != nil {
+		f.release()
+	}
+	f.release = nil
+}
+
 // end serves a resource no more.
 func (d *definitions) end(f *definition) {
 	if !f.served {
 		return
 	}
 	f.served = false
+	f.close()
 	if _, err := d.Remove(f.resource()); err != nil && !errors.Is(err, errClosing) {
 		d.log.Warn("a custom resource cannot be removed", zap.String("definition", f.Name), zap.Error(err))
 	}

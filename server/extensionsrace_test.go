@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,7 +45,7 @@ func (c *distantCursor) Next(ctx context.Context) (storage.Batch, error) {
 }
 
 // twoQuays are two servers on one store; the second hears of everything late.
-func twoQuays(t *testing.T, late time.Duration) (near, far *quay, there *distant) {
+func twoQuays(t testing.TB, late time.Duration) (near, far *quay, there *distant) {
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
 	there = &distant{Store: store, late: late}
@@ -57,11 +56,12 @@ func twoQuays(t *testing.T, late time.Duration) (near, far *quay, there *distant
 
 // TestDefinitionSecondServer asks another server for a resource as soon as the first has told of it.
 func TestDefinitionSecondServer(t *testing.T) {
+	t.Parallel() // it waits
 	near, far, there := twoQuays(t, 30*time.Millisecond)
 	for i := range 5 {
 		plural := fmt.Sprintf("ships%d", i)
 		near.define(plural, fmt.Sprintf("Ship%d", i), version("v1", true))
-		far.want(201, "POST", far.path(plural, "v1"), `{"metadata":{"name":"a"}}`, nil)
+		far.want(201, "POST", far.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship%d","metadata":{"name":"a"}}`, i), nil)
 	}
 	end := time.Now().Add(5 * time.Second)
 	for _, data := far.raw("GET", "/apis", ""); !strings.Contains(string(data), far.group); _, data = far.raw("GET", "/apis", "") {
@@ -88,43 +88,6 @@ func TestDefinitionSecondServer(t *testing.T) {
 	}
 	near.want(200, "DELETE", definitions+"/ships0."+near.group, "", nil)
 	far.gone(far.path("ships0", "v1"))
-}
-
-// TestDefinitionsAtRandom creates, uses, changes and deletes definitions from many goroutines, on two servers of one store.
-func TestDefinitionsAtRandom(t *testing.T) {
-	near, far, _ := twoQuays(t, 0)
-	const clients, rounds = 4, 2
-	var wg sync.WaitGroup
-	for c := range clients {
-		wg.Go(func() {
-			random := rand.New(rand.NewPCG(1, uint64(c)))
-			plural, kind := fmt.Sprintf("ships%d", c), fmt.Sprintf("Ship%d", c)
-			for range rounds {
-				one, other := near, far
-				if random.IntN(2) == 0 {
-					one, other = far, near
-				}
-				one.define(plural, kind, version("v1", true))
-				for i := range 1 + random.IntN(3) {
-					other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"metadata":{"name":"s%d"}}`, i), nil)
-				}
-				one.want(200, "PATCH", definitions+"/"+plural+"."+one.group,
-					`{"spec":{"names":{"shortNames":["x`+plural+`"]},"versions":[`+version("v1", true)+`,`+version("v2", false)+`]}}`, nil,
-					"Content-Type", "application/merge-patch+json")
-				one.served(plural, "v2")
-				other.want(200, "DELETE", definitions+"/"+plural+"."+other.group, "", nil)
-				one.gone(definitions + "/" + plural + "." + one.group)
-				one.gone(one.path(plural, "v1"))
-				other.gone(other.path(plural, "v1"))
-			}
-		})
-	}
-	wg.Wait()
-	for _, q := range []*quay{near, far} {
-		if _, data := q.raw("GET", "/metrics", ""); strings.Contains(string(data), q.group) {
-			q.settles("/metrics")
-		}
-	}
 }
 
 // served waits until a version of a resource is there.

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -65,8 +66,14 @@ func (d *definitions) update(ctx context.Context, name string, change func(cur r
 			if err != nil {
 				return nil, err
 			}
-			def := obj.(*apiextensionsv1.CustomResourceDefinition)
-			return def, change(cur.Encoded, def)
+			outline := obj.(*extensions.Outline)
+			def, err := outline.Definition()
+			if err != nil {
+				return nil, err
+			}
+			err = change(cur.Encoded, def)
+			outline.Status, outline.Finalizers = def.Status, def.Finalizers
+			return outline, err
 		},
 	})
 	return enc, err
@@ -75,18 +82,19 @@ func (d *definitions) update(ctx context.Context, name string, change func(cur r
 // updateAgain is how long after a failure a definition is written again.
 const updateAgain = time.Second
 
-// untilDone tries a write of a definition until it succeeds, or the definition is gone or another.
-func (d *definitions) untilDone(ctx context.Context, name string, write func() error) {
+// untilDone tries a write of a definition until it succeeds, or the definition is gone or another, and reports whether it has
+// succeeded.
+func (d *definitions) untilDone(ctx context.Context, name string, write func() error) bool {
 	for {
 		err := write()
 		if err == nil || ctx.Err() != nil || meta.IsNotFound(err) || meta.IsConflict(err) {
-			return
+			return err == nil
 		}
 		d.log.Warn("the status of a custom resource definition cannot be written; it will be tried again",
 			zap.String("definition", name), zap.Error(err))
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-time.After(updateAgain):
 		}
 	}

@@ -187,7 +187,7 @@ func long(v reflect.Value, w way, kind mistakeKind) {
 	into(v, nil, f.Pointer, func(v reflect.Value) {
 		elem := reflect.New(f.Type.Go.Elem()).Elem()
 		if !kind.empty {
-			kind.fill(elem, f.Type.Elem, f.Type.ElemPointer, 4)
+			kind.fill(elem, f.Type.Elem, f.Type.ElemPointer, 4, nil)
 		}
 		if f.Type.Kind == typeinfo.List {
 			v.Set(reflect.MakeSlice(f.Type.Go, manyMistakes, manyMistakes))
@@ -224,8 +224,8 @@ func into(v reflect.Value, t *typeinfo.Type, pointer bool, do func(reflect.Value
 	}
 }
 
-// fill sets all strings and numbers below v, to a depth.
-func (k mistakeKind) fill(v reflect.Value, t *typeinfo.Type, pointer bool, depth int) {
+// fill sets all strings and numbers below v, to a depth. Types that hold themselves are entered once.
+func (k mistakeKind) fill(v reflect.Value, t *typeinfo.Type, pointer bool, depth int, entered []*typeinfo.Type) {
 	if depth == 0 {
 		return
 	}
@@ -239,11 +239,12 @@ func (k mistakeKind) fill(v reflect.Value, t *typeinfo.Type, pointer bool, depth
 			v.SetBool(true)
 		case reflect.Struct:
 			below := typeinfo.Of(v.Type())
-			if below.Kind != typeinfo.Struct {
+			if below.Kind != typeinfo.Struct || slices.Contains(entered, below) {
 				return
 			}
+			entered := append(entered[:len(entered):len(entered)], below)
 			for _, f := range below.Fields {
-				k.fill(v.FieldByIndex(f.Index), f.Type, f.Pointer, depth-1)
+				k.fill(v.FieldByIndex(f.Index), f.Type, f.Pointer, depth-1, entered)
 			}
 		}
 	})

@@ -35,13 +35,12 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	*resources
-	definitions *definitions
-	log         *zap.Logger
-	handler     http.Handler
-	client      *client.Client
-	identity    *identity
-	listeners   *listeners
-	life        *life
+	log       *zap.Logger
+	handler   http.Handler
+	client    *client.Client
+	identity  *identity
+	listeners *listeners
+	life      *life
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -109,13 +108,17 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Server{
+	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Core: d.core, Extensions: d.extensions, Metrics: reg,
-		resources: d.resources, definitions: d.definitions,
-		log: c.Log, handler: handler, client: client, identity: identity,
+		resources: d.resources,
+		log:       c.Log, handler: handler, client: client, identity: identity,
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
-	}, nil
+	}
+	if err := d.definitions.begin(s); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // declaration is what a server serves, before it can be asked for it.
@@ -197,9 +200,6 @@ func (s *Server) populate(c completed) error {
 		}}
 		s.Go(compactor.Run)
 	}
-	if err := s.addDefinitions(); err != nil {
-		return err
-	}
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err
 	}
@@ -207,6 +207,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
+	if err := s.addManifests(c.API.Manifests); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -13,12 +13,14 @@ import (
 // Resources returns the resources of the group apiextensions.k8s.io.
 func Resources() []registry.Resource { return []registry.Resource{definitions()} }
 
+const definitionKind = "CustomResourceDefinition"
+
 // definitions makes the resource customresourcedefinitions. A deleted definition stays, Terminating, until the objects of its
 // resource are gone: a finalizer says so, which the server adds.
 func definitions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiextensionsv1.CustomResourceDefinition]{
 		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"},
-		Kind:          "CustomResourceDefinition",
+		Kind:          definitionKind,
 		ShortNames:    []string{"crd", "crds"},
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
@@ -30,15 +32,16 @@ func definitions() registry.Resource {
 			// Its objects go with it, whatever the client says of dependents.
 			NoGarbageCollection: true,
 		},
-		Status:     &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{Validate: checkDefinitionStatus},
-		Generation: []string{"spec"},
+		Status:       &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{Validate: checkDefinitionStatus},
+		Generation:   []string{"spec"},
+		StoredAsJSON: true,
 	})
 }
 
 // prepareDefinition brings the values in schemas into their normal form, and notes in which version objects are stored from now on.
 func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
 	for i := range d.Spec.Versions {
-		if v := &d.Spec.Versions[i]; v.Schema != nil {
+		if v := &d.Spec.Versions[i]; v.Schema != nil && anyIn(v.Schema.OpenAPIV3Schema, hasValue) {
 			normalize(v.Schema.OpenAPIV3Schema)
 		}
 	}
@@ -48,9 +51,8 @@ func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResource
 	}
 }
 
-// terminate says that a definition is being deleted. The generation, which a deletion counts elsewhere, counts its spec only.
+// terminate says that a definition is being deleted.
 func terminate(d *apiextensionsv1.CustomResourceDefinition) {
-	d.Generation--
 	if !slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		d.Finalizers = append(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}

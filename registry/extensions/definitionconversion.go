@@ -25,7 +25,7 @@ func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefiniti
 	if c.Strategy != apiextensionsv1.NoneConverter && spec.PreserveUnknownFields {
 		errs = append(errs, field.Invalid(p.Child("strategy"), c.Strategy, "must be None if spec.preserveUnknownFields is true"))
 	}
-	errs = append(errs, check.OneOf(p.Child("strategy"), c.Strategy, apiextensionsv1.NoneConverter, apiextensionsv1.WebhookConverter)...)
+	errs = append(errs, check.OneOf(p.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter), string(apiextensionsv1.WebhookConverter))...)
 	webhook := c.Webhook
 	if webhook == nil {
 		webhook = &apiextensionsv1.WebhookConversion{}

@@ -38,6 +38,10 @@ func normalize(s *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
+func hasValue(s *apiextensionsv1.JSONSchemaProps) bool {
+	return s.Default != nil || s.Example != nil || len(s.Enum) > 0
+}
+
 func normalizeList(list []apiextensionsv1.JSONSchemaProps) {
 	for i := range list {
 		normalize(&list[i])

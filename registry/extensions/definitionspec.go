@@ -142,7 +142,7 @@ func (s *shared) each(do func(*apiextensionsv1.CustomResourceDefinitionVersion))
 func checkSpec(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
 	s := share(spec)
 	errs := checkGroup(p.Child("group"), spec.Group)
-	errs = append(errs, check.OneOf(p.Child("scope"), spec.Scope, apiextensionsv1.ClusterScoped, apiextensionsv1.NamespaceScoped)...)
+	errs = append(errs, check.OneOf(p.Child("scope"), string(spec.Scope), string(apiextensionsv1.ClusterScoped), string(apiextensionsv1.NamespaceScoped))...)
 	errs = append(errs, s.checkSchemasSet(p.Child("versions"), spec.PreserveUnknownFields, rules)...)
 	if spec.PreserveUnknownFields && anyPart(spec, hasDefault) {
 		errs = append(errs, field.Invalid(p.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))

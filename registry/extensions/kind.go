@@ -1,12 +1,7 @@
 package extensions
 
 import (
-	"bytes"
-	"compress/flate"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -19,24 +14,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Convert returns an object in another version of its kind. It may change obj.
-type Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
-
-// errNoConverter is the error of conversions by a webhook where there is nobody to call it.
-var errNoConverter = errors.New("there is no converter")
+// Texts finds the schema of a version as JSON; nil stands for none. It is asked when somebody needs the schema, and again if that
+// was not kept.
+type Texts func(version string) []byte
 
 // kindOf makes the kind of the objects of a definition: in all its versions, since objects may be stored in one that is not served.
-func kindOf(def *v1.CustomResourceDefinition, webhook Convert) (kind.Kind, error) {
+func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
-		Hubless:   true,
+		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
-		if d.Convert = webhook; webhook == nil {
-			d.Convert = func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) {
-				return nil, errNoConverter
-			}
-		}
+		d.ConvertAll = newConverter(def, ask).convert
 	}
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]
@@ -44,14 +33,8 @@ func kindOf(def *v1.CustomResourceDefinition, webhook Convert) (kind.Kind, error
 		for _, f := range v.SelectableFields {
 			made.Selectable = append(made.Selectable, strings.TrimPrefix(f.JSONPath, "."))
 		}
-		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-			packed, err := pack(v.Schema.OpenAPIV3Schema)
-			if err != nil {
-				return nil, fmt.Errorf("the schema of %s: %w", v.Name, err)
-			}
-			keepAll := def.Spec.PreserveUnknownFields
-			made.Load = func() *schema.Schema { return packed.schema(keepAll) }
-		}
+		keepAll, name := def.Spec.PreserveUnknownFields, v.Name
+		made.Load = func() *schema.Schema { return parse(texts(name), keepAll) }
 		d.Versions = append(d.Versions, made)
 		if v.Storage {
 			d.Hub = v.Name
@@ -61,40 +44,33 @@ func kindOf(def *v1.CustomResourceDefinition, webhook Convert) (kind.Kind, error
 	return d.New()
 }
 
-// packed is the JSON of a schema, compressed: nobody may ever ask for it, and there may be hundreds.
-type packed []byte
-
-func pack(s *v1.JSONSchemaProps) (packed, error) {
-	text, err := codec.AppendJSON(nil, s)
-	if err != nil {
-		return nil, err
+// textsOf returns the schemas of a definition.
+func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
+	texts := map[string][]byte{}
+	for i := range def.Spec.Versions {
+		v := &def.Spec.Versions[i]
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			continue
+		}
+		text, err := codec.AppendJSON(nil, v.Schema.OpenAPIV3Schema)
+		if err != nil {
+			return nil, fmt.Errorf("the schema of %s: %w", v.Name, err)
+		}
+		texts[v.Name] = text
 	}
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(text); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return bytes.Clone(out.Bytes()), nil
+	return func(version string) []byte { return texts[version] }, nil
 }
 
-// schema makes the schema. One that cannot be read, which no validation lets pass, allows everything.
-func (p packed) schema(keepAll bool) *schema.Schema {
-	anything := &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
-	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(p)))
-	if err != nil {
-		return anything
+// parse makes the schema of a text; none allows everything. An update may leave one in place that has more than structural schemas
+// have; that says nothing.
+func parse(text []byte, keepAll bool) *schema.Schema {
+	if text == nil {
+		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	}
-	s, errs := schema.Parse(nil, text)
-	if len(errs) > 0 {
-		return anything
+	s, _ := schema.Parse(nil, text)
+	if keepAll {
+		s.PreserveAll()
 	}
-	s.PreserveUnknown = s.PreserveUnknown || keepAll
 	return s
 }
 

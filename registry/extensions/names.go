@@ -9,19 +9,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// namesInUse are the names that the definitions of a group have been given. Two resources of a group share none of them.
+// namesInUse says of the names that a definition wants whether the definitions of its group have been given them. Two resources
+// of a group share none.
 type namesInUse struct{ resources, kinds map[string]bool }
 
-// inUse returns the names that definitions of one group have been given.
-func inUse(group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
-	used := namesInUse{map[string]bool{}, map[string]bool{}}
+// inUse looks for the names that are wanted among those that definitions of one group have been given.
+func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
+	used := namesInUse{map[string]bool{want.Plural: false, want.Singular: false}, map[string]bool{want.Kind: false, want.ListKind: false}}
+	for _, short := range want.ShortNames {
+		used.resources[short] = false
+	}
+	given := func(wanted map[string]bool, name string) {
+		if _, ok := wanted[name]; ok {
+			wanted[name] = true
+		}
+	}
 	for def := range group {
 		n := &def.Status.AcceptedNames
-		used.resources[n.Plural], used.resources[n.Singular] = true, true
+		given(used.resources, n.Plural)
+		given(used.resources, n.Singular)
 		for _, short := range n.ShortNames {
-			used.resources[short] = true
+			given(used.resources, short)
 		}
-		used.kinds[n.Kind], used.kinds[n.ListKind] = true, true
+		given(used.kinds, n.Kind)
+		given(used.kinds, n.ListKind)
 	}
 	return used
 }

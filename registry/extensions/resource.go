@@ -13,15 +13,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted. webhook converts between
-// versions if the definition wants that to be done by a webhook; nil: such conversions fail.
-//
-// Little is kept of the definition before somebody uses the resource.
-func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resource, error) {
-	k, err := kindOf(def, webhook)
+// Declare makes the resource of the objects of a definition, under the names that it was granted. ask calls its webhook if it
+// wants that to convert between versions; nil: such conversions fail.
+func Declare(def *v1.CustomResourceDefinition, ask Ask) (registry.Resource, error) {
+	texts, err := textsOf(def)
+	if err != nil {
+		return registry.Resource{}, err
+	}
+	return DeclareBy(def, texts, ask)
+}
+
+// DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before somebody uses the resource.
+func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry.Resource, error) {
+	k, err := kindOf(def, texts, ask)
 	if err != nil {
 		return registry.Resource{}, err
 	}
@@ -42,12 +50,12 @@ func Declare(def *v1.CustomResourceDefinition, webhook Convert) (registry.Resour
 			Judge:    s.judge,
 			Warnings: finalizerWarnings,
 		},
-		Served:       []string{},
-		ResetIn:      map[string][]string{},
-		Fields:       fields(def),
-		Tables:       map[string]*registry.TreeTable{},
-		Deprecated:   deprecations(def),
-		KeepItemKind: true,
+		Served:     []string{},
+		ResetIn:    map[string][]string{},
+		Fields:     fields(def),
+		Tables:     map[string]*registry.TreeTable{},
+		Deprecated: deprecations(def),
+		Custom:     true,
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]
@@ -124,16 +132,34 @@ func keepField(u, from *scheme.Unstructured, name string) {
 
 func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
-	var before any
+	schema := v.kind.Schema()
+	tree, before := described(schema, u), any(nil)
 	if old != nil {
-		before = old.Content
+		before = described(schema, old)
 	}
-	errs := v.kind.Schema().Validate(nil, u.Content, before)
+	errs := schema.Validate(nil, tree, before)
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+}
+
+// described is what a schema says something about: the content, and the names of the object if it restricts these.
+func described(s *schema.Schema, u *scheme.Unstructured) map[string]any {
+	if s.Target().Properties["metadata"] == nil {
+		return u.Content
+	}
+	tree := maps.Clone(u.Content)
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	names := map[string]any{"name": u.Name}
+	if u.GenerateName != "" {
+		names["generateName"] = u.GenerateName
+	}
+	tree["metadata"] = names
+	return tree
 }
 
 // statusDoor makes the door to the status in a version.
@@ -177,6 +203,9 @@ func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old
 
 // finalizerWarnings says of new finalizers what is unusual about their names.
 func finalizerWarnings(u, old *scheme.Unstructured) []string {
+	if len(u.Finalizers) == 0 {
+		return nil
+	}
 	var known, out []string
 	if old != nil {
 		known = old.Finalizers

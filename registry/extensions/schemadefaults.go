@@ -17,9 +17,7 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
-	// Judged as a default, a value for int-or-string may have any type, as in Kubernetes.
-	c := compiler{literal: true}
-	errs := c.schema(s).ValidateDefaults(path, pruned)
+	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
 	if anyIn(s, hasRules) {
 		d := defaultRules{known: errs}
 		d.schema(path, s, CompileSchema(s), true)
@@ -69,8 +67,12 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
 	}
-	c := compiler{literal: true}
 	return anyIn(s, func(s *v1.JSONSchemaProps) bool {
-		return s.Default != nil && len(c.schema(s).Prune(treeOf(s.Default))) > 0
+		if s.Default == nil {
+			return false
+		}
+		literal := compile(s, schema.ParseLiteral)
+		literal.Resource = false
+		return len(literal.Prune(treeOf(s.Default))) > 0
 	})
 }

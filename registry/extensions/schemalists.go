@@ -3,6 +3,7 @@ package extensions
 import (
 	"slices"
 
+	"github.com/coracle-project/coracle/registry/govalue"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/field"
 )
@@ -77,7 +78,7 @@ func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 		c.fail(field.Required(p.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
 		return
 	case items == nil:
-		c.fail(field.Invalid(p.Child("items"), s.Items, "must only have a single schema if x-kubernetes-list-type is map"))
+		c.fail(field.Invalid(p.Child("items"), govalue.JSON(s.Items), "must only have a single schema if x-kubernetes-list-type is map"))
 		return
 	case items.Type != "object":
 		c.fail(field.Invalid(p.Child("items", "type"), items.Type, "must be object if parent array's x-kubernetes-list-type is map"))

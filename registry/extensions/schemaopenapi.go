@@ -63,8 +63,10 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 		entries.scope = at.scope.Entries()
 		c.check(p.Child("additionalProperties"), more.Schema, entries)
 	}
+	var f v1.JSONSchemaProps // one for all: it is large
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		f, below := s.Properties[name], inside
+		below := inside
+		f = s.Properties[name]
 		if (at.root || s.XEmbeddedResource) && isHead(name) {
 			below.meta = true
 			if at.root {
@@ -93,6 +95,9 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
 		c.check(p.Child("dependencies").Key(name), s.Dependencies[name].Schema, inside)
+	}
+	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
+		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
 	}
 	c.mapAndListType(p, s)
 	if s.XListType != nil && *s.XListType == "map" {
@@ -146,8 +151,5 @@ func (c *schemaChecker) fields(p *field.Path, s *v1.JSONSchemaProps, at place) {
 		if wrong.found {
 			c.fail(field.Forbidden(p.Child(wrong.name), wrong.detail))
 		}
-	}
-	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
-		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
 	}
 }

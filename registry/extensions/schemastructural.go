@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
@@ -23,7 +23,8 @@ func validateStructural(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList
 
 // structure collects what is not structural.
 type structure struct {
-	errs field.ErrorList
+	errs    field.ErrorList
+	pattern string // the last that was found right: many are the same
 }
 
 func (c *structure) fail(err *field.Error) {
@@ -52,7 +53,9 @@ func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	if items := elementSchema(s); items != nil {
 		c.value(p.Child("items"), items, ofElement)
 	}
-	for name, f := range s.Properties {
+	var name string
+	var f v1.JSONSchemaProps // one for all: it is large
+	for name, f = range s.Properties {
 		c.value(p.Child("properties").Key(name), &f, ofField)
 	}
 	if more := s.AdditionalProperties; more != nil {
@@ -140,7 +143,7 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 		metadata.Properties = nil
 	}
 	metadata.Type, metadata.Default = "", nil
-	return !reflect.DeepEqual(metadata, v1.JSONSchemaProps{})
+	return !reflect.DeepEqual(plain(metadata), v1.JSONSchemaProps{})
 }
 
 // combinations judges the schemas that stand beside s. An anyOf of integer and string, which int-or-string values have,
@@ -160,10 +163,12 @@ func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf
 	if s.Not != nil {
 		c.nested(p.Child("not"), s.Not, false)
 	}
-	if s.Pattern == "" {
+	if s.Pattern == "" || s.Pattern == c.pattern {
 		return
 	}
-	if _, err := regexp.Compile(s.Pattern); err != nil {
+	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil {
+		c.pattern = s.Pattern
+	} else {
 		c.fail(field.Invalid(p.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
 	}
 }
@@ -177,7 +182,9 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 	if items := elementSchema(s); items != nil {
 		c.nested(p.Child("items"), items, false)
 	}
-	for name, f := range s.Properties {
+	var name string
+	var f v1.JSONSchemaProps // one for all: it is large
+	for name, f = range s.Properties {
 		c.nested(p.Child("properties").Key(name), &f, false)
 	}
 	for _, wrong := range []struct {
@@ -253,6 +260,34 @@ func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
 
 // isIntOrString reports whether schemas say integer and string, and no more.
 func isIntOrString(anyOf []v1.JSONSchemaProps) bool {
-	return len(anyOf) == 2 && anyOf[0].Type == "integer" && anyOf[1].Type == "string" &&
-		reflect.DeepEqual(anyOf[0], v1.JSONSchemaProps{Type: "integer"}) && reflect.DeepEqual(anyOf[1], v1.JSONSchemaProps{Type: "string"})
+	if len(anyOf) != 2 {
+		return false
+	}
+	for i, typ := range []string{"integer", "string"} {
+		s := plain(anyOf[i])
+		if more := s.AdditionalProperties; more != nil && !more.Allows && more.Schema == nil {
+			s.AdditionalProperties = nil
+		}
+		if !reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ}) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain returns a structural schema without what it may have, but empty only, for comparisons.
+func plain(s v1.JSONSchemaProps) v1.JSONSchemaProps {
+	s.Ref, s.PatternProperties, s.Dependencies, s.Definitions = nil, nil, nil, nil
+	if len(s.Enum) == 0 {
+		s.Enum = nil
+	}
+	if s.Items != nil && s.Items.Schema == nil {
+		s.Items = nil
+	}
+	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	return s
 }

@@ -36,8 +36,12 @@ func anyIn(s *v1.JSONSchemaProps, holds func(*v1.JSONSchemaProps) bool) bool {
 		return false
 	}
 	inMap := func(m map[string]v1.JSONSchemaProps) bool {
+		if len(m) == 0 {
+			return false
+		}
+		var p v1.JSONSchemaProps // one for all: it is large
 		for _, name := range slices.Sorted(maps.Keys(m)) {
-			if p := m[name]; anyIn(&p, holds) {
+			if p = m[name]; anyIn(&p, holds) {
 				return true
 			}
 		}

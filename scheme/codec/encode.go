@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/coracle-project/coracle/scheme/alias"
@@ -110,6 +111,16 @@ func (f *fieldPlan) empty(at typeinfo.Pointer) bool {
 	if f.pointer {
 		return at.Slot().IsNil()
 	}
+	switch f.plan.kind {
+	case typeinfo.Struct:
+		return false
+	case typeinfo.String:
+		return *typeinfo.As[string](at) == ""
+	case typeinfo.Bool:
+		return !*typeinfo.As[bool](at)
+	case typeinfo.List, typeinfo.Bytes:
+		return at.Slice().Len == 0
+	}
 	v := at.Value(f.plan.goType)
 	switch v.Kind() {
 	case reflect.Struct:
@@ -137,34 +148,52 @@ func (p *plan) appendList(dst []byte, at typeinfo.Pointer) (_ []byte, err error)
 	return append(dst, ']'), nil
 }
 
+// mapEntry is where the encoding of an entry of a map stands.
+type mapEntry struct {
+	key        string
+	begin, end int
+}
+
 func (p *plan) appendMap(dst []byte, at typeinfo.Pointer) (_ []byte, err error) {
 	m := at.Value(p.goType)
 	if m.IsNil() {
 		return append(dst, "null"...), nil
 	}
-	keys := make([]string, 0, m.Len())
-	for it := m.MapRange(); it.Next(); {
-		keys = append(keys, it.Key().String())
-	}
-	slices.Sort(keys)
 	var (
-		k     string
-		key   = typeinfo.PointerTo(&k).Value(p.goType.Key())
-		value = reflect.New(p.goType.Elem()).Elem()
+		k       string
+		key     = typeinfo.PointerTo(&k).Value(p.goType.Key())
+		value   = reflect.New(p.goType.Elem()).Elem()
+		entries = make([]mapEntry, 0, m.Len())
 	)
+	// As they come: to look entries up by their sorted keys would copy each once more.
 	dst = append(dst, '{')
-	for i := range keys {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		k = keys[i]
-		value.Set(m.MapIndex(key))
+	begin := len(dst)
+	for it := m.MapRange(); it.Next(); {
+		key.SetIterKey(it)
+		value.SetIterValue(it)
+		e := mapEntry{key: k, begin: len(dst)}
 		dst = append(jsontext.AppendString(dst, k, jsontext.HTML), ':')
 		if dst, err = p.elem.appendBehind(dst, p.pointers, typeinfo.AddressOf(value)); err != nil {
 			return dst, err
 		}
+		dst = append(dst, ',')
+		e.end = len(dst)
+		entries = append(entries, e)
 	}
-	return append(dst, '}'), nil
+	if len(entries) == 0 {
+		return append(dst, '}'), nil
+	}
+	byKey := func(a, b mapEntry) int { return strings.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(entries, byKey) {
+		slices.SortFunc(entries, byKey)
+		end := len(dst)
+		for _, e := range entries {
+			dst = append(dst, dst[e.begin:e.end]...)
+		}
+		dst = dst[:begin+copy(dst[begin:], dst[end:])]
+	}
+	dst[len(dst)-1] = '}' // in the place of a comma
+	return dst, nil
 }
 
 func (p *plan) appendCustom(dst []byte, at typeinfo.Pointer) ([]byte, error) {

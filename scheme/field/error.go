@@ -14,6 +14,7 @@ package field
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -98,7 +99,7 @@ func (e *Error) Body() string {
 
 // valueText prints a value for a message: strings quoted, numbers and booleans plain, all else as JSON, strings behind a
 // pointer, too, in which some characters read otherwise. What JSON cannot express is printed as Go sees it. Of a long string
-// the beginning is printed; of other values that are too long nothing, so that they need not be encoded first.
+// the beginning is printed; of other values that are too long, or say so when they are encoded, nothing.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -118,6 +119,9 @@ func valueText(v any) string {
 
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
+	if refused := (*json.MarshalerError)(nil); errors.As(err, &refused) {
+		return valueOmitted
+	}
 	if err != nil {
 		return fmt.Sprintf("%#v", v)
 	}

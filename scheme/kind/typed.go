@@ -123,6 +123,8 @@ func (k *typed) Convert(_ context.Context, obj meta.Typed, version string) (meta
 	return out, nil
 }
 
+func (k *typed) Batch() func(context.Context, []meta.Typed, string) ([]meta.Typed, error) { return nil }
+
 func (k *typed) Hub(string) string { return scheme.InternalVersion }
 
 func (k *typed) Check(obj, old meta.Object) field.ErrorList {

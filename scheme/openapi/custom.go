@@ -10,7 +10,8 @@ import (
 )
 
 // custom makes the model of a kind whose schema arrived at run time: named after the kind, with what every object has
-// made explicit. The schema itself is not changed.
+// made explicit. The schema itself is not changed. The model is written at once, and what it was made of is dropped: all at a time
+// would take much more room than the document.
 func (b *builder) custom(kind meta.GroupVersionKind, s *schema.Schema) *schema.Schema {
 	name := customName(kind)
 	if known := b.models[name]; known != nil {
@@ -23,7 +24,12 @@ func (b *builder) custom(kind meta.GroupVersionKind, s *schema.Schema) *schema.S
 		b.addHead(made)
 	}
 	made.Name, made.Kinds = name, []meta.GroupVersionKind{kind}
-	return made
+	b.collect(made)
+	var w writer
+	w.schema(made, !b.v2)
+	b.texts[name] = w.b
+	b.models[name] = &schema.Schema{Name: name, Kinds: made.Kinds}
+	return b.models[name]
 }
 
 // customList makes the model of the list of a kind.

@@ -56,6 +56,7 @@ type builder struct {
 	compiler schema.Compiler
 	v2       bool
 	models   map[string]*schema.Schema
+	texts    map[string][]byte                  // of models that are written already: those of kinds that arrived at run time, which are large
 	kinds    map[string][]meta.GroupVersionKind // of models, beside those that they have themselves
 	paths    map[string]*pathItem
 	options  map[*typeinfo.Type][]parameter
@@ -66,6 +67,7 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		models:  map[string]*schema.Schema{},
+		texts:   map[string][]byte{},
 		kinds:   map[string][]meta.GroupVersionKind{},
 		paths:   map[string]*pathItem{},
 		options: map[*typeinfo.Type][]parameter{},
@@ -138,6 +140,8 @@ func (b *builder) model(m Model) *schema.Schema {
 	switch {
 	case m.Type != nil:
 		s = b.compiler.Type(m.Type)
+	case m.Schema != nil && b.texts[customName(m.Kind)] != nil:
+		s = b.models[customName(m.Kind)]
 	case m.Schema != nil:
 		if s = m.Schema().Target(); s.Name == "" {
 			s = b.custom(m.Kind, s)
@@ -221,6 +225,19 @@ func (b *builder) sortedModels(info Info) []*schema.Schema {
 	}
 	slices.SortFunc(models, func(x, y *schema.Schema) int { return strings.Compare(x.Name, y.Name) })
 	return models
+}
+
+// writeModels writes all models.
+func (b *builder) writeModels(w *writer, info Info) {
+	for _, m := range b.sortedModels(info) {
+		w.open(m.Name, '{')
+		if text := b.texts[m.Name]; text != nil {
+			w.b = append(w.b, text...)
+		} else {
+			w.schema(m, !b.v2)
+		}
+		w.close('}')
+	}
 }
 
 // kindsOf returns the kinds of a model: those that the server knows, or else those that are described.

@@ -10,11 +10,7 @@ func (b *builder) writeV2(info Info) []byte {
 	var w writer
 	w.open("", '{')
 	w.open("definitions", '{')
-	for _, m := range b.sortedModels(info) {
-		w.open(m.Name, '{')
-		w.schema(m, false)
-		w.close('}')
-	}
+	b.writeModels(&w, info)
 	w.close('}')
 	w.info(info)
 	items := b.finish()

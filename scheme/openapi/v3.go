@@ -18,11 +18,7 @@ func (b *builder) writeV3(dst []byte, info Info) []byte {
 	w.open("", '{')
 	w.open("components", '{')
 	w.open("schemas", '{')
-	for _, m := range b.sortedModels(info) {
-		w.open(m.Name, '{')
-		w.schema(m, true)
-		w.close('}')
-	}
+	b.writeModels(&w, info)
 	w.close('}')
 	w.open("securitySchemes", '{')
 	w.security()

@@ -65,9 +65,6 @@ func (p *parser) limit(at *field.Path, l *Limits, name string, v any) bool {
 		read(p, at, v, &l.ExclusiveMaximum)
 	case "multipleOf":
 		p.number(at, v, &l.MultipleOf)
-		if l.MultipleOf != nil && *l.MultipleOf <= 0 {
-			p.fail(field.Invalid(at, v, "must be greater than 0"))
-		}
 	case "minLength":
 		p.count(at, v, &l.MinLength)
 	case "maxLength":
@@ -140,10 +137,18 @@ func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
 	if !read(p, at, v, &text) || text == "" {
 		return nil
 	}
+	if known := p.patterns[text]; known != nil {
+		return known
+	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
 		p.fail(field.Invalid(at, text, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+		return nil
 	}
+	if p.patterns == nil {
+		p.patterns = map[string]*regexp.Regexp{}
+	}
+	p.patterns[text] = compiled
 	return compiled
 }
 

@@ -63,7 +63,7 @@ func (g *ruleGame) play(what string) {
 	theirs, ours := thecel.NewValidator(b.structural, true, celconfig.PerCallLimit), rules.Of(b.ours, true)
 	var last jsonObject
 	for i := range 12 {
-		obj := randomFields(g.rnd, tree, 0)
+		obj := randomObjectOf(g.rnd, tree)
 		if last != nil && !chance(g.rnd, 3) {
 			if changed, ok := mutated(g.rnd, last).(jsonObject); ok {
 				obj = changed

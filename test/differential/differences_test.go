@@ -65,6 +65,19 @@ var decisions = []*decision{
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
 	{
+		kinds: "CustomResourceDefinition", what: `(missing|extra): [\s\S]*`, when: func(tr trial) bool {
+			text := fmt.Sprint(tr.ours.Body["message"])
+			return strings.Contains(text, "and at least ") || strings.Contains(text, "<value omitted>")
+		},
+		reason: "Versions and schemas are shown as a whole, several times. Coracle shows 64 KiB of all that is wrong, and no value of 256 KiB.",
+	},
+	{
+		kinds: "CustomResourceDefinition", what: "refused: 0 <nil>", when: func(tr trial) bool {
+			return strings.Contains(fmt.Sprint(tr.notes), "metadata.deletionTimestamp")
+		},
+		reason: "A definition that is being deleted goes, once it is emptied. Kubernetes has nobody here who does that.",
+	},
+	{
 		kinds: "Event|ReplicationController|DeviceClass|PodDisruptionBudget|CertificateSigningRequest", what: `extra: metadata\..*`, when: func(tr trial) bool { return len(tr.theirs.causes()) > 0 },
 		reason: "Kubernetes looks at the metadata of some kinds only if it finds nothing else; Coracle names all at once.",
 	},

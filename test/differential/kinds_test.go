@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	extensionsfuzzer "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/fuzzer"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -58,7 +59,7 @@ type bothKind struct {
 // fuzzer returns Kubernetes' fuzzer of its own types.
 func (k bothKind) fuzzer(subject string) *randfill.Filler {
 	source := rand.NewSource(random(subject, k.String()).Int64())
-	return fuzzer.FuzzerFor(apitesting.FuzzerFuncs, source, legacyscheme.Codecs)
+	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(apitesting.FuzzerFuncs, extensionsfuzzer.Funcs), source, legacyscheme.Codecs)
 }
 
 // fuzzed makes an object of the version: every other time one that began as an internal object, which is valid more

@@ -23,6 +23,9 @@ type Row struct {
 	Cluster bool
 	// Big kinds are tried bigCount times for each of create and update, others smallCount times.
 	Big bool
+	// Alone kinds are judged while no other is: what there is of them changes what a server makes of others, and of Coracle's it
+	// does here, where Kubernetes' admission has its own.
+	Alone bool
 	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the resource itself,
 	// "status" and the like for subresources. Only doors that take a PUT of an object are judged.
 	REST func(generic.RESTOptionsGetter) (Doors, error)

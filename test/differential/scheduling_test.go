@@ -7,5 +7,5 @@ import (
 
 func init() {
 	class := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
-	add(Row{Kind: class, Resource: "priorityclasses", Cluster: true, REST: alone(priorityclassstore.NewREST)})
+	add(Row{Kind: class, Resource: "priorityclasses", Cluster: true, Alone: true, REST: alone(priorityclassstore.NewREST)})
 }

@@ -164,7 +164,7 @@ var theirTypes = sync.OnceValue(func() managedfields.TypeConverter {
 	}
 	var names []string
 	for name := range definitions {
-		if strings.HasPrefix(name, "io.k8s.api.") { // else it is no object
+		if strings.HasPrefix(name, "io.k8s.api.") || strings.HasPrefix(name, "io.k8s.apiextensions-apiserver.pkg.apis.") { // else it is no object
 			names = append(names, name)
 		}
 	}

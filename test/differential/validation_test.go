@@ -32,7 +32,11 @@ func TestWrites(t *testing.T) {
 	t.Cleanup(func() { logUnseen(t) })
 	for _, row := range rows {
 		t.Run(row.String(), func(t *testing.T) {
-			t.Parallel()
+			if row.Alone {
+				defer c.forget(t, row)
+			} else {
+				t.Parallel()
+			}
 			c.judge(t, row)
 		})
 	}
@@ -198,6 +202,16 @@ func (c *court) store(t *testing.T, row Row, example, more map[string]any) map[s
 	stored := c.ours.put(t, row, example, versioned(t, internal(t, obj), row.Kind))
 	c.objects.put(row.Resource, row.namespace(), nameOf(example), internal(t, stored))
 	return stored
+}
+
+// forget deletes what Coracle has of the examples of a kind.
+func (c *court) forget(t *testing.T, row Row) {
+	for _, example := range row.examples(t) {
+		name := nameOf(example)
+		if a := ask(c.ours, http.MethodDelete, row.url(name, ""), nil); !a.accepted() && a.Code != http.StatusNotFound {
+			t.Errorf("deleting the example %q: %s", name, indent(a.Body))
+		}
+	}
 }
 
 // trial is one request and what both sides say to it.

@@ -1,0 +1,170 @@
+package server_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// definitionChurn is what clients do with definitions of their own, on two servers of one store.
+type definitionChurn struct {
+	*testing.T
+	near, far *quay
+	store     *distant
+}
+
+// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for a second, or as long as CHURN says,
+// and wants nothing of them left: no goroutines, no memory, no metrics. SEED says what they do.
+func TestDefinitionsAtRandom(t *testing.T) {
+	seed, length := rand.Uint64(), time.Second
+	if n, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	if d, err := time.ParseDuration(os.Getenv("CHURN")); err == nil {
+		length = d
+	}
+	t.Logf("SEED=%d", seed)
+	c := &definitionChurn{T: t}
+	c.near, c.far, c.store = twoQuays(t, 0)
+	c.run(seed, time.Now()) // the first time makes what stays
+	goroutines, heap := c.settled()
+	c.run(seed, time.Now().Add(length))
+	var more, grown int
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		nowRunning, nowHeap := c.settled()
+		more, grown = nowRunning-goroutines, nowHeap-heap
+		if more < 10 && grown < 8<<20 {
+			return
+		}
+	}
+	t.Errorf("when all definitions are gone there are %d goroutines more than before, and %d KiB of heap", more, grown>>10)
+	var running strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&running, 1)
+	t.Log(running.String())
+}
+
+// run has each client go on until the time is up, and at least once through everything.
+func (c *definitionChurn) run(seed uint64, until time.Time) {
+	const clients = 4
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			for first := true; first || time.Now().Before(until); first = false {
+				c.life(r, fmt.Sprintf("ships%d", i), fmt.Sprintf("Ship%d", i))
+			}
+		})
+	}
+	wg.Wait()
+	for _, q := range []*quay{c.near, c.far} {
+		for _, path := range []string{"/apis", "/metrics"} {
+			q.settles(path)
+		}
+	}
+}
+
+// either returns both servers, in any order.
+func (c *definitionChurn) either(r *rand.Rand) (one, other *quay) {
+	if r.IntN(2) == 0 {
+		return c.near, c.far
+	}
+	return c.far, c.near
+}
+
+// life takes a definition from its creation to its end.
+func (c *definitionChurn) life(r *rand.Rand, plural, kind string) {
+	one, other := c.either(r)
+	one.define(plural, kind, version("v1", true))
+	other.want(201, "POST", other.path(plural, "v1"), `{"metadata":{"name":"first"}}`, nil)
+	for i := range 2 + r.IntN(4) {
+		one, other = c.either(r)
+		switch r.IntN(6) {
+		case 0:
+			other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"metadata":{"name":"s%d"}}`, i), nil)
+		case 1:
+			c.change(r, one, plural, version("v1", true)+","+version("v2", false))
+			one.served(plural, "v2")
+			other.served(plural, "v2")
+		case 2:
+			c.change(r, one, plural, version("v1", true))
+		case 3:
+			c.watch(other, plural)
+		case 4:
+			other.want(200, "GET", "/openapi/v3/apis/"+other.group+"/v1", "", nil)
+		case 5:
+			one.want(200, "PUT", one.path(plural, "v1")+"/first", fmt.Sprintf(
+				`{"apiVersion":"%s/v1","kind":%q,"metadata":{"name":"first","resourceVersion":%q},"n":%d}`, one.group, kind, one.revision(plural), i), nil)
+		}
+	}
+	one, other = c.either(r)
+	one.want(200, "DELETE", definitions+"/"+plural+"."+one.group, "", nil)
+	one.gone(definitions + "/" + plural + "." + one.group)
+	one.gone(one.path(plural, "v1"))
+	other.gone(other.path(plural, "v1"))
+}
+
+// change gives a definition other versions and another short name.
+func (c *definitionChurn) change(r *rand.Rand, q *quay, plural, versions string) {
+	q.want(200, "PATCH", definitions+"/"+plural+"."+q.group,
+		fmt.Sprintf(`{"spec":{"names":{"shortNames":["x%d%s"]},"versions":[%s]}}`, r.IntN(2), plural, versions), nil,
+		"Content-Type", "application/merge-patch+json")
+}
+
+// watch begins a watch and ends it after the first event.
+func (c *definitionChurn) watch(q *quay, plural string) {
+	r, err := http.NewRequestWithContext(c.Context(), "GET", q.URL+q.path(plural, "v1")+"?watch=1", nil)
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	resp, err := q.Client.Do(r)
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	defer resp.Body.Close()
+	if n, err := resp.Body.Read(make([]byte, 1)); n == 0 {
+		c.Errorf("the watch of %s: %d, %v, want an event", plural, resp.StatusCode, err)
+	}
+}
+
+// revision returns that of the first instance.
+func (q *quay) revision(plural string) string {
+	q.t.Helper()
+	_, tree := q.do("GET", q.path(plural, "v1")+"/first", "")
+	return fmt.Sprint(value(tree, "metadata.resourceVersion"))
+}
+
+// settled returns how many goroutines there are beside those of connections, and how much memory is in use.
+func (c *definitionChurn) settled() (goroutines, heap int) {
+	for _, q := range []*quay{c.near, c.far} {
+		q.Client.CloseIdleConnections()
+		_, data := q.raw("GET", "/metrics", "")
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, q.group) {
+				c.Errorf("of the group that is gone: %s", line)
+			}
+		}
+		q.Client.CloseIdleConnections()
+	}
+	rev, err := c.store.Revision(c.Context())
+	if err == nil {
+		err = c.store.Compact(c.Context(), rev) // the history is not meant
+	}
+	if err != nil {
+		c.Error(err)
+	}
+	runtime.GC()
+	runtime.GC() // what pools held
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return runtime.NumGoroutine(), int(m.HeapAlloc)
+}
