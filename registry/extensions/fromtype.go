@@ -168,6 +168,9 @@ func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
 	if slices.Equal(t.Types, []string{schema.String, schema.Number}) {
 		out.Pattern = quantityPattern
 	}
+	if t.Name != "" && t.Limits != nil { // rules of a struct stand with its model, wherever it is used
+		addRules(out, t.Limits.Rules)
+	}
 	if t.Items != nil {
 		out.Items = &v1.JSONSchemaPropsOrArray{Schema: w.place("[]", t.Items)}
 	}

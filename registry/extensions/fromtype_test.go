@@ -226,3 +226,36 @@ func TestNoDefinition(t *testing.T) {
 		t.Error("a type without a version: got no error")
 	}
 }
+
+type ruled struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty"`
+	_               struct{}   `rule:"self.spec.low > 0"`
+	Spec            ruledRange `json:"spec" rule:"self == oldSelf" message:"stays" reason:"FieldValueForbidden"`
+}
+
+type ruledRange struct {
+	_    struct{} `rule:"self.low < self.high" fieldPath:".low"`
+	Low  int64    `json:"low"`
+	High int64    `json:"high"`
+}
+
+// Rules in tags stand in the schemas of what they are about.
+func TestDefinitionRules(t *testing.T) {
+	def, err := extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "test.example.com", Scope: apiextensionsv1.NamespaceScoped,
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
+	}, &ruled{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := def.Spec.Versions[0].Schema.OpenAPIV3Schema
+	spec := root.Properties["spec"].XValidations
+	if len(root.XValidations) != 1 || root.XValidations[0].Rule != "self.spec.low > 0" {
+		t.Errorf("got %+v at the top", root.XValidations)
+	}
+	if len(spec) != 2 || spec[0].Rule != "self.low < self.high" || spec[0].FieldPath != ".low" ||
+		spec[1].Rule != "self == oldSelf" || spec[1].Message != "stays" || *spec[1].Reason != apiextensionsv1.FieldValueForbidden {
+		t.Errorf("got %+v for spec", spec)
+	}
+}

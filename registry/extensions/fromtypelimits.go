@@ -30,16 +30,21 @@ func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 		}
 		out.Pattern = l.Pattern.String()
 	}
-	for _, r := range l.Rules {
+	addRules(out, l.Rules)
+	if l.Immutable {
+		out.XValidations = append(out.XValidations, v1.ValidationRule{Rule: "self == oldSelf", Message: isImmutable})
+	}
+}
+
+// addRules writes rules.
+func addRules(out *v1.JSONSchemaProps, rules []schema.Rule) {
+	for _, r := range rules {
 		rule := v1.ValidationRule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression, FieldPath: r.FieldPath,
 			OptionalOldSelf: r.OptionalOldSelf}
 		if r.Reason != "" {
 			rule.Reason = new(v1.FieldValueErrorReason(r.Reason))
 		}
 		out.XValidations = append(out.XValidations, rule)
-	}
-	if l.Immutable {
-		out.XValidations = append(out.XValidations, v1.ValidationRule{Rule: "self == oldSelf", Message: isImmutable})
 	}
 }
 

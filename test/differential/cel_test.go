@@ -53,7 +53,7 @@ type celGame struct {
 
 // playForm plays until an expression of that form has a value. Where types are not known, most have none.
 func (g *celGame) playForm(result, form string) {
-	for i := range 300 {
+	for i := range 2000 {
 		if _, ok := g.play((&celWriter{rnd: g.rnd}).fill(form, i%3)); ok && i > 1 {
 			return
 		}
