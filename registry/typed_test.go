@@ -119,6 +119,8 @@ func TestTypedKeepsAll(t *testing.T) {
 	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
 	given.Reset, given.Status.Reset, sub.Reset = []string{"a"}, []string{"b"}, []string{"c"}
 	sub.Versions = []string{"v1"}
+	judge := func(*Request, field.ErrorList, *Gadget, *Gadget) field.ErrorList { return nil }
+	given.Strategy.Judge, sub.Judge = judge, judge
 	sub.Also, sub.Check = []string{"v2"}, func(*Action) error { return nil }
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }

@@ -235,6 +235,7 @@ func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) 
 
 // finish takes the object from admission's hands to the bytes to store.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
+	w.r.Context = ctx
 	w.r.Now = w.s.now() // of this try: the one before may have waited long, and others have written since
 	before := w.beforeUpdate
 	if w.old == nil {
@@ -296,9 +297,11 @@ func (w *write) settleWith(ctx context.Context, err error) {
 	w.settle(ctx, err == nil)
 }
 
-// validate is what the strategy finds wrong with the object.
-func (w *write) validate() field.ErrorList {
+// validate is what the strategy finds wrong with the object, beside what was found before.
+func (w *write) validate(found field.ErrorList) field.ErrorList {
 	switch st := w.s.strategy; {
+	case st.Judge != nil:
+		return st.Judge(w.r, found, w.obj, w.old)
 	case st.ValidateIn != nil:
 		return st.ValidateIn(w.attrs.Resource.GroupVersion(), w.obj, w.old)
 	case st.Validate != nil:

@@ -44,7 +44,7 @@ type patcher struct {
 
 // patch changes an object by a patch in its served version, or creates it if what is applied does not exist.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	form, err := patchForm(r.Header.Get("Content-Type"), e.res.takesStrategic())
+	form, err := patchForm(r.Header.Get("Content-Type"), !e.res.Custom)
 	if err != nil {
 		return err
 	}

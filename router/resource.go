@@ -30,12 +30,10 @@ type Resource struct {
 	Categories []string
 	// StorageVersion is the version that most objects are stored in; of resources only, and zero if they are not stored.
 	StorageVersion meta.GroupVersionKind
-	// Custom is set for custom resources, and for kinds without a Go type, at least, whose fields stand in the order of their names.
-	// kube-apiserver does not serve them as it does others: items of their lists carry apiVersion and kind, and what cannot be
-	// served is refused in other words.
+	// Custom is set for custom resources, and for kinds without a Go type, at least, whose fields stand in the order of their names,
+	// and for their subresources, whatever kind these have. kube-apiserver does not serve them as it does others: items of their
+	// lists carry apiVersion and kind, strategic merge patches are not taken, and what cannot be served is refused in other words.
 	Custom bool
-	// NoStrategic is set for subresources of custom resources: strategic merge patches are not taken, whatever kind these have.
-	NoStrategic bool
 
 	Getter            Getter
 	Lister            Lister
@@ -94,11 +92,6 @@ func (r *Resource) Verbs() []string {
 	add("update", r.Updater != nil)
 	add("watch", r.Watcher != nil)
 	return verbs
-}
-
-// takesStrategic reports whether strategic merge patches are taken.
-func (r *Resource) takesStrategic() bool {
-	return !r.NoStrategic && kind.In(r.Type, r.Kind.Version).Type != nil
 }
 
 // plural is the name of the resource, without the subresource.

@@ -180,8 +180,9 @@ func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 
 // subresource offers a door of a resource, or an action.
 func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) (router.Resource, error) {
-	r := router.Resource{Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Encoder: store,
-		NoStrategic: main.Custom}
+	r := router.Resource{
+		Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Custom: main.Custom, Encoder: store,
+	}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
 	} else {

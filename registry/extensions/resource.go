@@ -47,7 +47,7 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
 			Metadata: registry.MetaCompare,
 			Prepare:  s.prepare,
-			Validate: s.validate,
+			Judge:    s.judge,
 			Warnings: finalizerWarnings,
 		},
 		Served:     []string{},
@@ -95,6 +95,8 @@ type version struct {
 	kind   *kind.Version
 	status bool // it has the door
 	scale  *scalePaths
+
+	rules ruleBook
 }
 
 // of returns what holds for an object.
@@ -128,7 +130,7 @@ func keepField(u, from *scheme.Unstructured, name string) {
 	}
 }
 
-func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
+func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
 	schema := v.kind.Schema()
 	tree, before := described(schema, u), any(nil)
@@ -140,7 +142,7 @@ func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // described is what a schema says something about: the content, and the names of the object if it restricts these.
@@ -165,7 +167,7 @@ func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstruc
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
 		Prepare:  prepareStatus,
-		Validate: v.validateStatus,
+		Judge:    v.judgeStatus,
 		Metadata: registry.MetaCompare,
 		Reset:    []string{"metadata", "spec"},
 	}
@@ -185,8 +187,8 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// validateStatus judges the status alone: the rest is as it was.
-func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
+// judgeStatus judges the status alone: the rest is as it was. Rules are about all of the object.
+func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	if status, ok := u.Content[statusField]; ok {
 		if s := v.kind.Schema().Target().Properties[statusField]; s != nil {
@@ -196,7 +198,7 @@ func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // finalizerWarnings says of new finalizers what is unusual about their names.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme"
@@ -93,20 +92,14 @@ func (k *dynamic) batch(ctx context.Context, objs []meta.Typed, version string) 
 func (k *dynamic) converts(u *scheme.Unstructured, version string) (meta.GroupVersionKind, error) {
 	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
 	switch {
-	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil:
-		return to, goneVersion(from.GroupVersion())
+	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // it was stored before the version went
+		return to, &meta.StatusError{Status: *meta.StatusOf(fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion()))}
 	case In(k, version) == nil:
 		return to, k.unknown(to)
 	case from != to && (from.GroupKind() != k.gk || In(k, from.Version) == nil):
 		return to, &scheme.ConversionError{From: from, To: to}
 	}
 	return to, nil
-}
-
-// goneVersion is the answer for an object that is stored in a version that there is no more.
-func goneVersion(gv meta.GroupVersion) error {
-	return &meta.StatusError{Status: meta.Status{Status: meta.StatusFailure, Code: http.StatusInternalServerError,
-		Message: "request to convert CR from an invalid group/version: " + gv.String()}}
 }
 
 // converted judges what a converter has made, and prunes it.
