@@ -41,7 +41,8 @@ robust: ## kill servers under load and check what everybody saw, for DURATION (d
 	cd test/robust && $(GO) test -count=1 -parallel 7 -timeout 0
 
 .PHONY: soak
-soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets
+soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 5 minutes of definitions
+	CHURN=5m $(GO) test $(RACE) -count=1 -timeout 0 -run DefinitionsAtRandom ./server
 	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/controller
 	cd test/robust && SOAK=1 $(GO) test -count=1 -timeout 0 -run 'TestServices|TestEvictions|TestGarbage'
 

@@ -65,8 +65,8 @@ type series struct {
 	labels              labels
 	duration, sli, size prometheus.Observer // size is nil but for reads
 	long                prometheus.Gauge
-	counter             func(code int) prometheus.Counter
-	codes               atomic.Pointer[[]codeCounter] // replaced, never changed; few
+	codes               atomic.Pointer[[]codeCounter] // replaced under Metrics.mu, never changed; few
+	gone                bool                          // forgotten; guarded by Metrics.mu
 }
 
 type codeCounter struct {
@@ -146,7 +146,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	}
 	s := m.series(labelsOf(&x.info, r), x.response.authorized && code < http.StatusBadRequest)
 	if aborted {
-		m.aborts.WithLabelValues(s.labels.values()[:6]...).Inc()
+		m.abort(s)
 	}
 	seconds := time.Since(x.info.Received).Seconds()
 	s.duration.Observe(seconds)
@@ -154,7 +154,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	if s.size != nil {
 		s.size.Observe(float64(x.info.Written))
 	}
-	s.count(code)
+	m.count(s, code)
 }
 
 // series returns what belongs to l. Labels that are new become known if learn is set; else the request counts as one
@@ -191,7 +191,7 @@ func (m *Metrics) exists(l labels) bool {
 }
 
 // Forget deletes what was counted of a resource, which must not exist any more: a request for it that is still being
-// served is then counted without its name. Cost: all that is known is looked through.
+// served is then counted without its name, or not at all. Cost: all that is known is looked through.
 func (m *Metrics) Forget(gr meta.GroupResource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,8 +212,9 @@ func (m *Metrics) Forget(gr meta.GroupResource) {
 	}
 }
 
-// delete takes the series of l out of all metrics.
+// delete takes the series of l out of all metrics. The caller holds mu.
 func (m *Metrics) delete(l labels, s *series) {
+	s.gone = true
 	values := l.values()
 	dry := append([]string{l.dryRunValue()}, values...)
 	for _, c := range *s.codes.Load() {
@@ -254,9 +255,6 @@ func (m *Metrics) make(l labels) *series {
 		duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...),
 		sli:      m.sli.WithLabelValues(values...),
 		long:     m.long.WithLabelValues(values...),
-		counter: func(code int) prometheus.Counter {
-			return m.requests.WithLabelValues(append([]string{strconv.Itoa(code), l.dryRunValue()}, values...)...)
-		},
 	}
 	if l.verb == "GET" || l.verb == "LIST" {
 		s.size = m.sizes.WithLabelValues(values...)
@@ -267,20 +265,44 @@ func (m *Metrics) make(l labels) *series {
 
 // count counts an answer with code. A code without a meaning, which only servers behind this one send, counts as the
 // first of its class.
-func (s *series) count(code int) {
+func (m *Metrics) count(s *series, code int) {
 	if http.StatusText(code) == "" {
 		code -= code % 100
 	}
-	for {
-		known := s.codes.Load()
-		for i := range *known {
-			if c := &(*known)[i]; c.code == code {
-				c.counter.Inc()
-				return
-			}
+	if c := s.of(code); c != nil {
+		c.Inc()
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := s.of(code)
+	if c == nil && !s.gone {
+		c = m.requests.WithLabelValues(append([]string{strconv.Itoa(code), s.labels.dryRunValue()}, s.labels.values()...)...)
+		next := append(slices.Clip(*s.codes.Load()), codeCounter{code, c})
+		s.codes.Store(&next)
+	}
+	if c != nil {
+		c.Inc()
+	}
+}
+
+// of returns the counter of a code, nil if there is none yet.
+func (s *series) of(code int) prometheus.Counter {
+	known := *s.codes.Load()
+	for i := range known {
+		if known[i].code == code {
+			return known[i].counter
 		}
-		next := append(slices.Clip(*known), codeCounter{code, s.counter(code)})
-		s.codes.CompareAndSwap(known, &next)
+	}
+	return nil
+}
+
+// abort counts a request whose connection was cut.
+func (m *Metrics) abort(s *series) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !s.gone {
+		m.aborts.WithLabelValues(s.labels.values()[:6]...).Inc()
 	}
 }
 

@@ -301,7 +301,7 @@ func TestSeriesConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for range 200 {
 				for _, name := range resources {
-					m.series(labels{verb: "GET", resource: name}, true).count(200)
+					m.count(m.series(labels{verb: "GET", resource: name}, true), 200)
 				}
 			}
 		})

@@ -111,7 +111,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	own := *d.asked // what the strategy made of another state does not count for this one
 	d.opts = &own
 	d.r.Now = d.s.now()
-	if d.old, err = d.s.reader.hub(d.ctx, cur); err != nil {
+	if d.old, err = d.s.oldIn(d.ctx, cur, d.req.Version); err != nil {
 		return nil, 0, err
 	}
 	if err := d.admit(); err != nil {
@@ -324,7 +324,7 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 	s.warnOfOrphans(req, opts)
 	for item := range found.Items {
 		one := *req
-		one.Namespace, one.Name = s.split(item.(*cache.Object).Key)
+		one.Namespace, one.Name = s.NameOf(item)
 		if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
 			return nil, err
 		}

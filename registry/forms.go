@@ -78,7 +78,15 @@ func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string,
 func (s *Store) transform(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	data, form := enc.Stored()
 	partial := m.As == codec.AsPartial || m.As == codec.AsPartialList
-	if form != s.FormOf(version, codec.Media{}) && !s.settled(data, form, version) {
+	switch o := cached(enc); {
+	case form == s.FormOf(version, codec.Media{}) || s.settled(data, form, version):
+	case o != nil && s.project == nil && s.converts(form, version):
+		made, err := s.converted(ctx, []*cache.Object{o}, version)
+		if err != nil {
+			return nil, err
+		}
+		data = made[0]
+	default:
 		obj, err := s.object(ctx, enc, version)
 		if err != nil {
 			return nil, err
@@ -137,9 +145,9 @@ func (s *Store) object(ctx context.Context, enc request.Encoded, version string)
 // ended is no fault of the object.
 func (s *Store) namedError(ctx context.Context, enc request.Encoded, err error) error {
 	var status *meta.StatusError
-	obj, ok := enc.(*cache.Object)
+	obj := cached(enc)
 	switch {
-	case errors.As(err, &status) || !ok:
+	case errors.As(err, &status) || obj == nil:
 		return statusError(err)
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -41,6 +42,13 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	}
 	out := &request.List{
 		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects), Form: formOf(list.Objects),
+	}
+	if s.batch != nil && req.Version != "" {
+		shown, err := s.showAll(ctx, list.Objects, req.Version)
+		if err != nil {
+			return nil, err
+		}
+		out.Items, out.Form = slices.Values(shown), nil
 	}
 	if list.More && len(list.Objects) > 0 {
 		last := list.Objects[len(list.Objects)-1].Key
@@ -174,7 +182,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if end, ok := ctx.Deadline(); ok {
 		w.SetDeadline(end)
 	}
-	return &eventCursor{w: w, s: s, judge: sel.judge, from: rev}, nil
+	return &eventCursor{w: w, s: s, judge: sel.judge, from: rev, version: req.Version}, nil
 }
 
 // tooOld is the 410 for a watch from a revision whose successors are no longer known.
@@ -192,6 +200,7 @@ type eventCursor struct {
 	s       *Store
 	judge   *judge
 	from    storage.Revision
+	version string          // in which objects are shown; "": as stored
 	started bool            // Next has returned events
 	buf     []request.Event // reused by every Next
 }
@@ -227,7 +236,30 @@ func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 		}
 		c.buf = append(c.buf, e)
 	}
+	if c.s.batch != nil && c.version != "" {
+		return c.buf, c.show(ctx)
+	}
 	return c.buf, nil
+}
+
+// show converts the objects of the events of a batch.
+func (c *eventCursor) show(ctx context.Context) error {
+	var objects []*cache.Object
+	for i := range c.buf {
+		if c.buf[i].Object != nil {
+			objects = append(objects, cached(c.buf[i].Object))
+		}
+	}
+	shown, err := c.s.showAll(ctx, objects, c.version)
+	if err != nil {
+		return err
+	}
+	for i := range c.buf {
+		if c.buf[i].Object != nil {
+			c.buf[i].Object, shown = shown[0], shown[1:]
+		}
+	}
+	return nil
 }
 
 // Close releases the position.

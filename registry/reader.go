@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -27,6 +28,7 @@ type reader struct {
 	protobuf bool
 	forms    *forms
 	lookers  []*looker            // one for each version of the kind, that of stored first
+	lost     *looker              // into objects of versions that the kind has no more; nil: they cannot be read
 	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
@@ -38,6 +40,10 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 		if v != stored {
 			r.lookers = append(r.lookers, newLooker(v, fields, f))
 		}
+	}
+	if gvk := stored.GVK; k.Hub(gvk.Version) != scheme.InternalVersion {
+		gvk.Version = ""
+		r.lost = newLooker(&kind.Version{GVK: gvk, Settled: stored.Settled}, nil, f)
 	}
 	return r
 }
@@ -103,7 +109,10 @@ func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
 		return cache.Decoded{}, err
 	}
 	if peek.APIVersion != l.apiVersion {
-		if l = r.looker(peek.APIVersion); l == nil {
+		if l = r.looker(peek.APIVersion); l == nil && r.ofGroup(peek.APIVersion) {
+			l = r.lost
+		}
+		if l == nil {
 			return cache.Decoded{}, unknownVersion(peek.APIVersion)
 		}
 		if err := l.json.Peek(value, &peek); err != nil {
@@ -155,6 +164,12 @@ func (r *reader) lookProto(value []byte) (cache.Decoded, error) {
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
 	return d, nil
+}
+
+// ofGroup reports whether an apiVersion is of the group of the kind.
+func (r *reader) ofGroup(apiVersion string) bool {
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	return ok && gv.Group == r.kind.GroupKind().Group
 }
 
 // looker returns what looks into objects of an apiVersion, nil if the kind has no such version.
@@ -234,11 +249,11 @@ func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, err
 // corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has given, as a Status, is not
 // taken for that, nor is the end of ctx.
 func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) error {
-	stored, ok := enc.(*cache.Object)
+	stored := cached(enc)
 	switch status := (*meta.StatusError)(nil); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case !ok || errors.As(err, &status):
+	case stored == nil || errors.As(err, &status):
 		return err
 	}
 	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: err}
@@ -261,9 +276,24 @@ func (r *reader) hubOf(ctx context.Context, enc request.Encoded, version string)
 }
 
 func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	complete, err := r.complete(enc)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := kind.ToHub(ctx, r.kind, complete)
+	if err != nil {
+		return nil, err
+	}
+	if data, _ := enc.Stored(); codec.IsProtobuf(data) && enc.Revision() != 0 {
+		obj.GetObjectMeta().ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
+	}
+	return obj, nil
+}
+
+// complete decodes an object in the version in which it is stored.
+func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 	data, form := enc.Stored()
-	req := storedAs(data)
-	decoded, err := r.kind.Decode(req)
+	decoded, err := r.kind.Decode(storedAs(data))
 	if err != nil {
 		return nil, err
 	}
@@ -272,14 +302,7 @@ func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, 
 			return nil, err
 		}
 	}
-	obj, err := kind.ToHub(ctx, r.kind, decoded.Object)
-	if err != nil {
-		return nil, err
-	}
-	if m := obj.GetObjectMeta(); req.Type == codec.Protobuf && enc.Revision() != 0 {
-		m.ResourceVersion = formatRevision(storage.Revision(enc.Revision()))
-	}
-	return obj, nil
+	return decoded.Object, nil
 }
 
 // unsettled reports whether what is in a form has to be completed before it is shown: it was read from the store.

@@ -76,6 +76,10 @@ type Store struct {
 	reset       []string            // the fields that nobody can own through the door
 	resetIn     map[string][]string // or that; by version
 	owners      map[string]*owner   // by version
+
+	// batch converts many objects at once; nil: what is stored is not converted by another server.
+	batch       func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
+	conversions *conversions // by batch
 }
 
 // Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a write changes beside its own
@@ -174,6 +178,9 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	}
 	s.kind, s.strategy = k, &s.res.Strategy
 	s.reader = newReader(k, stored, cfg, &s.res, f)
+	if s.batch = k.Batch(); s.batch != nil {
+		s.conversions = &conversions{running: map[conversion]*converting{}}
+	}
 	return s, nil
 }
 

@@ -79,7 +79,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	u.attrs.Operation, u.attrs.Options = admission.Create, toCreate(u.req.Options)
 	if cur != nil {
 		u.attrs.Operation, u.attrs.Options = admission.Update, u.req.Options
-		if u.old, err = u.s.reader.hubOf(u.ctx, cur, u.version()); err != nil {
+		if u.old, err = u.s.oldIn(u.ctx, cur, u.version()); err != nil {
 			return nil, 0, u.s.namedError(u.ctx, cur, err)
 		}
 	}
@@ -165,7 +165,7 @@ func (w *write) beforeUpdate() error {
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
-	errs = append(errs, w.validate()...)
+	errs = append(errs, w.validate(errs)...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[str
 	}
 	return list.Len, func(yield func(string) bool) {
 		for item := range list.Items {
-			if _, name := v.store.split(item.(*cache.Object).Key); !yield(name) {
+			if _, name := v.store.NameOf(item); !yield(name) {
 				return
 			}
 		}

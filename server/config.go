@@ -31,6 +31,10 @@ type Config struct {
 	// Controllers selects what runs beside the API: names, "*" for all that are on by default, "-name" to leave one
 	// out. nil means {"*"}; an empty list means none. (--controllers of kube-controller-manager)
 	Controllers []string
+	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
+	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
+	// it should be is not written. "" means none.
+	Manifests string
 	// Setup is called last in New, to add hooks and paths of one's own.
 	Setup func(s *Server) error
 	// Log is the server's log; nil means none.

@@ -35,6 +35,8 @@ type definitions struct {
 	store *registry.Store // of the definitions, as outlines
 	log   *zap.Logger
 
+	converters *converters
+
 	seen    *progress
 	writing chan struct{} // as many places as statuses are written at a time
 	known   map[string]*definition
@@ -48,7 +50,8 @@ type definition struct {
 	rev      storage.Revision // that this was decided from
 	written  chan storage.Revision
 	served   bool
-	overlaps bool // its name is that of a resource of the server's own
+	release  func() // closes its webhook; nil: nothing to close
+	overlaps bool   // its name is that of a resource of the server's own
 	emptying bool
 }
 
@@ -61,7 +64,8 @@ const customPriority = 1000
 func newDefinitions(r *resources, on *GenericServer) *definitions {
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
-		seen: newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
+		converters: &converters{resolve: r.resolveService, known: map[string]*sharedClient{}},
+		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
 
@@ -91,6 +95,7 @@ const followAgain = 200 * time.Millisecond
 
 // run follows the definitions until ctx ends.
 func (d *definitions) run(ctx context.Context) {
+	defer d.converters.close()
 	for {
 		err := d.follow(ctx)
 		if ctx.Err() != nil || errors.Is(err, storage.Closed) {
@@ -179,7 +184,7 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	}
 	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: obj.Rev}
 	if known != nil {
-		next.served, next.overlaps, next.emptying = known.served, known.overlaps, known.emptying
+		next.served, next.overlaps, next.emptying, next.release = known.served, known.overlaps, known.emptying, known.release
 	}
 	if known != nil && known.Generation == def.Generation {
 		next.source = known.source
@@ -328,7 +333,19 @@ func (d *definitions) serve(next, known *definition, def *apiextensionsv1.Custom
 }
 
 func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
-	res, err := extensions.DeclareBy(def, next.source.schema, nil)
+	ask, release := d.converters.open(def)
+	if err := d.declare(next, def, ask); err != nil {
+		release()
+		return err
+	}
+	next.close()
+	next.release = release
+	return nil
+}
+
+// declare makes a resource of a definition, or makes it anew.
+func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, ask extensions.Ask) error {
+	res, err := extensions.DeclareBy(def, next.source.schema, ask)
 	if err != nil {
 		return err
 	}
@@ -348,12 +365,21 @@ func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResou
 	return nil
 }
 
+// close closes the webhook of a definition for those who do not call it yet.
+func (f *definition) close() {
+	if f.release != nil {
+		f.release()
+	}
+	f.release = nil
+}
+
 // end serves a resource no more.
 func (d *definitions) end(f *definition) {
 	if !f.served {
 		return
 	}
 	f.served = false
+	f.close()
 	if _, err := d.Remove(f.resource()); err != nil && !errors.Is(err, errClosing) {
 		d.log.Warn("a custom resource cannot be removed", zap.String("definition", f.Name), zap.Error(err))
 	}

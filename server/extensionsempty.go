@@ -31,18 +31,24 @@ const emptyAgain = 2 * time.Second
 
 // run works until the definition goes, or ctx ends.
 func (e *emptying) run(ctx context.Context) {
-	e.status(ctx, extensions.BeginEmptying)
-	for e.instances != nil && ctx.Err() == nil {
+	if !e.status(ctx, extensions.BeginEmptying) {
+		return
+	}
+	for e.instances != nil {
 		err := e.deleteAll(ctx)
 		if err == nil {
 			break
 		}
-		e.log.Log(severity(err), "cannot delete all instances of a custom resource definition yet", zap.String("definition", e.name), zap.Error(err))
-		e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
+		// Where another server was faster, there is nothing left to delete from.
+		if !e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 			extensions.FailEmptying(def, err, now)
-		})
+		}) {
+			return
+		}
+		e.log.Log(severity(err), "cannot delete all instances of a custom resource definition yet", zap.String("definition", e.name), zap.Error(err))
 		select {
 		case <-ctx.Done():
+			return
 		case <-time.After(emptyAgain):
 		}
 	}
@@ -51,12 +57,9 @@ func (e *emptying) run(ctx context.Context) {
 	})
 }
 
-// status changes the definition, if it is still the one that is to go.
-func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time)) {
-	if ctx.Err() != nil {
-		return
-	}
-	e.untilDone(ctx, e.name, func() error {
+// status changes the definition, and reports whether it is still the one that is to go.
+func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time)) bool {
+	return e.untilDone(ctx, e.name, func() error {
 		_, err := e.update(ctx, e.name, func(_ request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
 			if def.UID != e.uid || !extensions.Emptying(def) {
 				return overtaken(e.name)

@@ -82,18 +82,19 @@ func (d *definitions) update(ctx context.Context, name string, change func(cur r
 // updateAgain is how long after a failure a definition is written again.
 const updateAgain = time.Second
 
-// untilDone tries a write of a definition until it succeeds, or the definition is gone or another.
-func (d *definitions) untilDone(ctx context.Context, name string, write func() error) {
+// untilDone tries a write of a definition until it succeeds, or the definition is gone or another, and reports whether it has
+// succeeded.
+func (d *definitions) untilDone(ctx context.Context, name string, write func() error) bool {
 	for {
 		err := write()
 		if err == nil || ctx.Err() != nil || meta.IsNotFound(err) || meta.IsConflict(err) {
-			return
+			return err == nil
 		}
 		d.log.Warn("the status of a custom resource definition cannot be written; it will be tried again",
 			zap.String("definition", name), zap.Error(err))
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-time.After(updateAgain):
 		}
 	}

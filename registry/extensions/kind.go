@@ -1,8 +1,6 @@
 package extensions
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,28 +14,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Convert returns an object in another version of its kind. It may change obj.
-type Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
-
-// errNoConverter is the error of conversions by a webhook where there is nobody to call it.
-var errNoConverter = errors.New("there is no converter")
-
 // Texts finds the schema of a version as JSON; nil stands for none. It is asked when somebody needs the schema, and again if that
 // was not kept.
 type Texts func(version string) []byte
 
 // kindOf makes the kind of the objects of a definition: in all its versions, since objects may be stored in one that is not served.
-func kindOf(def *v1.CustomResourceDefinition, texts Texts, webhook Convert) (kind.Kind, error) {
+func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
-		Hubless:   true,
+		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
-		if d.Convert = webhook; webhook == nil {
-			d.Convert = func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) {
-				return nil, errNoConverter
-			}
-		}
+		d.ConvertAll = newConverter(def, ask).convert
 	}
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]
@@ -73,17 +61,16 @@ func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
 	return func(version string) []byte { return texts[version] }, nil
 }
 
-// parse makes the schema of a text. None, and one that cannot be read, which no validation lets pass, allows everything.
+// parse makes the schema of a text; none allows everything. An update may leave one in place that has more than structural schemas
+// have; that says nothing.
 func parse(text []byte, keepAll bool) *schema.Schema {
-	anything := &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	if text == nil {
-		return anything
+		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	}
-	s, errs := schema.Parse(nil, text)
-	if len(errs) > 0 {
-		return anything
+	s, _ := schema.Parse(nil, text)
+	if keepAll {
+		s.PreserveAll()
 	}
-	s.PreserveUnknown = s.PreserveUnknown || keepAll
 	return s
 }
 

@@ -28,6 +28,8 @@ type Config struct {
 	Timeout time.Duration
 	// MaxAnswer bounds the body of an answer in bytes, default 3 MiB: as much as the server takes from its clients.
 	MaxAnswer int64
+	// TellTimeout sends the Timeout along, as the query parameter of that name: webhooks of Kubernetes may know it.
+	TellTimeout bool
 	// Retry says when a call is tried again; the default is never.
 	Retry Retry
 	// Hooks are told of each try.
@@ -75,6 +77,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.Target.Service != nil && cfg.Resolve == nil {
 		return fail(errors.New("services cannot be resolved here"))
+	}
+	if cfg.TellTimeout {
+		address.RawQuery = "timeout=" + cfg.Timeout.String()
 	}
 	c := &Client{cfg: cfg, url: address}
 	if c.transport, err = newTransport(&cfg); err != nil {

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"regexp"
+	"regexp/syntax"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -65,6 +66,30 @@ func apply(f finder, re *regexp.Regexp, args []ref.Val) ref.Val {
 	return f(re, s, int(n))
 }
 
+// maxPattern is how many states the regular expressions of a program may have, all together. One that is short may have very
+// many: (a{100}){10} has a thousand.
+const maxPattern = 200_000
+
+// states is about how many states a regular expression has, 0 if it is none.
+func states(pattern string) uint64 {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	return statesOf(re)
+}
+
+func statesOf(re *syntax.Regexp) uint64 {
+	n := 1 + uint64(len(re.Rune))
+	for _, sub := range re.Sub {
+		n += statesOf(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= uint64(max(re.Min, re.Max, 1))
+	}
+	return n
+}
+
 // findPlan and findAllPlan compile an expression that is a literal once, when a program is made.
 var (
 	findPlan    = planned("find", find)
@@ -76,6 +101,9 @@ func planned(function string, f finder) *interpreter.RegexOptimization {
 		Function:   function,
 		RegexIndex: 1,
 		Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
+			if pattern == "" { // matches everywhere, and costs nothing: the guard counts that
+				return call, nil
+			}
 			re, err := regexp.Compile(pattern)
 			if err != nil {
 				return nil, err

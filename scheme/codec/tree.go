@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"reflect"
+
 	"encoding/json"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
@@ -29,6 +31,14 @@ func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []str
 		return nil, nil, err
 	}
 	return v, careful.found, nil
+}
+
+// DecodeJSON decodes JSON into a struct by its tags, as objects are decoded: names are matched exactly, those that it does not
+// have are ignored, and errors read as kube-apiserver's.
+func DecodeJSON[T any](data []byte, to *T) error {
+	t := typeinfo.For[T]()
+	_, err := decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data})
+	return err
 }
 
 // decodeInto decodes quickly and, if that stops, carefully.

@@ -26,9 +26,14 @@ type Dynamic struct {
 	// Hubless shows strategies objects in the version that the client speaks, and leaves their checks to them: Kind.Check finds
 	// nothing. So it is with custom resources, whose versions may each demand something else.
 	Hubless bool
+	// ClusterScoped objects have no namespace that a selector could name.
+	ClusterScoped bool
 	// Convert returns obj, which it may change, in another version, whose apiVersion the result carries. nil: versions
 	// differ in nothing else.
 	Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
+	// ConvertAll takes the place of Convert where another server converts, which is better asked once about many objects. They come
+	// in any versions but the one they are to be in; the results are in their order.
+	ConvertAll func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
 }
 
 // DynamicVersion is one version of a Dynamic.
@@ -50,7 +55,7 @@ func (d Dynamic) New() (Kind, error) {
 	if len(d.Versions) == 0 {
 		return nil, fmt.Errorf("the kind %s has no versions", d.GroupKind)
 	}
-	k := &dynamic{gk: d.GroupKind, convert: d.Convert, hub: d.Hub, hubless: d.Hubless}
+	k := &dynamic{gk: d.GroupKind, convert: d.Convert, convertAll: d.ConvertAll, hub: d.Hub, hubless: d.Hubless}
 	if k.hub == "" {
 		k.hub = d.Versions[0].Name
 	}
@@ -58,7 +63,7 @@ func (d Dynamic) New() (Kind, error) {
 		if In(k, d.Versions[i].Name) != nil {
 			return nil, fmt.Errorf("the kind %s has the version %q twice", d.GroupKind, d.Versions[i].Name)
 		}
-		k.versions = append(k.versions, dynamicVersion(d.GroupKind, &d.Versions[i]))
+		k.versions = append(k.versions, d.version(&d.Versions[i]))
 	}
 	if In(k, k.hub) == nil {
 		return nil, fmt.Errorf("the kind %s has no version %q to be the hub", d.GroupKind, k.hub)
@@ -66,8 +71,8 @@ func (d Dynamic) New() (Kind, error) {
 	return k, nil
 }
 
-func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
-	gvk := meta.GroupVersionKind{Group: gk.Group, Version: v.Name, Kind: gk.Kind}
+func (d *Dynamic) version(v *DynamicVersion) *Version {
+	gvk := meta.GroupVersionKind{Group: d.GroupKind.Group, Version: v.Name, Kind: d.GroupKind.Kind}
 	l := &lazy{load: v.Load}
 	switch {
 	case v.Schema != nil:
@@ -75,7 +80,10 @@ func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
 	case v.Load == nil:
 		l.kept.Store(&schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true})
 	}
-	known := append([]string{"metadata.name", "metadata.namespace"}, v.Selectable...)
+	known := append([]string{"metadata.name"}, v.Selectable...)
+	if !d.ClusterScoped {
+		known = append(known, "metadata.namespace")
+	}
 	made := &Version{
 		GVK:    gvk,
 		Schema: l.show,
@@ -103,6 +111,8 @@ type dynamic struct {
 	hubless  bool
 	versions []*Version
 	convert  func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
+	// convertAll is set where another server converts.
+	convertAll func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
 }
 
 func (k *dynamic) GroupKind() meta.GroupKind { return k.gk }
@@ -134,20 +144,25 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		}
 	}
 	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
-	if err != nil {
+	if err != nil && req.Meter.Err() != nil {
 		return out, err
 	}
 	if err := req.Meter.Step(len(data)); err != nil { // for what follows
 		return out, err
 	}
 	tree, ok := value.(map[string]any)
-	if !ok {
-		return out, errNotObject
-	}
 	if req.As != (meta.GroupVersionKind{}) {
 		out.GVK = req.As
-	} else if out.GVK, err = kindOf(tree, req.Default); err != nil {
+	} else if gvk, wrong := k.kindOf(tree, data, req.Default); wrong != nil {
+		return out, wrong
+	} else {
+		out.GVK = gvk
+	}
+	if err != nil {
 		return out, err
+	}
+	if !ok {
+		return out, errNotObject
 	}
 	version := In(k, out.GVK.Version)
 	switch known := version != nil && out.GVK == version.GVK; {
@@ -162,13 +177,35 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
 	}
-	u, err := scheme.FromTree(tree)
-	if err != nil {
+	u := &scheme.Unstructured{Content: tree}
+	if err := takeHead(u); err != nil {
 		return out, err
 	}
 	u.SetGroupVersionKind(out.GVK)
 	out.Object = u
 	return out, nil
+}
+
+// takeHead moves what every object has out of the content.
+func takeHead(u *scheme.Unstructured) error {
+	head := u.Content["metadata"]
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(u.Content, name)
+	}
+	if head == nil {
+		return nil
+	}
+	text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
+	if err != nil {
+		return err
+	}
+	if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
+		return err
+	}
+	if len(u.ManagedFields) == 0 {
+		u.ManagedFields = nil // an empty list says no more than none
+	}
+	return nil
 }
 
 // headFirst moves what is unknown in the object's own metadata to the front, in place.
@@ -184,22 +221,18 @@ func order(unknown string) int {
 	return 1
 }
 
-// kindOf reads what a tree calls its kind, and completes it.
-func kindOf(tree map[string]any, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+// kindOf reads what a tree, decoded from data, calls its kind. What says it in an unusual way, or not at all, is looked at again, so
+// that errors come in the order in which kube-apiserver finds them: an object in versions that differ has to say it.
+func (k *dynamic) kindOf(tree map[string]any, data []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
 	apiVersion, _ := tree["apiVersion"].(string)
 	name, _ := tree["kind"].(string)
-	gvk := def
-	if apiVersion != "" {
-		gv, ok := meta.ParseGroupVersion(apiVersion)
-		if !ok {
-			return meta.GroupVersionKind{}, fmt.Errorf("unexpected GroupVersion string: %v", apiVersion)
-		}
-		gvk.Group, gvk.Version = gv.Group, gv.Version
+	if gv, ok := meta.ParseGroupVersion(apiVersion); ok && apiVersion != "" && name != "" {
+		return gv.WithKind(name), nil
 	}
-	if name != "" {
-		gvk.Kind = name
+	if k.hubless {
+		def = meta.GroupVersionKind{}
 	}
-	return gvk, nil
+	return codec.Interpret(data, def)
 }
 
 func (k *dynamic) Default(obj meta.Typed) error {
@@ -215,42 +248,6 @@ func (k *dynamic) Default(obj meta.Typed) error {
 		return meta.NewRequestEntityTooLarge(err.Error())
 	}
 	return nil
-}
-
-func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
-	u := obj.(*scheme.Unstructured)
-	if version == scheme.InternalVersion {
-		if version = k.hub; k.hubless && u.GroupVersionKind().GroupKind() == k.gk {
-			version = u.GroupVersionKind().Version
-		}
-	}
-	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
-	switch {
-	case In(k, version) == nil:
-		return nil, k.unknown(to)
-	case from == to:
-		return u, nil
-	case from.GroupKind() != k.gk || In(k, from.Version) == nil:
-		return nil, &scheme.ConversionError{From: from, To: to}
-	}
-	own := u.DeepCopy()
-	if k.convert == nil {
-		own.SetGroupVersionKind(to)
-		In(k, version).rules().Prune(own.Content)
-		return own, nil
-	}
-	out, err := k.convert(ctx, own, version)
-	switch {
-	case err != nil:
-	case out == nil:
-		err = errors.New("the result is nothing")
-	case out.GroupVersionKind() != to:
-		err = fmt.Errorf("the result is a %s", out.GroupVersionKind())
-	default:
-		In(k, version).rules().Prune(out.Content)
-		return out, nil
-	}
-	return nil, fmt.Errorf("conversion from %s to %s: %w", from.GroupVersion(), to.GroupVersion(), err)
 }
 
 // unknown is the error for what the kind is not, or has no version of.

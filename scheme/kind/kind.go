@@ -53,6 +53,9 @@ type Kind interface {
 	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
 	// that version already. Errors are those of the conversion.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
+	// Batch returns what converts many objects at once, as Convert does each: where that asks another server. nil: it does not. The
+	// results are in the order of the objects, and may be these.
+	Batch() func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
 	// Hub is the version that strategies see objects in which clients write in a version: scheme.InternalVersion, but of kinds
 	// without a hub that version itself.
 	Hub(version string) string

@@ -34,6 +34,11 @@ func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 		return
 	}
 	if root || s.EmbeddedResource {
+		if !s.EmbeddedResource {
+			resource := *s
+			resource.EmbeddedResource = true
+			s = &resource
+		}
 		outer := *d
 		d.resource, d.way, d.head = s, nil, false
 		defer func() { d.resource, d.way, d.head = outer.resource, outer.way, outer.head }()
@@ -73,15 +78,14 @@ func (d *defaultChecker) value(at *field.Path, s *Schema) {
 			d.errs = append(d.errs, err)
 			return
 		}
-		c := checker{path: at}
-		if c.walk(s, v, formOf{resources: true}); len(c.errs) > 0 {
-			d.errs = append(d.errs, c.errs...)
-			return
-		}
 	}
-	c := checker{path: at}
+	c := checker{path: at, literal: true}
 	c.value(s, v, before{})
-	d.errs = append(d.errs, c.errs...)
+	if !d.head && len(c.resources) > 0 {
+		d.errs = append(d.errs, c.resources...)
+		return
+	}
+	d.errs = append(d.errs, c.found()...)
 }
 
 // resourceWith judges a resource that has only v, on the way at hand.
@@ -99,12 +103,10 @@ func (d *defaultChecker) resourceWith(v any) error {
 			object[name] = usual
 		}
 	}
-	resource := *d.resource
-	resource.EmbeddedResource = true
-	if err := resource.Coerce(nil, object); err != nil {
+	if err := d.resource.Coerce(nil, object); err != nil {
 		return err
 	}
 	var c checker
-	c.walk(&resource, object, formOf{resources: true})
-	return c.errs.ToAggregate()
+	c.value(d.resource, object, before{})
+	return c.resources.ToAggregate()
 }

@@ -14,15 +14,15 @@ const maxGrowth = 16 << 20
 var ErrTooLarge = errors.New("the defaults of the object are too large")
 
 // SetDefaults sets the defaults of s in a tree, in place: in each object that is there, and in what a default has brought.
-// A null where none is allowed counts as missing: it takes the default or, if there is none, is removed. Elements of
-// lists keep their place. Default values are copied.
+// A null where none is allowed counts as missing: it takes the default or, if there is none, is removed, unless it is part
+// of a default. Elements of lists keep their place. Default values are copied.
 //
 // In what is described by a Go type, a value that is empty counts as missing, too.
 //
 // The only error is ErrTooLarge; then the tree has part of its defaults.
 func (s *Schema) SetDefaults(tree any) error {
 	d := defaulter{left: maxGrowth}
-	d.value(s, tree)
+	d.value(s, tree, false)
 	if d.left < 0 {
 		return ErrTooLarge
 	}
@@ -34,63 +34,72 @@ type defaulter struct {
 	depth int
 }
 
-func (d *defaulter) value(s *Schema, v any) {
+// value sets the defaults in a value; made says that it is part of a default itself.
+func (d *defaulter) value(s *Schema, v any, made bool) {
 	if s == nil || d.left < 0 || d.depth > jsontext.MaxDepth {
 		return
 	}
 	d.depth++
-	defer func() { d.depth-- }()
 	s = s.Target()
 	switch v := v.(type) {
 	case map[string]any:
-		d.object(s, v)
+		d.object(s, v, made)
 	case []any:
-		d.list(s, v)
+		d.list(s, v, made)
 	}
+	d.depth--
 }
 
-func (d *defaulter) object(s *Schema, v map[string]any) {
+func (d *defaulter) object(s *Schema, v map[string]any, made bool) {
+	for name, held := range v {
+		p, known := s.Properties[name]
+		if !known {
+			p = s.AdditionalProperties
+		}
+		switch {
+		case p == nil, known && p.Default != nil && p.wantsDefault(held):
+		case !p.forbidsNull(held):
+			d.value(p, held, made)
+		case p.Default != nil: // of an entry; fields have theirs below
+			v[name] = d.make(p)
+		case !made:
+			delete(v, name)
+		}
+	}
 	for name, p := range s.Properties {
 		if p.Default == nil {
 			continue
 		}
 		if held, ok := v[name]; !ok || p.wantsDefault(held) {
 			d.left -= len(name)
-			v[name] = d.copy(p.Default)
+			v[name] = d.make(p)
 		}
-	}
-	for name, held := range v {
-		p := s.Child(name)
-		if p == nil {
-			continue
-		}
-		if p.forbidsNull(held) {
-			if p.Default == nil {
-				delete(v, name)
-				continue
-			}
-			held = d.copy(p.Default) // of an entry; fields have theirs
-			v[name] = held
-		}
-		d.value(p, held)
 	}
 }
 
-func (d *defaulter) list(s *Schema, v []any) {
+func (d *defaulter) list(s *Schema, v []any, made bool) {
 	if s.Items == nil {
 		return
 	}
-	for i := range v {
-		if s.Items.forbidsNull(v[i]) && s.Items.Default != nil {
-			v[i] = d.copy(s.Items.Default)
+	for i, held := range v {
+		if s.Items.forbidsNull(held) && s.Items.Default != nil {
+			v[i] = d.make(s.Items)
+		} else {
+			d.value(s.Items, held, made)
 		}
-		d.value(s.Items, v[i])
 	}
 }
 
-// forbidsNull reports whether v is a null that s does not allow.
+// make returns the default of a schema, with the defaults in it.
+func (d *defaulter) make(s *Schema) any {
+	made := d.copy(s.Default)
+	d.value(s, made, true)
+	return made
+}
+
+// forbidsNull reports whether v is a null that s does not allow. Where any value is allowed, null is.
 func (s *Schema) forbidsNull(v any) bool {
-	return v == nil && !s.Nullable
+	return v == nil && !s.Nullable && !s.isAnything()
 }
 
 // wantsDefault reports whether v, the value of a field, gives way to its default.

@@ -3,14 +3,17 @@ package schema
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/mail"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -21,15 +24,15 @@ import (
 var formats = map[string]func(string) bool{
 	"bsonobjectid": func(s string) bool { return len(s) == 24 && isHex(s) },
 	"byte":         isBase64,
-	"cidr":         func(s string) bool { _, _, err := net.ParseCIDR(s); return err == nil },
+	"cidr":         func(s string) bool { return len(names.IsValidLegacyCIDR(s, false)) == 0 },
 	"creditcard":   isCreditCard,
-	"date":         func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
+	"date":         isDate,
 	"datetime":     isDateTime,
-	"duration":     isDuration,
+	"duration":     func(s string) bool { _, err := ParseDuration(s); return err == nil },
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
 	"hexcolor":     regexp.MustCompile(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`).MatchString,
 	"hostname":     isHostname,
-	"ipv4":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ".") },
+	"ipv4":         func(s string) bool { return len(names.IsValidLegacyIP(s, false)) == 0 && strings.Contains(s, ".") },
 	"ipv6":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ":") },
 	"isbn":         func(s string) bool { return isISBN10(s) || isISBN13(s) },
 	"isbn10":       isISBN10,
@@ -41,7 +44,7 @@ var formats = map[string]func(string) bool{
 	"mac":          func(s string) bool { _, err := net.ParseMAC(s); return err == nil },
 	"password":     func(string) bool { return true },
 	"rgbcolor":     isRGBColor,
-	"ssn":          regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`).MatchString,
+	"ssn":          func(s string) bool { return len(s) == 11 && ssn.MatchString(s) },
 	"uri":          func(s string) bool { _, err := url.ParseRequestURI(s); return err == nil },
 	"uuid":         func(s string) bool { return isUUID(s, 0) },
 	"uuid3":        func(s string) bool { return isUUID(s, '3') },
@@ -60,7 +63,7 @@ func HasFormat(format, s string) bool {
 // KnownFormat reports whether a format says something about values of a type.
 func KnownFormat(typ, format string) bool {
 	switch typ {
-	case "", String:
+	case "", String, intOrString:
 		return formatNamed(format) != nil
 	case Integer:
 		return format == "int32" || format == "int64"
@@ -72,9 +75,10 @@ func KnownFormat(typ, format string) bool {
 
 // format judges whether a string has the format of its schema.
 func (c *checker) format(t *Schema, v string) {
-	if t.Type != "" && t.Type != String {
+	if t.Format == "" || t.Type != "" && t.Type != String && !c.literal {
 		return
 	}
+	c.checks++
 	if ok := formatNamed(t.Format); ok != nil && !ok(v) {
 		c.report(field.TypeInvalid(c.at(), v, c.way.String()+" in body must be of type "+t.Format+": "+strconv.Quote(v)))
 	}
@@ -87,52 +91,91 @@ func isBase64(s string) bool {
 	return err == nil && s != "" && !strings.ContainsAny(s, "\r\n")
 }
 
+var clock = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$`)
+
+// isDateTime accepts a date and a time of day, and whatever follows after another T.
 func isDateTime(s string) bool {
-	_, err := time.Parse(time.RFC3339, strings.ToUpper(s))
+	parts := strings.SplitN(strings.ToLower(s), "t", 3)
+	return len(parts) > 1 && isDate(parts[0]) && clock.MatchString(parts[1])
+}
+
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
 	return err == nil
 }
 
-var (
-	durationParts = regexp.MustCompile(`^\s*([0-9]+\s*[A-Za-zµ]+\s*)+$`)
-	durationUnit  = regexp.MustCompile(`[A-Za-zµ]+`)
-	durationNames = regexp.MustCompile(`(?i)^(ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$`)
-)
+var durationPart = regexp.MustCompile(`([0-9]+)\s*([A-Za-zµ]+)`)
 
-// isDuration accepts what Go writes, and numbers with units in words, such as "2 days".
-func isDuration(s string) bool {
-	if _, err := time.ParseDuration(s); err == nil {
-		return true
-	}
-	if !durationParts.MatchString(s) {
-		return false
-	}
-	for _, unit := range durationUnit.FindAllString(s, -1) {
-		if !durationNames.MatchString(unit) {
-			return false
-		}
-	}
-	return true
+// durationUnits are the units of durations in words: by names, and by what longer names begin with.
+var durationUnits = []struct {
+	names []string
+	begin string
+	unit  time.Duration
+}{
+	{[]string{"ns"}, "nano", time.Nanosecond},
+	{[]string{"us", "µs"}, "micro", time.Microsecond},
+	{[]string{"ms"}, "milli", time.Millisecond},
+	{[]string{"s"}, "sec", time.Second},
+	{[]string{"m"}, "min", time.Minute},
+	{[]string{"h", "hr"}, "hour", time.Hour},
+	{[]string{"d"}, "day", 24 * time.Hour},
+	{[]string{"w", "wk"}, "week", 7 * 24 * time.Hour},
 }
 
-// isHostname accepts labels of letters and symbols of any alphabet.
-func isHostname(s string) bool {
-	if s == "" || len(s) > 255 {
-		return false
+// ParseDuration reads what Go writes, and numbers with units in words, such as "2 days". What stands between those does not count.
+func ParseDuration(s string) (sum time.Duration, err error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, nil
 	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
+	found := false
+	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
+		n, err := strconv.Atoi(part[1])
+		if err != nil {
+			return 0, err
 		}
-		for _, r := range label {
-			if r != '-' && !('0' <= r && r <= '9') && !unicode.IsLetter(r) && !unicode.IsSymbol(r) {
-				return false
+		word := strings.ToLower(part[2])
+		for _, u := range durationUnits {
+			if slices.Contains(u.names, word) || strings.HasPrefix(word, u.begin) {
+				sum, found = sum+time.Duration(n)*u.unit, true
 			}
 		}
 	}
-	return true
+	if !found {
+		return 0, fmt.Errorf("unable to parse %s as duration", s)
+	}
+	return sum, nil
 }
 
-var rgbColor = regexp.MustCompile(`^rgb\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)$`)
+// isHostname accepts one label, in which a hyphen can only be the second character, or several, of which the last has
+// letters only. Letters and symbols may be of any alphabet.
+func isHostname(s string) bool {
+	labels := strings.Split(s, ".")
+	last := labels[len(labels)-1]
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' {
+			return false
+		}
+	}
+	if len(labels) == 1 {
+		_, size := utf8.DecodeRuneInString(s)
+		return isHostText(s[:size]) && isHostText(strings.TrimPrefix(s[size:], "-"))
+	}
+	for _, label := range labels[:len(labels)-1] {
+		if strings.HasSuffix(label, "-") || !isHostText(strings.ReplaceAll(label, "-", "")) {
+			return false
+		}
+	}
+	return len(s) <= 255 && utf8.RuneCountInString(last) > 1 && !strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// isHostText reports whether s has only what can stand in the name of a host beside hyphens.
+func isHostText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !('0' <= r && r <= '9') && !unicode.IsLetter(r) && !unicode.IsSymbol(r)
+	})
+}
+
+var rgbColor = regexp.MustCompile(`^rgb\(\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*\)$`)
 
 func isRGBColor(s string) bool {
 	parts := rgbColor.FindStringSubmatch(s)
@@ -155,51 +198,48 @@ func isUUID(s string, version byte) bool {
 	return version == 0 || digits[12] == version && (version < '4' || strings.IndexByte("89ab", digits[16]) >= 0)
 }
 
-// digitsOf returns the digits of s, which otherwise has only what is in between; nil if there is more.
-func digitsOf(s, between string) []int {
-	var digits []int
-	for _, r := range s {
-		switch {
-		case '0' <= r && r <= '9':
-			digits = append(digits, int(r-'0'))
-		case !strings.ContainsRune(between, r):
-			return nil
-		}
-	}
-	return digits
-}
+var (
+	isbn10 = regexp.MustCompile(`^[0-9]{9}[0-9X]$`)
+	isbn13 = regexp.MustCompile(`^[0-9]{13}$`)
+	ssn    = regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`)
+	// card has the numbers that issuers of cards give.
+	card = regexp.MustCompile(`^(4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|` +
+		`3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11})$`)
+	spaceOrHyphen = regexp.MustCompile(`[\s-]`)
+	notDigit      = regexp.MustCompile(`[^0-9]`)
+)
 
 func isISBN10(s string) bool {
-	last, isX := 0, strings.HasSuffix(s, "X")
-	if isX {
-		last, s = 10, strings.TrimSuffix(s, "X")
-	}
-	digits := digitsOf(s, "- ")
-	if isX {
-		digits = append(digits, last)
+	s = spaceOrHyphen.ReplaceAllString(s, "")
+	if !isbn10.MatchString(s) {
+		return false
 	}
 	sum := 0
-	for i, d := range digits {
+	for i, r := range s {
+		d := int(r - '0')
+		if r == 'X' {
+			d = 10
+		}
 		sum += (10 - i) * d
 	}
-	return len(digits) == 10 && sum%11 == 0
+	return sum%11 == 0
 }
 
 func isISBN13(s string) bool {
-	digits := digitsOf(s, "- ")
+	s = spaceOrHyphen.ReplaceAllString(s, "")
 	sum := 0
-	for i, d := range digits {
-		sum += d * (1 + 2*(i%2))
+	for i, r := range s {
+		sum += int(r-'0') * (1 + 2*(i%2))
 	}
-	return len(digits) == 13 && sum%10 == 0
+	return isbn13.MatchString(s) && sum%10 == 0
 }
 
-// isCreditCard checks length and check digit, not whose card it is.
+// isCreditCard does not mind what stands between the digits.
 func isCreditCard(s string) bool {
-	digits := digitsOf(s, "- ")
+	s = notDigit.ReplaceAllString(s, "")
 	sum := 0
-	for i := range digits {
-		d := digits[len(digits)-1-i]
+	for i := range len(s) {
+		d := int(s[len(s)-1-i] - '0')
 		if i%2 == 1 {
 			if d *= 2; d > 9 {
 				d -= 9
@@ -207,5 +247,5 @@ func isCreditCard(s string) bool {
 		}
 		sum += d
 	}
-	return len(digits) >= 13 && len(digits) <= 19 && sum%10 == 0
+	return card.MatchString(s) && sum%10 == 0
 }

@@ -15,75 +15,94 @@ func (l *Limits) combines() bool {
 // junctors judges a value by combinations of schemas. What they find has no path of its own; beside it stand the
 // errors of the schema that comes closest.
 func (c *checker) junctors(s *Schema, v any) {
-	anyOf, allOf := s.Limits.AnyOf, s.Limits.AllOf
-	if s.IntOrString { // a client may have said so a second time; it counts once
-		anyOf, allOf = withoutIntOrString(anyOf, allOf)
-	}
 	name := strconv.Quote(c.way.String())
-	if anyOf != nil {
-		if valid, best := c.branches(anyOf, v); valid == 0 {
-			c.reportAtRoot(name + " must validate at least one schema (anyOf)")
-			c.adopt(best)
-		}
+	if len(s.Limits.AnyOf) > 0 {
+		c.anyOf(s.Limits.AnyOf, name, v)
 	}
-	if s.Limits.OneOf != nil {
-		switch valid, best := c.branches(s.Limits.OneOf, v); {
-		case valid == 0:
-			c.reportAtRoot(name + " must validate one and only one schema (oneOf). Found none valid")
-			c.adopt(best)
-		case valid > 1:
-			c.reportAtRoot(fmt.Sprintf("%s must validate one and only one schema (oneOf). Found %d valid alternatives", name, valid))
-		}
+	if len(s.Limits.OneOf) > 0 {
+		c.oneOf(s.Limits.OneOf, name, v)
 	}
-	c.all(allOf, name, v)
+	c.allOf(s.Limits.AllOf, name, v)
 	if not := s.Limits.Not; not != nil && len(c.branch(not, v).errs) == 0 {
 		c.reportAtRoot(name + " must not validate the schema (not)")
 	}
 }
 
-// all judges a value by each of several schemas, and reports what is wrong by any.
-func (c *checker) all(all []*Schema, name string, v any) {
+// anyOf wants a value to fulfil one of several schemas.
+func (c *checker) anyOf(all []*Schema, name string, v any) {
+	var best *checker
+	for _, s := range all {
+		result := c.branch(s, v)
+		if len(result.errs) == 0 {
+			c.checks += result.checks
+			return
+		}
+		best = closest(best, result)
+	}
+	c.reportAtRoot(name + " must validate at least one schema (anyOf)")
+	c.adopt(best)
+}
+
+// oneOf wants a value to fulfil one of several schemas, and no other.
+func (c *checker) oneOf(all []*Schema, name string, v any) {
+	var best, first *checker
 	valid := 0
-	for _, branch := range all {
-		result := c.branch(branch, v)
+	for _, s := range all {
+		result := c.branch(s, v)
+		if len(result.errs) > 0 {
+			best = closest(best, result)
+		} else if valid++; valid == 1 {
+			first = result
+		}
+	}
+	switch valid {
+	case 0:
+		c.reportAtRoot(name + " must validate one and only one schema (oneOf). Found none valid")
+		c.adopt(best)
+	case 1:
+		c.checks += first.checks
+	default:
+		c.reportAtRoot(fmt.Sprintf("%s must validate one and only one schema (oneOf). Found %d valid alternatives", name, valid))
+	}
+}
+
+// allOf wants a value to fulfil all of several schemas, and reports what is wrong by any.
+func (c *checker) allOf(all []*Schema, name string, v any) {
+	valid := 0
+	for _, s := range all {
+		result := c.branch(s, v)
 		if len(result.errs) == 0 {
 			valid++
 		}
 		c.adopt(result)
 	}
-	switch {
-	case valid == len(all):
-	case valid == 0:
+	switch valid {
+	case len(all):
+	case 0:
 		c.reportAtRoot(name + " must validate all the schemas (allOf). None validated")
 	default:
 		c.reportAtRoot(name + " must validate all the schemas (allOf)")
 	}
 }
 
-// branches judges a value by each of several schemas. It returns how many it fulfils, and of the others the result
-// that is closest: the one that got to check most.
-func (c *checker) branches(all []*Schema, v any) (valid int, best *checker) {
-	for _, branch := range all {
-		result := c.branch(branch, v)
-		switch {
-		case len(result.errs) == 0:
-			valid++
-		case best == nil || result.checks > best.checks:
-			best = result
-		}
+// closest returns the one of two results that got to check more, the first if they are equal.
+func closest(a, b *checker) *checker {
+	if a == nil || b.checks > a.checks {
+		return b
 	}
-	return valid, best
+	return a
 }
 
 // branch judges a value by a schema beside the one at hand.
 func (c *checker) branch(s *Schema, v any) *checker {
-	sub := &checker{path: c.path, way: c.way[:len(c.way):len(c.way)]}
+	sub := &checker{path: c.path, way: c.way[:len(c.way):len(c.way)], literal: c.literal}
 	sub.value(s, v, before{})
 	return sub
 }
 
-// adopt takes over the errors of a branch.
+// adopt takes over what a branch has found.
 func (c *checker) adopt(sub *checker) {
+	c.checks += sub.checks
 	for _, err := range sub.errs {
 		if c.full() {
 			return

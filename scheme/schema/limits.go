@@ -22,50 +22,63 @@ func (c *checker) mistyped(want string, got any) {
 	c.report(field.TypeInvalid(c.at(), got, detail))
 }
 
-// checkType judges the type of a value.
+// checkType judges the type of a value. Like kube-apiserver it takes strings and lists for what has a format, unless that is
+// one of numbers.
 func (c *checker) checkType(s, t *Schema, v any) {
-	if t.Type == "" && t.Types == nil && !t.IntOrString {
+	want, format, got := c.typeNames(t), c.knownFormat(t), typeOf(v)
+	switch {
+	case v == nil:
+		if want != "" && !s.Nullable {
+			c.mistyped(want, got)
+			return
+		}
+		c.checks++
+		return
+	case want == "" && format == "":
 		return
 	}
 	c.checks++
-	got := typeOf(v)
-	if v == nil {
-		if !s.Nullable {
-			c.mistyped(t.typeNames(), got)
-		}
-		return
+	written := got == String || got == Array
+	switch {
+	case c.accepts(t, got) || got == Number && c.accepts(t, Integer) && isWhole(asFloat(v)):
+		c.checks++
+	case format != "" && written && !c.accepts(t, Integer):
+		c.checks++
+	case format != "" && !written && format != formatOf(v):
+		c.mistyped(format, formatOf(v))
+	default:
+		c.mistyped(want, got)
 	}
-	if t.accepts(got) {
-		return
+}
+
+// typeNames names the types that a schema accepts, "" for any.
+func (c *checker) typeNames(t *Schema) string {
+	if t.IntOrString && !c.literal {
+		return intOrString
 	}
-	if f, ok := v.(float64); ok && isWhole(f) && t.accepts(Integer) {
-		return
+	return t.Type
+}
+
+const intOrString = Integer + "," + String
+
+// knownFormat returns the format of a schema, "" if it says nothing.
+func (c *checker) knownFormat(t *Schema) string {
+	if t.Format == "" || c.literal || KnownFormat(c.typeNames(t), t.Format) {
+		return t.Format
 	}
-	// Where the schema has a format, kube-apiserver names formats in place of types, unless the value is a string or list.
-	if KnownFormat(t.Type, t.Format) && got != String && got != Array {
-		c.mistyped(t.Format, formatOf(v))
-		return
-	}
-	c.mistyped(t.typeNames(), got)
+	return ""
 }
 
 // accepts reports whether values of a type are allowed. An integer is a number, too.
-func (s *Schema) accepts(typ string) bool {
-	switch {
-	case s.Types != nil:
-		return slices.Contains(s.Types, typ) || typ == Integer && slices.Contains(s.Types, Number)
-	case s.IntOrString:
+func (c *checker) accepts(t *Schema, typ string) bool {
+	switch want := c.typeNames(t); {
+	case t.Types != nil:
+		return slices.Contains(t.Types, typ) || typ == Integer && slices.Contains(t.Types, Number)
+	case want == intOrString:
 		return typ == Integer || typ == String
+	default:
+		return typ == want || typ == Integer && want == Number
 	}
-	return typ == s.Type || typ == Integer && s.Type == Number
-}
-
-// typeNames names the types that are accepted.
-func (s *Schema) typeNames() string {
-	if s.IntOrString {
-		return Integer + "," + String
-	}
-	return s.Type
 }
 
 // formatOf is the format of a value as messages call it.
@@ -84,7 +97,6 @@ func (c *checker) enum(s *Schema, v any) {
 	if s.Enum == nil {
 		return
 	}
-	c.checks++
 	if slices.ContainsFunc(s.Enum, func(allowed any) bool { return isOneOf(s, allowed, v) }) {
 		return
 	}

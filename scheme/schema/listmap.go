@@ -1,6 +1,10 @@
 package schema
 
-import "github.com/coracle-project/coracle/scheme/field"
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/field"
+)
 
 // Key identifies an element of a list: in a list of type map by the values of its keys, {"name":"a","port":80}, in a
 // set by the element itself. It is JSON with sorted names, the same for equal values.
@@ -81,15 +85,25 @@ func (c *checker) listType(s *Schema, v []any) {
 	case "set":
 	case "map":
 		if i := notObject(v); i >= 0 {
-			c.way.index(i)
-			c.report(field.Invalid(c.at(), v[i], "must be an object for an array of list-type map"))
-			c.way.back()
+			c.repeats = append(c.repeats, field.Invalid(c.elementPath(i), v[i], "must be an object for an array of list-type map"))
 			return
 		}
 	default:
 		return
 	}
-	c.duplicates(s, v, repeated(v, s.ListKeys))
+	for _, i := range repeated(v, s.ListKeys) {
+		if c.repeats.Full() {
+			return
+		}
+		c.repeats = append(c.repeats, field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
+	}
+}
+
+// elementPath returns the path of an element of the list at hand.
+func (c *checker) elementPath(i int) *field.Path {
+	c.way.index(i)
+	defer c.way.back()
+	return c.bracketed()
 }
 
 // unique reports the elements of a list that repeat others, as repeated finds them. A list in which some did before may go
@@ -102,18 +116,11 @@ func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []
 	if was, ok := old.value.([]any); ok && len(repeated(was)) > 0 {
 		return
 	}
-	c.duplicates(s, v, twice)
-}
-
-// duplicates reports elements of a list that repeat others.
-func (c *checker) duplicates(s *Schema, v []any, twice []int) {
 	for _, i := range twice {
 		if c.full() {
 			return
 		}
-		c.way.index(i)
-		c.report(field.Duplicate(c.at(), pick(v[i], s.ListKeys)))
-		c.way.back()
+		c.report(field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
 	}
 }
 
@@ -128,31 +135,78 @@ func notObject(list []any) int {
 }
 
 // repeated returns the indexes of the elements that are the second of their kind: that have the same keys or, without
-// any, are the same.
+// any, are the same. As in kube-apiserver, 1 and 1.0 are not, except inside of objects and lists.
 func repeated(list []any, keys []string) []int {
-	if len(list) < 2 {
+	if len(list) <= fewElements && areDistinct(list, keys) {
 		return nil
 	}
 	var found []int
-	var id []byte
-	times := make(map[string]int, len(list))
+	times := make(map[any]int, len(list))
 	for i, v := range list {
-		if id = id[:0]; len(keys) == 0 {
-			id = appendText(id, v)
-		} else {
-			fields, _ := v.(map[string]any)
-			for _, name := range keys {
-				if value, ok := fields[name]; ok {
-					id = appendText(append(id, name...), value)
-				}
-				id = append(id, ',') // behind each key, also where it is missing
-			}
-		}
-		if times[string(id)]++; times[string(id)] == 2 {
+		id := identity(v, keys)
+		if times[id]++; times[id] == 2 {
 			found = append(found, i)
 		}
 	}
 	return found
+}
+
+// fewElements is how many are compared with each other rather than collected.
+const fewElements = 16
+
+// areDistinct reports whether elements are told apart by scalars, which takes no memory to find out.
+func areDistinct(list []any, keys []string) bool {
+	if len(keys) > 1 {
+		return len(list) < 2
+	}
+	var ids [fewElements]any
+	for i, v := range list {
+		if len(keys) == 1 {
+			fields, _ := v.(map[string]any)
+			if v = fields[keys[0]]; v == nil {
+				return false
+			}
+		}
+		if !isScalar(v) || slices.Contains(ids[:i], v) {
+			return false
+		}
+		ids[i] = v
+	}
+	return true
+}
+
+// identity returns what tells an element from others of its list: a scalar or the text of what is none.
+func identity(element any, keys []string) any {
+	v := element
+	switch len(keys) {
+	case 0:
+	case 1:
+		fields, _ := element.(map[string]any)
+		var ok bool
+		if v, ok = fields[keys[0]]; !ok {
+			return missing{}
+		}
+	default:
+		v = pick(element, keys)
+	}
+	if v == nil || isScalar(v) {
+		return v
+	}
+	return compound(text(v))
+}
+
+// What identifies an element that is no scalar: that it has no key, or its text.
+type (
+	missing  struct{}
+	compound string
+)
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case string, bool, int64, float64:
+		return true
+	}
+	return false
 }
 
 // pick returns the keys of an element, or without any the element itself.

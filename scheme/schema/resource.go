@@ -16,44 +16,47 @@ func isHead(name string) bool { return name == "apiVersion" || name == "kind" ||
 
 // resource judges what an embedded resource has because it is one.
 func (c *checker) resource(v map[string]any) {
-	at := c.at()
+	if c.resources.Full() {
+		return
+	}
+	c.resources = append(c.resources, validateHead(c.bracketed(), v)...)
+}
+
+// validateHead judges apiVersion, kind and metadata of an embedded resource.
+func validateHead(at *field.Path, v map[string]any) field.ErrorList {
+	var errs field.ErrorList
 	for _, name := range []string{"apiVersion", "kind"} {
 		text, isString := v[name].(string)
 		switch held, ok := v[name]; {
 		case !ok:
-			c.report(field.Required(at.Child(name), ""))
+			errs = append(errs, field.Required(at.Child(name), ""))
 		case !isString:
-			c.report(field.Invalid(at.Child(name), held, "must be a string"))
+			errs = append(errs, field.Invalid(at.Child(name), held, "must be a string"))
 		case text == "":
-			c.report(field.Invalid(at.Child(name), text, "must not be empty"))
+			errs = append(errs, field.Invalid(at.Child(name), text, "must not be empty"))
 		case name == "apiVersion":
 			if _, ok := meta.ParseGroupVersion(text); !ok {
-				c.report(field.Invalid(at.Child(name), text, "unexpected GroupVersion string: "+text))
+				errs = append(errs, field.Invalid(at.Child(name), text, "unexpected GroupVersion string: "+text))
 			}
 		default:
 			if msgs := names.IsDNS1035Label(strings.ToLower(text)); len(msgs) > 0 {
-				c.report(field.Invalid(at.Child(name), text,
+				errs = append(errs, field.Invalid(at.Child(name), text,
 					"may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
 			}
 		}
 	}
 	held, ok := v["metadata"]
 	if !ok {
-		return
+		return errs
 	}
 	head, err := readMeta(held)
 	if err != nil {
-		c.report(field.Invalid(at.Child("metadata"), held, err.Error()))
-		return
+		return append(errs, field.Invalid(at.Child("metadata"), held, err.Error()))
 	}
 	if head.Name == "" {
 		head.Name = "unnamed" // an embedded resource need not have one
 	}
-	for _, err := range meta.ValidateObjectMeta(head, head.Namespace != "", names.PathSegmentName, at.Child("metadata")) {
-		if !c.full() {
-			c.report(err)
-		}
-	}
+	return append(errs, meta.ValidateObjectMeta(head, head.Namespace != "", names.PathSegmentName, at.Child("metadata"))...)
 }
 
 // readMeta reads metadata from a tree.

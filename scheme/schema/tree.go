@@ -44,12 +44,12 @@ func appendText(dst []byte, v any) []byte {
 	return out
 }
 
-// step is one step of the way to a value: a field, an element, or an entry of a map where that is written like one.
+// step is one step of the way to a value: a field, an element, or an entry of a map.
 type step struct {
 	name  string
 	index int // -1 if it is none
 	entry bool
-	// additional is set for an entry that is written like a field, but for a dot before it even where nothing else is.
+	// additional is set for an entry that messages write like a field, but for a dot before it even where nothing else is.
 	additional bool
 }
 

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,8 +15,10 @@ import (
 // the tree in its object, nil for the object itself; errors of a combination of schemas have no path of their own.
 //
 // old is the tree before an update, nil if there is none. What an update does not change is not held against it:
-// values are compared with the old ones of the same field, key or index, but not in lists that are sets or atomic, nor
-// by the schemas of a combination. Old trees of Go types serve only to tell what is immutable.
+// values are compared with the old ones of the same field, or of the same key in a list of type map, but not in other
+// lists, nor by the schemas of a combination. Embedded resources are judged even if they did not change; elements that
+// cannot be told apart are no error if some in any list could not be before. Old trees of Go types serve only to tell
+// what is immutable.
 //
 // Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says
 // of them; of an embedded one they are.
@@ -23,19 +26,41 @@ func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 	c := checker{path: path}
 	if s.Go != nil {
 		c.value(s, tree, before{value: old, known: old != nil})
-	} else if c.value(s, tree, before{}); len(c.errs) > 0 && old != nil {
-		// Most updates are right by themselves, and need not be compared.
-		c = checker{path: path}
-		c.value(s, tree, before{old, true, s.Target()})
+	} else if c.value(s, tree, before{}); old != nil {
+		c.forgive(s, tree, old)
 	}
-	if s.Go == nil {
-		c.form(s, tree, old)
+	errs := c.found()
+	if len(c.resources) > 0 || len(c.repeats) > 0 {
+		errs = slices.Concat(errs, c.resources, c.repeats)
+		slices.SortStableFunc(errs, inOrder)
 	}
-	errs := c.errs
-	slices.SortStableFunc(errs, func(a, b *field.Error) int {
-		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
-	})
-	return errs
+	return errs[:min(len(errs), field.MaxErrors+1)]
+}
+
+// found returns the errors in order, each once: several schemas of a combination may have found the same.
+func (c *checker) found() field.ErrorList {
+	slices.SortStableFunc(c.errs, inOrder)
+	return slices.CompactFunc(c.errs, func(a, b *field.Error) bool { return inOrder(a, b) == 0 })
+}
+
+// inOrder compares errors by path, type and detail.
+func inOrder(a, b *field.Error) int {
+	return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
+}
+
+// forgive takes back what is not held against an update. Most updates are right by themselves, and need not be compared.
+func (c *checker) forgive(s *Schema, tree, old any) {
+	if len(c.errs) > 0 {
+		again := checker{path: c.path}
+		again.value(s, tree, before{old, true, s.Target()})
+		c.errs = again.errs
+	}
+	if len(c.repeats) > 0 {
+		var was checker
+		if was.value(s, old, before{}); len(was.repeats) > 0 {
+			c.repeats = nil
+		}
+	}
 }
 
 // before is the value that an update replaces, if there is one.
@@ -64,8 +89,14 @@ type checker struct {
 	path *field.Path // of the tree
 	way  way         // in the tree
 	errs field.ErrorList
-	// checks counts what was checked, to tell which of several schemas comes closest.
+	// What an update is not forgiven by itself: embedded resources that are none, and elements of lists that cannot be told apart.
+	// Combinations of schemas do not describe either.
+	resources, repeats field.ErrorList
+	// checks counts what was checked, as kube-apiserver counts it, to tell which of several schemas comes closest.
 	checks int
+	// literal has a schema taken by its letter: int-or-string says nothing about the type, and a format that nobody knows is one.
+	// Kubernetes judges defaults so.
+	literal bool
 }
 
 func (c *checker) full() bool { return c.errs.Full() }
@@ -76,6 +107,22 @@ func (c *checker) at() *field.Path {
 		return c.path
 	}
 	return c.path.Child(strings.TrimPrefix(c.way.String(), "."))
+}
+
+// bracketed returns the path of the value at hand with the keys of maps in brackets.
+func (c *checker) bracketed() *field.Path {
+	at := c.path
+	for _, s := range c.way {
+		switch {
+		case s.index >= 0:
+			at = at.Index(s.index)
+		case s.entry, s.additional:
+			at = at.Key(s.name)
+		default:
+			at = at.Child(s.name)
+		}
+	}
+	return at
 }
 
 func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
@@ -111,22 +158,30 @@ func (c *checker) judge(s *Schema, v any, old before) {
 	if limits.combines() {
 		c.junctors(s, v)
 	}
-	c.checks++
+	c.checks += 4
 	switch v := v.(type) {
 	case string:
+		c.checks++
 		c.stringLimits(limits, v)
 		c.format(t, v)
 	case int64, float64:
+		c.checks += 2
 		c.numberRange(t, v)
 		c.numberLimits(t, limits, v)
 	case []any:
+		c.checks += 2
 		c.elements(s, t, v, old)
 		c.listLimits(limits, v)
+		c.listType(s, v)
 	}
 	c.enum(s, v)
 	if v, ok := v.(map[string]any); ok {
+		c.checks++
 		c.objectLimits(limits, v)
 		c.fields(t, v, old)
+		if t.EmbeddedResource {
+			c.resource(v)
+		}
 	}
 }
 
@@ -134,15 +189,17 @@ var noLimits Limits
 
 // fields judges the fields and entries of an object.
 func (c *checker) fields(t *Schema, v map[string]any, old before) {
-	c.checks++
 	for name, held := range v {
 		below := t.Properties[name]
 		if below != nil {
 			c.way.field(name)
 		} else if below = t.AdditionalProperties; below == nil {
 			continue
-		} else if c.way.additional(name); below.Forbidden {
+		} else if below.Forbidden {
 			c.forbidden(name)
+			continue
+		} else {
+			c.way.additional(name)
 		}
 		was := old.field(name)
 		if len(c.way) == 1 && (name == "apiVersion" || name == "kind") {
@@ -160,12 +217,12 @@ func (c *checker) fields(t *Schema, v map[string]any, old before) {
 	}
 }
 
-// forbidden reports the entry at hand, which must not be there.
+// forbidden reports an entry of the object at hand that must not be there.
 func (c *checker) forbidden(name string) {
-	detail := c.way.String() + " in body is a forbidden property"
-	c.way.back()
-	c.report(field.Invalid(c.at(), name, detail))
+	at := c.at()
 	c.way.additional(name)
+	c.report(field.Invalid(at, name, c.way.String()+" in body is a forbidden property"))
+	c.way.back()
 }
 
 // elements judges the elements of a list.
@@ -186,34 +243,52 @@ func (c *checker) elements(s, t *Schema, v []any, old before) {
 
 // former finds the elements of a list before an update.
 type former struct {
-	schema *Schema
-	list   []any
-	index  map[Key]int // of a list of type map
+	list *Schema
+	item *Schema
+	was  map[any]any // elements of a list of type map by their keys
 }
 
 func newFormer(s *Schema, old before) former {
-	f := former{schema: s}
 	if old.by != nil {
-		f.schema = old.by
+		s = old.by
 	}
-	f.list, _ = old.value.([]any)
-	if f.schema.ListType == "map" && len(f.list) > 0 {
-		f.index = f.schema.Index(f.list)
+	list, _ := old.value.([]any)
+	if s.ListType != "map" || len(list) == 0 {
+		return former{}
+	}
+	f := former{list: s, item: s.item(), was: make(map[any]any, len(list))}
+	for _, element := range list {
+		if key, ok := s.scalarKeys(element); ok {
+			if _, repeated := f.was[key]; !repeated {
+				f.was[key] = element
+			}
+		}
 	}
 	return f
 }
 
 // element returns what an element was that is v now. In other lists than those of type map that is not known.
 func (f *former) element(v any) before {
-	if f.index == nil {
+	if f.was == nil {
 		return before{}
 	}
-	if key, ok := f.schema.Key(v); ok {
-		if at, ok := f.index[key]; ok {
-			return before{f.list[at], true, f.schema.item()}
+	if key, ok := f.list.scalarKeys(v); ok {
+		if was, ok := f.was[key]; ok {
+			return before{was, true, f.item}
 		}
 	}
 	return before{}
+}
+
+// scalarKeys returns what identifies an element of a list of type map across an update: its keys, if all are there and scalars.
+func (s *Schema) scalarKeys(element any) (any, bool) {
+	fields, _ := element.(map[string]any)
+	for _, name := range s.ListKeys {
+		if !isScalar(fields[name]) {
+			return nil, false
+		}
+	}
+	return identity(element, s.ListKeys), len(s.ListKeys) > 0
 }
 
 // isAnything reports whether s says nothing at all of a value.
@@ -222,7 +297,7 @@ func (s *Schema) isAnything() bool {
 }
 
 // unchanged reports whether a value that s describes is what it was. As in kube-apiserver, an object with a field that is not
-// described never is.
+// described never is, and 1 is not 1.0.
 func (s *Schema) unchanged(v, old any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -243,7 +318,7 @@ func (s *Schema) unchanged(v, old any) bool {
 			return false
 		}
 		if s.ListType != "map" {
-			return jsontext.Equal(v, old)
+			return reflect.DeepEqual(v, old)
 		}
 		previous := newFormer(s, before{value: old, by: s})
 		for _, held := range v {
@@ -253,5 +328,5 @@ func (s *Schema) unchanged(v, old any) bool {
 		}
 		return true
 	}
-	return jsontext.Equal(v, old)
+	return reflect.DeepEqual(v, old)
 }

@@ -98,7 +98,7 @@ func randomObject(rnd *rand.Rand, s jsonObject, depth int) {
 				f = jsonObject{"type": "string"}
 			}
 			if chance(rnd, 4) {
-				f["default"] = randomValue(rnd, f, 0)
+				f["default"] = randomValue(rnd, f)
 			}
 			fields[name] = f
 			if chance(rnd, 4) {
@@ -214,12 +214,31 @@ func changeSchema(t *testing.T, rnd *rand.Rand, s *crdv1.JSONSchemaProps, change
 			part = oneOf(rnd, append(partsOf(part), part)...)
 		}
 		change := schemaChanges[rnd.IntN(len(schemaChanges))]
-		part[change.field] = oneOf(rnd, change.values...)
+		part[change.field] = copied(oneOf(rnd, change.values...))
 		if chance(rnd, 8) {
 			delete(part, oneOf(rnd, slices.Sorted(maps.Keys(part))...))
 		}
 	}
 	return propsOf(t, tree)
+}
+
+// copied returns a copy of a value, whose parts may be changed then.
+func copied(v any) any {
+	switch v := v.(type) {
+	case jsonObject:
+		out := make(jsonObject, len(v))
+		for name, held := range v {
+			out[name] = copied(held)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = copied(v[i])
+		}
+		return out
+	}
+	return v
 }
 
 // partsOf returns the schemas inside a schema.

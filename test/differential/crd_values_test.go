@@ -15,30 +15,45 @@ var texts = []string{"", "a", "b", "cc", "abc", "A", "a b", "507f1f77bcf86cd7994
 	"2014-12-15T19:30:20.000Z", "2014-12-15t19:30:20z", "2014-12-15T19:30:20+01:00", "2014-12-15 19:30", "2014-12-15T19:30:20", "2014-12-15T24:00:00Z",
 	"my-name", "my.long.name", "-bad", "xn--bcher-kva.example", "bücher.example", "1Gi", "1e3", "a_b", "mailto:x", "Name <a@example.com>", "a@b"}
 
-// randomValue makes a value that mostly fits a schema.
-func randomValue(rnd *rand.Rand, s jsonObject, depth int) any {
-	if depth > 12 {
+// maker makes values for schemas.
+type maker struct {
+	rnd  *rand.Rand
+	left int // how many more values it makes that nobody requires
+}
+
+// randomValue makes a small value that mostly fits a schema.
+func randomValue(rnd *rand.Rand, s jsonObject) any {
+	m := maker{rnd, rnd.IntN(40)}
+	return m.value(s, 0)
+}
+
+// randomObjectOf makes an object that mostly fits the schema of a resource.
+func randomObjectOf(rnd *rand.Rand, s jsonObject) jsonObject {
+	m := maker{rnd, 1 + rnd.IntN(80)}
+	obj := m.fields(s, 0)
+	obj["apiVersion"], obj["kind"], obj["metadata"] = "example.com/v1", "Widget", jsonObject{"name": "a"}
+	return obj
+}
+
+func (m *maker) value(s jsonObject, depth int) any {
+	rnd := m.rnd
+	if m.left--; depth > 20 {
 		return nil
 	}
-	if chance(rnd, 30) {
+	if chance(rnd, 40) {
 		return oneOf[any](rnd, nil, "a", int64(1), 1.5, true, jsonObject{}, []any{}, jsonObject{"zz": int64(1)})
 	}
-	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 && !chance(rnd, 6) {
+	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 && !chance(rnd, 10) {
 		return whole(oneOf(rnd, enum...))
 	}
 	if s["x-kubernetes-int-or-string"] == true {
-		return oneOf[any](rnd, int64(1), "50%")
+		return oneOf[any](rnd, int64(1), "50%", "1Gi", "a", 1.5, true)
 	}
 	switch s["type"] {
 	case "object":
-		return randomFields(rnd, s, depth)
+		return m.fields(s, depth)
 	case "array":
-		items, _ := s["items"].(jsonObject)
-		list := []any{}
-		for range rnd.IntN(4) {
-			list = append(list, randomValue(rnd, items, depth+1))
-		}
-		return list
+		return m.list(s, depth)
 	case "string":
 		if s["format"] != nil || chance(rnd, 6) {
 			return oneOf(rnd, texts...)
@@ -54,6 +69,17 @@ func randomValue(rnd *rand.Rand, s jsonObject, depth int) any {
 	return oneOf[any](rnd, "a", int64(1), jsonObject{"a": "b"}, nil)
 }
 
+func (m *maker) list(s jsonObject, depth int) []any {
+	items, _ := s["items"].(jsonObject)
+	list := []any{}
+	for range m.rnd.IntN(4) {
+		if m.left > 0 {
+			list = append(list, m.value(items, depth+1))
+		}
+	}
+	return list
+}
+
 // whole makes an integer of a number that is one, as decoding does.
 func whole(v any) any {
 	switch v := v.(type) {
@@ -67,18 +93,27 @@ func whole(v any) any {
 	return v
 }
 
-func randomFields(rnd *rand.Rand, s jsonObject, depth int) jsonObject {
-	out := jsonObject{}
+// fields makes an object.
+func (m *maker) fields(s jsonObject, depth int) jsonObject {
+	rnd, out := m.rnd, jsonObject{}
 	fields, _ := s["properties"].(jsonObject)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		required, _ := s["required"].([]any)
-		if chance(rnd, 2) && depth < 8 || slices.Contains(required, any(name)) && !chance(rnd, 8) {
-			out[name] = randomValue(rnd, fields[name].(jsonObject), depth+1)
+	required, _ := s["required"].([]any)
+	names := slices.Sorted(maps.Keys(fields))
+	rnd.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		switch {
+		case slices.Contains(required, any(name)):
+			if chance(rnd, 20) {
+				continue
+			}
+		case m.left <= 0 || chance(rnd, 2):
+			continue
 		}
+		out[name] = m.value(fields[name].(jsonObject), depth+1)
 	}
-	if more, ok := s["additionalProperties"].(jsonObject); ok {
+	if more, ok := s["additionalProperties"].(jsonObject); ok && m.left > 0 {
 		for range rnd.IntN(3) {
-			out[oneOf(rnd, fieldNames...)] = randomValue(rnd, more, depth+1)
+			out[oneOf(rnd, fieldNames...)] = m.value(more, depth+1)
 		}
 	}
 	if s["x-kubernetes-embedded-resource"] == true && !chance(rnd, 6) {
@@ -87,7 +122,7 @@ func randomFields(rnd *rand.Rand, s jsonObject, depth int) jsonObject {
 			out["metadata"] = randomHead(rnd)
 		}
 	}
-	if chance(rnd, 8) {
+	if chance(rnd, 12) {
 		out["unknown"] = oneOf[any](rnd, "a", jsonObject{"a": []any{jsonObject{"b": nil}}}, nil)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -161,5 +162,35 @@ func TestMetaOf(t *testing.T) {
 	}
 	if got := metaOf([]byte(`{"metadata":{},"items":[{"continue":"b"}]}`), "continue"); got != "" {
 		t.Errorf("metaOf: got %q of an item", got)
+	}
+}
+
+// TestDefinitions measures definitions on a server that establishes each when it is asked for the second time.
+func TestDefinitions(t *testing.T) {
+	asked := map[string]int{}
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if data, _ := io.ReadAll(r.Body); r.Method == http.MethodPost {
+			if !json.Valid(data) || len(data) < 5000 || len(data) > 10_000 {
+				t.Errorf("a definition of %d bytes, or no JSON", len(data))
+			}
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+		asked[r.URL.Path]++
+		fmt.Fprintf(w, `{"status":{"conditions":[{"type":"Established","status":"%v"}]}}`, map[bool]string{true: "True", false: "False"}[asked[r.URL.Path] > 1])
+	}))
+	defer srv.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	text := "clusters:\n- cluster:\n    insecure-skip-tls-verify: true\n    server: " + srv.URL + "\n"
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	p := plan{kind: kindNamed("configmap"), size: 8000}
+	if err := measureDefinitions(t.Context(), p, 3, 0, []string{"a=" + kubeconfig}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "a: established p50 ") || len(asked) != 7 { // three of each, and OpenAPI
+		t.Errorf("asked %v, and said %q", asked, out.String())
 	}
 }

@@ -7,7 +7,9 @@
 // included. With -limit there is one more target: a bare net/http server that has every answer ready, in a process of
 // its own. It is what no API server on net/http can be faster than, and the ratios are to it; else to the first target.
 //
-// Read: main.go, scenario.go, object.go, watch.go, limit.go; measure.go, target.go and table.go as needed.
+// With -definitions it measures custom resource definitions instead: how long each takes until it is established, and what each costs.
+//
+// Read: main.go, scenario.go, object.go, watch.go, limit.go, definitions.go; measure.go, target.go and table.go as needed.
 package main
 
 import (
@@ -58,6 +60,7 @@ func main() {
 	protocol := flag.String("http", "", "version of HTTP, 1.1 or 2; default both")
 	flag.BoolVar(&p.gzip, "gzip", false, "accept compressed answers")
 	flag.BoolVar(&withLimit, "limit", false, "measure a bare net/http server, too")
+	definitions := flag.Int("definitions", 0, "measure nothing but this many custom resource definitions, each of -size bytes")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: load [flags] NAME=KUBECONFIG[@PID+PID...]...")
 		flag.PrintDefaults()
@@ -74,6 +77,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *definitions > 0 {
+		exitOn(measureDefinitions(ctx, p, *definitions, restBeforeMemory, flag.Args(), os.Stdout))
+		return
+	}
 	exitOn(run(ctx, p, flag.Args(), withLimit, os.Stdout))
 }
 

@@ -83,12 +83,18 @@ func cpuOf(pids []int) time.Duration {
 }
 
 // peakMemory returns the sum of the highest resident sizes of the processes, in bytes.
-func peakMemory(pids []int) int64 {
+func peakMemory(pids []int) int64 { return memoryOf(pids, "VmHWM:") }
+
+// resident returns the sum of the present resident sizes.
+func resident(pids []int) int64 { return memoryOf(pids, "VmRSS:") }
+
+// memoryOf returns the sum of what the status of the processes says, in bytes.
+func memoryOf(pids []int, what string) int64 {
 	var sum int64
 	for _, pid := range pids {
 		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(data)) {
-			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			if rest, ok := strings.CutPrefix(line, what); ok {
 				n, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 				sum += n << 10
 			}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+func migrateCommand() *cobra.Command {
+	var m server.Migration
+	cmd := &cobra.Command{
+		Use:   "migrate RESOURCE",
+		Short: "Store all objects of a resource again, in the version that is stored now",
+		Long: "Store all objects of a resource again, in the version that is stored now: RESOURCE is its plural name and\n" +
+			"group, such as widgets.example.com. After that, status.storedVersions of its definition names that version\n" +
+			"alone, so that others can be taken out of the definition. What has been cut short can be run again, or goes\n" +
+			"on after the last object that it has told of.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			m.Resource = args[0]
+			m.Progress = func(p server.Progress) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d objects, %d stored again; to go on from here: --after %s\n", m.Resource, p.Objects, p.Stored, p.Last)
+			}
+			done, err := m.Run(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d objects, %d stored again", m.Resource, done.Objects, done.Stored)
+			if err == nil && len(done.StoredVersions) > 0 {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "; all are stored as %s", strings.Join(done.StoredVersions, ", "))
+			}
+			fmt.Fprintln(cmd.OutOrStdout())
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", cmp.Or(os.Getenv("KUBECONFIG"), ".coracle/admin.kubeconfig"), "file that says where the server is")
+	cmd.Flags().StringVar(&m.After, "after", "", "object up to which all are stored already: namespace/name, or just a name")
+	return cmd
+}

@@ -1,0 +1,255 @@
+package extensions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/coracle-project/coracle/scheme"
+	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// conversionAnswer is what counts of the ConversionReview that a webhook answers with.
+type conversionAnswer struct {
+	meta.TypeMeta
+	responded       bool
+	uid             meta.UID
+	status, message string
+	objects         []jsontext.Raw // not more than were asked for
+	count           int            // of all that there are
+}
+
+// readAnswer reads an answer, of whose objects it keeps most.
+func readAnswer(data []byte, most int) (conversionAnswer, error) {
+	var a conversionAnswer
+	if len(data) == 0 {
+		return a, errors.New("0-length response with status code: 200 and content type: application/json")
+	}
+	err := members(jsontext.RawOf(data), "the answer", func(key string, value jsontext.Raw) error {
+		switch key {
+		case "apiVersion":
+			return text(value, key, &a.APIVersion)
+		case "kind":
+			return text(value, key, &a.Kind)
+		case "response":
+			a.responded = !value.IsNull()
+			return a.readResponse(value, most)
+		}
+		return nil
+	})
+	return a, err
+}
+
+func (a *conversionAnswer) readResponse(response jsontext.Raw, most int) error {
+	return members(response, "response", func(key string, value jsontext.Raw) error {
+		switch key {
+		case "uid":
+			return text(value, "response.uid", (*string)(&a.uid))
+		case "convertedObjects":
+			return a.readObjects(value, most)
+		case "result":
+			return members(value, "response.result", func(key string, value jsontext.Raw) error {
+				switch key {
+				case "status":
+					return text(value, "response.result.status", &a.status)
+				case "message":
+					return text(value, "response.result.message", &a.message)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+// readObjects counts the objects of a response, and keeps most of them: there may be any number.
+func (a *conversionAnswer) readObjects(list jsontext.Raw, most int) error {
+	if a.objects, a.count = nil, 0; list.IsNull() {
+		return nil
+	}
+	malformed := errors.New("response.convertedObjects is no list")
+	s := jsontext.NewScanner([]byte(list), false, nil)
+	if s.Next() != '[' || s.Open() != nil {
+		return malformed
+	}
+	for first := true; ; first = false {
+		more, err := s.More(']', first)
+		if err != nil {
+			return malformed
+		}
+		if !more {
+			return nil
+		}
+		s.Next()
+		start := s.Pos
+		if s.Skip() != nil {
+			return malformed
+		}
+		if a.count++; a.count <= most {
+			a.objects = append(a.objects, jsontext.Raw(s.Text[start:s.Pos]))
+		}
+	}
+}
+
+// members hands the members of an object to read; null has none. what names the object.
+func members(object jsontext.Raw, what string, read func(key string, value jsontext.Raw) error) error {
+	if object.IsNull() {
+		return nil
+	}
+	list, ok := object.Members(0, nil)
+	if !ok {
+		return fmt.Errorf("%s is no object", what)
+	}
+	for i := range list {
+		if err := read(list[i].Key, list[i].Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text reads a string; null leaves it as it is.
+func text(value jsontext.Raw, what string, to *string) error {
+	if value.IsNull() {
+		return nil
+	}
+	s, ok := value.Str()
+	if !ok {
+		return fmt.Errorf("%s is no string", what)
+	}
+	*to = s
+	return nil
+}
+
+// check says what is wrong with an answer as a whole, or what the webhook says is. Of the older version neither kind nor UID count.
+func (a *conversionAnswer) check(version string, uid meta.UID) error {
+	want := v1.GroupVersion.WithKind(reviewKind)
+	switch strict := version == want.Version; {
+	case strict && a.GroupVersionKind() != want:
+		return fmt.Errorf("expected webhook response of %v, got %v", want, meta.Excerpt(a.GroupVersionKind().String()))
+	case !a.responded:
+		return errors.New("no response provided")
+	case strict && a.uid != uid:
+		return fmt.Errorf("expected response.uid=%q, got %q", uid, meta.Excerpt(string(a.uid)))
+	case a.status == meta.StatusSuccess:
+		return nil
+	case a.message != "":
+		return errors.New(a.message)
+	}
+	return fmt.Errorf("response.result.status was '%s', not 'Success'", meta.Excerpt(a.status))
+}
+
+// adopt returns what a webhook has made of u: its content with the labels and annotations; all other metadata stay those of u.
+func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*scheme.Unstructured, error) {
+	from := u.GroupVersionKind()
+	tree, err := readObject(data)
+	if err != nil {
+		return nil, err
+	}
+	if got := str(tree, "apiVersion"); got != to.String() {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid groupVersion (expected %v, received %v)",
+			from, to, meta.Excerpt(got))
+	}
+	if got := str(tree, "kind"); got != from.Kind {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid kind (expected %v, received %v)",
+			from, from.Kind, meta.Excerpt(got))
+	}
+	head, _ := tree["metadata"].(map[string]any)
+	for _, id := range []struct{ what, want, got string }{
+		{"name", u.Name, str(head, "name")},
+		{"namespace", u.Namespace, str(head, "namespace")},
+		{"UID", string(u.UID), str(head, "uid")},
+	} {
+		if id.want != id.got {
+			return nil, fmt.Errorf("conversion webhook for %v returned invalid object: must have the same %s: %v != %v",
+				from, id.what, id.want, meta.Excerpt(id.got))
+		}
+	}
+	made := &scheme.Unstructured{TypeMeta: meta.TypeMeta{Kind: from.Kind, APIVersion: to.String()}, ObjectMeta: u.ObjectMeta, Content: tree}
+	if err := relabel(&made.ObjectMeta, tree); err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid metadata: %v", from, err)
+	}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(tree, name)
+	}
+	return made, nil
+}
+
+// readObject reads an object, which says at least its kind.
+func readObject(data jsontext.Raw) (map[string]any, error) {
+	value, err := jsontext.Decode([]byte(data), nil)
+	if err != nil {
+		return nil, err
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		err := json.Unmarshal([]byte(meta.Excerpt(string(data))), new(map[string]any))
+		if err == nil { // null
+			err = errors.New("unexpected end of JSON input")
+		}
+		return nil, err
+	}
+	if str(tree, "kind") == "" {
+		return nil, fmt.Errorf("Object 'Kind' is missing in '%s'", meta.Excerpt(string(data)))
+	}
+	return tree, nil
+}
+
+func str(tree map[string]any, name string) string {
+	s, _ := tree[name].(string)
+	return s
+}
+
+// relabel takes labels and annotations over from a tree.
+func relabel(m *meta.ObjectMeta, tree map[string]any) error {
+	value, found := tree["metadata"]
+	if !found {
+		return errors.New("missing metadata in converted object")
+	}
+	head, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("invalid metadata of type %T in converted object", value)
+	}
+	for _, f := range []struct {
+		name  string
+		to    *map[string]string
+		check func(map[string]string, *field.Path) field.ErrorList
+		path  *field.Path
+	}{
+		{"labels", &m.Labels, meta.ValidateLabels, field.NewPath("metadata", "labels")},
+		{"annotations", &m.Annotations, meta.ValidateAnnotations, field.NewPath("metadata", "annotation")},
+	} {
+		after, err := stringMap(head[f.name], f.name)
+		if err != nil {
+			return err
+		}
+		if len(after) > 0 && !scheme.Equal(&after, f.to) {
+			if errs := f.check(after, f.path); len(errs) > 0 {
+				return errs.ToAggregate()
+			}
+		}
+		*f.to = after
+	}
+	return nil
+}
+
+// stringMap reads a map of strings; nil if there is none.
+func stringMap(value any, name string) (map[string]string, error) {
+	if value == nil {
+		return nil, nil
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("invalid metadata.%s of type %T in converted object", name, value)
+	}
+	out := make(map[string]string, len(tree))
+	for _, key := range jsontext.Keys(tree) {
+		if out[key], ok = tree[key].(string); !ok {
+			return nil, fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, meta.Excerpt(key), tree[key])
+		}
+	}
+	return out, nil
+}

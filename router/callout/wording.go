@@ -1,0 +1,45 @@
+package callout
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// Wording is the error as kube-apiserver words the failure of a call, for answers whose text clients know.
+func (e *Error) Wording() string {
+	switch {
+	case e.Kind == Refused:
+		return refusals(e.Status)
+	case e.Kind == Malformed:
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("Post %q: %v", e.Address, e.Err)
+}
+
+// refusals is what is said of an answer with an HTTP status that is no success.
+func refusals(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "the server rejected our request for an unknown reason"
+	case http.StatusUnauthorized:
+		return "the server has asked for the client to provide credentials"
+	case http.StatusForbidden:
+		return "unknown"
+	case http.StatusNotFound:
+		return "the server could not find the requested resource"
+	case http.StatusMethodNotAllowed:
+		return "the server does not allow this method on the requested resource"
+	case http.StatusConflict:
+		return "the server reported a conflict"
+	case http.StatusTooManyRequests:
+		return "the server has received too many requests and has asked us to try again later"
+	case http.StatusServiceUnavailable:
+		return "the server is currently unable to handle the request"
+	case http.StatusGatewayTimeout:
+		return "the server was unable to return a response in the time allotted, but may still be processing the request"
+	}
+	if status >= http.StatusInternalServerError {
+		return `an error on the server ("unknown") has prevented the request from succeeding`
+	}
+	return "the server responded with the status code " + fmt.Sprint(status) + " but did not return more information"
+}

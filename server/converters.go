@@ -1,0 +1,109 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/codec"
+)
+
+// converters are the clients for conversion webhooks. Definitions whose webhook is reached in the same way share one, as all those
+// of an operator do.
+type converters struct {
+	resolve callout.Resolver
+
+	mu    sync.Mutex
+	known map[string]*sharedClient // by how the webhook is reached
+}
+
+type sharedClient struct {
+	*callout.Client
+	users int
+}
+
+// maxConverted bounds the answer of a webhook, in bytes: a batch of objects, which may have grown, or one as large as there are.
+const maxConverted = 16 << 20
+
+// open returns what asks the webhook of a definition, and what closes it; nil for a definition without.
+func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (ask extensions.Ask, release func()) {
+	conv := def.Spec.Conversion
+	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter || conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
+		return nil, func() {}
+	}
+	client, release, err := c.client(conv.Webhook.ClientConfig)
+	if err != nil {
+		return func(context.Context, []byte) ([]byte, error) { return nil, err }, func() {}
+	}
+	return func(ctx context.Context, review []byte) ([]byte, error) {
+		answer, err := client.Post(ctx, review)
+		if e := (*callout.Error)(nil); errors.As(err, &e) {
+			err = errors.New(e.Wording())
+		}
+		return answer, err
+	}, release
+}
+
+// client returns the client for a webhook, until it is released.
+func (c *converters) client(config *apiextensionsv1.WebhookClientConfig) (client *callout.Client, release func(), err error) {
+	place, err := codec.AppendJSON(nil, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shared := c.known[string(place)]
+	if shared == nil {
+		client, err := callout.New(callout.Config{
+			Name: "conversion", Target: target(config), Resolve: c.resolve, MaxAnswer: maxConverted, TellTimeout: true,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		shared = &sharedClient{Client: client}
+		c.known[string(place)] = shared
+	}
+	shared.users++
+	return shared.Client, sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if shared.users--; shared.users == 0 {
+			delete(c.known, string(place))
+			shared.Close()
+		}
+	}), nil
+}
+
+// target says where a webhook is.
+func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
+	var t callout.Target
+	if len(bytes.TrimSpace(config.CABundle)) > 0 {
+		t.CABundle = config.CABundle
+	}
+	if config.URL != nil {
+		t.URL = *config.URL
+	}
+	if s := config.Service; s != nil {
+		t.Service = &callout.Service{Namespace: s.Namespace, Name: s.Name}
+		if s.Port != nil {
+			t.Service.Port = int(*s.Port)
+		}
+		if s.Path != nil {
+			t.Service.Path = *s.Path
+		}
+	}
+	return t
+}
+
+// close closes what is left.
+func (c *converters) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, shared := range c.known {
+		shared.Close()
+	}
+}
