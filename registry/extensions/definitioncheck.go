@@ -18,7 +18,7 @@ func checkDefinition(d, old *apiextensionsv1.CustomResourceDefinition) field.Err
 		errs = append(errs, checkDefinitionName(d)...)
 		errs = append(errs, checkSpec(spec, &d.Spec, strictRules(&d.Spec))...)
 	} else {
-		errs = append(errs, checkSpec(spec, &d.Spec, rulesAfter(d, old))...)
+		errs = append(errs, checkChangedSpec(spec, d, old)...)
 		errs = append(errs, checkUnchanged(spec, d, old)...)
 	}
 	errs = append(errs, checkDefinitionStatus(d, old)...)
@@ -29,6 +29,18 @@ func checkDefinition(d, old *apiextensionsv1.CustomResourceDefinition) field.Err
 			"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"))
 	}
 	return errs
+}
+
+// checkChangedSpec judges the spec of a changed definition. What is wrong with the schemas of the old one, and may stay so, takes as
+// long to find as what is wrong with the new ones: it is looked for only if there is something.
+func checkChangedSpec(p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+	rules := rulesAfter(d, old)
+	errs := checkSpec(p, &d.Spec, rules)
+	if len(errs) == 0 {
+		return nil
+	}
+	rules.schemas = RulesFor(&d.Spec, &old.Spec)
+	return checkSpec(p, &d.Spec, rules)
 }
 
 // checkDefinitionName wants the name to say which resource is defined.

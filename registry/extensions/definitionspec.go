@@ -35,10 +35,10 @@ func strictRules(spec *apiextensionsv1.CustomResourceDefinitionSpec) definitionR
 	return definitionRules{schemas: RulesFor(spec, nil), openAPISchema: true, knownReviews: true}
 }
 
-// rulesAfter are those for a change of old.
+// rulesAfter are those for a change of old, those for schemas as strict as for a new definition.
 func rulesAfter(d, old *apiextensionsv1.CustomResourceDefinition) definitionRules {
 	rules := definitionRules{
-		schemas:       RulesFor(&d.Spec, &old.Spec),
+		schemas:       RulesFor(&d.Spec, nil),
 		openAPISchema: !slices.ContainsFunc(old.Spec.Versions, lacksSchema),
 		knownReviews:  true,
 		manyFields:    map[string]bool{},
