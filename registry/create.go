@@ -122,7 +122,7 @@ func (w *write) beforeCreate() error {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
 	errs = append(errs, s.kind.Check(w.obj, nil)...)
-	errs = append(errs, w.validate()...)
+	errs = append(errs, w.validate(errs)...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}

@@ -49,11 +49,11 @@ func (s *Store) openDoors() error {
 		d.subresource, d.project = sub.Name, sub.Project
 		if sub.Project == nil {
 			checks := sub.Metadata
-			if checks == MetaCommon && sub.Validate != nil {
+			if checks == MetaCommon && (sub.Validate != nil || sub.Judge != nil) {
 				checks = s.strategy.Metadata.ofDoor()
 			}
 			d.strategy = &Strategy{
-				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Warnings: sub.Warnings,
+				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Judge: sub.Judge, Warnings: sub.Warnings,
 			}
 		}
 		if err := d.narrow(sub); err != nil {
@@ -117,7 +117,7 @@ func (s *Store) narrow(sub *Subresource) error {
 	} else if none {
 		return nil
 	}
-	if sub.Prepare != nil || sub.Validate != nil || sub.Warnings != nil {
+	if sub.Prepare != nil || sub.Validate != nil || sub.Judge != nil || sub.Warnings != nil {
 		return errors.New("what a door with a kind of its own changes follows the rules of the resource")
 	}
 	var err error

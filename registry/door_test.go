@@ -286,6 +286,10 @@ func TestProjectionIsApplied(t *testing.T) {
 	if _, _, err := door.Update(k.ctx, put); err != nil || k.get("a").Spec.Size != 5 {
 		t.Errorf("PUT: got %s, %v", text(k.get("a")), err)
 	}
+	sent.ResourceVersion, sent.Length = "", 6 // it need not say what it has seen
+	if _, _, err := door.Update(k.ctx, put); err != nil || k.get("a").Spec.Size != 6 {
+		t.Errorf("PUT without a version: got %s, %v", text(k.get("a")), err)
+	}
 	before := k.revision()
 	for _, tt := range []struct {
 		name   string
@@ -294,14 +298,13 @@ func TestProjectionIsApplied(t *testing.T) {
 		says   string
 	}{
 		{"stale", func(m *oldMeter) { m.ResourceVersion = first.ResourceVersion }, meta.StatusReasonConflict, `widgets.test.example.com "a"`},
-		{"no version", func(m *oldMeter) { m.ResourceVersion = "" }, meta.StatusReasonInvalid, "resourceVersion"},
 		{"other uid", func(m *oldMeter) { m.UID = "other" }, meta.StatusReasonConflict, ""},
 		{"declared check", func(m *oldMeter) { m.Length = -1 }, meta.StatusReasonInvalid, `Meter.scale.example.com "a" is invalid: spec.size`},
 		{"the door's check", func(m *oldMeter) { m.Unit = "ft" }, meta.StatusReasonInvalid, `Meter.scale.example.com "a" is invalid: spec.unit`},
 		{"the object's check", func(m *oldMeter) { m.Length = 101 }, meta.StatusReasonInvalid, `Widget.test.example.com "a" is invalid: spec.size`},
 	} {
 		m := scheme.DeepCopy(sent)
-		m.Length, m.ResourceVersion = 6, k.get("a").ResourceVersion
+		m.Length, m.ResourceVersion = 7, k.get("a").ResourceVersion
 		tt.change(m)
 		put := k.write("a", func(context.Context, request.Current) (meta.Typed, error) { return m, nil })
 		put.UID = m.UID

@@ -77,7 +77,7 @@ func convertGizmo(_ context.Context, u *scheme.Unstructured, version string) (*s
 // gizmos declares the resource of a kind.
 func gizmos(k kind.Kind) *registry.Resource {
 	return &registry.Resource{
-		GroupResource: gizmoResource, Kind: "Gizmo", Namespaced: true, Type: k, KeepItemKind: true,
+		GroupResource: gizmoResource, Kind: "Gizmo", Namespaced: true, Type: k, Custom: true,
 		Fields: []registry.FieldValue{
 			{Label: "spec.color", Path: "spec.color", Version: "v1"},
 			{Label: "colour", Path: "colour", Version: "v1beta1"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -27,6 +28,7 @@ type reader struct {
 	protobuf bool
 	forms    *forms
 	lookers  []*looker            // one for each version of the kind, that of stored first
+	lost     *looker              // into objects of versions that the kind has no more; nil: they cannot be read
 	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
@@ -38,6 +40,10 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 		if v != stored {
 			r.lookers = append(r.lookers, newLooker(v, fields, f))
 		}
+	}
+	if gvk := stored.GVK; k.Hub(gvk.Version) != scheme.InternalVersion {
+		gvk.Version = ""
+		r.lost = newLooker(&kind.Version{GVK: gvk, Settled: stored.Settled}, nil, f)
 	}
 	return r
 }
@@ -103,7 +109,10 @@ func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
 		return cache.Decoded{}, err
 	}
 	if peek.APIVersion != l.apiVersion {
-		if l = r.looker(peek.APIVersion); l == nil {
+		if l = r.looker(peek.APIVersion); l == nil && r.ofGroup(peek.APIVersion) {
+			l = r.lost
+		}
+		if l == nil {
 			return cache.Decoded{}, unknownVersion(peek.APIVersion)
 		}
 		if err := l.json.Peek(value, &peek); err != nil {
@@ -155,6 +164,12 @@ func (r *reader) lookProto(value []byte) (cache.Decoded, error) {
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
 	return d, nil
+}
+
+// ofGroup reports whether an apiVersion is of the group of the kind.
+func (r *reader) ofGroup(apiVersion string) bool {
+	gv, ok := meta.ParseGroupVersion(apiVersion)
+	return ok && gv.Group == r.kind.GroupKind().Group
 }
 
 // looker returns what looks into objects of an apiVersion, nil if the kind has no such version.

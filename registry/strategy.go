@@ -17,6 +17,7 @@ type Request struct {
 	User      *request.User
 	Namespace string
 	DryRun    bool
+	Context   context.Context // of the request: who works for long looks at it
 
 	warn func(text string) // nil: nobody listens
 }
@@ -64,6 +65,10 @@ type StrategyOf[T meta.Object] struct {
 
 	// ValidateIn stands in the place of Validate where the rules depend on the group version that the client writes in (Events).
 	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
+
+	// Judge stands in the place of Validate where the rules take long, only warn of some things, or depend on what is known to be
+	// wrong with the metadata (found).
+	Judge func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 
 	// Warnings are texts for the client, also when the write succeeds.
 	Warnings func(obj, old T) []string
@@ -216,8 +221,9 @@ type ResourceOf[T meta.Object] struct {
 	Served []string
 	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
 	NoCreate string
-	// KeepItemKind lets items of lists carry apiVersion and kind, as those of kinds without a Go type always do.
-	KeepItemKind bool
+	// Custom serves the resource as custom resources are, and as those of kinds without a Go type always are: items of lists carry
+	// apiVersion and kind.
+	Custom bool
 
 	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource in one of them is warned.
 	Deprecated []Deprecation
@@ -270,11 +276,12 @@ type SubresourceOf[T meta.Object] struct {
 	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for Connect.
 	Verbs []string
 
-	// Prepare, Validate and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
+	// Prepare, Validate, Judge and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
 	// resource says of updates without resourceVersion holds for its doors, but those with Project.
 	// A door with Project has none of them: what it changes is changed by the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
+	Judge    func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
 	// Reset are fields that nobody can own by writing through a door.
 	Reset []string

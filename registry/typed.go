@@ -24,7 +24,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion, StoredAsJSON: r.StoredAsJSON,
 		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
-		Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables, ResetIn: r.ResetIn, KeepItemKind: r.KeepItemKind, Deprecated: r.Deprecated,
+		Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables, ResetIn: r.ResetIn, Custom: r.Custom, Deprecated: r.Deprecated,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
@@ -37,7 +37,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
 			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs, Metadata: sub.Metadata, Reset: sub.Reset,
-			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Warnings: onChange(sub.Warnings),
+			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Judge: judging(sub.Judge), Warnings: onChange(sub.Warnings),
 			Project: projection(sub.Project), Also: sub.Also, Check: sub.Check, Create: sub.Create, Connect: sub.Connect,
 		})
 	}
@@ -58,6 +58,7 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		Metadata:                 s.Metadata,
 		Prepare:                  prepare(s.Prepare),
 		Validate:                 onChange(s.Validate),
+		Judge:                    judging(s.Judge),
 		Warnings:                 onChange(s.Warnings),
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
@@ -126,6 +127,15 @@ func onChange[T meta.Object, R any](f func(obj, old T) R) func(obj, old meta.Obj
 		return nil
 	}
 	return func(obj, old meta.Object) R { return f(as[T](obj), as[T](old)) }
+}
+
+func judging[T meta.Object](f func(*Request, field.ErrorList, T, T) field.ErrorList) func(*Request, field.ErrorList, meta.Object, meta.Object) field.ErrorList {
+	if f == nil {
+		return nil
+	}
+	return func(r *Request, found field.ErrorList, obj, old meta.Object) field.ErrorList {
+		return f(r, found, as[T](obj), as[T](old))
+	}
 }
 
 func prepare[T meta.Object](f func(r *Request, obj, old T)) func(r *Request, obj, old meta.Object) {

@@ -106,7 +106,7 @@ func fillNumbers(v any) {
 func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
-	given.Type, given.KeepItemKind = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
+	given.Type, given.Custom = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
 	given.ListKind, given.Served = "GadgetList", []string{"v1"}
 	given.StoredAsJSON, given.NoCreate = true, "closed"
 	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
@@ -119,6 +119,8 @@ func TestTypedKeepsAll(t *testing.T) {
 	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
 	given.Reset, given.Status.Reset, sub.Reset = []string{"a"}, []string{"b"}, []string{"c"}
 	sub.Versions = []string{"v1"}
+	judge := func(*Request, field.ErrorList, *Gadget, *Gadget) field.ErrorList { return nil }
+	given.Strategy.Judge, sub.Judge = judge, judge
 	sub.Also, sub.Check = []string{"v2"}, func(*Action) error { return nil }
 	sub.Create = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }

@@ -165,7 +165,7 @@ func (w *write) beforeUpdate() error {
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
 	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
-	errs = append(errs, w.validate()...)
+	errs = append(errs, w.validate(errs)...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}

@@ -186,13 +186,14 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 // identify compares the object with the place that it is written to, and with the state that it says it has seen.
 func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 	if w.old == nil {
-		if rv := m.ResourceVersion; !w.byUpdate && rv != "" && rv != "0" {
+		rev, err := parseRevision(m.ResourceVersion)
+		if !w.byUpdate && rev != 0 { // what is no revision at all counts as none here, as in Kubernetes
 			return meta.NewBadRequest("resourceVersion should not be set on objects to be created")
 		}
 		if w.req.UID != "" {
 			return w.wrongUID("")
 		}
-		if _, err := parseRevision(m.ResourceVersion); err != nil {
+		if w.byUpdate && err != nil {
 			return meta.NewBadRequest(err.Error())
 		}
 		return fixNamespace(w.s.res.Namespaced, w.req.Namespace, m)
@@ -234,6 +235,7 @@ func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) 
 
 // finish takes the object from admission's hands to the bytes to store.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
+	w.r.Context = ctx
 	w.r.Now = w.s.now() // of this try: the one before may have waited long, and others have written since
 	before := w.beforeUpdate
 	if w.old == nil {
@@ -295,9 +297,11 @@ func (w *write) settleWith(ctx context.Context, err error) {
 	w.settle(ctx, err == nil)
 }
 
-// validate is what the strategy finds wrong with the object.
-func (w *write) validate() field.ErrorList {
+// validate is what the strategy finds wrong with the object, beside what was found before.
+func (w *write) validate(found field.ErrorList) field.ErrorList {
 	switch st := w.s.strategy; {
+	case st.Judge != nil:
+		return st.Judge(w.r, found, w.obj, w.old)
 	case st.ValidateIn != nil:
 		return st.ValidateIn(w.attrs.Resource.GroupVersion(), w.obj, w.old)
 	case st.Validate != nil:

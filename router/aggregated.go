@@ -266,10 +266,10 @@ func (v *version) aggregatedResource(list []Resource) apidiscoveryv2.APIResource
 	return doc
 }
 
-// kindOf is the kind of a resource as the document shows it: without group and version if they are the list's.
+// kindOf is the kind of a resource as the document shows it: without group and version if they are the list's, unless it is custom.
 func (v *version) kindOf(r *Resource) *meta.GroupVersionKind {
 	kind := r.Kind
-	if kind.GroupVersion() == v.GroupVersion {
+	if kind.GroupVersion() == v.GroupVersion && !r.Custom {
 		kind.Group, kind.Version = "", ""
 	}
 	return &kind

@@ -99,13 +99,14 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 	if err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
-	if decoded.GVK.GroupKind() != e.res.Kind.GroupKind() {
+	wrong := decoded.GVK.GroupKind() != e.res.Kind.GroupKind()
+	if wrong && !e.res.Custom {
 		return nil, e.wrongKind(decoded, body)
 	}
 	if err := e.reportStrict(info, decoded.Strict, validation); err != nil {
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
-	if v := decoded.GVK.Version; v != e.res.Kind.Version && !slices.Contains(e.res.Also, v) {
+	if v := decoded.GVK.Version; wrong || v != e.res.Kind.Version && !slices.Contains(e.res.Also, v) {
 		return nil, e.wrongKind(decoded, body)
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {

@@ -55,7 +55,7 @@ func (wt *watcher) empty(m meta.ObjectMeta, media codec.Media) ([]byte, error) {
 	}
 	k := wt.e.res.Type
 	// An empty object of the version, as a client would send it: nothing is there to be converted.
-	empty, err := k.Decode(codec.DecodeRequest{Data: []byte("{}"), Default: wt.e.res.Kind})
+	empty, err := k.Decode(codec.DecodeRequest{Data: []byte("{}"), As: wt.e.res.Kind})
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (e *endpoint) writeEncoded(w http.ResponseWriter, r *http.Request, code int
 		return e.writeTable(w, r, code, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
 	}
 	if media.As == codec.AsPartialList {
-		return errNoList(media.As, e.res.Kind)
+		return e.errNoList(media.As)
 	}
 	body, err := e.encoded(r.Context(), enc, media)
 	if err != nil {
@@ -186,17 +186,20 @@ func versionOf(enc request.Encoded) string {
 }
 
 // errNoList is the answer to a client that wants the list form of what is one object; errIsList the opposite.
-func errNoList(as string, kind meta.GroupVersionKind) error {
-	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is not a list (" + goName(kind, kind.Kind) + ")")
+func (e *endpoint) errNoList(as string) error {
+	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is not a list (" + e.goName(e.res.Kind.Kind, "Unstructured") + ")")
 }
 
-func errIsList(as string, kind meta.GroupVersionKind) error {
-	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is a list (" + goName(kind, kind.Kind+"List") + ")")
+func (e *endpoint) errIsList(as string) error {
+	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is a list (" + e.goName(e.listKind, "UnstructuredList") + ")")
 }
 
-// goName is how kube-apiserver spells a hub type in messages: *core.Secret.
-func goName(kind meta.GroupVersionKind, name string) string {
-	return "*" + scheme.PackageOf(hubOf(kind)) + "." + name
+// goName is how kube-apiserver spells a hub type in messages: *core.Secret, or that of any custom resource.
+func (e *endpoint) goName(name, custom string) string {
+	if e.res.Custom {
+		return "*unstructured." + custom
+	}
+	return "*" + scheme.PackageOf(hubOf(e.res.Kind)) + "." + name
 }
 
 // hubOf is the hub of a kind, as messages name it.

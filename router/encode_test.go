@@ -152,7 +152,7 @@ func TestBookmarksAreNotConverted(t *testing.T) {
 		f := &fake{cursor: &script{batches: [][]request.Event{{{Type: request.Bookmark, ResourceVersion: "8", InitialEnd: true}}}, end: errors.New("over")}}
 		rr := NewRESTRouter(testConfig(t))
 		res := all("things", true, f)
-		res.Kind, res.Type, res.KeepItemKind = gvk, k, true
+		res.Kind, res.Type, res.Custom = gvk, k, true
 		rr.Install(GroupVersion{GroupVersion: gvk.GroupVersion(), Resources: []Resource{res}})
 		w := serve(t, rr, "GET", "/apis/g.io/"+version+"/namespaces/ns/things?watch=1", "")
 		var got struct {

@@ -87,7 +87,7 @@ func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	h, ok := e.itemVerbs[verb]
 	switch {
 	case !ok:
-		return notAllowed
+		return e.notAllowed(verb)
 	case gap != nil:
 		return refusal(gap)
 	}
@@ -110,20 +110,33 @@ func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	h, ok := e.collectionVerbs[verb]
 	switch {
 	case !ok:
-		return notAllowed
+		return e.notAllowed(verb)
 	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":
 		return h
 	case info.InNamespace:
 		return refusal(errNoNamespace)
 	}
-	return notAllowed
+	return e.notAllowed(verb)
 }
 
 func refusal(why func() error) http.Handler {
 	return handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return why() })
 }
 
-var notAllowed = handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return ErrMethod() })
+var notAllowed = refusal(ErrMethod)
+
+// notAllowed refuses a verb, "" for a method that is none.
+func (e *endpoint) notAllowed(verb string) http.Handler {
+	if !e.res.Custom {
+		return notAllowed
+	}
+	return refusal(func() error { return meta.NewMethodNotSupported(e.gr, verb) })
+}
+
+// noSubresource refuses what the resource does not have beside its objects.
+func (e *endpoint) noSubresource(info *request.Info) http.Handler {
+	return newWarned(e, refusal(func() error { return meta.NewNotFound(e.gr, info.Name) }))
+}
 
 // complete fills in the defaults.
 func (c *Config) complete() {
@@ -143,6 +156,9 @@ func (e *endpoint) offers() codec.Offer {
 	o := codec.OfferPartial
 	if e.res.Tabler != nil {
 		o |= codec.OfferTable
+	}
+	if e.res.Custom {
+		o |= codec.OfferCustom
 	}
 	return o
 }

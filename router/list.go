@@ -22,9 +22,6 @@ func (e *endpoint) list(w http.ResponseWriter, r *http.Request, info *request.In
 	if err != nil {
 		return err
 	}
-	if media.As == codec.AsPartial {
-		return errIsList(media.As, e.res.Kind)
-	}
 	list, err := e.res.Lister.List(r.Context(), req)
 	if err != nil {
 		return err
@@ -34,6 +31,9 @@ func (e *endpoint) list(w http.ResponseWriter, r *http.Request, info *request.In
 
 // writeList writes a list in the form that was asked for.
 func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *request.List, media codec.Media) error {
+	if media.As == codec.AsPartial {
+		return e.errIsList(media.As)
+	}
 	lm := meta.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining}
 	switch {
 	case media.As == codec.AsTable:
@@ -102,7 +102,11 @@ func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Me
 // they are stored.
 func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
 	kind, cut := e.listShown(media)
-	*buf = appendListHead((*buf)[:0], kind, lm, e.res.KeepItemKind)
+	*buf = appendListHead((*buf)[:0], kind, lm, kind.Kind == e.listKind && e.res.Custom)
+	if list.Len == 0 && media.As == codec.AsPartialList {
+		*buf = append((*buf)[:len(*buf)-1], "null}"...)
+		return nil
+	}
 	i := 0
 	for enc := range list.Items {
 		if i > 0 {
@@ -126,7 +130,7 @@ func (e *endpoint) listShown(media codec.Media) (kind meta.GroupVersionKind, cut
 	if media.As == codec.AsPartialList {
 		return meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}, false
 	}
-	return e.res.Kind.GroupVersion().WithKind(e.listKind), !e.res.KeepItemKind
+	return e.res.Kind.GroupVersion().WithKind(e.listKind), !e.res.Custom
 }
 
 // appendItem appends the i-th item of a list. cut says that lists of the kind show it without its own kind.
@@ -186,7 +190,7 @@ const noItems = "items: []\n"
 // writeYAMLList writes a list as YAML, item by item: the elements of a list stand at the left margin, as they would alone.
 func (e *endpoint) writeYAMLList(w http.ResponseWriter, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media) error {
 	kind, cut := e.listShown(media)
-	empty, err := codec.AppendYAML(nil, append(appendListHead(nil, kind, lm, e.res.KeepItemKind), "]}"...))
+	empty, err := codec.AppendYAML(nil, append(appendListHead(nil, kind, lm, e.res.Custom), "]}"...))
 	if err != nil {
 		return err
 	}

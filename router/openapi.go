@@ -157,7 +157,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 		object.Schema = v.Schema
 	}
 	return openapi.Resource{
-		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.KeepItemKind, ReturnsDeleted: r.ReturnsDeleted,
+		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.Custom, ReturnsDeleted: r.ReturnsDeleted,
 		Object: object, List: openapi.Model{Kind: list, Type: o.codecs.TypeOf(list)},
 	}
 }

@@ -44,7 +44,7 @@ type patcher struct {
 
 // patch changes an object by a patch in its served version, or creates it if what is applied does not exist.
 func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	form, err := patchForm(r.Header.Get("Content-Type"), kind.In(e.res.Type, e.res.Kind.Version).Type != nil)
+	form, err := patchForm(r.Header.Get("Content-Type"), !e.res.Custom)
 	if err != nil {
 		return err
 	}
@@ -90,13 +90,13 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	return e.writeEncoded(w, r, code, enc, media)
 }
 
-// patchForm returns the media type of a patch, of a kind with a Go type or without.
-func patchForm(contentType string, typed bool) (string, error) {
+// patchForm returns the media type of a patch, where strategic merges are taken or not.
+func patchForm(contentType string, strategic bool) (string, error) {
 	form, _, _ := strings.Cut(contentType, ";")
 	switch {
-	case form == jsonPatch || form == mergePatch || form == applyPatch || form == strategicPatch && typed:
+	case form == jsonPatch || form == mergePatch || form == applyPatch || form == strategicPatch && strategic:
 		return form, nil
-	case !typed:
+	case !strategic:
 		return "", codec.UnsupportedBody(jsonPatch, mergePatch, applyPatch)
 	}
 	// kube-apiserver's router reads a list of types and is not strict about space; behind it, the type has to be one, and exact.

@@ -162,7 +162,7 @@ func (v *version) with(gv *GroupVersion) *version {
 		resources = slices.Clone(v.resources)
 	}
 	for plural, list := range byPlural(gv.Resources) {
-		slices.SortFunc(list, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(list, inList)
 		i, found := slices.BinarySearchFunc(resources, plural, func(r resourceAndSubs, plural string) int {
 			return strings.Compare(r.plural, plural)
 		})
@@ -178,6 +178,14 @@ func (v *version) with(gv *GroupVersion) *version {
 		next.groupPriority, next.priority = gv.GroupPriority, gv.VersionPriority
 	}
 	return next
+}
+
+// inList is the order of a resource and its subresources: by name, but those of custom resources as they are declared.
+func inList(a, b Resource) int {
+	if a.Custom && b.Custom {
+		return cmp.Compare(strings.Count(a.Name, "/"), strings.Count(b.Name, "/"))
+	}
+	return strings.Compare(a.Name, b.Name)
 }
 
 // newGroup returns the group that old, which may be nil, becomes when its version gv is v, which is nil if it goes.

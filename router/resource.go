@@ -30,9 +30,10 @@ type Resource struct {
 	Categories []string
 	// StorageVersion is the version that most objects are stored in; of resources only, and zero if they are not stored.
 	StorageVersion meta.GroupVersionKind
-	// KeepItemKind is set for kinds without a Go type, at least, whose fields stand in the order of their names: items of
-	// their lists carry apiVersion and kind.
-	KeepItemKind bool
+	// Custom is set for custom resources, and for kinds without a Go type, at least, whose fields stand in the order of their names,
+	// and for their subresources, whatever kind these have. kube-apiserver does not serve them as it does others: items of their
+	// lists carry apiVersion and kind, strategic merge patches are not taken, and what cannot be served is refused in other words.
+	Custom bool
 
 	Getter            Getter
 	Lister            Lister
@@ -66,7 +67,7 @@ type Tabler interface {
 // listKind is the kind of lists.
 func (r *Resource) listKind() string { return cmp.Or(r.ListKind, r.Kind.Kind+"List") }
 
-// Verbs lists the verbs of the resource, sorted, as discovery shows them.
+// Verbs lists the verbs of the resource as discovery shows them: sorted, but for custom resources.
 func (r *Resource) Verbs() []string {
 	if r.Connecter != nil {
 		return slices.Sorted(slices.Values(r.ConnectVerbs))
@@ -77,12 +78,17 @@ func (r *Resource) Verbs() []string {
 			verbs = append(verbs, verb)
 		}
 	}
-	add("create", r.Creater != nil)
+	if !r.Custom {
+		add("create", r.Creater != nil)
+	}
 	add("delete", r.Deleter != nil)
 	add("deletecollection", r.CollectionDeleter != nil)
 	add("get", r.Getter != nil)
 	add("list", r.Lister != nil)
 	add("patch", r.Updater != nil && !r.NoPatch)
+	if r.Custom {
+		add("create", r.Creater != nil)
+	}
 	add("update", r.Updater != nil)
 	add("watch", r.Watcher != nil)
 	return verbs

@@ -172,9 +172,6 @@ func (rr *RESTRouter) serve(w http.ResponseWriter, r *http.Request) bool {
 	if !rr.mux.Match(r, &match) || match.Handler == nil {
 		return false
 	}
-	if r.Method == http.MethodHead { // its verb is that of a GET, and no resource serves it
-		match.Handler = notAllowed
-	}
 	match.Handler.ServeHTTP(w, r)
 	return true
 }
@@ -189,9 +186,14 @@ func (rr *RESTRouter) Serves(group string) bool {
 	return false
 }
 
+// resource returns the resource that a request's Info names, in its version, or nil.
+func (rr *RESTRouter) resource(info *request.Info) *resourceRoutes {
+	return (*rr.routes.Load())[meta.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][info.Resource]
+}
+
 // find returns the endpoint that a request's Info names, or nil.
 func (rr *RESTRouter) find(info *request.Info) *endpoint {
-	r := (*rr.routes.Load())[meta.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][info.Resource]
+	r := rr.resource(info)
 	switch {
 	case r == nil, info.Verb == "proxy", info.Verb == "watch" && info.Subresource != "":
 		return nil // of the old verbs, only watch is served, and no subresource can be watched
@@ -209,9 +211,19 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 	}
 	e := rr.find(info)
 	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil || e.res.Namespaced != info.InNamespace {
-		return false
+		return rr.matchNothing(info, m)
 	}
 	m.Handler = e.item(verbOf(r, info), e.gap(info))
+	return true
+}
+
+// matchNothing matches what a custom resource does not have beside its objects.
+func (rr *RESTRouter) matchNothing(info *request.Info, m *mux.RouteMatch) bool {
+	r := rr.resource(info)
+	if r == nil || r.main == nil || !r.main.res.Custom || info.Subresource == "" || r.main.res.Namespaced != info.InNamespace {
+		return false
+	}
+	m.Handler = r.main.noSubresource(info)
 	return true
 }
 
@@ -224,6 +236,9 @@ func (rr *RESTRouter) matchCollection(r *http.Request, m *mux.RouteMatch) bool {
 	e := rr.find(info)
 	if e == nil || !e.res.Namespaced && info.InNamespace {
 		return false
+	}
+	if e.res.Custom && e.res.Namespaced && !info.InNamespace && info.Verb != "list" && info.Verb != "watch" {
+		return false // objects are in namespaces, and kube-apiserver looks at nothing else
 	}
 	m.Handler = e.collection(verbOf(r, info), info)
 	return true

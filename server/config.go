@@ -55,6 +55,10 @@ type APIConfig struct {
 	AllowPrivileged bool
 	// Services is what services are given.
 	Services ServicesConfig
+	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
+	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
+	// it should be is not written. "" means none.
+	Manifests string
 }
 
 // ServicesConfig says what services are given.

@@ -342,3 +342,25 @@ func TestStorageVersionChanges(t *testing.T) {
 		t.Errorf("the watch in v2: got %v", e)
 	}
 }
+
+// TestStoredVersionIsGone: what is still stored in a version that was taken out of the definition says so, and nothing else is concerned.
+func TestStoredVersionIsGone(t *testing.T) {
+	q := newQuay(t)
+	q.define("rafts", "Raft", version("v1", true), version("v2", false))
+	q.want(201, "POST", q.path("rafts", "v1"), `{"metadata":{"name":"old"}}`, nil)
+	def := definitions + "/rafts." + q.group
+	versions := func(list ...string) string { return `{"spec":{"versions":[` + strings.Join(list, ",") + `]}}` }
+	q.want(200, "PATCH", def, versions(version("v1", false), version("v2", true)), nil, "Content-Type", merge)
+	q.want(200, "PATCH", def+"/status", `{"status":{"storedVersions":["v2"]}}`, nil, "Content-Type", merge)
+	q.want(200, "PATCH", def, versions(version("v2", true)), nil, "Content-Type", merge)
+	q.gone(q.path("rafts", "v1"))
+	q.want(201, "POST", q.path("rafts", "v2"), `{"metadata":{"name":"new"}}`, nil)
+	lost := map[string]any{"message": "request to convert CR from an invalid group/version: " + q.group + "/v1", "reason": nil, "code": 500}
+	q.want(500, "GET", q.path("rafts", "v2")+"/old", "", lost)
+	q.want(500, "GET", q.path("rafts", "v2"), "", lost)
+	q.want(500, "DELETE", q.path("rafts", "v2")+"/old", "", lost)
+	q.want(200, "GET", q.path("rafts", "v2")+"/new", "", nil)
+	q.want(200, "PATCH", def, versions(version("v1", false), version("v2", true)), nil, "Content-Type", merge)
+	q.until("rafts", "Established", "True")
+	q.want(200, "GET", q.path("rafts", "v2")+"/old", "", map[string]any{"apiVersion": q.group + "/v2"})
+}

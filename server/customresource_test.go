@@ -45,7 +45,7 @@ const (
 func TestCustomDefaultsOnRead(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"tail":{"type":"string"},"old":{"type":"integer"}}}`, true, "")))
-	code, before := h.do("POST", kitesV1, `{"metadata":{"name":"a"},"spec":{"old":1}}`)
+	code, before := h.do("POST", kitesV1, `{"apiVersion":"toys.example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{"old":1}}`)
 	if code != http.StatusCreated {
 		t.Fatalf("got %d %v", code, before)
 	}
@@ -84,8 +84,8 @@ func TestCustomVersions(t *testing.T) {
 	install(t, h.Server.Server, kites(t,
 		kiteVersion("v1beta1", beta, false, `,"deprecated":true`)+","+kiteVersion("v1", spec, true, `,"subresources":{"status":{}}`)+
 			`,{"name":"v1alpha1","served":false,"storage":false}`))
-	h.want(422, "POST", kitesBeta, `{"metadata":{"name":"a"},"spec":{"size":6}}`, map[string]any{"details.causes.0.field": "spec.size", "details.causes.1.field": "spec.wind"})
-	h.want(201, "POST", kitesBeta, `{"metadata":{"name":"a"},"spec":{"size":5,"wind":"n"},"status":{"up":true}}`,
+	h.want(422, "POST", kitesBeta, `{"apiVersion":"toys.example.com/v1beta1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":6}}`, map[string]any{"details.causes.0.field": "spec.size", "details.causes.1.field": "spec.wind"})
+	h.want(201, "POST", kitesBeta, `{"apiVersion":"toys.example.com/v1beta1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":5,"wind":"n"},"status":{"up":true}}`,
 		map[string]any{"apiVersion": "toys.example.com/v1beta1", "spec.wind": nil, "status.up": true})
 	h.want(200, "GET", kitesV1+"/a", "", map[string]any{"apiVersion": "toys.example.com/v1", "spec.size": 5, "spec.wind": nil})
 	h.want(200, "PATCH", kitesV1+"/a", `{"spec":{"size":7},"status":{"up":false}}`, map[string]any{"status.up": true, "metadata.generation": 2}, "Content-Type", merge)
@@ -105,7 +105,7 @@ func TestCustomVersions(t *testing.T) {
 	if got, want := resp.Header.Get("Warning"), `299 - "toys.example.com/v1beta1 Kite is deprecated; use toys.example.com/v1 Kite"`; got != want {
 		t.Errorf("warning: got %q, want %q", got, want)
 	}
-	h.want(422, "PUT", kitesV1+"/a", `{"metadata":{"name":"a"},"spec":{"size":1}}`, map[string]any{"details.causes.0.field": "metadata.resourceVersion"})
+	h.want(422, "PUT", kitesV1+"/a", `{"apiVersion":"toys.example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":1}}`, map[string]any{"details.causes.0.field": "metadata.resourceVersion"})
 }
 
 // TestCustomScale: the scale is where the definition says, if the object has it there.
@@ -114,7 +114,7 @@ func TestCustomScale(t *testing.T) {
 	const fields = `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}`
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", fields, true,
 		`,"subresources":{"scale":{"specReplicasPath":".spec.tails","statusReplicasPath":".status.tails","labelSelectorPath":".status.sel"}}`)))
-	h.want(201, "POST", kitesV1, `{"metadata":{"name":"a"},"spec":{}}`, nil)
+	h.want(201, "POST", kitesV1, `{"apiVersion":"toys.example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{}}`, nil)
 	h.want(500, "GET", kitesV1+"/a/scale", "", map[string]any{"message": `Internal error occurred: the spec replicas field ".spec.tails" does not exist`})
 	h.want(400, "PATCH", kitesV1+"/a/scale", `{"metadata":{"labels":{"x":"y"}}}`, map[string]any{"message": `the spec replicas field ".spec.tails" cannot be empty`}, "Content-Type", merge)
 	h.want(200, "PUT", kitesV1+"/a/scale", `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":3}}`, map[string]any{"spec.replicas": 3})

@@ -199,9 +199,9 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 }
 
 // decide judges a definition, serves what it defines, has its status written, and its instances deleted if it is to go. known is
-// what it was before, if it was; def is all of it but the schemas.
+// what it was before, if it was; def is what there is of it (extensions.Outline).
 func (d *definitions) decide(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
-	changed := extensions.Judge(next.CustomResourceDefinition, d.group(next.Spec.Group), now())
+	changed := extensions.Judge(next.CustomResourceDefinition, &def.Spec, d.group(next.Spec.Group), now())
 	d.serve(next, known, def)
 	if changed {
 		d.writeStatus(next)

@@ -96,7 +96,7 @@ func TestDefinition(t *testing.T) {
 		"status.acceptedNames.listKind": "ShipList", "status.acceptedNames.shortNames": "[sh]", "metadata.generation": 1,
 		"metadata.managedFields.1.manager": "kube-apiserver", "metadata.managedFields.1.subresource": "status",
 	})
-	q.want(201, "POST", q.path("ships", "v1"), `{"metadata":{"name":"a"},"spec":{"sails":2}}`, map[string]any{"kind": "Ship", "spec.sails": 2})
+	q.want(201, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"a"},"spec":{"sails":2}}`, map[string]any{"kind": "Ship", "spec.sails": 2})
 	q.want(200, "GET", q.path("ships", "v1beta1")+"/a", "", map[string]any{"apiVersion": q.group + "/v1beta1"})
 	q.want(200, "GET", "/apis/"+q.group, "", map[string]any{"preferredVersion.version": "v1", "versions.1.version": "v1beta1"})
 	q.want(200, "GET", "/apis/"+q.group+"/v1", "", map[string]any{"resources.0.name": "ships", "resources.0.shortNames": "[sh]"})
@@ -158,13 +158,18 @@ func TestDefinitionEmptied(t *testing.T) {
 	q := newQuay(t)
 	q.define("ships", "Ship", version("v1", true))
 	for i := range 30 {
-		q.want(201, "POST", q.path("ships", "v1"), fmt.Sprintf(`{"metadata":{"name":"s%d"}}`, i), nil)
+		q.want(201, "POST", q.path("ships", "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"s%d"}}`, i), nil)
 	}
-	q.want(201, "POST", q.path("ships", "v1"), `{"metadata":{"name":"held","finalizers":["example.com/hold"]}}`, nil)
+	q.want(201, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"held","finalizers":["example.com/hold"]}}`, nil)
 	q.want(200, "DELETE", definitions+"/ships."+q.group, "", nil)
 	q.until("ships", "Terminating", "True InstanceDeletionInProgress CustomResource deletion is in progress")
+	for range 2 { // once more says nothing new
+		q.want(200, "DELETE", definitions+"/ships."+q.group, "", map[string]any{
+			"metadata.generation": 1, "metadata.deletionGracePeriodSeconds": 0, "status.conditions.2.reason": "InstanceDeletionInProgress"})
+	}
+	q.want(409, "DELETE", definitions+"/ships."+q.group, `{"preconditions":{"resourceVersion":"1"}}`, nil)
 	q.gone(q.path("ships", "v1") + "/s29")
-	q.want(403, "POST", q.path("ships", "v1"), `{"metadata":{"name":"late"}}`, map[string]any{
+	q.want(403, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"late"}}`, map[string]any{
 		"message": `ships.` + q.group + ` "late" is forbidden: create not allowed while custom resource definition is terminating`})
 	q.want(200, "GET", "/apis/"+q.group+"/v1", "", map[string]any{"resources.0.verbs": "[delete deletecollection get list watch]"})
 	q.want(200, "PATCH", q.path("ships", "v1")+"/held", `{"metadata":{"finalizers":null}}`, nil, "Content-Type", "application/merge-patch+json")
@@ -177,7 +182,7 @@ func TestDefinitionChanged(t *testing.T) {
 	t.Parallel() // it waits
 	q := newQuay(t)
 	q.define("ships", "Ship", version("v1", true), version("v2", false))
-	q.want(201, "POST", q.path("ships", "v1"), `{"metadata":{"name":"a"}}`, nil)
+	q.want(201, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"a"}}`, nil)
 	first, second := q.watch(q.path("ships", "v1")), q.watch(q.path("ships", "v2"))
 	first()
 	second()

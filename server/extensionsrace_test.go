@@ -61,7 +61,7 @@ func TestDefinitionSecondServer(t *testing.T) {
 	for i := range 5 {
 		plural := fmt.Sprintf("ships%d", i)
 		near.define(plural, fmt.Sprintf("Ship%d", i), version("v1", true))
-		far.want(201, "POST", far.path(plural, "v1"), `{"metadata":{"name":"a"}}`, nil)
+		far.want(201, "POST", far.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship%d","metadata":{"name":"a"}}`, i), nil)
 	}
 	end := time.Now().Add(5 * time.Second)
 	for _, data := far.raw("GET", "/apis", ""); !strings.Contains(string(data), far.group); _, data = far.raw("GET", "/apis", "") {

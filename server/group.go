@@ -97,7 +97,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		ShortNames:     res.ShortNames,
 		Categories:     res.Categories,
 		StorageVersion: store.StorageVersion(),
-		KeepItemKind:   res.KeepItemKind || kind.In(store.Kind(), gvk.Version).Type == nil,
+		Custom:         res.Custom || kind.In(store.Kind(), gvk.Version).Type == nil,
 		ReturnsDeleted: res.ReturnsDeleted,
 		Encoder:        store,
 		Tabler:         store.RowsIn(gvk.Version),
@@ -180,7 +180,9 @@ func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 
 // subresource offers a door of a resource, or an action.
 func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) (router.Resource, error) {
-	r := router.Resource{Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Encoder: store}
+	r := router.Resource{
+		Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Custom: main.Custom, Encoder: store,
+	}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
 	} else {

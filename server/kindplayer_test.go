@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -39,6 +40,9 @@ func (r *playedResource) play(p *inProcess, text []byte) {
 	before := at(treeOf(p.tb, []byte(empty)), "metadata.resourceVersion")
 
 	made := k.write("ADDED", "POST", r.paths[0]+"?fieldValidation=Strict", string(text), "Content-Type", "application/yaml")
+	if k.isDefinition() {
+		made = k.judged()
+	}
 	status := example["status"]
 	if delete(example, "status"); slices.Contains(r.doors, "status") && status == nil {
 		p.tb.Error("there is a door to the status, but the example has none")
@@ -212,6 +216,10 @@ func (k *player) remove() {
 	if code, answer := k.do("DELETE", k.item+"?gracePeriodSeconds=0", ""); code >= 300 {
 		k.tb.Fatalf("DELETE: got %d %s", code, answer)
 	}
+	if k.isDefinition() {
+		k.emptied()
+		return
+	}
 	if k.r.store.Resource().Strategy.Graceful != nil { // the end of the grace is shown before the object goes
 		k.events = append(k.events, "MODIFIED")
 	}
@@ -229,6 +237,38 @@ func (k *player) remove() {
 	k.events = append(k.events, "DELETED")
 	if code, _ := k.do("GET", k.item, ""); code != http.StatusNotFound {
 		k.tb.Errorf("after DELETE: got %d", code)
+	}
+}
+
+// isDefinition reports whether the server itself writes to the object, as it does with definitions.
+func (k *player) isDefinition() bool { return k.r.Resource == "customresourcedefinitions" }
+
+// judged waits until the server has said what it thinks of a new definition. With the status of the example it has nothing to add.
+func (k *player) judged() (obj map[string]any) {
+	k.until(func() bool {
+		obj = k.request("GET", k.item, "")
+		return at(obj, "status.conditions") != nil
+	})
+	k.events = append(k.events, fmt.Sprint("MODIFIED ", at(obj, "metadata.resourceVersion")))
+	return obj
+}
+
+// emptied waits for the end of a deleted definition, which is told that it begins.
+func (k *player) emptied() {
+	k.until(func() bool {
+		code, _ := k.do("GET", k.item, "")
+		return code == http.StatusNotFound
+	})
+	k.events = append(k.events, "MODIFIED", "MODIFIED", "DELETED")
+}
+
+// until waits for a condition.
+func (k *player) until(holds func() bool) {
+	k.tb.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			k.tb.Fatal("the server does not get to it")
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ func (b *boats) declare(t testing.TB, stored string) registry.Resource {
 	}
 	return registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
 		GroupResource: boatResource, Kind: "Boat", ShortNames: []string{"bt"}, Namespaced: true,
-		Type: k, StorageVersion: stored, KeepItemKind: true, ReturnsDeleted: true,
+		Type: k, StorageVersion: stored, Custom: true, ReturnsDeleted: true,
 		Generation: []string{"spec"},
 		Status:     &registry.StatusOf[*scheme.Unstructured]{},
 		Fields: []registry.FieldValue{
@@ -254,7 +254,7 @@ func TestRuntimeResource(t *testing.T) {
 }
 
 // install adds a resource to a running server.
-func install(t *testing.T, s *server.Server, res registry.Resource) {
+func install(t testing.TB, s *server.Server, res registry.Resource) {
 	t.Helper()
 	if err := s.Install(s.Core, server.Group{Name: res.GroupResource.Group, Priority: 1000, Resources: []registry.Resource{res}}); err != nil {
 		t.Fatal(err)

@@ -209,6 +209,9 @@ func (s *Server) populate(c completed) error {
 	if err := s.addKubernetesService(c); err != nil {
 		return err
 	}
+	if err := s.addManifests(c.API.Manifests); err != nil {
+		return err
+	}
 	if c.Setup != nil {
 		return c.Setup(s)
 	}

@@ -24,6 +24,7 @@ type options struct {
 func (o *options) bind(f *pflag.FlagSet) {
 	c := &o.config
 	f.StringVar(&c.DataDir, "data-dir", ".coracle", "folder for the store, certificates and the admin kubeconfig")
+	f.StringVar(&c.API.Manifests, "manifests", "", "folder of YAML and JSON files to apply before the server is ready: definitions, then objects")
 
 	f.StringVar(&c.Storage.Engine, "storage", "", "store: embedded, etcd, memory or file (default embedded, or etcd with --etcd-servers)")
 	f.StringSliceVar(&c.Storage.Etcd.Servers, "etcd-servers", nil, "etcd servers to store in, as comma-separated URLs")

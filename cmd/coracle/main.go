@@ -2,11 +2,12 @@
 //
 //	coracle serve      run the server; works without any flag
 //	coracle migrate    store the objects of a resource again, in the version that is stored now
+//	coracle validate   judge objects by their definitions, without a server
 //	coracle version    print what this is
 //
-// Flags fill a server.Config and nothing else; where kube-apiserver has a flag for the same thing, the name is its.
+// Flags of serve fill a server.Config and nothing else; where kube-apiserver has a flag for the same thing, the name is its.
 //
-// Read: main.go, serve.go, flags.go, umask_unix.go, migrate.go.
+// Read: main.go, serve.go, flags.go, umask_unix.go, migrate.go, validate.go.
 package main
 
 import (
@@ -33,7 +34,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(serveCommand(), migrateCommand(), versionCommand())
+	root.AddCommand(serveCommand(), migrateCommand(), validateCommand(), versionCommand())
 	return root
 }
 

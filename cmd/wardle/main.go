@@ -4,7 +4,7 @@
 // that differ, with defaults, validation, a status and printed columns; Fischers, which forbid Flunder names by an
 // admission plugin; and a path that is no API resource. Nothing is generated.
 //
-// Read: main.go, group.go, v1beta1, v1alpha1, hub, flunder.go, fischer.go, ban.go, census.go.
+// Read: main.go, group.go, v1beta1, v1alpha1, hub, flunder.go, fischer.go, ban.go, census.go, definition.go.
 package main
 
 import (
@@ -26,11 +26,16 @@ func main() {
 	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
 	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
 	flag.StringVar(&cfg.Authorization.Mode, "authorization-mode", server.AuthorizePrivileged, "AlwaysAllow, AlwaysDeny or Privileged: all for administrators")
+	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions, and end")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, cfg); err != nil {
+	work := func() error { return run(ctx, cfg) }
+	if *print {
+		work = func() error { return writeDefinitions(os.Stdout) }
+	}
+	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -2,6 +2,7 @@ package extensions
 
 import (
 	"crypto/x509"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -11,9 +12,10 @@ import (
 )
 
 // Judge brings the status of a definition up to date: its names, which are given in the order in which definitions ask for them,
-// and its conditions, but Terminating. group are the definitions of its group, itself among them or not. It reports whether
-// anything has changed. Schemas are not looked at: Outline.Definition has none.
-func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
+// and its conditions, but Terminating. spec is all of its spec, whatever def has been trimmed of, and group the definitions of its
+// group, itself among them or not. It reports whether anything has changed.
+func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
 	before := def.Status
 	before.Conditions = slices.Clone(before.Conditions)
 	if !SameNames(&def.Spec.Names, &def.Status.AcceptedNames) {
@@ -28,7 +30,7 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, group iter.Seq[*apiext
 		SetCondition(def, established(def), now)
 	}
 	judgePolicy(def, now)
-	judgeShape(def, now)
+	judgeShape(def, spec, now)
 	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) || !slices.Equal(before.Conditions, def.Status.Conditions)
 }
 
@@ -145,15 +147,31 @@ func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	SetCondition(def, c, now)
 }
 
-// judgeShape says of a definition that is older than structural schemas that it keeps fields nobody knows. What a schema may
-// look like is checked when it is written.
-func judgeShape(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
-	if !def.Spec.PreserveUnknownFields {
+// judgeShape says of a definition that is older than structural schemas what keeps its schemas, which are those of spec, from being
+// structural. All others were checked when they were written.
+func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec, now meta.Time) {
+	if !spec.PreserveUnknownFields {
 		removeCondition(def, apiextensionsv1.NonStructuralSchema)
 		return
 	}
-	SetCondition(def, apiextensionsv1.CustomResourceDefinitionCondition{
+	c := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue, Reason: "Violations",
-		Message: field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false").Error(),
-	}, now)
+	}
+	p := field.NewPath("spec")
+	errs := field.ErrorList{field.Invalid(p.Child("preserveUnknownFields"), true, "must be false")}
+	for i, v := range field.Each(&errs, spec.Versions) {
+		if lacksSchema(*v) {
+			continue
+		}
+		if name := foreignField(v.Schema.OpenAPIV3Schema); name != "" {
+			c.Status, c.Reason = apiextensionsv1.ConditionUnknown, "StructuralError"
+			c.Message = fmt.Sprintf("failed to check validation schema for version %s: OpenAPIV3Schema '%s' is not supported", v.Name, name)
+			break
+		}
+		errs = append(errs, validateStructural(p.Child("versions").Index(i).Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema)...)
+	}
+	if c.Message == "" {
+		c.Message = errs.ToAggregate().Error()
+	}
+	SetCondition(def, c, now)
 }

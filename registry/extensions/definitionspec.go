@@ -19,6 +19,15 @@ type definitionRules struct {
 	validCABundle bool // certificates of a webhook can be read
 	// manyFields are the versions that may have too many selectable fields, "" for what all have in common.
 	manyFields map[string]bool
+	// sameSchema are the versions whose schema is what it was, "" for what all have in common: each rule may cost what it does.
+	sameSchema map[string]bool
+}
+
+// schemasOf are the rules for the schema of a version, "" for the one that all versions share.
+func (r *definitionRules) schemasOf(version string) SchemaRules {
+	rules := r.schemas
+	rules.RuleCost = rules.RuleCost && !r.sameSchema[version]
+	return rules
 }
 
 // strictRules are those for a new definition. Certificates are judged once it is served: a tool may put them in later.
@@ -33,6 +42,16 @@ func rulesAfter(d, old *apiextensionsv1.CustomResourceDefinition) definitionRule
 		openAPISchema: !slices.ContainsFunc(old.Spec.Versions, lacksSchema),
 		knownReviews:  true,
 		manyFields:    map[string]bool{},
+		sameSchema:    map[string]bool{},
+	}
+	for i := range d.Spec.Versions {
+		v := &d.Spec.Versions[i]
+		rules.sameSchema[v.Name] = slices.ContainsFunc(old.Spec.Versions, func(o apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return o.Name == v.Name && scheme.Equal(v.Schema, o.Schema)
+		})
+		if i == 0 {
+			rules.sameSchema[""] = rules.sameSchema[v.Name]
+		}
 	}
 	var caBundle []byte
 	if c := old.Spec.Conversion; c != nil && c.Webhook != nil {

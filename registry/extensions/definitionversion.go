@@ -10,6 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -20,7 +21,7 @@ const maxSelectableFields = 8
 func checkVersion(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
 	errs := checkWarning(p.Child("deprecationWarning"), v)
 	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-		errs = append(errs, ValidateSchema(p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemas)...)
+		errs = append(errs, ValidateSchema(p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
@@ -39,7 +40,7 @@ func checkVersion(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVers
 func checkCommon(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
 	var errs field.ErrorList
 	if !lacksSchema(*v) {
-		errs = append(errs, ValidateSchema(p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemas)...)
+		errs = append(errs, ValidateSchema(p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
@@ -197,15 +198,15 @@ func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (steps []string
 			return nil, nil, errors.New("array notation is not allowed")
 		}
 		if path[0] != '.' {
-			token, _, _ := plainName(path)
+			token, _, _ := rules.Name(path)
 			return nil, nil, fmt.Errorf("expected [ or . but got: %s", token)
 		}
 		var step string
-		if step, path, err = plainName(path[1:]); err != nil {
+		if step, path, err = rules.Name(path[1:]); err != nil {
 			return nil, nil, err
 		}
 		if s = fieldOf(s, step); s == nil {
-			return nil, nil, errNoField
+			return nil, nil, rules.ErrNoField
 		}
 		steps = append(steps, step)
 	}

@@ -22,7 +22,7 @@ type Texts func(version string) []byte
 func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
-		Hubless:   true,
+		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
 		d.ConvertAll = newConverter(def, ask).convert
@@ -61,17 +61,16 @@ func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
 	return func(version string) []byte { return texts[version] }, nil
 }
 
-// parse makes the schema of a text. None, and one that cannot be read, which no validation lets pass, allows everything.
+// parse makes the schema of a text; none allows everything. An update may leave one in place that has more than structural schemas
+// have; that says nothing.
 func parse(text []byte, keepAll bool) *schema.Schema {
-	anything := &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	if text == nil {
-		return anything
+		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
 	}
-	s, errs := schema.Parse(nil, text)
-	if len(errs) > 0 {
-		return anything
+	s, _ := schema.Parse(nil, text)
+	if keepAll {
+		s.PreserveAll()
 	}
-	s.PreserveUnknown = s.PreserveUnknown || keepAll
 	return s
 }
 

@@ -80,13 +80,16 @@ func (o *Outline) Schema(version string) []byte {
 }
 
 // Definition returns the definition without its schemas, and without managedFields. It shares no memory with o, nor with the text
-// that o was decoded from, which is long: whoever keeps it keeps nothing else.
+// that o was decoded from, which is long: whoever keeps it keeps nothing else. One that is older than structural schemas has them:
+// its status says what is wrong with them.
 func (o *Outline) Definition() (*v1.CustomResourceDefinition, error) {
 	bare := *o
 	bare.ManagedFields = nil
 	bare.Spec.Versions = slices.Clone(o.Spec.Versions)
 	for i := range bare.Spec.Versions {
-		bare.Spec.Versions[i].Schema = nil
+		if !o.Spec.PreserveUnknownFields {
+			bare.Spec.Versions[i].Schema = nil
+		}
 	}
 	text, err := codec.AppendJSON(nil, &bare)
 	if err != nil {

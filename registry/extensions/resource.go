@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -46,15 +47,15 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
 			Metadata: registry.MetaCompare,
 			Prepare:  s.prepare,
-			Validate: s.validate,
+			Judge:    s.judge,
 			Warnings: finalizerWarnings,
 		},
-		Served:       []string{},
-		ResetIn:      map[string][]string{},
-		Fields:       fields(def),
-		Tables:       map[string]*registry.TreeTable{},
-		Deprecated:   deprecations(def),
-		KeepItemKind: true,
+		Served:     []string{},
+		ResetIn:    map[string][]string{},
+		Fields:     fields(def),
+		Tables:     map[string]*registry.TreeTable{},
+		Deprecated: deprecations(def),
+		Custom:     true,
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]
@@ -94,6 +95,8 @@ type version struct {
 	kind   *kind.Version
 	status bool // it has the door
 	scale  *scalePaths
+
+	rules ruleBook
 }
 
 // of returns what holds for an object.
@@ -127,18 +130,36 @@ func keepField(u, from *scheme.Unstructured, name string) {
 	}
 }
 
-func (s *strategy) validate(u, old *scheme.Unstructured) field.ErrorList {
+func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
-	var before any
+	schema := v.kind.Schema()
+	tree, before := described(schema, u), any(nil)
 	if old != nil {
-		before = old.Content
+		before = described(schema, old)
 	}
-	errs := v.kind.Schema().Validate(nil, u.Content, before)
+	errs := schema.Validate(nil, tree, before)
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+}
+
+// described is what a schema says something about: the content, and the names of the object if it restricts these.
+func described(s *schema.Schema, u *scheme.Unstructured) map[string]any {
+	if s.Target().Properties["metadata"] == nil {
+		return u.Content
+	}
+	tree := maps.Clone(u.Content)
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	names := map[string]any{"name": u.Name}
+	if u.GenerateName != "" {
+		names["generateName"] = u.GenerateName
+	}
+	tree["metadata"] = names
+	return tree
 }
 
 // statusDoor makes the door to the status in a version.
@@ -146,7 +167,7 @@ func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstruc
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
 		Prepare:  prepareStatus,
-		Validate: v.validateStatus,
+		Judge:    v.judgeStatus,
 		Metadata: registry.MetaCompare,
 		Reset:    []string{"metadata", "spec"},
 	}
@@ -166,8 +187,8 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// validateStatus judges the status alone: the rest is as it was.
-func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
+// judgeStatus judges the status alone: the rest is as it was. Rules are about all of the object.
+func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	if status, ok := u.Content[statusField]; ok {
 		if s := v.kind.Schema().Target().Properties[statusField]; s != nil {
@@ -177,11 +198,14 @@ func (v *version) validateStatus(u, old *scheme.Unstructured) field.ErrorList {
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	return errs
+	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // finalizerWarnings says of new finalizers what is unusual about their names.
 func finalizerWarnings(u, old *scheme.Unstructured) []string {
+	if len(u.Finalizers) == 0 {
+		return nil
+	}
 	var known, out []string
 	if old != nil {
 		known = old.Finalizers

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/govalue"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	celrules "github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -18,11 +19,12 @@ type SchemaRules struct {
 	PrunedDefaults bool // defaults have no field that the schema does not know
 	AtomicSets     bool // elements of sets are atomic
 	ListKeys       bool // list keys are always there, and never null
+	RuleCost       bool // no rule costs too much by itself
 }
 
 // RulesFor returns the rules for the schemas of spec, which replaces old; nil says that it is new.
 func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
-	rules := SchemaRules{Structural: true, Types: true, PrunedDefaults: true, AtomicSets: true, ListKeys: true}
+	rules := SchemaRules{Structural: true, Types: true, PrunedDefaults: true, AtomicSets: true, ListKeys: true, RuleCost: true}
 	if old != nil {
 		rules = SchemaRules{
 			Structural:     !anySchema(old, isNotStructural),
@@ -30,6 +32,7 @@ func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
 			PrunedDefaults: !anySchema(old, hasUnprunedDefaults),
 			AtomicSets:     !anyPart(old, isSetOfGranular),
 			ListKeys:       !anyPart(old, func(s *v1.JSONSchemaProps) bool { return len(validateListKeys(nil, s)) > 0 }),
+			RuleCost:       true,
 		}
 	}
 	// What prunes, sets defaults or says more than OpenAPI needs structure, whatever was there before.
@@ -50,17 +53,26 @@ func ValidateSchema(path *field.Path, s *v1.JSONSchemaProps, status bool, rules 
 		errs = append(errs, field.Forbidden(path.Child("nullable"), "nullable cannot be true at the root"))
 	}
 	foreign := ""
+	var structured field.ErrorList
 	if rules.Structural {
 		if foreign = foreignField(s); foreign == "" {
-			errs = append(errs, validateStructure(path, s, rules.PrunedDefaults)...)
+			structured = validateStructure(path, s, rules.PrunedDefaults)
+			errs = append(errs, structured...)
 		}
 	}
 	c := schemaChecker{rules: rules}
-	c.check(path, s, place{root: true, defaults: true})
-	// Here the rules of x-kubernetes-validations are to be compiled, if nothing is wrong so far.
+	at := place{root: true, defaults: true}
+	if rules.Structural && foreign == "" && structured == nil && anyIn(s, hasRules) {
+		at.scope = celrules.In(CompileSchema(s))
+	}
+	c.check(path, s, at)
 	errs = append(errs, c.errs...)
+	errs = append(errs, c.ruleErrs...)
 	if foreign != "" && len(errs) == 0 {
 		errs = append(errs, field.Invalid(path, "", "OpenAPIV3Schema '"+foreign+"' is not supported"))
+	}
+	if at.scope != nil {
+		errs = append(errs, at.scope.Total(path)...)
 	}
 	return errs
 }

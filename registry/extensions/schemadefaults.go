@@ -1,8 +1,15 @@
 package extensions
 
 import (
+	"context"
+	"slices"
+	"strings"
+
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // validateDefaults judges the defaults in a structural schema.
@@ -10,9 +17,47 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
-	// Judged as a default, a value for int-or-string may have any type, as in Kubernetes.
-	c := compiler{literal: true}
-	return c.schema(s).ValidateDefaults(path, pruned)
+	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
+	if anyIn(s, hasRules) {
+		d := defaultRules{known: errs}
+		d.schema(path, s, CompileSchema(s), true)
+		errs = append(errs, d.errs...)
+	}
+	return errs
+}
+
+// defaultRules judges defaults by the rules in their schemas.
+type defaultRules struct {
+	known field.ErrorList // what is wrong with defaults otherwise
+	errs  field.ErrorList
+}
+
+// schema judges the default of a schema, and those below it. Rules that ask what was before have to hold if it was the same, and if
+// there was nothing.
+func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schema.Schema, root bool) {
+	if s == nil || d.errs.Full() {
+		return
+	}
+	if v, at := treeOf(props.Default), p.Child("default"); v != nil && !d.isWrong(at.String()) {
+		of := rules.Of(s, root || s.EmbeddedResource)
+		errs := of.Validate(context.Background(), at, v, v, nil)
+		if len(errs) == 0 {
+			errs = of.Validate(context.Background(), at, v, nil, nil)
+		}
+		d.errs = append(d.errs, errs...)
+	}
+	d.schema(p.Child("items"), elementSchema(props), s.Items, false)
+	for _, name := range jsontext.Keys(s.Properties) {
+		below := props.Properties[name]
+		d.schema(p.Child("properties").Key(name), &below, s.Properties[name], false)
+	}
+}
+
+// isWrong reports whether something is wrong with the default at a path, more than that it has fields which nobody knows.
+func (d *defaultRules) isWrong(path string) bool {
+	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
+		return strings.HasPrefix(err.Field, path) && !(err.Field == path && err.Detail == "must not have unknown fields")
+	})
 }
 
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }
@@ -22,8 +67,12 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
 	}
-	c := compiler{literal: true}
 	return anyIn(s, func(s *v1.JSONSchemaProps) bool {
-		return s.Default != nil && len(c.schema(s).Prune(treeOf(s.Default))) > 0
+		if s.Default == nil {
+			return false
+		}
+		literal := compile(s, schema.ParseLiteral)
+		literal.Resource = false
+		return len(literal.Prune(treeOf(s.Default))) > 0
 	})
 }

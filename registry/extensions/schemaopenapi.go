@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -15,6 +16,8 @@ var openAPITypes = []string{"array", "boolean", "integer", "number", "object", "
 type schemaChecker struct {
 	rules SchemaRules
 	errs  field.ErrorList
+	// ruleErrs say that rules (x-kubernetes-validations) do not compile or cost too much. They come after the others.
+	ruleErrs field.ErrorList
 }
 
 // place says where a schema stands.
@@ -23,6 +26,10 @@ type place struct {
 	meta     bool   // in what describes apiVersion, kind or metadata of a resource
 	defaults bool   // defaults are allowed
 	where    string // why they are not
+	// scope is what rules are judged by, nil where that cannot be done; unrelated is the outermost list whose elements cannot be
+	// told from those of before, so that rules cannot ask for these.
+	scope     *rules.Scope
+	unrelated *field.Path
 }
 
 func (at place) withoutDefaults(where string) place {
@@ -41,9 +48,10 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 	if s == nil || c.errs.Full() {
 		return
 	}
+	known := len(c.errs)
 	c.fields(p, s, at)
 	inside := at
-	inside.root = false
+	inside.root, inside.scope = false, nil
 	if more := s.AdditionalProperties; more != nil {
 		if len(s.Properties) > 0 && (!more.Allows || more.Schema != nil) {
 			c.fail(field.Forbidden(p.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
@@ -52,6 +60,7 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 		if at.meta { // what of a default would be pruned cannot be told without the key
 			entries = inside.withoutDefaults("inside additionalProperties applying to object metadata")
 		}
+		entries.scope = at.scope.Entries()
 		c.check(p.Child("additionalProperties"), more.Schema, entries)
 	}
 	var f v1.JSONSchemaProps // one for all: it is large
@@ -64,6 +73,7 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 				below = below.withoutDefaults("in top-level " + name)
 			}
 		}
+		below.scope = at.scope.Field(name)
 		c.check(p.Child("properties").Key(name), &f, below)
 	}
 	c.check(p.Child("not"), s.Not, inside)
@@ -75,7 +85,12 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 		c.check(p.Child("definitions").Key(name), &d, inside)
 	}
 	if s.Items != nil {
-		c.check(p.Child("items"), s.Items.Schema, inside)
+		element := inside
+		element.scope = at.scope.Items()
+		if (s.XListType == nil || *s.XListType != "map") && at.unrelated == nil {
+			element.unrelated = p
+		}
+		c.check(p.Child("items"), s.Items.Schema, element)
 		c.list(p.Child("items"), s.Items.JSONSchemas, inside)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
@@ -91,7 +106,14 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 	if c.rules.ListKeys {
 		c.errs = append(c.errs, validateListKeys(p, s)...)
 	}
-	c.validations(p.Child("x-kubernetes-validations"), s)
+	if len(s.XValidations) == 0 {
+		return
+	}
+	here := p.Child("x-kubernetes-validations")
+	c.validations(here, s, at)
+	if at.scope != nil && len(c.errs) == known {
+		c.compileRules(here, s, at)
+	}
 }
 
 func (c *schemaChecker) list(p *field.Path, list []v1.JSONSchemaProps, at place) {

@@ -1,12 +1,12 @@
 package extensions
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/govalue"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -14,7 +14,7 @@ import (
 var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldValueForbidden, v1.FieldValueInvalid, v1.FieldValueRequired}
 
 // validations judges the rules of a schema as far as that goes without compiling them.
-func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps) {
+func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at place) {
 	for i := range s.XValidations {
 		if c.errs.Full() {
 			return
@@ -28,7 +28,7 @@ func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps) {
 			c.fail(field.NotSupported(here.Child("reason"), *rule.Reason, ruleReasons))
 		}
 		if rule.FieldPath != "" {
-			c.ruleField(here.Child("fieldPath"), s, rule.FieldPath)
+			c.ruleField(here.Child("fieldPath"), s, rule.FieldPath, at)
 		}
 	}
 }
@@ -48,115 +48,62 @@ func (c *schemaChecker) ruleText(p *field.Path, rule *v1.ValidationRule) {
 	}
 }
 
-func (c *schemaChecker) ruleField(p *field.Path, s *v1.JSONSchemaProps, path string) {
+func (c *schemaChecker) ruleField(p *field.Path, s *v1.JSONSchemaProps, path string, at place) {
 	if strings.TrimSpace(path) == "" {
 		c.fail(field.Invalid(p, path, "must be non-empty if specified"))
 	}
 	if breaksLine(path) {
 		c.fail(field.Invalid(p, path, "must not contain line breaks"))
 	}
-	if _, err := schemaAt(s, path); err != nil && foreignField(s) == "" {
+	if foreignField(s) != "" {
+		return
+	}
+	described := at.scope.Schema()
+	if described == nil {
+		described = CompileSchema(s)
+	}
+	if _, err := rules.FieldPath(described, path); err != nil {
 		c.fail(field.Invalid(p, path, "must be a valid path"))
 	}
 }
 
-func breaksLine(s string) bool { return strings.ContainsAny(s, "\n\r") }
-
-var errNoField = errors.New("does not refer to a valid field")
-
-// schemaAt returns the schema of the field that a path of names, such as .spec['a.b'].c, leads to from s. Entries of maps
-// count as fields.
-func schemaAt(s *v1.JSONSchemaProps, path string) (*v1.JSONSchemaProps, error) {
-	for path != "" {
-		var name string
-		var err error
-		switch path[0] {
-		case '.':
-			if name, path, err = plainName(path[1:]); err != nil {
-				return nil, err
-			}
-		case '[':
-			if name, path, err = quotedName(path[1:]); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, fmt.Errorf("expected [ or . but got: %s", path)
+// compileRules judges the rules of a schema as expressions, and what they cost.
+func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at place) {
+	findings, err := at.scope.Check(p)
+	if err != nil {
+		c.failRule(field.InternalError(p, err))
+		return
+	}
+	for i, f := range findings {
+		rule, here := &s.XValidations[i], p.Index(i)
+		if f.Cost != "" && c.rules.RuleCost {
+			c.failRule(field.Forbidden(here.Child("rule"), f.Cost))
 		}
-		f, ok := s.Properties[name]
+		if f.Err != nil {
+			c.failRule(field.Invalid(here.Child("rule"), govalue.JSON(rule), f.Err.Error()))
+		}
 		switch {
-		case ok:
-			s = &f
-		case len(s.Properties) == 0 && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
-			s = s.AdditionalProperties.Schema
-		default:
-			return nil, errNoField
+		case f.MessageErr != nil:
+			c.failRule(field.Invalid(here.Child("messageExpression"), govalue.JSON(rule), f.MessageErr.Error()))
+		case f.MessageCost != "" && c.rules.RuleCost:
+			c.failRule(field.Forbidden(here.Child("messageExpression"), f.MessageCost))
+		}
+		switch {
+		case f.UsesOldSelf && at.unrelated != nil:
+			c.failRule(field.Invalid(here.Child("rule"), rule.Rule,
+				"oldSelf cannot be used on the uncorrelatable portion of the schema within "+at.unrelated.String()))
+		case !f.UsesOldSelf && rule.OptionalOldSelf != nil:
+			c.failRule(field.Invalid(here.Child("optionalOldSelf"), *rule.OptionalOldSelf, "may not be set if oldSelf is not used in rule"))
 		}
 	}
-	return s, nil
 }
 
-// plainName splits a name from what follows it. A name that begins with a quote goes on to the next one, and takes the
-// quotes for part of it.
-func plainName(path string) (name, rest string, err error) {
-	if path == "" {
-		return "", "", errors.New("unexpected end of JSON path")
+func (c *schemaChecker) failRule(err *field.Error) {
+	if !c.ruleErrs.Full() {
+		c.ruleErrs = append(c.ruleErrs, err)
 	}
-	if path[0] == '\'' {
-		if end := closingQuote(path); end > 0 {
-			return path[:end+1], path[end+1:], nil
-		}
-		return path, "", nil
-	}
-	end := strings.IndexAny(path, ".[]")
-	switch end {
-	case -1:
-		return path, "", nil
-	case 0:
-		end = 1 // the delimiter itself
-	}
-	return path[:end], path[end:], nil
 }
 
-// quotedName splits a quoted name, and the bracket behind it, from what follows.
-func quotedName(path string) (name, rest string, err error) {
-	end := closingQuote(path)
-	if end < 0 {
-		return "", "", errors.New("expected single quoted string")
-	}
-	if !strings.HasPrefix(path[end+1:], "]") {
-		return "", "", errors.New("expected ]")
-	}
-	name, err = unescape(path[1:end])
-	return name, path[end+2:], err
-}
+func hasRules(s *v1.JSONSchemaProps) bool { return len(s.XValidations) > 0 }
 
-// closingQuote returns where the quote that text begins with is closed, -1 if it is not, or there is none.
-func closingQuote(text string) int {
-	if !strings.HasPrefix(text, "'") {
-		return -1
-	}
-	for i := 1; i < len(text); i++ {
-		if text[i] == '\'' && text[i-1] != '\\' {
-			return i
-		}
-	}
-	return -1
-}
-
-// unescape resolves the escapes in a quoted name.
-func unescape(text string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			continue
-		}
-		i++
-		at := strings.IndexByte(`abfnrtv'\`, text[i])
-		if at < 0 {
-			return "", fmt.Errorf("invalid escape char \\%c", text[i])
-		}
-		b.WriteByte("\a\b\f\n\r\t\v'\\"[at])
-	}
-	return b.String(), nil
-}
+func breaksLine(s string) bool { return strings.ContainsAny(s, "\n\r") }

@@ -10,13 +10,17 @@
 // at run time the real cost of each call is bounded by CallLimit, and that of all calls about one object by a Budget.
 // The numbers are part of the API: an expression that fits into a budget here fits there.
 //
-// Expressions come from clients, and so do values. The language has no loops but those over values, and the parser
-// bounds length and nesting; nothing here panics. Nothing happens before the first use of Base, either: there are no
-// variables of this package whose initialization costs anything.
+// Expressions come from clients, and so do values. The language has no loops but those over values, and nothing here
+// panics. What cost does not count is bounded otherwise, so that whatever is asked ends in about a second and takes
+// less than some hundred megabytes: Check refuses expressions whose types would take too long to find (bounds.go), and
+// a run ends with ErrCallLimit before a call that would do too much for its price (guard.go, work.go). No such bound is
+// met by an expression that somebody has written to be understood. Nothing happens before the first use of Base, either:
+// there are no variables of this package whose initialization costs anything.
 //
 // Not here: which expressions an object has and what is said about their results (registry/extensions, admission).
 //
-// Read: cel.go, expression.go, program.go, cost.go with estimate.go; value.go, then a library a file.
+// Read: cel.go, expression.go with bounds.go, program.go, cost.go with estimate.go, guard.go with work.go; value.go, then
+// a library a file. Package rules has the rules of schemas and of the tags of Go types.
 package cel
 
 import (

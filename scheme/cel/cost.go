@@ -43,7 +43,7 @@ type tracker struct{}
 // CallCost implements interpreter.ActualCostEstimator. Nil leaves it to cel-go.
 func (tracker) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
 	if cost, ok := flat[function]; ok {
-		return &cost
+		return new(cost)
 	}
 	if len(args) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (tracker) CallCost(function, overload string, args []ref.Val, result ref.Va
 	if !ok {
 		return nil
 	}
-	return &cost
+	return new(cost)
 }
 
 func callCost(function, overload string, args []ref.Val, result ref.Val) (cost uint64, ok bool) {

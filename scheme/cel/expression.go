@@ -22,7 +22,13 @@ func (e *Env) Check(expression string) (x *Expression, err error) {
 			err = fmt.Errorf("compilation failed: internal error: %v", r)
 		}
 	}()
-	ast, issues := e.env.Compile(expression)
+	ast, issues := e.env.Parse(expression)
+	if issues == nil {
+		if err := bound(ast.NativeRep().Expr()); err != nil {
+			return nil, err
+		}
+		ast, issues = e.env.Check(ast)
+	}
 	if issues != nil {
 		return nil, errors.New("compilation failed: " + issues.String())
 	}
@@ -50,13 +56,4 @@ type Sizes func(path []string) (most uint64, known bool)
 // Cost estimates the cost of running the expression once: at least and at most, when values are as long as sizes allows.
 func (x *Expression) Cost(sizes Sizes) (checker.CostEstimate, error) {
 	return x.env.EstimateCost(x.ast, estimator{sizes})
-}
-
-// Program plans the expression.
-func (x *Expression) Program() (*Program, error) {
-	plan, err := x.env.Program(x.ast, programOptions(x.env)...)
-	if err != nil {
-		return nil, fmt.Errorf("program instantiation failed: %w", err)
-	}
-	return &Program{plan}, nil
 }

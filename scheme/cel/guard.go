@@ -1,88 +1,106 @@
 package cel
 
 import (
-	"strings"
-
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
 
-// cel-go counts the cost of a call when it has been made. That is too late for the functions here, of which one call can
-// take all memory or hours: lists.range(1000000000), or distinct() of a long list. They are asked before.
+// cel-go counts the cost of a call when it has been made, and some calls cost next to nothing whatever they do. That is too
+// late, and too little, for the functions of which few calls can take all memory or hours: lists.range(1000000000), distinct()
+// of a long list, == of lists that hold the same list twice, forty times over. They are asked before (work.go).
 
-// maxReplaced is how long the result of a replacement may become: what costs little to make may be multiplied.
-const maxReplaced = 10 * CallLimit
-
-// forecast are these functions, each with the least that a call will cost.
-var forecast = map[string]func(args []ref.Val) uint64{
-	"lists.range": func(args []ref.Val) uint64 {
-		n, _ := args[0].(types.Int)
-		return uint64(max(n, 0))
-	},
-	"distinct":        func(args []ref.Val) uint64 { return size(args[0]) * size(args[0]) },
-	"sets.contains":   product,
-	"sets.equivalent": product,
-	"sets.intersects": product,
-	"replace":         replacement,
-}
-
-func product(args []ref.Val) uint64 { return size(args[0]) * size(args[1]) }
-
-// replacement is more than any limit if the result would be too long.
-func replacement(args []ref.Val) uint64 {
-	s, _ := args[0].(types.String)
-	what, _ := args[1].(types.String)
-	with, _ := args[2].(types.String)
-	n := strings.Count(string(s), string(what))
-	if len(args) > 3 {
-		if limit, ok := args[3].(types.Int); ok && limit >= 0 {
-			n = min(n, int(limit))
-		}
-	}
-	if n*len(with)+len(s) > maxReplaced {
-		return CallLimit + 1
-	}
-	return 0
-}
-
-// guard puts the forecast before the calls of a program.
-func guard(env *cel.Env) cel.ProgramOption {
+// guard asks before the calls of a program that may be too much, and sets found if there are any.
+func guard(env *cel.Env, a *ast.AST, found *bool) cel.ProgramOption {
 	return cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		call, ok := i.(interpreter.InterpretableCall)
-		if !ok {
+		if !ok || !suspect(a, call) {
 			return i, nil
 		}
-		least := forecast[call.Function()]
-		if least == nil {
-			return i, nil
+		run, both, err := operation(env, call)
+		if err != nil || run == nil {
+			return i, err
 		}
-		bindings, err := env.Functions()[call.Function()].Bindings()
-		if err != nil {
-			return nil, err
-		}
-		if run := operation(bindings, call); run != nil {
-			return &guarded{call, least, run, len(call.Args()) == 2}, nil
-		}
-		return i, nil
+		*found = true
+		return &guarded{call, call.Args(), works[call.Function()], run, both}, nil
 	})
 }
 
-// A guarded call is made if it does not cost too much.
+// suspect reports whether a call may be too much, by what is known before it is run.
+func suspect(a *ast.AST, call interpreter.InterpretableCall) bool {
+	args := call.Args()
+	switch call.Function() {
+	case operators.Add:
+		return (call.OverloadID() == "" || call.OverloadID() == overloads.AddList) && !isAccumulator(args[0])
+	case operators.Equals, operators.NotEquals:
+		return !isScalar(a.GetType(args[0].ID())) && !isScalar(a.GetType(args[1].ID()))
+	case operators.In:
+		return !isScalar(a.GetType(args[0].ID()))
+	case overloads.Matches, "find": // a literal is compiled once, with the program
+		_, literal := args[1].(interpreter.InterpretableConst)
+		return !literal
+	}
+	_, ok := works[call.Function()]
+	return ok
+}
+
+// isAccumulator reports whether i is the result of a macro, so far. It becomes longer by one element at a time.
+func isAccumulator(i interpreter.Interpretable) bool {
+	attr, ok := i.(interpreter.InterpretableAttribute)
+	if !ok {
+		return false
+	}
+	named, ok := attr.Attr().(interpreter.NamespacedAttribute)
+	return ok && len(named.CandidateVariableNames()) == 1 && named.CandidateVariableNames()[0] == "@result"
+}
+
+// isScalar reports whether values of a type hold no others.
+func isScalar(t *types.Type) bool {
+	switch t.Kind() {
+	case types.BoolKind, types.BytesKind, types.DoubleKind, types.DurationKind, types.IntKind, types.NullTypeKind, types.StringKind,
+		types.TimestampKind, types.TypeKind, types.UintKind:
+		return true
+	}
+	return false
+}
+
+// A meter counts the work of a run for which it does not pay.
+type meter struct {
+	cel.Activation
+	work uint64
+}
+
+// meterName is not one that an expression can have.
+const meterName = "@meter"
+
+// ResolveName implements cel.Activation.
+func (m *meter) ResolveName(name string) (any, bool) {
+	if name == meterName {
+		return m, true
+	}
+	return m.Activation.ResolveName(name)
+}
+
+// A guarded call is made if it is not too much.
 type guarded struct {
 	interpreter.InterpretableCall
-	least func(args []ref.Val) uint64
-	run   functions.FunctionOp
-	both  bool // arguments are evaluated, and counted, after one that is an error: so it is with two
+	args []interpreter.Interpretable // which the call would list anew each time
+	work func(args []ref.Val) work
+	run  functions.FunctionOp
+	both bool // the second argument is evaluated, and counted, even if the first is an error: so cel-go has it with two
 }
 
 // Eval implements interpreter.Interpretable.
 func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	var wrong ref.Val
-	args := make([]ref.Val, len(g.Args()))
-	for i, arg := range g.Args() {
+	args := make([]ref.Val, len(g.args))
+	for i, arg := range g.args {
 		args[i] = arg.Eval(vars)
 		if wrong == nil && types.IsUnknownOrError(args[i]) {
 			if wrong = args[i]; !g.both {
@@ -93,28 +111,47 @@ func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	if wrong != nil {
 		return wrong
 	}
-	if g.least(args) > CallLimit {
+	work := g.work(args)
+	m, _ := vars.ResolveName(meterName)
+	m.(*meter).work += work.free
+	if work.cost > CallLimit || m.(*meter).work > maxWork {
 		panic(interpreter.EvalCancelledError{Message: ErrCallLimit.Error(), Cause: interpreter.CostLimitExceeded})
 	}
 	return types.LabelErrNode(g.ID(), g.run(args...))
 }
 
-// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is.
-func operation(bindings []*functions.Overload, call interpreter.InterpretableCall) functions.FunctionOp {
-	name := call.OverloadID()
-	if name == "" {
-		name = call.Function()
+// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is; and whether
+// that is a function of two arguments.
+func operation(env *cel.Env, call interpreter.InterpretableCall) (run functions.FunctionOp, both bool, err error) {
+	switch call.Function() {
+	case operators.Equals:
+		return func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, true, nil
+	case operators.NotEquals:
+		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, true, nil
+	case operators.Add:
+		return func(args ...ref.Val) ref.Val {
+			if a, ok := args[0].(traits.Adder); ok {
+				return a.Add(args[1])
+			}
+			return types.NewErr("no such overload: %s", operators.Add)
+		}, true, nil
 	}
-	for _, b := range bindings {
-		switch {
-		case b.Operator != name:
-		case b.Function != nil:
-			return b.Function
-		case b.Unary != nil:
-			return func(args ...ref.Val) ref.Val { return b.Unary(args[0]) }
-		case b.Binary != nil:
-			return func(args ...ref.Val) ref.Val { return b.Binary(args[0], args[1]) }
+	bindings, err := env.Functions()[call.Function()].Bindings()
+	if err != nil {
+		return nil, false, err
+	}
+	for _, name := range []string{call.OverloadID(), call.Function()} {
+		for _, b := range bindings {
+			switch {
+			case name == "" || b.Operator != name:
+			case b.Binary != nil && len(call.Args()) == 2:
+				return func(args ...ref.Val) ref.Val { return b.Binary(args[0], args[1]) }, true, nil
+			case b.Unary != nil && len(call.Args()) == 1:
+				return func(args ...ref.Val) ref.Val { return b.Unary(args[0]) }, false, nil
+			case b.Function != nil:
+				return b.Function, false, nil
+			}
 		}
 	}
-	return nil
+	return nil, false, nil
 }

@@ -3,6 +3,7 @@ package cel
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types/ref"
@@ -43,25 +44,35 @@ func (b *Budget) spend(cost uint64) error {
 
 // A Program is an expression that can be run, by many goroutines at once.
 type Program struct {
-	plan cel.Program
+	plan    cel.Program
+	guarded bool // it has calls that may be too much
 }
 
-// programOptions are those of all programs of an environment.
-func programOptions(env *cel.Env) []cel.ProgramOption {
-	return []cel.ProgramOption{
+// Program plans the expression.
+func (x *Expression) Program() (*Program, error) {
+	var p Program
+	var err error
+	p.plan, err = x.env.Program(x.ast,
 		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
-		guard(env),
+		guard(x.env, x.ast.NativeRep(), &p.guarded),
 		cel.OptimizeRegex(findPlan, findAllPlan),
 		cel.CostLimit(CallLimit),
 		cel.CostTracking(tracker{}),
 		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
 		cel.InterruptCheckFrequency(interruptEvery),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}
+	return &p, nil
 }
 
 // Run evaluates the program for the values of its variables and takes what that cost from budget. Loops end early when
 // ctx does. An error of a run whose cost the budget did not cover is ErrBudget, whatever else was wrong.
 func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) (ref.Val, error) {
+	if p.guarded {
+		vars = &meter{Activation: vars}
+	}
 	value, details, err := p.plan.ContextEval(ctx, vars)
 	if details == nil {
 		return nil, err

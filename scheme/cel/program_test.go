@@ -132,23 +132,6 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// One call may take more than there is, which is known only afterwards to cel-go.
-func TestGuard(t *testing.T) {
-	for _, expression := range []string{
-		"lists.range(self) == []",
-		"lists.range(dyn(self)) == []",
-		"lists.range(200000).distinct() == []",
-		"sets.contains(lists.range(2000), lists.range(2000))",
-		"['0123456789'].map(x, x.replace('', x)).map(x, x.replace('', x)).map(x, x.replace('', x)).map(x, x.replace('', x)) == []",
-	} {
-		budget := cel.ObjectBudget
-		_, err := plan(t, expression).Run(t.Context(), vars(t, int64(1)<<60), &budget)
-		if !errors.Is(err, cel.ErrCallLimit) || budget > cel.ObjectBudget-cel.CallLimit {
-			t.Errorf("%s: got %v with %d left", expression, err, budget)
-		}
-	}
-}
-
 // Whatever comes in is refused or runs within its budget, in bounded time.
 func FuzzExpression(f *testing.F) {
 	for _, s := range []string{

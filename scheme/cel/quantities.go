@@ -2,6 +2,8 @@ package cel
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -11,11 +13,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// A quantity knows whether kube-apiserver can give it as an integer. What is written with a fraction, in thousandths or with
-// very many digits it cannot, even if it is one: quantity("1000m").isInteger() is false, and 1.5Gi is none either.
+// A quantity knows how kube-apiserver holds it, which decides whether it can be had as an integer: as a 64-bit number
+// of 10^scale if it is written so that this is known without calculating, else as a decimal, which never is an integer
+// there. So quantity("1000m").isInteger() is false, and so is it for 1.5Gi.
 type quantity struct {
 	meta.Quantity
-	whole bool
+	scale   int
+	decimal bool
 }
 
 var quantityType = &valueType[quantity]{
@@ -39,13 +43,13 @@ func quantities() []cel.EnvOption {
 	}
 	computed := func(name string, f func(q, o meta.Quantity) meta.Quantity) cel.EnvOption {
 		compute := func(q, o quantity) ref.Val {
-			return computedQuantity{quantityType.of(quantity{f(q.Quantity, o.Quantity), q.whole && o.whole})}
+			return computedQuantity{quantityType.of(q.with(o, f(q.Quantity, o.Quantity)))}
 		}
 		return cel.Function(name,
 			cel.MemberOverload("quantity_"+name, with(quantityType.Type), quantityType.Type, cel.BinaryBinding(on2(compute))),
 			cel.MemberOverload("quantity_"+name+"_int", with(cel.IntType), quantityType.Type,
 				cel.BinaryBinding(on2(func(q quantity, o int64) ref.Val {
-					return compute(q, quantity{meta.NewQuantity(o, meta.DecimalExponent), true})
+					return compute(q, quantity{Quantity: meta.NewQuantity(o, meta.DecimalExponent)})
 				}))))
 	}
 	return []cel.EnvOption{
@@ -72,7 +76,7 @@ func toQuantity(s string) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return quantityType.of(quantity{q, isWhole(s)})
+	return quantityType.of(spelled(q, s))
 }
 
 func isQuantity(s string) ref.Val {
@@ -80,30 +84,47 @@ func isQuantity(s string) ref.Val {
 	return types.Bool(err == nil)
 }
 
-// isWhole reports whether a quantity is written without a fraction, and short enough: by 18 digits, or 14 less those of the
-// power of two.
-func isWhole(s string) bool {
-	digits := strings.TrimLeft(strings.TrimLeft(s, "+-"), "0")
-	n := 0
-	for n < len(digits) && '0' <= digits[n] && digits[n] <= '9' {
-		n++
+// spelled is a quantity as it is written in s.
+func spelled(q meta.Quantity, s string) quantity {
+	number := strings.TrimRight(s, "numkKMGTPEi")
+	unit := s[len(number):]
+	number, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(strings.TrimLeft(number, "+-"), "0"), ".")
+	digits := max(len(whole), 1)
+	if power, ok := strings.CutSuffix(unit, "i"); ok {
+		power := 3 * (1 + strings.Index("KMGTPE", power))
+		return quantity{q, 0, fraction != "" || digits+power > 14}
 	}
-	suffix := strings.TrimPrefix(digits[n:], ".")
-	n = max(n, 1)
-	switch {
-	case suffix == "":
-		return n <= 18
-	case strings.ContainsAny(suffix[:1], "0123456789num"), strings.Contains(suffix, "-"):
-		return false
-	case strings.HasSuffix(suffix, "i"):
-		return n+3*(1+strings.Index("KMGTPE", suffix[:1])) <= 14
+	scale, _ := strconv.Atoi(exponent)
+	if unit != "" {
+		scale = 3 * (strings.Index("num kMGTPE", unit) - len("num"))
 	}
-	return n <= 18
+	scale -= len(fraction)
+	return quantity{q, scale, digits+len(fraction) > 18 || scale < -9}
 }
 
-// integer returns q as an integer, if it is whole and fits.
+// with is the sum or difference of q and another. It is a decimal if one of both is, and if there are not enough digits.
+func (q quantity) with(o quantity, sum meta.Quantity) quantity {
+	switch {
+	case q.decimal || o.decimal:
+		return quantity{sum, 0, true}
+	case o.IsZero():
+		return quantity{sum, q.scale, false}
+	case q.IsZero():
+		return quantity{sum, o.scale, false}
+	}
+	scale := min(q.scale, o.scale)
+	return quantity{sum, scale, scale == 0 && !fits(q.Quantity, o.Quantity, sum)}
+}
+
+// fits reports whether quantities are integers of 64 bits.
+func fits(all ...meta.Quantity) bool {
+	return !slices.ContainsFunc(all, func(q meta.Quantity) bool { _, ok := q.AsInt64(); return !ok })
+}
+
+// integer returns q as an integer, if it is held as one and fits.
 func (q quantity) integer() (int64, bool) {
-	if !q.whole {
+	if q.decimal || q.scale < 0 {
 		return 0, false
 	}
 	return q.AsInt64()

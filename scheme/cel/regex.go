@@ -2,6 +2,7 @@ package cel
 
 import (
 	"regexp"
+	"regexp/syntax"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -65,13 +66,38 @@ func apply(f finder, re *regexp.Regexp, args []ref.Val) ref.Val {
 	return f(re, s, int(n))
 }
 
+// maxPattern is how many states the regular expressions of a program may have, all together. One that is short may have very
+// many: (a{100}){10} has a thousand.
+const maxPattern = 200_000
+
+// states is about how many states a regular expression has, 0 if it is none.
+func states(pattern string) uint64 {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	return statesOf(re)
+}
+
+func statesOf(re *syntax.Regexp) uint64 {
+	n := 1 + uint64(len(re.Rune))
+	for _, sub := range re.Sub {
+		n += statesOf(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= uint64(max(re.Min, re.Max, 1))
+	}
+	return n
+}
+
 // findPlan and findAllPlan compile an expression that is a literal once, when a program is made.
 var (
-	findPlan    = planned("find", find)
-	findAllPlan = planned("findAll", findAll)
+	findPlan    = planned("find", find, nil)
+	findAllPlan = planned("findAll", findAll, found)
 )
 
-func planned(function string, f finder) *interpreter.RegexOptimization {
+// planned says how to plan calls of a function, and what work each of them is, nil if it is paid for.
+func planned(function string, f finder, work func([]ref.Val) work) *interpreter.RegexOptimization {
 	return &interpreter.RegexOptimization{
 		Function:   function,
 		RegexIndex: 1,
@@ -80,8 +106,12 @@ func planned(function string, f finder) *interpreter.RegexOptimization {
 			if err != nil {
 				return nil, err
 			}
-			return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(),
-				func(args ...ref.Val) ref.Val { return apply(f, re, args) }), nil
+			run := func(args ...ref.Val) ref.Val { return apply(f, re, args) }
+			planned := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), run)
+			if work == nil {
+				return planned, nil
+			}
+			return &guarded{planned, planned.Args(), work, run, false}, nil
 		},
 	}
 }

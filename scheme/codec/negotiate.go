@@ -24,6 +24,9 @@ const (
 	OfferWatch
 	// OfferPartial is set where as=PartialObjectMetadata and its list are served.
 	OfferPartial
+	// OfferCustom is set on endpoints of custom resources: a whole object has no protobuf form there, and kube-apiserver has no
+	// routes for them that would refuse what cannot be produced at all.
+	OfferCustom
 )
 
 // maxRemembered bounds the Accept headers remembered, which clients choose, and maxHeader the length of each in bytes.
@@ -94,7 +97,7 @@ func remember(key acceptKey, res acceptResult) {
 func negotiate(accept string, offer Offer) (Media, *meta.StatusError) {
 	var buf [maxClauses]clause
 	clauses, producible := parseAccept(accept, &buf)
-	if !producible {
+	if !producible && offer&OfferCustom == 0 {
 		return Media{}, &meta.StatusError{Status: meta.Status{
 			Status:  "Failure",
 			Code:    http.StatusNotAcceptable,
@@ -257,7 +260,7 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 		return m, false
 	}
 	if !convert {
-		return m, true
+		return m, t != Protobuf || offer&OfferCustom == 0
 	}
 	if m.Group != "meta.k8s.io" || (m.Version != "v1" && m.Version != "v1beta1") {
 		return m, false

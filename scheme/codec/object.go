@@ -155,6 +155,19 @@ func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 	return gvk
 }
 
+// Interpret finds the kind of an object, completed by def, which may be zero. The object has to say its kind then; a version it may
+// leave out. The errors are those of kube-apiserver.
+func Interpret(data []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+	gvk, err := interpret(data)
+	if err != nil {
+		return gvk, err
+	}
+	if gvk = complete(gvk, def); gvk.Kind == "" {
+		err = named(gvk, data)
+	}
+	return gvk, err
+}
+
 // maxShown is how many characters of a body an error shows. It is more than an answer repeats.
 const maxShown = 128 << 10
 

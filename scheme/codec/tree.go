@@ -1,9 +1,12 @@
 package codec
 
 import (
+	"reflect"
+
 	"encoding/json"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -29,6 +32,59 @@ func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []str
 		return nil, nil, err
 	}
 	return v, careful.found, nil
+}
+
+// DecodeResource decodes an object in one pass: its metadata into head, and all else into a tree. It returns nil where that takes a
+// closer look, behind which head says nothing: what is not well-formed or no object, has metadata of another type or fields that are
+// there twice, or, if strict, fields in the metadata that nobody knows. If shared is set, the strings share the memory of data.
+func DecodeResource(data []byte, shared, strict bool, m *meter.Meter, head *meta.ObjectMeta) map[string]any {
+	d := newDecoder(data, shared, strict, m)
+	if d.Next() != '{' {
+		return nil
+	}
+	tree, err := d.resource(head)
+	if err != nil || d.End() != nil {
+		return nil
+	}
+	return tree
+}
+
+func (d *decoder) resource(head *meta.ObjectMeta) (map[string]any, error) {
+	if err := d.Open(); err != nil {
+		return nil, err
+	}
+	tree := map[string]any{}
+	headed := false
+	for first := true; ; first = false {
+		more, err := d.More('}', first)
+		if err != nil || !more {
+			return tree, err
+		}
+		name, err := d.Key()
+		if err != nil {
+			return nil, err
+		}
+		if _, again := tree[name]; again || headed && name == "metadata" {
+			return nil, errAgain
+		}
+		if name == "metadata" {
+			headed = true
+			err = d.value(planOf(typeinfo.For[meta.ObjectMeta]()), typeinfo.PointerIn(reflect.ValueOf(head)))
+		} else {
+			tree[name], err = d.Tree()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// DecodeJSON decodes JSON into a struct by its tags, as objects are decoded: names are matched exactly, those that it does not
+// have are ignored, and errors read as kube-apiserver's.
+func DecodeJSON[T any](data []byte, to *T) error {
+	t := typeinfo.For[T]()
+	_, err := decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data})
+	return err
 }
 
 // decodeInto decodes quickly and, if that stops, carefully.

@@ -26,6 +26,8 @@ type Dynamic struct {
 	// Hubless shows strategies objects in the version that the client speaks, and leaves their checks to them: Kind.Check finds
 	// nothing. So it is with custom resources, whose versions may each demand something else.
 	Hubless bool
+	// ClusterScoped objects have no namespace that a selector could name.
+	ClusterScoped bool
 	// Convert returns obj, which it may change, in another version, whose apiVersion the result carries. nil: versions
 	// differ in nothing else.
 	Convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)
@@ -61,7 +63,7 @@ func (d Dynamic) New() (Kind, error) {
 		if In(k, d.Versions[i].Name) != nil {
 			return nil, fmt.Errorf("the kind %s has the version %q twice", d.GroupKind, d.Versions[i].Name)
 		}
-		k.versions = append(k.versions, dynamicVersion(d.GroupKind, &d.Versions[i]))
+		k.versions = append(k.versions, d.version(&d.Versions[i]))
 	}
 	if In(k, k.hub) == nil {
 		return nil, fmt.Errorf("the kind %s has no version %q to be the hub", d.GroupKind, k.hub)
@@ -69,8 +71,8 @@ func (d Dynamic) New() (Kind, error) {
 	return k, nil
 }
 
-func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
-	gvk := meta.GroupVersionKind{Group: gk.Group, Version: v.Name, Kind: gk.Kind}
+func (d *Dynamic) version(v *DynamicVersion) *Version {
+	gvk := meta.GroupVersionKind{Group: d.GroupKind.Group, Version: v.Name, Kind: d.GroupKind.Kind}
 	l := &lazy{load: v.Load}
 	switch {
 	case v.Schema != nil:
@@ -78,7 +80,10 @@ func dynamicVersion(gk meta.GroupKind, v *DynamicVersion) *Version {
 	case v.Load == nil:
 		l.kept.Store(&schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true})
 	}
-	known := append([]string{"metadata.name", "metadata.namespace"}, v.Selectable...)
+	known := append([]string{"metadata.name"}, v.Selectable...)
+	if !d.ClusterScoped {
+		known = append(known, "metadata.namespace")
+	}
 	made := &Version{
 		GVK:    gvk,
 		Schema: l.show,
@@ -138,20 +143,22 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 			out.Strict = append(out.Strict, repeated)
 		}
 	}
-	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
-	if err != nil {
+	u := &scheme.Unstructured{}
+	tree, repeated, err := decodeObject(data, &req, u)
+	if err != nil && req.Meter.Err() != nil {
 		return out, err
 	}
 	if err := req.Meter.Step(len(data)); err != nil { // for what follows
 		return out, err
 	}
-	tree, ok := value.(map[string]any)
-	if !ok {
-		return out, errNotObject
-	}
 	if req.As != (meta.GroupVersionKind{}) {
 		out.GVK = req.As
-	} else if out.GVK, err = kindOf(tree, req.Default); err != nil {
+	} else if gvk, wrong := k.kindOf(tree, data, req.Default); wrong != nil {
+		return out, wrong
+	} else {
+		out.GVK = gvk
+	}
+	if err != nil {
 		return out, err
 	}
 	version := In(k, out.GVK.Version)
@@ -167,13 +174,52 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
 	}
-	u, err := scheme.FromTree(tree)
-	if err != nil {
+	u.Content = tree
+	if err := takeHead(u); err != nil {
 		return out, err
 	}
 	u.SetGroupVersionKind(out.GVK)
 	out.Object = u
 	return out, nil
+}
+
+// decodeObject decodes an object into a tree, the metadata right into u if nothing about them is unusual. repeated are fields that are
+// there twice.
+func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured) (tree map[string]any, repeated []string, err error) {
+	if tree = codec.DecodeResource(data, req.Shared, req.Strict, req.Meter, &u.ObjectMeta); tree != nil {
+		return tree, nil, nil
+	}
+	u.ObjectMeta = meta.ObjectMeta{}
+	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		err = errNotObject
+	}
+	return tree, repeated, err
+}
+
+// takeHead moves what every object has out of the content.
+func takeHead(u *scheme.Unstructured) error {
+	head := u.Content["metadata"]
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(u.Content, name)
+	}
+	if head != nil {
+		text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
+		if err != nil {
+			return err
+		}
+		if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
+			return err
+		}
+	}
+	if len(u.ManagedFields) == 0 {
+		u.ManagedFields = nil // an empty list says no more than none
+	}
+	return nil
 }
 
 // headFirst moves what is unknown in the object's own metadata to the front, in place.
@@ -189,22 +235,18 @@ func order(unknown string) int {
 	return 1
 }
 
-// kindOf reads what a tree calls its kind, and completes it.
-func kindOf(tree map[string]any, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+// kindOf reads what a tree, decoded from data, calls its kind. What says it in an unusual way, or not at all, is looked at again, so
+// that errors come in the order in which kube-apiserver finds them: an object in versions that differ has to say it.
+func (k *dynamic) kindOf(tree map[string]any, data []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
 	apiVersion, _ := tree["apiVersion"].(string)
 	name, _ := tree["kind"].(string)
-	gvk := def
-	if apiVersion != "" {
-		gv, ok := meta.ParseGroupVersion(apiVersion)
-		if !ok {
-			return meta.GroupVersionKind{}, fmt.Errorf("unexpected GroupVersion string: %v", apiVersion)
-		}
-		gvk.Group, gvk.Version = gv.Group, gv.Version
+	if gv, ok := meta.ParseGroupVersion(apiVersion); ok && apiVersion != "" && name != "" {
+		return gv.WithKind(name), nil
 	}
-	if name != "" {
-		gvk.Kind = name
+	if k.hubless {
+		def = meta.GroupVersionKind{}
 	}
-	return gvk, nil
+	return codec.Interpret(data, def)
 }
 
 func (k *dynamic) Default(obj meta.Typed) error {
@@ -249,7 +291,8 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	if m.Type == codec.Protobuf {
 		return codec.AppendProto(dst, obj) // which says that there is none
 	}
-	data, err := obj.(*scheme.Unstructured).MarshalJSON()
+	var space [2 << 10]byte // most objects fit, and what is kept of them has their size
+	data, err := appendObject(space[:0], obj.(*scheme.Unstructured))
 	if err != nil {
 		return dst, err
 	}
@@ -259,7 +302,50 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	case m.Pretty:
 		return codec.AppendIndent(dst, data), nil
 	}
-	return append(dst, data...), nil
+	return append(slices.Grow(dst, len(data)), data...), nil
+}
+
+// appendObject appends the JSON of an object, its fields in alphabetical order.
+func appendObject(dst []byte, u *scheme.Unstructured) ([]byte, error) {
+	var space [16]string
+	names := append(space[:0], "apiVersion", "kind", "metadata")
+	for name := range u.Content {
+		if !slices.Contains(names[:3], name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	sep := byte('{')
+	for _, name := range names {
+		before := len(dst)
+		dst = append(jsontext.AppendString(append(dst, sep), name, jsontext.Plain), ':')
+		empty := false
+		var err error
+		switch name {
+		case "apiVersion":
+			dst, empty = jsontext.AppendString(dst, u.APIVersion, jsontext.Plain), u.APIVersion == ""
+		case "kind":
+			dst, empty = jsontext.AppendString(dst, u.Kind, jsontext.Plain), u.Kind == ""
+		case "metadata":
+			at := len(dst)
+			dst, err = codec.AppendJSON(dst, &u.ObjectMeta)
+			empty = string(dst[at:]) == "{}"
+		default:
+			dst, err = jsontext.AppendTree(dst, u.Content[name], jsontext.Plain)
+		}
+		if err != nil {
+			return dst, err
+		}
+		if empty {
+			dst = dst[:before]
+			continue
+		}
+		sep = ','
+	}
+	if sep == '{' {
+		dst = append(dst, '{')
+	}
+	return append(dst, '}'), nil
 }
 
 // Keeper cannot know all fields that objects have. It refuses paths on which there can be none.

@@ -92,6 +92,8 @@ func (k *dynamic) batch(ctx context.Context, objs []meta.Typed, version string) 
 func (k *dynamic) converts(u *scheme.Unstructured, version string) (meta.GroupVersionKind, error) {
 	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
 	switch {
+	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // it was stored before the version went
+		return to, &meta.StatusError{Status: *meta.StatusOf(fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion()))}
 	case In(k, version) == nil:
 		return to, k.unknown(to)
 	case from != to && (from.GroupKind() != k.gk || In(k, from.Version) == nil):

@@ -48,6 +48,7 @@ type oldGadget struct {
 type other struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
+	Count           int64 `json:"count" check:"min=0" rule:"self >= oldSelf" message:"never falls"`
 }
 
 var (
@@ -325,6 +326,26 @@ func TestDefaultAndCheck(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Rules in tags are judged after the checks.
+func TestRulesInTags(t *testing.T) {
+	k := newTypes(t).Kind(meta.GroupKind{Group: gadgets.Group, Kind: "Other"})
+	for _, tt := range []struct {
+		now, before int64
+		want        string
+	}{
+		{2, 2, "[]"},
+		{1, 2, "[count: Invalid value: 1: never falls]"},
+		{-1, 2, "[count: Invalid value: -1: must be greater than or equal to 0 count: Invalid value: -1: never falls]"},
+	} {
+		if errs := k.Check(&other{Count: tt.now}, &other{Count: tt.before}); fmt.Sprint([]*field.Error(errs)) != tt.want {
+			t.Errorf("Check of %d over %d: got %v, want %v", tt.now, tt.before, errs, tt.want)
+		}
+	}
+	if errs := k.Check(&other{}, nil); len(errs) > 0 {
+		t.Errorf("Check of a new object: got %v", errs)
+	}
 }
 
 // TestDefaultOfNothing: an empty object has no content yet.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -42,6 +43,7 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 		return nil
 	}
 	k := &typed{Types: t, gk: gk, hub: hub}
+	k.rules = sync.OnceValue(func() *rules.TypeRules { return rules.OfType(t.scheme.Type(hub)) })
 	for _, gv := range t.scheme.VersionsOf(gk.Group) {
 		if gvk := gv.WithKind(gk.Kind); t.scheme.Recognizes(gvk) {
 			k.versions = append(k.versions, t.version(gvk))
@@ -92,6 +94,7 @@ type typed struct {
 	gk       meta.GroupKind
 	hub      meta.GroupVersionKind
 	versions []*Version
+	rules    func() *rules.TypeRules // in the tags of the hub
 }
 
 func (k *typed) GroupKind() meta.GroupKind { return k.gk }
@@ -126,9 +129,9 @@ func (k *typed) Hub(string) string { return scheme.InternalVersion }
 
 func (k *typed) Check(obj, old meta.Object) field.ErrorList {
 	if old == nil { // a nil interface of another type is none
-		return k.scheme.Check(obj, nil)
+		return append(k.scheme.Check(obj, nil), k.rules().Validate(obj, nil)...)
 	}
-	return k.scheme.Check(obj, old)
+	return append(k.scheme.Check(obj, old), k.rules().Validate(obj, old)...)
 }
 
 func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {

@@ -488,3 +488,31 @@ func BenchmarkV2Proto(b *testing.B) {
 		V2Proto(data)
 	}
 }
+
+// Rules in tags are published where they stand: with the model, or with the field.
+func TestRulesInTags(t *testing.T) {
+	type inner struct {
+		_    struct{} `rule:"self.low < self.high" reason:"FieldValueForbidden" fieldPath:".low"`
+		Low  int64    `json:"low"`
+		High int64    `json:"high"`
+	}
+	type outer struct {
+		Range inner `json:"range" rule:"self == oldSelf" message:"stays" optionalOldSelf:"true"`
+	}
+	c := new(schema.Compiler)
+	for _, tt := range []struct {
+		s    *schema.Schema
+		want string
+	}{
+		{c.Type(typeinfo.For[inner]()), `"x-kubernetes-validations":[{"fieldPath":".low","reason":"FieldValueForbidden","rule":"self.low \u003c self.high"}]`},
+		{c.Type(typeinfo.For[outer]()), `"x-kubernetes-validations":[{"message":"stays","optionalOldSelf":true,"rule":"self == oldSelf"}]`},
+	} {
+		for _, v3 := range []bool{true, false} {
+			var w writer
+			w.members(tt.s, v3)
+			if n := strings.Count(string(w.b), tt.want); n != 1 || strings.Count(string(w.b), "x-kubernetes-validations") != 1 {
+				t.Errorf("got %s, want %s once", w.b, tt.want)
+			}
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (w *writer) schema(s *schema.Schema, v3 bool) {
 }
 
 // members writes what a schema says, in order of the names. Of a Go type nothing that Kubernetes does not publish for
-// its own: no limits, and not which values may be null. Version 2 has no defaults, no null and no combinations.
+// its own: no limits but rules, which its own types do not have, and not which values may be null. Version 2 has no defaults, no null and no combinations.
 func (w *writer) members(s *schema.Schema, v3 bool) {
 	limits := s.Limits
 	if limits == nil || s.Go != nil {
@@ -83,7 +83,7 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 		w.text("type", s.Type)
 	}
 	w.flag("uniqueItems", limits.UniqueItems)
-	w.extensions(s, limits)
+	w.extensions(s)
 }
 
 // additional writes the schema of entries. One that says nothing is written as true.
@@ -177,7 +177,7 @@ func (w *writer) externalDocs(d *schema.Docs) {
 }
 
 // extensions writes Kubernetes' own keywords.
-func (w *writer) extensions(s *schema.Schema, limits *schema.Limits) {
+func (w *writer) extensions(s *schema.Schema) {
 	w.flag("x-kubernetes-embedded-resource", s.EmbeddedResource && s.Go == nil)
 	if len(s.Kinds) > 0 {
 		w.open("x-kubernetes-group-version-kind", '[')
@@ -194,7 +194,9 @@ func (w *writer) extensions(s *schema.Schema, limits *schema.Limits) {
 	w.text("x-kubernetes-patch-strategy", s.PatchStrategy)
 	w.flag("x-kubernetes-preserve-unknown-fields", s.PreserveUnknown && s.Go == nil)
 	w.union(s.Union)
-	w.rules("x-kubernetes-validations", limits.Rules)
+	if s.Limits != nil {
+		w.rules("x-kubernetes-validations", s.Limits.Rules)
+	}
 }
 
 // union writes a list of one union, or nothing.

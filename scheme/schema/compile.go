@@ -101,6 +101,7 @@ func (c *Compiler) fill(s *Schema, t *typeinfo.Type) {
 	if t.Atomic {
 		s.MapType = "atomic"
 	}
+	s.rules(t.Rules)
 	if len(t.Fields) == 0 {
 		return
 	}
@@ -156,6 +157,7 @@ func (c *Compiler) field(f *typeinfo.Field) *Schema {
 			inner.Go.Enum = true
 		}
 	}
+	s.rules(f.Rules)
 	s.ListType, s.ListKeys, s.MapType = f.ListType, f.ListKeys, f.MapType
 	switch {
 	case f.Atomic && !f.Type.Atomic:
@@ -208,6 +210,20 @@ func (s *Schema) check(check typeinfo.Check, kind typeinfo.Kind) {
 		l.NamedFormat = check.Arg
 	case "pattern":
 		l.Pattern = regexp.MustCompile(check.Arg)
+	}
+}
+
+// rules adds declared rules.
+func (s *Schema) rules(rules []typeinfo.Rule) {
+	if len(rules) > 0 && s.Limits == nil {
+		s.Limits = &Limits{}
+	}
+	for _, r := range rules {
+		rule := Rule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression, Reason: r.Reason, FieldPath: r.FieldPath}
+		if r.OptionalOldSelf {
+			rule.OptionalOldSelf = new(true)
+		}
+		s.Limits.Rules = append(s.Limits.Rules, rule)
 	}
 }
 

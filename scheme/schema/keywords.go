@@ -65,9 +65,6 @@ func (p *parser) limit(at *field.Path, l *Limits, name string, v any) bool {
 		read(p, at, v, &l.ExclusiveMaximum)
 	case "multipleOf":
 		p.number(at, v, &l.MultipleOf)
-		if l.MultipleOf != nil && *l.MultipleOf <= 0 {
-			p.fail(field.Invalid(at, v, "must be greater than 0"))
-		}
 	case "minLength":
 		p.count(at, v, &l.MinLength)
 	case "maxLength":

@@ -14,23 +14,29 @@ import (
 // OpenAPI that Kubernetes does not take, are errors; what is against the rules for structural schemas otherwise is not
 // looked for.
 //
-// The result is a Resource. Defaults are pruned by the schema that they belong to.
-func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) {
+// The result is a Resource. It says all that could be read, also if there are errors. Defaults are pruned by the schema that
+// they belong to.
+func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) { return parse(path, data, true) }
+
+// ParseLiteral is Parse, but for defaults, which stay as they are written.
+func ParseLiteral(path *field.Path, data []byte) (*Schema, field.ErrorList) {
+	return parse(path, data, false)
+}
+
+func parse(path *field.Path, data []byte, prune bool) (*Schema, field.ErrorList) {
 	tree, err := jsontext.Decode(data, nil)
 	if err != nil {
-		return nil, field.ErrorList{field.Invalid(path, "", err.Error())}
+		return &Schema{Resource: true}, field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	var p parser
+	p := parser{prune: prune}
 	s := p.schema(path, tree)
-	if len(p.errs) > 0 {
-		return nil, p.errs
-	}
 	s.Resource = true
-	return s, nil
+	return s, p.errs
 }
 
 // parser reads schemas and collects what is wrong with them.
 type parser struct {
+	prune    bool // defaults
 	errs     field.ErrorList
 	patterns map[string]*regexp.Regexp // by their text: many are the same
 }
@@ -45,7 +51,7 @@ func (p *parser) fail(err *field.Error) {
 func (p *parser) schema(at *field.Path, tree any) *Schema {
 	s := &Schema{}
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
-	if s.Default != nil {
+	if s.Default != nil && p.prune {
 		s.Prune(s.Default)
 	}
 	return s
@@ -76,14 +82,10 @@ func (p *parser) properties(at *field.Path, v any, to *map[string]*Schema) {
 	}
 }
 
-// additional reads the schema of entries, or true for any.
+// additional reads the schema of entries, true for any or false for none.
 func (p *parser) additional(at *field.Path, v any) *Schema {
-	switch v {
-	case true:
-		return &Schema{}
-	case false:
-		p.fail(field.Forbidden(at, "additionalProperties cannot be set to false"))
-		return nil
+	if allowed, ok := v.(bool); ok {
+		return &Schema{Forbidden: !allowed}
 	}
 	return p.schema(at, v)
 }

@@ -27,6 +27,19 @@ func (s *Schema) Prune(tree any) (unknown []string) {
 	return slices.Compact(append(p.found, p.inMeta...))
 }
 
+// PreserveAll has Prune keep all fields, wherever they are, of values that s describes. It changes s, which is to be new.
+func (s *Schema) PreserveAll() {
+	s.PreserveUnknown = true
+	for _, p := range s.Properties {
+		p.PreserveAll()
+	}
+	for _, p := range []*Schema{s.AdditionalProperties, s.Items} {
+		if p != nil {
+			p.PreserveAll()
+		}
+	}
+}
+
 type pruner struct {
 	way    way
 	meta   int // how many metadata objects the way has entered

@@ -109,7 +109,7 @@ type Limits struct {
 	AllOf, AnyOf, OneOf []*Schema
 	Not                 *Schema
 
-	Rules []Rule // carried, not evaluated
+	Rules []Rule // carried, and evaluated by scheme/cel/rules
 }
 
 // Union says that of some fields of a struct at most one is set.

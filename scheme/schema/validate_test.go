@@ -269,11 +269,11 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"additionalProperties":{"nullable":true,"x-kubernetes-int-or-string":true,"multipleOf":0.1}}`), []byte(`{"a":0.3,"b":null,"c":1e400}`))
 	f.Fuzz(func(t *testing.T, definition, data []byte) {
 		s, errs := Parse(field.NewPath("x"), definition)
-		if (s == nil) != (len(errs) > 0) {
-			t.Fatalf("got %v and %v", s, errs)
+		if s == nil {
+			t.Fatalf("got no schema, and %v", errs)
 		}
 		tree, err := jsontext.Decode(data, nil)
-		if s == nil || err != nil {
+		if err != nil {
 			return
 		}
 		s.Prune(tree)

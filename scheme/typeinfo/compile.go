@@ -256,6 +256,7 @@ func (c *compiler) flatten(typ *Type) {
 			continue
 		}
 		c.flatten(m.Type)
+		typ.Rules = append(typ.Rules, m.Type.Rules...)
 		for _, f := range m.Type.Fields {
 			lifted := *f
 			lifted.Index = append(append([]int{}, m.Index...), f.Index...)
@@ -285,6 +286,7 @@ func (c *compiler) blankField(typ *Type, sf reflect.StructField, at string) {
 	default:
 		c.fail(at, "struct type %q is unknown", value)
 	}
+	typ.Rules = append(typ.Rules, c.readRule(sf.Tag, at)...)
 }
 
 // field describes one Go field, or returns nil after recording why it cannot be.

@@ -182,6 +182,8 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		Nameless string           `json:",omitempty" pb:"7"`
 		Option   int64            `json:"option,string"`
 		Nested   []map[string]int `json:"nested"`
+		Said     string           `json:"said" message:"of nothing"`
+		Reason   string           `json:"reason" rule:"self != ''" reason:"Because"`
 	}
 	err := typeinfo.Register(reflect.TypeFor[*bad]())
 	if err == nil {
@@ -218,6 +220,8 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		"bad.Nameless: the json tag gives no name",
 		`bad.Option: json option "string" is not supported`,
 		"bad.Nested[][]: Go type int has no form in the API",
+		"bad.Said: what is said of a rule, and no rule",
+		`bad.Reason: reason "Because" is unknown`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Register: got no %q in\n%v", want, err)

@@ -23,6 +23,7 @@ func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 	c.readChecks(f, tag.Get("check"), at)
 	c.readShape(f, tag, at)
 	c.readPatch(f, tag.Get("patch"), at)
+	f.Rules = c.readRule(tag, at)
 	switch value := tag.Get("union"); value {
 	case "":
 	case "discriminator":
@@ -46,6 +47,26 @@ func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 	} else if f.Type.Kind == Struct {
 		f.Atomic = declaredAtomic(f.Type.Go)
 	}
+}
+
+// ruleReasons are the reasons that a rule may give.
+var ruleReasons = []string{"", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"}
+
+// readRule reads the rule of a field, nil if it has none. Whether the expression is right shows when it is compiled.
+func (c *compiler) readRule(tag reflect.StructTag, at string) []Rule {
+	rule := Rule{
+		Rule: tag.Get("rule"), Message: tag.Get("message"), MessageExpression: tag.Get("messageExpression"), Reason: tag.Get("reason"),
+		FieldPath: tag.Get("fieldPath"), OptionalOldSelf: tag.Get("optionalOldSelf") == "true",
+	}
+	switch {
+	case rule == Rule{}:
+		return nil
+	case strings.TrimSpace(rule.Rule) == "":
+		c.fail(at, "what is said of a rule, and no rule")
+	case !slices.Contains(ruleReasons, rule.Reason):
+		c.fail(at, "reason %q is unknown", rule.Reason)
+	}
+	return []Rule{rule}
 }
 
 // declaredAtomic reads the struct's own tag from Go, because its descriptor may not be finished.

@@ -20,6 +20,9 @@
 //	struct:"atomic"         struct type of the field (atomic, granular); on a blank field (_ struct{}) it is that of
 //	                        the declaring struct, wherever it is used
 //	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys) and merge key
+//	rule:"self != 'x'"      an expression that a value has to fulfil, in the language and with the words of x-kubernetes-validations
+//	                        (scheme/cel/rules); message, messageExpression, reason, fieldPath and optionalOldSelf:"true" are tags
+//	                        beside it. On a blank field, of which there may be several, it is about the declaring struct
 //	union:"member"          one of the fields of which at most one is set; union:"discriminator" on the field that says
 //	                        which, if there is one
 //
@@ -77,6 +80,8 @@ type Type struct {
 
 	// Atomic says that server-side apply treats the struct as one value (struct:"atomic" on a blank field).
 	Atomic bool
+	// Rules are expressions that a Struct has to fulfil (rule on blank fields).
+	Rules []Rule
 
 	Elem        *Type        // of a List or Map; else nil
 	ElemPointer bool         // the elements are pointers
@@ -130,6 +135,7 @@ type Field struct {
 	Enum       []string
 	ItemEnum   []string
 	Checks     []Check
+	Rules      []Rule // at most one
 
 	ListType string // "", atomic, set, map
 	ListKeys []string
@@ -150,6 +156,12 @@ type Field struct {
 type Check struct {
 	Name string
 	Arg  string
+}
+
+// Rule is an expression that a value has to fulfil, as x-kubernetes-validations of a schema has them. Empty fields say nothing.
+type Rule struct {
+	Rule, Message, MessageExpression, Reason, FieldPath string
+	OptionalOldSelf                                     bool
 }
 
 // Field returns the JSON field called name, matched case-sensitively, or nil.

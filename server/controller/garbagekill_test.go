@@ -43,7 +43,7 @@ func boats(t testing.TB) server.Group {
 		t.Fatal(err)
 	}
 	return server.Group{Name: boatName.Group, Resources: []registry.Resource{registry.Typed(registry.ResourceOf[*scheme.Unstructured]{
-		GroupResource: boatName, Kind: modelBoat, Namespaced: true, Type: k, StorageVersion: "v1", KeepItemKind: true, ReturnsDeleted: true,
+		GroupResource: boatName, Kind: modelBoat, Namespaced: true, Type: k, StorageVersion: "v1", Custom: true, ReturnsDeleted: true,
 	})}}
 }
 

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/extensions"
+	oursrules "github.com/coracle-project/coracle/scheme/cel/rules"
 	oursfield "github.com/coracle-project/coracle/scheme/field"
 	oursschema "github.com/coracle-project/coracle/scheme/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	thecel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
@@ -21,12 +24,16 @@ import (
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/warning"
 )
 
 // bench has one schema, as both sides keep it.
 type bench struct {
 	ours       *oursschema.Schema
+	ourRules   *oursrules.Rules
+	theirRules *thecel.Validator
 	structural *structuralschema.Structural
 	validator  apiservervalidation.SchemaValidator
 	source     *crdv1.JSONSchemaProps
@@ -49,6 +56,7 @@ func newBench(t *testing.T, s *crdv1.JSONSchemaProps) *bench {
 	if b.validator, _, err = apiservervalidation.NewSchemaValidator(&in); err != nil {
 		t.Fatal(err)
 	}
+	b.ourRules, b.theirRules = oursrules.Of(b.ours, true), thecel.NewValidator(b.structural, true, celconfig.PerCallLimit)
 	return b
 }
 
@@ -73,19 +81,30 @@ func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
 	return obj, b.ours.SetDefaults(obj)
 }
 
+// theirErrors are what Kubernetes says of an object, in the order in which it judges: rules come last, and only if what is wrong
+// otherwise does not mislead them.
 func (b *bench) theirErrors(obj, old jsonObject) []string {
+	heard := &warnings{}
+	ctx := warning.WithWarningRecorder(context.Background(), heard)
 	var errs field.ErrorList
+	var opts []thecel.Option
+	var before any
 	if old == nil {
 		errs = apiservervalidation.ValidateCustomResource(nil, obj, b.validator)
 	} else {
 		correlated := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: b.structural})
 		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, obj, old, b.validator, apiservervalidation.WithRatcheting(correlated))
+		opts, before = append(opts, thecel.WithRatcheting(correlated)), old
 	}
 	errs = append(errs, objectmeta.Validate(nil, obj, b.structural, false)...)
 	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, b.structural, old)) == 0 {
 		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, b.structural, obj)...)
 	}
-	var out []string
+	if b.theirRules != nil && !slices.ContainsFunc(errs, func(err *field.Error) bool { return slices.Contains(misleading, string(err.Type)) }) {
+		broken, _ := b.theirRules.Validate(ctx, nil, b.structural, obj, before, celconfig.RuntimeCELCostBudget, opts...)
+		errs = append(errs, broken...)
+	}
+	out := heard.texts
 	for _, err := range errs {
 		out = append(out, fmt.Sprint(err.Type, " ", err.Field, " ", err.ErrorBody()))
 	}
@@ -93,13 +112,21 @@ func (b *bench) theirErrors(obj, old jsonObject) []string {
 	return out
 }
 
+// misleading are the errors after which rules are not asked.
+var misleading = []string{string(field.ErrorTypeNotSupported), string(field.ErrorTypeRequired), string(field.ErrorTypeTooLong),
+	string(field.ErrorTypeTooMany), string(field.ErrorTypeTypeInvalid)}
+
 func (b *bench) ourErrors(obj, old jsonObject) []string {
 	var before any
 	if old != nil {
 		before = old
 	}
-	var errs oursfield.ErrorList = b.ours.Validate(nil, obj, before)
 	var out []string
+	errs := b.ours.Validate(nil, obj, before)
+	if !slices.ContainsFunc(errs, func(err *oursfield.Error) bool { return slices.Contains(misleading, string(err.Type)) }) {
+		errs = append(errs, b.ourRules.Validate(context.Background(), nil, obj, before,
+			func(text string) { out = append(out, "warning "+text) })...)
+	}
 	for _, err := range errs {
 		out = append(out, fmt.Sprint(err.Type, " ", err.Field, " ", err.Body()))
 	}

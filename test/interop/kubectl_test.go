@@ -35,6 +35,24 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
+// TestReadme wants what README.md shows of a terminal to be what TestKubectl replays: a session without its remarks and exit codes.
+func TestReadme(t *testing.T) {
+	session, err := os.ReadFile(filepath.Join("testdata", "kubectl", "readme.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`(?m)^(# .*|\(exit \d+\))\n`).ReplaceAllString(string(session), "")
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(string(readme), -1) {
+		if block[1] != want {
+			t.Errorf("README.md shows:\n%s\nwant, as it is replayed:\n%s", block[1], want)
+		}
+	}
+}
+
 // serve begins the line of a session that says how its server is started.
 const serve = "#! coracle serve "
 

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+)
+
+func validateCommand() *cobra.Command {
+	var files, definitions []string
+	cmd := &cobra.Command{
+		Use:   "validate -f FILE...",
+		Short: "Judge objects as the server would, without one",
+		Long: "Judge objects as the server would that is asked to create them: by their definitions, which stand in the\n" +
+			"same files or where --definitions says, or by the rules for built-in kinds. Fields that nobody knows are\n" +
+			"mistakes. What needs to know other objects, as admission does, is not looked at.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := &validation{stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
+			return v.run(cmd.Context(), files, definitions)
+		},
+	}
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "files of objects in YAML or JSON, or folders of them; - for standard input")
+	cmd.Flags().StringSliceVarP(&definitions, "definitions", "d", nil, "files of definitions, or folders of them")
+	if err := cmd.MarkFlagRequired("filename"); err != nil {
+		panic(err) // there is no such flag
+	}
+	return cmd
+}
+
+// validation is one run of validate.
+type validation struct {
+	stdin       io.Reader
+	out, errors io.Writer
+
+	judge *server.Judge
+	bad   int // objects, and files that cannot be read
+}
+
+// run judges the objects in some files. Definitions come first, wherever they stand.
+func (v *validation) run(ctx context.Context, files, definitions []string) (err error) {
+	if v.judge, err = server.NewJudge(ctx, server.APIConfig{}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.judge.Close()) }()
+	objects := slices.Concat(v.read(definitions), v.read(files))
+	slices.SortStableFunc(objects, func(a, b manifest.Object) int { return rank(&a) - rank(&b) })
+	for i := range objects {
+		v.check(ctx, &objects[i])
+	}
+	if v.bad > 0 {
+		return fmt.Errorf("of %d objects, %d with mistakes", len(objects), v.bad)
+	}
+	_, err = fmt.Fprintf(v.out, "%d objects are valid\n", len(objects))
+	return err
+}
+
+func rank(o *manifest.Object) int {
+	if o.Kind.Kind == "CustomResourceDefinition" {
+		return 0
+	}
+	return 1
+}
+
+// read returns what can be read of some files, and prints why the rest cannot.
+func (v *validation) read(files []string) []manifest.Object {
+	var objects []manifest.Object
+	for _, name := range files {
+		var found []manifest.Object
+		var err error
+		if name == "-" {
+			var data []byte
+			if data, err = io.ReadAll(v.stdin); err == nil {
+				found, err = manifest.Read(name, data)
+			}
+		} else {
+			found, err = manifest.ReadPath(name)
+		}
+		if objects = append(objects, found...); err != nil {
+			v.bad++
+			fmt.Fprintln(v.errors, err)
+		}
+	}
+	return objects
+}
+
+// check judges an object and prints what is wrong with it, a line for each field.
+func (v *validation) check(ctx context.Context, o *manifest.Object) {
+	about := fmt.Sprintf("%s: %s %q", o.File, o.Kind.Kind, o.Name)
+	warnings, err := v.judge.Check(ctx, o)
+	for _, w := range warnings {
+		fmt.Fprintf(v.errors, "%s: Warning: %s\n", about, w)
+	}
+	if err == nil {
+		return
+	}
+	v.bad++
+	if details := meta.StatusOf(err).Details; meta.IsInvalid(err) && details != nil && len(details.Causes) > 0 {
+		for _, c := range details.Causes {
+			fmt.Fprintf(v.errors, "%s: %s: %s\n", about, c.Field, c.Message)
+		}
+		return
+	}
+	fmt.Fprintf(v.errors, "%s: %v\n", about, err)
+}

@@ -1,0 +1,102 @@
+package cel
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+)
+
+// The parser of cel-go bounds the text of an expression, to 100,000 characters, and how deep its grammar nests. What follows
+// when types are checked grows with the square of the number of operations, and faster than that with the nesting of types:
+// an expression of a thousand characters can take a minute. kube-apiserver takes that minute.
+const (
+	// maxOperations is how many calls, operators, lists, maps and loops an expression may have. A macro is several.
+	maxOperations = 2000
+	// maxNesting is how deep lists, maps and loops may stand in each other.
+	maxNesting = 40
+)
+
+// bound returns an error if checking the types of a parsed expression would take too long.
+func bound(e ast.Expr) error {
+	var c census
+	c.visit(e, 0)
+	switch {
+	case c.nesting > maxNesting:
+		return fmt.Errorf("compilation failed: lists, maps and macros are nested deeper than %d levels", maxNesting)
+	case c.operations > maxOperations:
+		return fmt.Errorf("compilation failed: expression has more than %d operations", maxOperations)
+	case c.patterns > maxPattern:
+		return fmt.Errorf("compilation failed: regular expressions have more than %d states", maxPattern)
+	}
+	return nil
+}
+
+// A census counts what there is in an expression.
+type census struct {
+	operations, nesting int
+	patterns            uint64 // states of regular expressions
+}
+
+// visit counts e, which stands in so many lists, maps and loops. The parser has bounded how deep it calls itself.
+func (c *census) visit(e ast.Expr, nesting int) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		c.visit(e.AsSelect().Operand(), nesting)
+		return
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.IsMemberFunction() {
+			c.visit(call.Target(), nesting)
+		}
+		c.all(call.Args(), nesting)
+		c.pattern(call)
+	case ast.ListKind:
+		nesting++
+		c.all(e.AsList().Elements(), nesting)
+	case ast.MapKind:
+		nesting++
+		for _, entry := range e.AsMap().Entries() {
+			c.visit(entry.AsMapEntry().Key(), nesting)
+			c.visit(entry.AsMapEntry().Value(), nesting)
+		}
+	case ast.StructKind:
+		nesting++
+		for _, f := range e.AsStruct().Fields() {
+			c.visit(f.AsStructField().Value(), nesting)
+		}
+	case ast.ComprehensionKind:
+		nesting++
+		loop := e.AsComprehension()
+		c.all([]ast.Expr{loop.IterRange(), loop.AccuInit(), loop.LoopCondition(), loop.LoopStep(), loop.Result()}, nesting)
+	default:
+		return
+	}
+	c.operations++
+	c.nesting = max(c.nesting, nesting)
+}
+
+// pattern counts the regular expression of a call, if it is known. cel-go compiles it, and again for a program.
+func (c *census) pattern(call ast.CallExpr) {
+	switch call.FunctionName() {
+	case overloads.Matches, "find", "findAll":
+	default:
+		return
+	}
+	args := call.Args()
+	if !call.IsMemberFunction() && len(args) > 0 { // matches(text, pattern)
+		args = args[1:]
+	}
+	if len(args) > 0 && args[0].Kind() == ast.LiteralKind {
+		if s, ok := args[0].AsLiteral().(types.String); ok {
+			c.patterns += states(string(s))
+		}
+	}
+}
+
+func (c *census) all(parts []ast.Expr, nesting int) {
+	for _, e := range parts {
+		c.visit(e, nesting)
+	}
+}

@@ -1,0 +1,236 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/coracle-project/coracle/scheme/cel"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
+
+// maxMessage is how long a message may be that an expression makes, in bytes.
+const maxMessage = 5 << 10
+
+const overBudget = "failed due to running out of cost budget, no further validation rules will be run"
+
+// Validate judges a value that stands at path, by all rules in its schema or until the budget is spent. old is the value before an
+// update, nil if there is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is told of
+// it. Without warn it is one. ctx ends the work early.
+func (r *Rules) Validate(ctx context.Context, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	w := &walk{ctx: ctx, budget: cel.ObjectBudget, warn: warn, ratchet: old != nil && warn != nil}
+	var at *place
+	if w.ratchet {
+		at = &place{schema: r.root.schema, value: v, before: old, known: true, looked: true}
+	}
+	w.value(r.root, path, v, old, at)
+	return w.errs
+}
+
+// walk is one object being judged.
+type walk struct {
+	ctx     context.Context
+	budget  cel.Budget
+	warn    func(string)
+	ratchet bool // what did not change is no error
+	errs    field.ErrorList
+	over    bool // no more rules are to be run
+	vars    variables
+}
+
+func (w *walk) report(err *field.Error) {
+	w.errs = append(w.errs, err)
+	w.over = w.over || w.errs.Full()
+}
+
+// stop reports an error after which no more rules are run.
+func (w *walk) stop(err *field.Error) {
+	w.report(err)
+	w.over = true
+}
+
+// value judges a value and those in it. old is what it was as oldSelf shows that, nil if that is not known; at finds out what it
+// was for the question whether it changed.
+func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
+	if v == nil || w.over {
+		return
+	}
+	w.rules(n, path, v, old, at)
+	switch v := v.(type) {
+	case map[string]any:
+		was, _ := old.(map[string]any)
+		if n.schema.AdditionalProperties != nil && n.item != nil {
+			for _, key := range jsontext.Keys(v) {
+				w.value(n.item, path.Key(key), v[key], was[key], at.field(n.item, key, v[key], w.ratchet))
+			}
+		}
+		for _, f := range n.fields {
+			if held := v[f.name]; held != nil {
+				w.value(f.node, path.Child(f.name), held, was[f.name], at.field(f.node, f.name, held, w.ratchet))
+			}
+		}
+	case []any:
+		if n.item == nil || n.schema.Items == nil {
+			return
+		}
+		was := w.formerList(n, old)
+		for i, held := range v {
+			if w.over {
+				return
+			}
+			w.value(n.item, path.Index(i), held, was.element(held), at.element(n.item, held, w.ratchet))
+		}
+	}
+}
+
+// rules judges a value by its own rules.
+func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
+	all, err := n.compiled()
+	if err != nil {
+		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("rule compiler initialization error: %v", err)))
+		return
+	}
+	if len(all) == 0 || w.over {
+		return
+	}
+	if w.budget <= 0 {
+		w.stop(field.Invalid(path, n.schema.Type, "validation "+overBudget))
+		return
+	}
+	self := n.shape.value(v)
+	var oldSelf ref.Val
+	if n.usesOld && old != nil {
+		oldSelf = n.shape.value(old)
+	}
+	for i := range all {
+		r := &all[i]
+		switch {
+		case w.over:
+			return
+		case r.err != nil:
+			w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("rule compile error: %v", r.err)))
+		case r.program == nil, r.usesOld && old == nil && !r.optional():
+		default:
+			w.vars = variables{self, oldSelf}
+			if n.usesOld && r.optional() {
+				w.vars.oldSelf = types.OptionalNone
+				if oldSelf != nil {
+					w.vars.oldSelf = types.OptionalOf(oldSelf)
+				}
+			}
+			w.rule(r, n, path, v, at)
+		}
+	}
+}
+
+// rule judges a value by one rule.
+func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
+	result, err := r.program.Run(w.ctx, &w.vars, &w.budget)
+	switch {
+	case err == nil:
+	case errors.Is(err, cel.ErrBudget):
+		w.stop(field.Invalid(path, n.schema.Type, "validation "+overBudget))
+		return
+	case errors.Is(err, cel.ErrCallLimit):
+		w.stop(field.Invalid(path, n.schema.Type, fmt.Sprintf(
+			"'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.text())))
+		return
+	case strings.HasPrefix(err.Error(), "no such overload"):
+		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf(
+			"'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.text())))
+		return
+	default:
+		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("%v evaluating rule: %v", err, r.text())))
+		return
+	}
+	if result == types.True {
+		return
+	}
+	if r.path != "" {
+		path = path.Child(r.path)
+	}
+	broken := w.broken(r, n, path, v)
+	if !r.usesOld && at.ratchets() {
+		w.warn(broken.Error())
+	} else {
+		w.report(broken)
+	}
+}
+
+// broken says that a value breaks a rule.
+func (w *walk) broken(r *rule, n *node, path *field.Path, v any) *field.Error {
+	message, err := w.message(r)
+	if err != nil {
+		w.over = true
+		return field.Invalid(path, n.schema.Type, err.Error())
+	}
+	if n.schema.Type == schema.Object || n.schema.Type == schema.Array {
+		v = field.Omit{}
+	}
+	switch r.Reason {
+	case "FieldValueForbidden":
+		return field.Forbidden(path, message)
+	case "FieldValueRequired":
+		return field.Required(path, message)
+	case "FieldValueDuplicate":
+		return field.Duplicate(path, v)
+	}
+	return field.Invalid(path, v, message)
+}
+
+// message returns what is said of a value that breaks a rule. The error is for a message that costs too much.
+func (w *walk) message(r *rule) (string, error) {
+	usual := r.text()
+	if r.Message == "" {
+		usual = "failed rule: " + usual
+	}
+	if r.message == nil {
+		return usual, nil
+	}
+	result, err := r.message.Run(w.ctx, &w.vars, &w.budget)
+	switch {
+	case errors.Is(err, cel.ErrBudget):
+		return "", errors.New("messageExpression evaluation " + overBudget)
+	case errors.Is(err, cel.ErrCallLimit):
+		return "", errors.New("no further validation rules will be run due to call cost exceeds limit for messageExpression: " +
+			strconv.Quote(r.MessageExpression))
+	case err != nil:
+		return usual, nil
+	}
+	made, _ := result.Value().(string)
+	made = strings.TrimSpace(made)
+	if made == "" || len(made) > maxMessage || strings.Contains(made, "\n") {
+		return usual, nil
+	}
+	return made, nil
+}
+
+// variables are what a rule names.
+type variables struct{ self, oldSelf ref.Val }
+
+var _ celgo.Activation = (*variables)(nil)
+
+// ResolveName implements cel.Activation.
+func (v *variables) ResolveName(name string) (any, bool) {
+	switch {
+	case name == selfVar:
+		return v.self, true
+	case name == oldSelfVar && v.oldSelf != nil:
+		return v.oldSelf, true
+	}
+	return nil, false
+}
+
+// Parent implements cel.Activation.
+func (v *variables) Parent() celgo.Activation { return nil }
