@@ -17,15 +17,15 @@ var customVerbs = []struct {
 	{"list", 40, func(p *inProcess, collection string, _ func(name, value string) string) func(testing.TB) {
 		return repeat(newCaller(p, 200, "GET", collection))
 	}},
-	{"create", 150, func(p *inProcess, collection string, body func(name, value string) string) func(testing.TB) {
+	{"create", 130, func(p *inProcess, collection string, body func(name, value string) string) func(testing.TB) {
 		c, n := newCaller(p, 201, "POST", collection, "Content-Type", "application/json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, body(fmt.Sprintf("n%d", n), "v")) }
 	}},
-	{"patch", 250, func(p *inProcess, collection string, body func(name, value string) string) func(testing.TB) {
+	{"patch", 190, func(p *inProcess, collection string, body func(name, value string) string) func(testing.TB) {
 		c, n := newCaller(p, 200, "PATCH", collection+"/c", "Content-Type", "application/merge-patch+json"), 0
 		return func(tb testing.TB) { n++; c.send(tb, fmt.Sprintf(`{"data":{"key":"p%d"}}`, n)) }
 	}},
-	{"apply", 250, func(p *inProcess, collection string, body func(name, value string) string) func(testing.TB) {
+	{"apply", ifRaced(220, 280), func(p *inProcess, collection string, body func(name, value string) string) func(testing.TB) {
 		c, n := newCaller(p, 200, "PATCH", collection+"/c?fieldManager=m&force=true", "Content-Type", "application/apply-patch+yaml"), 0
 		return func(tb testing.TB) { n++; c.send(tb, body("c", fmt.Sprint(n))) }
 	}},
@@ -47,6 +47,18 @@ func withKites(tb testing.TB) *inProcess {
 		p.mustDo("GET", path, "")
 	}
 	return p
+}
+
+// TestCustomAllocations holds the verbs to their ceilings.
+func TestCustomAllocations(t *testing.T) {
+	p := withKites(t)
+	for _, v := range customVerbs {
+		call := v.make(p, "/apis/toys.example.com/v1/namespaces/ns/kites", kite)
+		call(t)
+		if got := testing.AllocsPerRun(20, func() { call(t) }); got > v.allocs {
+			t.Errorf("%s: got %v allocations, want at most %v", v.name, got, v.allocs)
+		}
+	}
 }
 
 func BenchmarkCustom(b *testing.B) {

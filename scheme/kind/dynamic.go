@@ -171,6 +171,8 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		if req.Strict {
 			out.Strict = slices.Concat(out.Strict, repeated, headFirst(unknown))
 		}
+	case k.hubless && req.Strict:
+		out.Strict = slices.Concat(out.Strict, repeated)
 	case !k.hubless: // else the object is told what it should be, in the words for its kind
 		return out, k.unknown(out.GVK)
 	}
