@@ -21,6 +21,7 @@ type resourceFacts struct {
 var storedInBeta = map[string]bool{
 	"admissionregistration.k8s.io/v1 mutatingadmissionpolicies":       true,
 	"admissionregistration.k8s.io/v1 mutatingadmissionpolicybindings": true,
+	"apiextensions.k8s.io/v1 customresourcedefinitions":               true,
 }
 
 // TestResources compares every resource that is served, whatever they are, with that of Kubernetes.
