@@ -84,7 +84,7 @@ func TestPatchTypesWithoutGoType(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := all("configmaps", true, &fake{})
-	res.Type = k
+	res.Type, res.Custom = k, true
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{res}})
 	w := serve(t, rr, "PATCH", maps+"/a", "{}", "Content-Type", strategicPatch)
