@@ -151,7 +151,7 @@ func TestConversionWebhook(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
 	for i := range 20 {
-		q.want(201, "POST", bargesV1, fmt.Sprintf(`{"metadata":{"name":"b%02d"},"spec":{"length":%[1]d,"lost":1}}`, i), nil)
+		q.want(201, "POST", bargesV1, fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"b%02d"},"spec":{"length":%[1]d,"lost":1}}`, i), nil)
 	}
 	w.during(t, "list", 1, 20, func() {
 		q.want(200, "GET", bargesV2, "", map[string]any{"apiVersion": "harbour.example.com/v2", "items.3.apiVersion": "harbour.example.com/v2",
@@ -173,7 +173,7 @@ func TestConversionWebhook(t *testing.T) {
 
 	// A change is converted to what is stored, and its result back.
 	w.during(t, "create", 2, 2, func() {
-		q.want(201, "POST", bargesV2, `{"metadata":{"name":"c"},"spec":{"size":40}}`, map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": 40})
+		q.want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"c"},"spec":{"size":40}}`, map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": 40})
 	})
 	w.during(t, "get in both", 0, 0, func() {
 		q.want(200, "GET", bargesV1+"/c", "", map[string]any{"apiVersion": "harbour.example.com/v1", "spec.length": 40})
@@ -195,7 +195,7 @@ func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
 	for _, name := range []string{"a", "b"} {
-		q.want(201, "POST", bargesV1, fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"length":1}}`, name), nil)
+		q.want(201, "POST", bargesV1, fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":%q},"spec":{"length":1}}`, name), nil)
 	}
 	gate := make(chan struct{})
 	w.hang.Store(&gate)
@@ -245,7 +245,7 @@ func TestConversionOnce(t *testing.T) {
 func TestConversionFails(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
-	q.want(201, "POST", bargesV1, `{"metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
 	w.refuse.Store(true)
 	said := func(from string) map[string]any {
 		return map[string]any{"message": "conversion webhook for harbour.example.com/" + from + ", Kind=Barge failed: no more barges", "reason": nil, "code": 500}
@@ -253,7 +253,7 @@ func TestConversionFails(t *testing.T) {
 	q.want(500, "GET", bargesV2+"/a", "", said("v1"))
 	q.want(500, "GET", bargesV2, "", said("v1"))
 	q.want(500, "GET", bargesV2, "", said("v1"), "Accept", asTable)
-	q.want(500, "POST", bargesV2, `{"metadata":{"name":"b"},"spec":{"size":1}}`, said("v2"))
+	q.want(500, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"b"},"spec":{"size":1}}`, said("v2"))
 	q.want(500, "PATCH", bargesV2+"/a", `{"spec":{"size":2}}`, said("v1"), "Content-Type", merge)
 	q.want(500, "DELETE", bargesV2+"/a", "", said("v1"))
 	q.want(500, "DELETE", bargesV2, "", said("v1"))
@@ -279,7 +279,7 @@ func TestConversionFails(t *testing.T) {
 func TestConversionService(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, fmt.Sprintf(`"service":{"namespace":"default","name":"converter","path":"/convert","port":%s}`, w.port))
-	q.want(201, "POST", bargesV1, `{"metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
 	const failed = `conversion webhook for harbour.example.com/v1, Kind=Barge failed: Post "https://converter.default.svc:%s/convert?timeout=30s": `
 	q.want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + `service "converter" not found`})
 	const services = "/api/v1/namespaces/default/services"
@@ -306,7 +306,7 @@ func TestConversionService(t *testing.T) {
 func TestStorageVersionChanges(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
-	q.want(201, "POST", bargesV1, `{"metadata":{"name":"old"},"spec":{"length":1}}`, nil)
+	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"old"},"spec":{"length":1}}`, nil)
 	one, two := q.watch(bargesV1), q.watch(bargesV2)
 	one()
 	two()
@@ -318,7 +318,7 @@ func TestStorageVersionChanges(t *testing.T) {
 	}
 	change("v2")
 	q.want(200, "GET", bargeDef, "", map[string]any{"status.storedVersions": "[v1 v2]"})
-	q.want(201, "POST", bargesV2, `{"metadata":{"name":"new"},"spec":{"size":2}}`, nil)
+	q.want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"new"},"spec":{"size":2}}`, nil)
 	q.want(200, "GET", bargesV2, "", map[string]any{"items.0.spec.size": 2, "items.1.spec.size": 1})
 	q.want(200, "GET", bargesV1, "", map[string]any{"items.0.spec.length": 2, "items.1.spec.length": 1})
 	if e := one(); value(e, "object.spec.length") != float64(2) {
@@ -347,14 +347,14 @@ func TestStorageVersionChanges(t *testing.T) {
 func TestStoredVersionIsGone(t *testing.T) {
 	q := newQuay(t)
 	q.define("rafts", "Raft", version("v1", true), version("v2", false))
-	q.want(201, "POST", q.path("rafts", "v1"), `{"metadata":{"name":"old"}}`, nil)
+	q.want(201, "POST", q.path("rafts", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Raft","metadata":{"name":"old"}}`, nil)
 	def := definitions + "/rafts." + q.group
 	versions := func(list ...string) string { return `{"spec":{"versions":[` + strings.Join(list, ",") + `]}}` }
 	q.want(200, "PATCH", def, versions(version("v1", false), version("v2", true)), nil, "Content-Type", merge)
 	q.want(200, "PATCH", def+"/status", `{"status":{"storedVersions":["v2"]}}`, nil, "Content-Type", merge)
 	q.want(200, "PATCH", def, versions(version("v2", true)), nil, "Content-Type", merge)
 	q.gone(q.path("rafts", "v1"))
-	q.want(201, "POST", q.path("rafts", "v2"), `{"metadata":{"name":"new"}}`, nil)
+	q.want(201, "POST", q.path("rafts", "v2"), `{"apiVersion":"quay.example.com/v2","kind":"Raft","metadata":{"name":"new"}}`, nil)
 	lost := map[string]any{"message": "request to convert CR from an invalid group/version: " + q.group + "/v1", "reason": nil, "code": 500}
 	q.want(500, "GET", q.path("rafts", "v2")+"/old", "", lost)
 	q.want(500, "GET", q.path("rafts", "v2"), "", lost)

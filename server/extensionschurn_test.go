@@ -83,12 +83,12 @@ func (c *definitionChurn) either(r *rand.Rand) (one, other *quay) {
 func (c *definitionChurn) life(r *rand.Rand, plural, kind string) {
 	one, other := c.either(r)
 	one.define(plural, kind, version("v1", true))
-	other.want(201, "POST", other.path(plural, "v1"), `{"metadata":{"name":"first"}}`, nil)
+	other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":%q,"metadata":{"name":"first"}}`, kind), nil)
 	for i := range 2 + r.IntN(4) {
 		one, other = c.either(r)
 		switch r.IntN(6) {
 		case 0:
-			other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"metadata":{"name":"s%d"}}`, i), nil)
+			other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":%q,"metadata":{"name":"s%d"}}`, kind, i), nil)
 		case 1:
 			c.change(r, one, plural, version("v1", true)+","+version("v2", false))
 			one.served(plural, "v2")

@@ -88,7 +88,7 @@ func (q *quay) live(m *mortal) {
 	q.raw("POST", definitions, q.definition("ships", "Ship", "", version("v1", true)))
 	wait("the definition is not established", func() bool { return strings.HasPrefix(q.condition("ships", "Established"), "True") })
 	for i := range 2 {
-		q.raw("POST", q.path("ships", "v1"), fmt.Sprintf(`{"metadata":{"name":"s%d"}}`, i))
+		q.raw("POST", q.path("ships", "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"s%d"}}`, i))
 	}
 	q.raw("DELETE", shipsName, "")
 	wait("the definition does not go", func() bool { code, _ := q.raw("GET", shipsName, ""); return code == 404 })

@@ -70,7 +70,7 @@ func TestMigrate(t *testing.T) {
 	for i := range 8 {
 		posting.Go(func() {
 			for n := i; n < objects; n += 8 {
-				l.call(201, "POST", sails, json, fmt.Sprintf(`{"metadata":{"name":"s%03d"}}`, n))
+				l.call(201, "POST", sails, json, fmt.Sprintf(`{"apiVersion":"loft.example.com/v1","kind":"Sail","metadata":{"name":"s%03d"}}`, n))
 			}
 		})
 	}
