@@ -21,7 +21,8 @@ spec:
     webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}
   versions:
   - {name: v1, served: true, storage: true, schema: &schema {openAPIV3Schema: {type: object, properties: {spec: {
-      type: object, required: [sails, rig], properties: {
+      type: object, x-kubernetes-validations: [{rule: "self.sails <= 9", message: too many sails}],
+      required: [sails, rig], properties: {
         sails: {type: integer, minimum: 1}, rig: {type: string, default: lug},
         crew: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {
           type: object, required: [name], properties: {name: {type: string}}}}}}}}}}
@@ -47,6 +48,8 @@ func TestValidate(t *testing.T) {
 		"several":            {shipDefinition + strings.Replace(ship, "2", "0\n  rig: 1", 1), []string{about("spec.sails: Invalid value: 0:"), about("spec.rig: Invalid value:")}},
 		"missing":            {shipDefinition + strings.Replace(ship, "sails", "crew: []\n# ", 1), []string{about("spec.sails: Required value")}},
 		"a key twice":        {shipDefinition + ship + "  crew: [{name: x}, {name: x}]\n", []string{about("spec.crew[1]: Duplicate value:")}},
+		"broken rule":        {shipDefinition + strings.Replace(ship, "2", "10", 1), []string{about("spec: Invalid value: too many sails")}},
+		"bad rule":           {strings.Replace(shipDefinition, "self.sails <=", "self.nails <=", 1), []string{"compilation failed: ERROR: <input>:1:5: undefined field 'nails'"}},
 		"bad name":           {shipDefinition + strings.Replace(ship, "name: a", "name: A", 1), []string{`ship.yaml: Ship "A": metadata.name: Invalid value:`}},
 		"bad definition":     {strings.Replace(shipDefinition, "{type: string, default: lug}", "{type: string, pattern: '('}", 1), []string{`ship.yaml: CustomResourceDefinition "ships.quay.example.com": `}},
 		"two definitions":    {shipDefinition + "---" + shipDefinition, []string{`"ships.quay.example.com": there is another definition of ships.quay.example.com`}},

@@ -29,7 +29,7 @@ type shipSpec struct {
 	Sails     int32               `json:"sails" check:"required,min=1,max=9"`
 	Masts     int64               `json:"masts" check:"required"`
 	Seaworthy bool                `json:"seaworthy" check:"required"`
-	Draught   float64             `json:"draught" check:"max=4.5"`
+	Draught   float64             `json:"draught" check:"max=4.5" rule:"self >= 0.0" message:"she floats"`
 	Length    *int64              `json:"length" check:"min=2"`
 	Afloat    *bool               `json:"afloat,omitempty" default:"false"`
 	Crew      []sailor            `json:"crew,omitempty" list:"map,key=name" check:"maxItems=3"`
