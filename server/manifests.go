@@ -28,13 +28,15 @@ const manifestManager = "coracle-manifests"
 type manifests struct {
 	*Server
 	defining, namespaces, others []manifest.Object
+
+	seen *progress // of the definitions
 }
 
 // defaultNamespace is where objects belong that name none.
 const defaultNamespace = "default"
 
 // addManifests has the objects in a folder applied. What cannot be read is found here, what is refused ends the server.
-func (s *Server) addManifests(dir string) error {
+func (s *Server) addManifests(dir string, d *definitions) error {
 	if dir == "" {
 		return nil
 	}
@@ -42,7 +44,7 @@ func (s *Server) addManifests(dir string) error {
 	if err != nil {
 		return fmt.Errorf("server: manifests: %w", err)
 	}
-	m := &manifests{Server: s}
+	m := &manifests{Server: s, seen: d.seen}
 	for _, o := range objects {
 		switch o.Kind.GroupKind() {
 		case meta.GroupKind{Group: customResourceDefinitions.Group, Kind: "CustomResourceDefinition"}:
@@ -97,7 +99,7 @@ func (m *manifests) define(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.definitions.seen.wait(ctx, 0)
+	return m.seen.wait(ctx, 0)
 }
 
 // established waits until a definition, which was applied as of a revision, is established. If its names belong to others that is an
@@ -105,7 +107,7 @@ func (m *manifests) define(ctx context.Context) error {
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
 	if err == nil {
-		err = m.definitions.seen.wait(ctx, storage.Revision(rev))
+		err = m.seen.wait(ctx, storage.Revision(rev))
 	}
 	if err != nil {
 		return err

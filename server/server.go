@@ -115,7 +115,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := d.definitions.begin(s); err != nil {
+	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -207,9 +207,6 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
-		return err
-	}
-	if err := s.addManifests(c.API.Manifests); err != nil {
 		return err
 	}
 	if c.Setup != nil {
