@@ -92,11 +92,11 @@ var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "
 
 // validateRoot judges the root of a schema in a version with a subresource status. One error is enough.
 func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
-	if s.Type != "" && s.Type != "object" {
-		return field.ErrorList{field.Invalid(path.Child("type"), s.Type,
-			`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
-	}
 	for name, value := range reflect.ValueOf(s).Elem().Fields() {
+		if name.Name == "Type" && s.Type != "" && s.Type != "object" {
+			return field.ErrorList{field.Invalid(path.Child("type"), s.Type,
+				`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
+		}
 		if !value.IsZero() && !slices.Contains(statusRoot, name.Name) {
 			return field.ErrorList{field.Invalid(path, s, "only ["+strings.Join(statusRoot, " ")+
 				"] fields are allowed at the root of the schema if the status subresource is enabled")}
