@@ -139,10 +139,15 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 	if len(metadata.Properties) == known {
 		metadata.Properties = nil
 	}
-	metadata.Type, metadata.Default = "", nil
-	// What structural schemas do not have is refused elsewhere, unless it is empty.
-	metadata.Ref, metadata.PatternProperties, metadata.Definitions, metadata.Dependencies = nil, nil, nil, nil
-	return !reflect.DeepEqual(metadata, v1.JSONSchemaProps{})
+	metadata.Default = nil
+	return !saysOnlyType(metadata, metadata.Type)
+}
+
+// saysOnlyType reports whether a schema says no more than a type. What structural schemas do not have is refused elsewhere, unless
+// it is empty.
+func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
+	s.Ref, s.PatternProperties, s.Definitions, s.Dependencies = nil, nil, nil, nil
+	return reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ})
 }
 
 // combinations judges the schemas that stand beside s. An anyOf of integer and string, which int-or-string values have,
@@ -256,5 +261,5 @@ func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
 // isIntOrString reports whether schemas say integer and string, and no more.
 func isIntOrString(anyOf []v1.JSONSchemaProps) bool {
 	return len(anyOf) == 2 && anyOf[0].Type == "integer" && anyOf[1].Type == "string" &&
-		reflect.DeepEqual(anyOf[0], v1.JSONSchemaProps{Type: "integer"}) && reflect.DeepEqual(anyOf[1], v1.JSONSchemaProps{Type: "string"})
+		saysOnlyType(anyOf[0], "integer") && saysOnlyType(anyOf[1], "string")
 }

@@ -144,7 +144,7 @@ func (c *checker) coerceHead(v map[string]any) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if held, ok := v[name]; ok {
 			if _, isString := held.(string); !isString {
-				c.report(field.Invalid(c.at().Child(name), held, "must be a string"))
+				c.report(field.Invalid(c.bracketed().Child(name), held, "must be a string"))
 				return
 			}
 		}
@@ -158,7 +158,7 @@ func (c *checker) coerceHead(v map[string]any) {
 		v["metadata"], err = treeOf(head)
 	}
 	if err != nil {
-		c.report(field.Invalid(c.at().Child("metadata"), held, err.Error()))
+		c.report(field.Invalid(c.bracketed().Child("metadata"), held, err.Error()))
 	}
 }
 
