@@ -147,6 +147,14 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 // it is empty.
 func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
 	s.Ref, s.PatternProperties, s.Definitions, s.Dependencies = nil, nil, nil, nil
+	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	if len(s.Enum) == 0 {
+		s.Enum = nil
+	}
 	return reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ})
 }
 
