@@ -91,21 +91,17 @@ var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "
 	"MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties",
 	"ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
 
-// beforeType are the fields, as Go names them, that kube-apiserver looks at before it looks at the type.
-var beforeType = []string{"ID", "Schema", "Ref"}
-
 // validateRoot judges the root of a schema in a version with a subresource status. One error is enough.
 func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
-	wrongType := s.Type != "" && s.Type != "object"
 	for name, value := range reflect.ValueOf(s).Elem().Fields() {
-		if !value.IsZero() && !slices.Contains(statusRoot, name.Name) && (!wrongType || slices.Contains(beforeType, name.Name)) {
+		if name.Name == "Type" && s.Type != "" && s.Type != "object" {
+			return field.ErrorList{field.Invalid(path.Child("type"), s.Type,
+				`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
+		}
+		if !value.IsZero() && !slices.Contains(statusRoot, name.Name) {
 			return field.ErrorList{field.Invalid(path, govalue.JSON(s), "only ["+strings.Join(statusRoot, " ")+
 				"] fields are allowed at the root of the schema if the status subresource is enabled")}
 		}
-	}
-	if wrongType {
-		return field.ErrorList{field.Invalid(path.Child("type"), s.Type,
-			`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
 	}
 	return nil
 }

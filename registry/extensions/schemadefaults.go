@@ -67,6 +67,9 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
 	}
+	if _, ok := treeOf(s.Default).(map[string]any); s.Default != nil && !ok { // Kubernetes cannot tell then
+		return false
+	}
 	return anyIn(s, func(s *v1.JSONSchemaProps) bool {
 		if s.Default == nil {
 			return false

@@ -142,10 +142,26 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 	if len(metadata.Properties) == known {
 		metadata.Properties = nil
 	}
-	metadata.Type, metadata.Default = "", nil
-	// What structural schemas do not have is refused elsewhere, unless it is empty.
-	metadata.Ref, metadata.PatternProperties, metadata.Definitions, metadata.Dependencies = nil, nil, nil, nil
-	return !reflect.DeepEqual(plain(metadata), v1.JSONSchemaProps{})
+	metadata.Default = nil
+	return !saysOnlyType(metadata, metadata.Type)
+}
+
+// saysOnlyType reports whether a schema says no more than a type. What structural schemas do not have is refused elsewhere, unless
+// it is empty.
+func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
+	s.Ref, s.PatternProperties, s.Definitions, s.Dependencies = nil, nil, nil, nil
+	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	if len(s.Enum) == 0 {
+		s.Enum = nil
+	}
+	if s.Items != nil && s.Items.Schema == nil {
+		s.Items = nil
+	}
+	return reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ})
 }
 
 // combinations judges the schemas that stand beside s. An anyOf of integer and string, which int-or-string values have,
@@ -266,30 +282,13 @@ func isIntOrString(anyOf []v1.JSONSchemaProps) bool {
 		return false
 	}
 	for i, typ := range []string{"integer", "string"} {
-		s := plain(anyOf[i])
+		s := anyOf[i]
 		if more := s.AdditionalProperties; more != nil && !more.Allows && more.Schema == nil {
 			s.AdditionalProperties = nil
 		}
-		if !reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ}) {
+		if !saysOnlyType(s, typ) {
 			return false
 		}
 	}
 	return true
-}
-
-// plain returns a structural schema without what it may have, but empty only, for comparisons.
-func plain(s v1.JSONSchemaProps) v1.JSONSchemaProps {
-	s.Ref, s.PatternProperties, s.Dependencies, s.Definitions = nil, nil, nil, nil
-	if len(s.Enum) == 0 {
-		s.Enum = nil
-	}
-	if s.Items != nil && s.Items.Schema == nil {
-		s.Items = nil
-	}
-	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
-		if len(*list) == 0 {
-			*list = nil
-		}
-	}
-	return s
 }

@@ -1,6 +1,11 @@
 package schema
 
-import "testing"
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
 
 const widget = `{"type":"object","required":["spec"],"properties":{"spec":{"type":"object","required":["replicas","parts"],"properties":{
 	"replicas":{"type":"integer","format":"int32","minimum":0,"default":1},"image":{"type":"string","pattern":"^[a-z./:0-9]+$","maxLength":200},
@@ -14,27 +19,58 @@ const widgetObject = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":
 	"mode":"Slow","labels":{"x":"y","z":"w"},"parts":[{"name":"a","port":80,"protocol":"TCP","args":["-v","-x"]},{"name":"b","port":81,"protocol":"UDP"},
 	{"name":"c","port":82,"protocol":"TCP"}]},"status":{"ready":true,"conditions":[{"type":"Ready","status":"True"}]}}`
 
-func BenchmarkTree(b *testing.B) {
-	s, tree := parseSchema(b, widget), parseTree(b, widgetObject)
-	old := parseTree(b, widgetObject)
-	for _, bb := range []struct {
-		name string
-		run  func() bool
-	}{
-		{"Prune", func() bool { return len(s.Prune(tree)) == 0 }},
-		{"SetDefaults", func() bool { return s.SetDefaults(tree) == nil }},
-		{"Validate", func() bool { return len(s.Validate(nil, tree, nil)) == 0 }},
-		{"Update", func() bool { return len(s.Validate(nil, tree, old)) == 0 }},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if !bb.run() {
-					b.Fatal("the object is wrong")
-				}
-			}
-		})
+// largeObject is a widget of about 10 KB.
+func largeObject() string {
+	parts := make([]string, 95)
+	for i := range parts {
+		parts[i] = fmt.Sprintf(`{"name":"part-%d","port":%d,"protocol":"UDP","args":["--verbose","--output=/dev/null","--level=%d"]}`, i, i+1, i)
 	}
+	return strings.Replace(widgetObject, `"parts":[`, `"parts":[`+strings.Join(parts, ",")+",", 1)
+}
+
+func BenchmarkTree(b *testing.B) {
+	s := parseSchema(b, widget)
+	for _, text := range []string{widgetObject, largeObject()} {
+		tree, old := parseTree(b, text), parseTree(b, text)
+		for _, bb := range []struct {
+			name string
+			run  func() bool
+		}{
+			{"Prune", func() bool { return len(s.Prune(tree)) == 0 }},
+			{"SetDefaults", func() bool { return s.SetDefaults(tree) == nil }},
+			{"Validate", func() bool { return len(s.Validate(nil, tree, nil)) == 0 }},
+			{"Update", func() bool { return len(s.Validate(nil, tree, old)) == 0 }},
+		} {
+			b.Run(fmt.Sprintf("%s/bytes=%d", bb.name, len(text)), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if !bb.run() {
+						b.Fatal("the object is wrong")
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkParse shows what a schema costs to make, and to keep.
+func BenchmarkParse(b *testing.B) {
+	kept := make([]*Schema, 0, 1000)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range cap(kept) {
+		kept = append(kept, parseSchema(b, widget))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportAllocs()
+	for b.Loop() {
+		parseSchema(b, widget)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(kept)), "kept-B")
+	b.ReportMetric(float64(len(widget)), "text-B")
+	runtime.KeepAlive(kept)
 }
 
 // An object that is right costs little: the way to a value is kept in one slice, and spelled only for a mistake.

@@ -15,7 +15,7 @@ import (
 // looked for.
 //
 // The result is a Resource. It says all that could be read, also if there are errors. Defaults are pruned by the schema that
-// they belong to.
+// they belong to, and embedded resources in them coerced.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) { return parse(path, data, true) }
 
 // ParseLiteral is Parse, but for defaults, which stay as they are written.
@@ -53,6 +53,7 @@ func (p *parser) schema(at *field.Path, tree any) *Schema {
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
 	if s.Default != nil && p.prune {
 		s.Prune(s.Default)
+		_ = s.Coerce(nil, s.Default) // what cannot be coerced stays, and is found in the objects that get it
 	}
 	return s
 }

@@ -62,7 +62,7 @@ func validateHead(at *field.Path, v map[string]any) field.ErrorList {
 // readMeta reads metadata from a tree.
 func readMeta(v any) (*meta.ObjectMeta, error) {
 	if _, ok := v.(map[string]any); !ok && v != nil {
-		return nil, errors.New("must be an object")
+		return nil, errors.New("json: cannot unmarshal " + jsonName(v) + " into Go value of type v1.ObjectMeta") // as kube-apiserver says it
 	}
 	data, err := jsontext.AppendTree(nil, v, jsontext.HTML)
 	if err != nil {
@@ -70,6 +70,18 @@ func readMeta(v any) (*meta.ObjectMeta, error) {
 	}
 	var head meta.ObjectMeta
 	return &head, json.Unmarshal(data, &head)
+}
+
+// jsonName is what Go's decoder of JSON calls the type of a value.
+func jsonName(v any) string {
+	switch typ := typeOf(v); typ {
+	case Integer:
+		return Number
+	case Boolean:
+		return "bool"
+	default:
+		return typ
+	}
 }
 
 // Coerce brings the metadata of the resources that are embedded in a tree, in place, into the form in which every object
@@ -132,7 +144,7 @@ func (c *checker) coerceHead(v map[string]any) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if held, ok := v[name]; ok {
 			if _, isString := held.(string); !isString {
-				c.report(field.Invalid(c.at().Child(name), held, "must be a string"))
+				c.report(field.Invalid(c.bracketed().Child(name), held, "must be a string"))
 				return
 			}
 		}
@@ -146,7 +158,7 @@ func (c *checker) coerceHead(v map[string]any) {
 		v["metadata"], err = treeOf(head)
 	}
 	if err != nil {
-		c.report(field.Invalid(c.at().Child("metadata"), held, err.Error()))
+		c.report(field.Invalid(c.bracketed().Child("metadata"), held, err.Error()))
 	}
 }
 

@@ -203,7 +203,7 @@ func TestValidateEmbedded(t *testing.T) {
 	checkValid(t, s, `{"spec":{"emb":{"apiVersion":1,"kind":"a/b","metadata":[]}}}`, "",
 		`FieldValueInvalid spec.emb.apiVersion: Invalid value: 1: must be a string`,
 		`FieldValueInvalid spec.emb.kind: Invalid value: "a/b": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
-		`FieldValueInvalid spec.emb.metadata: Invalid value: []: must be an object`)
+		`FieldValueInvalid spec.emb.metadata: Invalid value: []: json: cannot unmarshal array into Go value of type v1.ObjectMeta`)
 	checkValid(t, s, `{"spec":{"emb":{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"x y":"z"}}}}}`, "",
 		`FieldValueInvalid spec.emb.metadata.labels: Invalid value: "x y": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`)
 }

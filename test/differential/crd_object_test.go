@@ -81,26 +81,36 @@ func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
 	return obj, b.ours.SetDefaults(obj)
 }
 
-// theirErrors are what Kubernetes says of an object, in the order in which it judges: rules come last, and only if what is wrong
-// otherwise does not mislead them.
-func (b *bench) theirErrors(obj, old jsonObject) []string {
-	heard := &warnings{}
-	ctx := warning.WithWarningRecorder(context.Background(), heard)
+// theirFound are the errors that Kubernetes finds before it asks rules.
+func (b *bench) theirFound(obj, old jsonObject) field.ErrorList {
 	var errs field.ErrorList
-	var opts []thecel.Option
-	var before any
 	if old == nil {
 		errs = apiservervalidation.ValidateCustomResource(nil, obj, b.validator)
 	} else {
-		correlated := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: b.structural})
-		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, obj, old, b.validator, apiservervalidation.WithRatcheting(correlated))
-		opts, before = append(opts, thecel.WithRatcheting(correlated)), old
+		errs = apiservervalidation.ValidateCustomResourceUpdate(nil, obj, old, b.validator, apiservervalidation.WithRatcheting(b.correlated(obj, old)))
 	}
 	errs = append(errs, objectmeta.Validate(nil, obj, b.structural, false)...)
 	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, b.structural, old)) == 0 {
 		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, b.structural, obj)...)
 	}
+	return errs
+}
+
+func (b *bench) correlated(obj, old jsonObject) *common.CorrelatedObject {
+	return common.NewCorrelatedObject(obj, old, &model.Structural{Structural: b.structural})
+}
+
+// theirErrors are what Kubernetes says of an object. Rules come last, and only if what is wrong otherwise does not mislead them.
+func (b *bench) theirErrors(obj, old jsonObject) []string {
+	heard := &warnings{}
+	errs := b.theirFound(obj, old)
 	if b.theirRules != nil && !slices.ContainsFunc(errs, func(err *field.Error) bool { return slices.Contains(misleading, string(err.Type)) }) {
+		var opts []thecel.Option
+		var before any
+		if old != nil {
+			opts, before = append(opts, thecel.WithRatcheting(b.correlated(obj, old))), old
+		}
+		ctx := warning.WithWarningRecorder(context.Background(), heard)
 		broken, _ := b.theirRules.Validate(ctx, nil, b.structural, obj, before, celconfig.RuntimeCELCostBudget, opts...)
 		errs = append(errs, broken...)
 	}

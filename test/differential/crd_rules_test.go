@@ -71,7 +71,7 @@ func (g *ruleGame) play(what string) {
 		}
 		obj["apiVersion"], obj["kind"], obj["metadata"] = "example.com/v1", "Widget", jsonObject{"name": "a", "uid": "u"}
 		whole, err := b.theirsOf(obj)
-		if err != nil || len(b.theirErrors(whole, nil)) > 0 {
+		if err != nil || len(b.theirFound(whole, nil)) > 0 {
 			continue
 		}
 		g.seen.objects++
