@@ -71,8 +71,9 @@ func matched(args []ref.Val) work {
 	return work{free: perState * states(string(pattern))}
 }
 
-// found is the work of finding all matches. An empty expression is found everywhere, for nothing.
-func found(args []ref.Val) work { return work{free: length(args[0])} }
+// found is the work of finding all matches, each of which is that of some elements. An empty expression is found everywhere, for
+// nothing.
+func found(args []ref.Val) work { return work{free: 4 * length(args[0])} }
 
 func traversed(args []ref.Val) work { return work{free: weight(args[0])} }
 
