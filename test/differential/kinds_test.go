@@ -8,10 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	extensionsfuzzer "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/fuzzer"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -59,7 +62,16 @@ type bothKind struct {
 // fuzzer returns Kubernetes' fuzzer of its own types.
 func (k bothKind) fuzzer(subject string) *randfill.Filler {
 	source := rand.NewSource(random(subject, k.String()).Int64())
-	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(apitesting.FuzzerFuncs, extensionsfuzzer.Funcs), source, legacyscheme.Codecs)
+	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(apitesting.FuzzerFuncs, extensionsfuzzer.Funcs, schemaFuncs), source, legacyscheme.Codecs)
+}
+
+// schemaFuncs have schemas of the version be made as internal ones are, which come to an end.
+func schemaFuncs(serializer.CodecFactory) []any {
+	return []any{func(s *crdv1.JSONSchemaProps, c randfill.Continue) {
+		var in apiextensions.JSONSchemaProps
+		c.Fill(&in)
+		_ = crdv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(&in, s, nil) // what cannot be converted stays empty
+	}}
 }
 
 // fuzzed makes an object of the version: every other time one that began as an internal object, which is valid more

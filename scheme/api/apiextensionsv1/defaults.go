@@ -7,7 +7,7 @@ import (
 )
 
 // defaultDefinition derives names from the kind, converts by the version alone, and takes the storage version for the only one
-// that objects were stored in.
+// that objects were stored in. A webhook of which nothing is said is none.
 func defaultDefinition(d *CustomResourceDefinition) {
 	names := &d.Spec.Names
 	if names.Singular == "" {
@@ -18,6 +18,9 @@ func defaultDefinition(d *CustomResourceDefinition) {
 	}
 	if d.Spec.Conversion == nil {
 		d.Spec.Conversion = &CustomResourceConversion{Strategy: NoneConverter}
+	}
+	if w := d.Spec.Conversion.Webhook; w != nil && w.ClientConfig == nil && w.ConversionReviewVersions == nil {
+		d.Spec.Conversion.Webhook = nil
 	}
 	if len(d.Status.StoredVersions) > 0 {
 		return
