@@ -2,12 +2,15 @@ package cel
 
 import (
 	"math"
+	"sync"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
 )
 
 // What calls cost when they are run. Estimates, made before, are in estimate.go; a change to either changes which
@@ -36,6 +39,31 @@ var flat = func() map[string]uint64 {
 	}
 	return costs
 }()
+
+// newTracker counts the cost of a run. cel-go would fill a table of what functions of lists and sets cost at each run; here
+// runs share the one of a tracker that has counted nothing yet.
+func newTracker() (*interpreter.CostTracker, error) { return new(unused()), nil }
+
+var unused = sync.OnceValue(func() (t interpreter.CostTracker) {
+	take := func(made *interpreter.CostTracker) error {
+		t = *made
+		return nil
+	}
+	env := Base().env
+	constant, issues := env.Compile("true")
+	if issues != nil {
+		panic("cel: " + issues.String())
+	}
+	program, err := env.Program(constant, cel.CostTracking(tracker{}), cel.CostTrackerOptions(
+		interpreter.PresenceTestHasCost(false), interpreter.CostTrackerLimit(CallLimit), take))
+	if err == nil {
+		_, _, err = program.Eval(cel.NoVars())
+	}
+	if err != nil {
+		panic("cel: " + err.Error())
+	}
+	return t
+})
 
 // tracker knows what a call has cost.
 type tracker struct{}

@@ -16,9 +16,9 @@ import (
 // late, and too little, for the functions of which few calls can take all memory or hours: lists.range(1000000000), distinct()
 // of a long list, == of lists that hold the same list twice, forty times over. They are asked before (work.go).
 
-// guard asks before the calls of a program that may be too much, and sets found if there are any.
-func guard(env *cel.Env, a *ast.AST, found *bool) cel.ProgramOption {
-	return cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+// guard asks before the calls of a program that may be too much.
+func guard(env *cel.Env, a *ast.AST) interpreter.InterpretableDecorator {
+	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		call, ok := i.(interpreter.InterpretableCall)
 		if !ok || !suspect(a, call) {
 			return i, nil
@@ -27,9 +27,8 @@ func guard(env *cel.Env, a *ast.AST, found *bool) cel.ProgramOption {
 		if err != nil || run == nil {
 			return i, err
 		}
-		*found = true
 		return &guarded{call, call.Args(), works[call.Function()], run, both}, nil
-	})
+	}
 }
 
 // suspect reports whether a call may be too much, by what is known before it is run.
@@ -70,23 +69,6 @@ func isScalar(t *types.Type) bool {
 	return false
 }
 
-// A meter counts the work of a run for which it does not pay.
-type meter struct {
-	cel.Activation
-	work uint64
-}
-
-// meterName is not one that an expression can have.
-const meterName = "@meter"
-
-// ResolveName implements cel.Activation.
-func (m *meter) ResolveName(name string) (any, bool) {
-	if name == meterName {
-		return m, true
-	}
-	return m.Activation.ResolveName(name)
-}
-
 // A guarded call is made if it is not too much.
 type guarded struct {
 	interpreter.InterpretableCall
@@ -112,9 +94,10 @@ func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 		return wrong
 	}
 	work := g.work(args)
-	m, _ := vars.ResolveName(meterName)
-	m.(*meter).work += work.free
-	if work.cost > CallLimit || m.(*meter).work > maxWork {
+	named, _ := vars.ResolveName(runName)
+	r := named.(*run)
+	r.work += work.free
+	if work.cost > CallLimit || r.work > maxWork {
 		panic(interpreter.EvalCancelledError{Message: ErrCallLimit.Error(), Cause: interpreter.CostLimitExceeded})
 	}
 	return types.LabelErrNode(g.ID(), g.run(args...))

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 )
@@ -44,40 +46,47 @@ func (b *Budget) spend(cost uint64) error {
 
 // A Program is an expression that can be run, by many goroutines at once.
 type Program struct {
-	plan    cel.Program
-	guarded bool // it has calls that may be too much
+	plan *interpreter.ObservableInterpretable
 }
 
 // Program plans the expression.
 func (x *Expression) Program() (*Program, error) {
-	var p Program
-	var err error
-	p.plan, err = x.env.Program(x.ast,
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
-		guard(x.env, x.ast.NativeRep(), &p.guarded),
-		cel.OptimizeRegex(findPlan, findAllPlan),
-		cel.CostLimit(CallLimit),
-		cel.CostTracking(tracker{}),
-		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
-		cel.InterruptCheckFrequency(interruptEvery),
+	env := x.env
+	planner := interpreter.NewInterpreter(dispatcher(), env.Container, env.CELTypeProvider(), env.CELTypeAdapter(),
+		interpreter.NewAttributeFactory(env.Container, env.CELTypeAdapter(), env.CELTypeProvider()))
+	planned, err := planner.NewInterpretable(x.ast.NativeRep(),
+		interpreter.CustomDecorator(eitherOptional),
+		interpreter.CustomDecorator(guard(env, x.ast.NativeRep())),
+		interpreter.InterruptableEval(),
+		interpreter.Optimize(),
+		interpreter.CompileRegexConstants(findPlan, findAllPlan, interpreter.MatchesRegexOptimization),
+		interpreter.CostObserver(interpreter.CostTrackerFactory(newTracker)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}
-	return &p, nil
+	return &Program{planned.(*interpreter.ObservableInterpretable)}, nil
 }
+
+// dispatcher has what functions do. It is the same for all programs: no environment has functions that Base does not have.
+var dispatcher = sync.OnceValue(func() interpreter.Dispatcher {
+	d := interpreter.NewDispatcher()
+	for name, f := range Base().env.Functions() {
+		bindings, err := f.Bindings()
+		if err == nil {
+			err = d.Add(bindings...)
+		}
+		if err != nil {
+			panic("cel: " + name + ": " + err.Error())
+		}
+	}
+	return d
+})
 
 // Run evaluates the program for the values of its variables and takes what that cost from budget. Loops end early when
 // ctx does. An error of a run whose cost the budget did not cover is ErrBudget, whatever else was wrong.
 func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) (ref.Val, error) {
-	if p.guarded {
-		vars = &meter{Activation: vars}
-	}
-	value, details, err := p.plan.ContextEval(ctx, vars)
-	if details == nil {
-		return nil, err
-	}
-	cost := *details.ActualCost()
+	value, cost, err := p.eval(&run{Activation: vars, done: ctx.Done()})
 	cancelled, ok := err.(interpreter.EvalCancelledError)
 	if ok && cancelled.Cause == interpreter.CostLimitExceeded {
 		cost, err = max(cost, CallLimit+1), ErrCallLimit // a guarded call was not made, and so not counted
@@ -89,4 +98,60 @@ func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) 
 		return nil, err
 	}
 	return value, nil
+}
+
+// eval returns the value of the program, and what finding it has cost, if that was an error too.
+func (p *Program) eval(r *run) (value ref.Val, cost uint64, err error) {
+	var tracker *interpreter.CostTracker
+	defer func() {
+		if tracker != nil {
+			cost = tracker.ActualCost()
+		}
+		switch wrong := recover().(type) {
+		case nil:
+		case interpreter.EvalCancelledError:
+			err = wrong
+		default:
+			err = fmt.Errorf("internal error: %v", wrong)
+		}
+	}()
+	value = p.plan.ObserveEval(r, func(state any) { tracker = state.(*interpreter.CostTracker) })
+	if types.IsError(value) {
+		err = value.(*types.Err)
+	}
+	return value, cost, err
+}
+
+// A run is what is known while a program is run: its variables, and how far it has come.
+type run struct {
+	cel.Activation
+	done  <-chan struct{}
+	steps uint   // of loops
+	work  uint64 // for which the run does not pay
+}
+
+const (
+	// interruptedName is what loops ask for at each step, to end if it is true.
+	interruptedName = "#interrupted"
+	// runName is how guarded calls find the run. It is not a name that an expression can have.
+	runName = "@run"
+)
+
+// ResolveName implements cel.Activation.
+func (r *run) ResolveName(name string) (any, bool) {
+	switch name {
+	case runName:
+		return r, true
+	case interruptedName:
+		if r.steps++; r.steps%interruptEvery != 0 {
+			return nil, false
+		}
+		select {
+		case <-r.done:
+			return true, true
+		default:
+			return nil, false
+		}
+	}
+	return r.Activation.ResolveName(name)
 }

@@ -200,3 +200,27 @@ func BenchmarkRule(b *testing.B) {
 		})
 	}
 }
+
+// TestRunCosts has what calls cost that cel-go's libraries count, and that the other of two optionals costs nothing if it is not used.
+func TestRunCosts(t *testing.T) {
+	for expression, want := range map[string]cel.Budget{
+		"self.distinct().size() == 3":                                 32,
+		"self.slice(1, 3).size() == 2":                                16,
+		"self.reverse()[0] == 3":                                      18,
+		"self.map(i, int(i)).sort()[0] == 1":                          76,
+		"[self, self].flatten().size() == 6":                          27,
+		"sets.contains(self, [1, 2])":                                 8,
+		"sets.equivalent(self, [3, 2, 1])":                            20,
+		"has(self.a) || true":                                         1,
+		"optional.of(1).orValue(self.map(i, int(i)).sort()[0]) == 1":  2,
+		"optional.none().orValue(self.map(i, int(i)).sort()[0]) == 1": 77,
+		"optional.of(1).or(optional.of(self.size())).value() == 1":    3,
+		"optional.none().or(optional.of(self.size())).value() == 3":   6,
+	} {
+		budget := cel.ObjectBudget
+		got, err := plan(t, expression).Run(t.Context(), vars(t, []any{int64(1), int64(2), int64(3)}), &budget)
+		if spent := cel.ObjectBudget - budget; err != nil || got.Value() != true || spent != want {
+			t.Errorf("%s: got %v, %v at %d, want true at %d", expression, got, err, spent, want)
+		}
+	}
+}

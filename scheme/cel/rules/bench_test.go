@@ -77,8 +77,8 @@ func TestValidateAllocates(t *testing.T) {
 			t.Fatal(errs)
 		}
 	})
-	if got > 700 {
-		t.Errorf("got %v allocations, want at most 700", got)
+	if got > 400 {
+		t.Errorf("got %v allocations, want at most 400", got)
 	}
 }
 
