@@ -93,7 +93,7 @@ func (o *OpenAPI) find(p *picture, path string) described {
 		if name == "" {
 			return nil
 		}
-		if g := p.groups[name]; g != nil && version == "" {
+		if g := p.groups[name]; g != nil && version == "" && g.builtin() {
 			return g
 		}
 	case "api":
@@ -117,7 +117,9 @@ func (o *OpenAPI) everything(p *picture) (all []described) {
 		all = append(all, v)
 	}
 	for _, g := range p.listed {
-		all = append(all, g)
+		if g.builtin() {
+			all = append(all, g)
+		}
 	}
 	return all
 }
@@ -132,6 +134,11 @@ func (f *fixedSchema) describe(*OpenAPI) openapi.Document { return f.doc }
 func (g *group) path() string                       { return "apis/" + g.name }
 func (g *group) slot() *schemaSlot                  { return g.schema }
 func (g *group) describe(*OpenAPI) openapi.Document { return openapi.GroupDocument(g.path()) }
+
+// builtin reports whether a group has more than custom resources: what serves these describes no groups.
+func (g *group) builtin() bool {
+	return !slices.ContainsFunc(g.versions, func(v *version) bool { return len(v.resources) > 0 && v.resources[0].list[0].Custom })
+}
 
 func (v *version) slot() *schemaSlot { return &v.schema }
 
@@ -154,7 +161,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	if v := kind.In(r.Type, r.Kind.Version); v.Type != nil {
 		object.Type = v.Type()
 	} else {
-		object.Schema = v.Schema
+		object.Schema, object.Selectable = v.Schema, v.Selectable
 	}
 	return openapi.Resource{
 		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.Custom, ReturnsDeleted: r.ReturnsDeleted,

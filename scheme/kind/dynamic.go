@@ -85,9 +85,10 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 		known = append(known, "metadata.namespace")
 	}
 	made := &Version{
-		GVK:    gvk,
-		Schema: l.show,
-		rules:  l.use,
+		GVK:        gvk,
+		Schema:     l.show,
+		rules:      l.use,
+		Selectable: v.Selectable,
 		FieldLabel: func(label, value string) (string, string, error) {
 			if !slices.Contains(known, label) {
 				return "", "", fmt.Errorf("field label not supported: %s", label)

@@ -91,6 +91,9 @@ type Version struct {
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
 
+	// Selectable are the fields that field selectors may name beside metadata.name and metadata.namespace; of dynamic kinds.
+	Selectable []string
+
 	rules func() *schema.Schema // Schema for those who handle objects; of dynamic kinds
 }
 

@@ -12,8 +12,8 @@ import (
 // custom makes the model of a kind whose schema arrived at run time: named after the kind, with what every object has
 // made explicit. The schema itself is not changed. The model is written at once, and what it was made of is dropped: all at a time
 // would take much more room than the document.
-func (b *builder) custom(kind meta.GroupVersionKind, s *schema.Schema) *schema.Schema {
-	name := customName(kind)
+func (b *builder) custom(m Model, s *schema.Schema) *schema.Schema {
+	name := customName(m.Kind)
 	if known := b.models[name]; known != nil {
 		return known
 	}
@@ -23,7 +23,8 @@ func (b *builder) custom(kind meta.GroupVersionKind, s *schema.Schema) *schema.S
 		made = b.publish(s)
 		b.addHead(made)
 	}
-	made.Name, made.Kinds = name, []meta.GroupVersionKind{kind}
+	made.Name, made.Kinds = name, []meta.GroupVersionKind{m.Kind}
+	selectable(made, m)
 	b.collect(made)
 	var w writer
 	w.schema(made, !b.v2)
@@ -32,8 +33,22 @@ func (b *builder) custom(kind meta.GroupVersionKind, s *schema.Schema) *schema.S
 	return b.models[name]
 }
 
-// customList makes the model of the list of a kind.
-func (b *builder) customList(kind meta.GroupVersionKind, item *schema.Schema, plural string) *schema.Schema {
+// selectable adds the fields that field selectors may name to a schema that is the builder's own.
+func selectable(s *schema.Schema, m Model) {
+	if len(m.Selectable) == 0 {
+		return
+	}
+	var docs schema.Docs
+	if s.Docs != nil {
+		docs = *s.Docs
+	}
+	docs.Selectable = m.Selectable
+	s.Docs = &docs
+}
+
+// customList makes the model of the list of a custom resource.
+func (b *builder) customList(r Resource, item *schema.Schema) *schema.Schema {
+	kind := r.List.Kind
 	name := customName(kind)
 	if known := b.models[name]; known != nil {
 		return known
@@ -43,9 +58,10 @@ func (b *builder) customList(kind meta.GroupVersionKind, item *schema.Schema, pl
 		Name: name, Kinds: []meta.GroupVersionKind{kind}, Type: schema.Object, Required: []string{"items"},
 		Description: kind.Kind + " is a list of " + itemKind,
 		Properties: map[string]*schema.Schema{
-			"items": {Type: schema.Array, Items: &schema.Schema{Model: item}, Description: "List of " + plural + "."},
+			"items": {Type: schema.Array, Items: &schema.Schema{Model: item}, Description: "List of " + r.Name + "."},
 		},
 	}
+	selectable(made, r.Object)
 	b.addHead(made)
 	made.Properties["metadata"] = &schema.Schema{Description: "Standard list metadata.", Model: b.compiler.Type(typeinfo.For[meta.ListMeta]())}
 	return made

@@ -3,11 +3,14 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // van says everything that a definition can say.
@@ -151,5 +154,52 @@ func TestCustomName(t *testing.T) {
 		if got := customName(kind); got != want {
 			t.Errorf("%v: got %s, want %s", kind, got, want)
 		}
+	}
+}
+
+// Custom resources are described as kube-apiserver describes them, which is not how it describes its own.
+func TestCustomOperations(t *testing.T) {
+	doc := customDocument(t, van)
+	for i := range doc.Resources {
+		doc.Resources[i].Object.Selectable = []string{"spec.mode"}
+	}
+	gv := doc.GroupVersion
+	scale := Model{Kind: meta.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Type: typeinfo.For[meta.Status]()}
+	doc.Resources = append(doc.Resources, Resource{Name: "vans/scale", Namespaced: true, Verbs: subVerbs, Custom: true, Object: scale})
+	for _, v2 := range []bool{false, true} {
+		data, models := AppendV3JSON(nil, Info{}, doc), []string{"components", "schemas"}
+		if v2 {
+			data, models = V2JSON(Info{}, []Document{doc}), []string{"definitions"}
+		}
+		for _, name := range []string{"com.example.stable.v1.Van", "com.example.stable.v1.VanList"} {
+			same(t, name, definitions(t, data, append(models, name)...)["x-kubernetes-selectable-fields"], `[{"fieldPath":"spec.mode"}]`)
+		}
+		paths := definitions(t, data, "paths")
+		at := "/apis/stable.example.com/v1"
+		if len(paths) != 5 || paths[at+"/vans"] == nil { // neither those of discovery nor the old ones of watches
+			t.Errorf("got the paths %v", slices.Sorted(maps.Keys(paths)))
+		}
+		item := at + "/namespaces/{namespace}/vans/{name}"
+		same(t, "kind", definitions(t, data, "paths", item+"/scale", "get")["x-kubernetes-group-version-kind"],
+			`{"group":"`+gv.Group+`","kind":"Van","version":"v1"}`)
+		if answers := definitions(t, data, "paths", item, "patch", "responses"); answers["201"] != nil || answers["200"] == nil {
+			t.Errorf("patch answers %v", answers)
+		}
+		clear := definitions(t, data, "paths", at+"/namespaces/{namespace}/vans", "delete")
+		if text, _ := json.Marshal(clear); bytes.Contains(text, []byte("DeleteOptions")) || bytes.Contains(text, []byte("dryRun")) ||
+			!bytes.Contains(text, []byte("allowWatchBookmarks")) {
+			t.Errorf("deletecollection: %s", text)
+		}
+		if text, _ := json.Marshal(definitions(t, data, "paths", item, "get")["parameters"]); !bytes.Contains(text, []byte("resourceVersion")) {
+			t.Errorf("get takes %s", text)
+		}
+		if bytes.Contains(data, []byte("*/*")) || bytes.Contains(data, []byte("stream=watch")) {
+			t.Errorf("bodies of any type, or streams: %s", data)
+		}
+	}
+	whole := definitions(t, AppendV3JSON(nil, Info{}, doc))
+	same(t, "info", whole["info"], `{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`)
+	if whole["components"].(map[string]any)["securitySchemes"] != nil {
+		t.Error("the document names a security scheme")
 	}
 }

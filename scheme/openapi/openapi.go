@@ -53,7 +53,9 @@ type Resource struct {
 	List       Model    // what lists hold; needed with the verb list
 	// ReturnsDeleted says that delete answers with the object rather than a Status, as it does for pods.
 	ReturnsDeleted bool
-	// Custom marks resources without a Go type: they know no protobuf and no strategic merge patch.
+	// Custom marks resources without a Go type: they know no protobuf and no strategic merge patch. kube-apiserver describes them
+	// with other words than its own: without the paths of discovery and the old ones of watches, the streams of watches, the body
+	// and options of the deletion of a collection, and the objects that a patch creates; and every subresource as their kind.
 	Custom bool
 
 	// Connect lists the HTTP methods of a streaming subresource, such as GET and POST of pods/exec; Object is then
@@ -76,9 +78,16 @@ type Model struct {
 	// Schema is asked in place of Type. The schema is not changed. One that has no name is that of a kind that arrived
 	// at run time; its model is named after the kind.
 	Schema func() *schema.Schema
+	// Selectable are the fields that field selectors may name, of a kind that arrived at run time.
+	Selectable []string
 }
 
 func (m Model) zero() bool { return m.Type == nil && m.Schema == nil }
+
+// custom reports whether all that a document describes are custom resources.
+func (d *Document) custom() bool {
+	return len(d.Resources) > 0 && len(d.Endpoints) == 0 && !slices.ContainsFunc(d.Resources, func(r Resource) bool { return !r.Custom })
+}
 
 // Endpoint is something to GET that is no resource.
 type Endpoint struct {
@@ -96,6 +105,9 @@ type Endpoint struct {
 func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	b := newBuilder()
 	b.add(doc)
+	if b.alone = doc.custom(); b.alone {
+		info.Title, info.Version = "Kubernetes CRD Swagger", "v0.1.0"
+	}
 	return b.writeV3(dst, info)
 }
 

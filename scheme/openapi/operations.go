@@ -55,6 +55,7 @@ var (
 type builder struct {
 	compiler schema.Compiler
 	v2       bool
+	alone    bool // nothing but custom resources: these documents name no security
 	models   map[string]*schema.Schema
 	texts    map[string][]byte                  // of models that are written already: those of kinds that arrived at run time, which are large
 	kinds    map[string][]meta.GroupVersionKind // of models, beside those that they have themselves
@@ -90,8 +91,10 @@ func (b *builder) add(doc Document) {
 	if doc.GroupVersion.Version != "" {
 		g := group{b, doc.GroupVersion, "/" + doc.Path, groupName(doc.GroupVersion.Group) + upper(doc.GroupVersion.Version),
 			tagName(doc.GroupVersion.Group) + "_" + doc.GroupVersion.Version}
-		b.endpoint(Endpoint{Path: g.root + "/", Description: "get the resources of the version", OperationID: "get" + g.id + "APIResources",
-			Tag: g.tag, Answer: metaModel[meta.APIResourceList]("APIResourceList")})
+		if !doc.custom() {
+			b.endpoint(Endpoint{Path: g.root + "/", Description: "get the resources of the version", OperationID: "get" + g.id + "APIResources",
+				Tag: g.tag, Answer: metaModel[meta.APIResourceList]("APIResourceList")})
+		}
 		for _, r := range doc.Resources {
 			g.resource(r, parent(doc.Resources, r))
 		}
@@ -144,7 +147,7 @@ func (b *builder) model(m Model) *schema.Schema {
 		s = b.models[customName(m.Kind)]
 	case m.Schema != nil:
 		if s = m.Schema().Target(); s.Name == "" {
-			s = b.custom(m.Kind, s)
+			s = b.custom(m, s)
 		}
 	default:
 		return nil
@@ -164,7 +167,7 @@ func (b *builder) list(r Resource, object *schema.Schema) *schema.Schema {
 	if !r.List.zero() || r.List.Kind.Kind == "" || object == nil {
 		return b.model(r.List)
 	}
-	s := b.customList(r.List.Kind, object, r.Name)
+	s := b.customList(r, object)
 	b.collect(s)
 	return s
 }

@@ -25,11 +25,13 @@ type served struct {
 	object *schema.Schema
 	list   *schema.Schema
 	types  []string
-	kind   meta.GroupVersionKind
-	scope  string // "Namespaced" or empty
-	noun   string // of ids: kind of the parent, and subresource
-	names  []parameter
-	place  []parameter // names without the object's own
+	// consumes are the media types of bodies but patches.
+	consumes []string
+	kind     meta.GroupVersionKind
+	scope    string // "Namespaced" or empty
+	noun     string // of ids: kind of the parent, and subresource
+	names    []parameter
+	place    []parameter // names without the object's own
 }
 
 // resource adds the operations of a resource or subresource.
@@ -38,8 +40,9 @@ func (g group) resource(r Resource, parent Resource) {
 	s.list = g.list(r, s.object)
 	name, sub, _ := strings.Cut(r.Name, "/")
 	s.sub = sub
+	s.consumes = anyType
 	if r.Custom {
-		s.types = customTypes
+		s.types, s.consumes, s.kind = customTypes, customTypes, parent.Object.Kind
 	}
 	if len(r.Connect) > 0 {
 		s.kind = r.Options.Kind
@@ -81,7 +84,7 @@ func (s *served) describe(verb string) string {
 // op starts an operation on the resource.
 func (g group) op(s *served, method, verb, action string) operation {
 	return operation{method: method, id: verb + g.id + s.scope + s.noun, tag: g.tag, action: action, kind: s.kind,
-		description: s.describe(verb), consumes: anyType, produces: s.types}
+		description: s.describe(verb), consumes: s.consumes, produces: s.types}
 }
 
 // collection adds what is done to all objects, and create.
@@ -105,8 +108,12 @@ func (g group) collection(s *served, path string) {
 		op := g.op(s, "delete", "delete", "deletecollection")
 		op.id = "delete" + g.id + "Collection" + s.scope + s.noun
 		op.description = "delete all selected objects of kind " + s.kind.Kind
-		op.parameters = parameters(s.place, pretty, deleteCollectionParameters(g.builder))
-		op.body, op.optional = g.model(metaModel[meta.DeleteOptions]("DeleteOptions")), true
+		if s.Custom {
+			op.parameters = parameters(s.place, pretty, optionParameters[meta.ListOptions](g.builder))
+		} else {
+			op.parameters = parameters(s.place, pretty, deleteCollectionParameters(g.builder))
+			op.body, op.optional = g.model(metaModel[meta.DeleteOptions]("DeleteOptions")), true
+		}
 		op.answers = ok(g.model(metaModel[meta.Status]("Status")))
 		g.operation(path, op)
 	}
@@ -118,16 +125,10 @@ func (g group) listing(s *served, op *operation) {
 	if s.has("watch") {
 		op.description = "list or watch objects of kind " + s.kind.Kind
 	}
-	op.produces = append(slices.Clip(s.types), s.streams()...)
-	op.answers = ok(s.list)
-}
-
-// streams are the media types of watches.
-func (s *served) streams() []string {
-	if s.Custom {
-		return watchTypes[:1]
+	if !s.Custom {
+		op.produces = append(slices.Clip(s.types), watchTypes...)
 	}
-	return watchTypes
+	op.answers = ok(s.list)
 }
 
 func (g group) create(s *served, path string, names []parameter) {
@@ -145,6 +146,11 @@ func (g group) item(s *served, path string) {
 		var options []parameter
 		if !s.Options.zero() {
 			options = g.typeParameters(s.Options)
+		}
+		if s.Custom {
+			options = slices.DeleteFunc(slices.Clone(optionParameters[meta.ListOptions](g.builder)), func(p parameter) bool {
+				return p.name != "resourceVersion"
+			})
 		}
 		op.parameters = parameters(s.names, pretty, options)
 		op.answers = ok(s.object)
@@ -169,7 +175,9 @@ func (g group) item(s *served, path string) {
 		if op.consumes = patchTypes; s.Custom {
 			op.consumes = customPatchTypes
 		}
-		op.answers = append(ok(s.object), answer{"201", "Created", s.object})
+		if op.answers = ok(s.object); !s.Custom {
+			op.answers = append(op.answers, answer{"201", "Created", s.object})
+		}
 		g.operation(path, op)
 	}
 	if s.has("delete") {
@@ -190,7 +198,7 @@ func (g group) item(s *served, path string) {
 
 // watches adds the old paths of watches.
 func (g group) watches(s *served, name string) {
-	if !s.has("watch") || !s.has("list") {
+	if !s.has("watch") || !s.has("list") || s.Custom {
 		return
 	}
 	event := g.model(metaModel[meta.WatchEvent]("WatchEvent"))
@@ -199,7 +207,7 @@ func (g group) watches(s *served, name string) {
 		op.id = id
 		op.description += "; use the watch parameter of list instead"
 		op.parameters = parameters(names, pretty, optionParameters[meta.ListOptions](g.builder))
-		op.produces = append(slices.Clip(s.types), s.streams()...)
+		op.produces = append(slices.Clip(s.types), watchTypes...)
 		op.answers = ok(event)
 		g.operation(g.root+"/watch/"+path, op)
 	}

@@ -193,10 +193,27 @@ func (w *writer) extensions(s *schema.Schema) {
 	w.text("x-kubernetes-patch-merge-key", s.PatchMergeKey)
 	w.text("x-kubernetes-patch-strategy", s.PatchStrategy)
 	w.flag("x-kubernetes-preserve-unknown-fields", s.PreserveUnknown && s.Go == nil)
+	if s.Docs != nil {
+		w.selectable(s.Docs.Selectable)
+	}
 	w.union(s.Union)
 	if s.Limits != nil {
 		w.rules("x-kubernetes-validations", s.Limits.Rules)
 	}
+}
+
+// selectable writes the fields that field selectors may name, unless there are none.
+func (w *writer) selectable(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	w.open("x-kubernetes-selectable-fields", '[')
+	for _, path := range paths {
+		w.open("", '{')
+		w.str("fieldPath", path)
+		w.close('}')
+	}
+	w.close(']')
 }
 
 // union writes a list of one union, or nothing.

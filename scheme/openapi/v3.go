@@ -20,9 +20,11 @@ func (b *builder) writeV3(dst []byte, info Info) []byte {
 	w.open("schemas", '{')
 	b.writeModels(&w, info)
 	w.close('}')
-	w.open("securitySchemes", '{')
-	w.security()
-	w.close('}')
+	if !b.alone {
+		w.open("securitySchemes", '{')
+		w.security()
+		w.close('}')
+	}
 	w.close('}')
 	w.info(info)
 	w.str("openapi", "3.0.0")

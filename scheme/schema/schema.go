@@ -137,6 +137,8 @@ type Docs struct {
 	Example             any // a tree, nil if there is none
 	External            bool
 	URL, URLDescription string // of further documentation, if External
+	// Selectable are the fields that field selectors may name, such as "spec.size"; of models only.
+	Selectable []string
 }
 
 // Rule is an expression that a value has to fulfil (x-kubernetes-validations). Empty fields say nothing.
