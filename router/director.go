@@ -36,16 +36,15 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
-	switch {
-	case d.Next != nil:
+	if d.Next != nil {
 		d.Next.ServeHTTP(w, r)
-	default:
-		if _, known := d.Discovery.GroupOf(path, info); known {
-			WriteError(w, r, ErrNotFound())
-			return
-		}
-		NotFound(w, r)
+		return
 	}
+	if _, known := d.Discovery.GroupOf(path, info); known {
+		WriteError(w, r, ErrNotFound())
+		return
+	}
+	NotFound(w, r)
 }
 
 // ofGroup reports whether a request is for a resource of some group. Authorization takes more for one: it does not mind

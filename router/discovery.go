@@ -42,7 +42,7 @@ func (d *Discovery) Change(out, in []GroupVersion) {
 // be nil.
 func (d *Discovery) GroupOf(path string, info *request.Info) (group string, known bool) {
 	groups := d.now.Load().groups
-	if info != nil && info.IsResource {
+	if info != nil && ofGroup(path, info) {
 		return info.APIGroup, groups[info.APIGroup] != nil
 	}
 	if rest, ok := strings.CutPrefix(path, "/apis/"); ok {

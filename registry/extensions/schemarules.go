@@ -3,11 +3,13 @@ package extensions
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coracle-project/coracle/registry/govalue"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // ruleReasons are the reasons that a rule may give.
@@ -15,6 +17,7 @@ var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldVal
 
 // validations judges the rules of a schema as far as that goes without compiling them.
 func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at place) {
+	fields := sync.OnceValue(func() *schema.Schema { return fieldsOf(s, at) }) // for all rules: it takes as long as s is large
 	for i := range s.XValidations {
 		if c.errs.Full() {
 			return
@@ -28,7 +31,7 @@ func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at pla
 			c.fail(field.NotSupported(here.Child("reason"), *rule.Reason, ruleReasons))
 		}
 		if rule.FieldPath != "" {
-			c.ruleField(here.Child("fieldPath"), s, rule.FieldPath, at)
+			c.ruleField(here.Child("fieldPath"), rule.FieldPath, fields)
 		}
 	}
 }
@@ -48,21 +51,30 @@ func (c *schemaChecker) ruleText(p *field.Path, rule *v1.ValidationRule) {
 	}
 }
 
-func (c *schemaChecker) ruleField(p *field.Path, s *v1.JSONSchemaProps, path string, at place) {
+// fieldsOf returns a schema as rules see it, nil if it says what structural schemas cannot say.
+func fieldsOf(s *v1.JSONSchemaProps, at place) *schema.Schema {
+	if known := at.scope.Schema(); known != nil {
+		return known
+	}
+	if foreignField(s) != "" {
+		return nil
+	}
+	return CompileSchema(s)
+}
+
+// ruleField judges the path of a field in what fields describes.
+func (c *schemaChecker) ruleField(p *field.Path, path string, fields func() *schema.Schema) {
 	if strings.TrimSpace(path) == "" {
 		c.fail(field.Invalid(p, path, "must be non-empty if specified"))
 	}
 	if breaksLine(path) {
 		c.fail(field.Invalid(p, path, "must not contain line breaks"))
 	}
-	if foreignField(s) != "" {
+	in := fields()
+	if in == nil {
 		return
 	}
-	described := at.scope.Schema()
-	if described == nil {
-		described = CompileSchema(s)
-	}
-	if _, err := rules.FieldPath(described, path); err != nil {
+	if _, err := rules.FieldPath(in, path); err != nil {
 		c.fail(field.Invalid(p, path, "must be a valid path"))
 	}
 }
