@@ -79,7 +79,7 @@ func (d *defaultChecker) value(at *field.Path, s *Schema) {
 			return
 		}
 	}
-	c := checker{path: at, literal: true}
+	c := checker{path: at, literal: true, ordered: true}
 	c.value(s, v, before{})
 	if !d.head && len(c.resources) > 0 {
 		d.errs = append(d.errs, c.resources...)
@@ -106,7 +106,7 @@ func (d *defaultChecker) resourceWith(v any) error {
 	if err := d.resource.Coerce(nil, object); err != nil {
 		return err
 	}
-	var c checker
+	c := checker{ordered: true}
 	c.value(d.resource, object, before{})
 	return c.resources.ToAggregate()
 }

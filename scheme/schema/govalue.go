@@ -65,21 +65,21 @@ func (c *checker) goLimits(l *Limits, t *Schema, v any) {
 // goFields judges the fields of a struct, also those that are not there, and the entries of a map.
 func (c *checker) goFields(t *Schema, v map[string]any, old before) {
 	previous, _ := old.value.(map[string]any)
-	for name, p := range t.Properties {
+	each(t.Properties, c.ordered, func(name string, p *Schema) {
 		was := previous[name]
 		c.way.field(name)
 		c.value(p, v[name], before{value: was, known: old.known})
 		c.way.back()
-	}
+	})
 	if t.AdditionalProperties == nil {
 		return
 	}
-	for key, held := range v {
+	each(v, c.ordered, func(key string, held any) {
 		was, known := previous[key]
 		c.way.entry(key)
 		c.value(t.AdditionalProperties, held, before{value: was, known: known})
 		c.way.back()
-	}
+	})
 }
 
 // isAbsent reports whether v counts as not being there.

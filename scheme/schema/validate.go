@@ -10,9 +10,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Validate judges a tree by s, in the words and with the error types of kube-apiserver, and returns what is wrong in
-// the order of the paths, until the list is full. Defaults are to be set and unknown fields pruned before. path is that of
-// the tree in its object, nil for the object itself; errors of a combination of schemas have no path of their own.
+// Validate judges a tree by s, in the words, with the error types and in the order of kube-apiserver, and returns what is
+// wrong, until the list is full. Where the order is that of a map there, it is that of the names here. Defaults are to be
+// set and unknown fields pruned before. path is that of the tree in its object, nil for the object itself; errors of a
+// combination of schemas have no path of their own.
 //
 // old is the tree before an update, nil if there is none. What an update does not change is not held against it:
 // values are compared with the old ones of the same field, or of the same key in a list of type map, but not in other
@@ -23,35 +24,45 @@ import (
 // Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says
 // of them; of an embedded one they are.
 func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
-	c := checker{path: path}
+	errs := s.mistakes(checker{path: path}, tree, old)
+	if len(errs) > 1 {
+		errs = s.mistakes(checker{path: path, ordered: true}, tree, old)
+	}
+	return errs[:min(len(errs), field.MaxErrors+1)]
+}
+
+// mistakes has a checker judge a tree.
+func (s *Schema) mistakes(c checker, tree, old any) field.ErrorList {
 	if s.Go != nil {
 		c.value(s, tree, before{value: old, known: old != nil})
 	} else if c.value(s, tree, before{}); old != nil {
 		c.forgive(s, tree, old)
 	}
-	errs := c.found()
-	if len(c.resources) > 0 || len(c.repeats) > 0 {
-		errs = slices.Concat(errs, c.resources, c.repeats)
-		slices.SortStableFunc(errs, inOrder)
-	}
-	return errs[:min(len(errs), field.MaxErrors+1)]
+	return slices.Concat(c.found(), c.resources, c.repeats)
 }
 
-// found returns the errors in order, each once: several schemas of a combination may have found the same.
+// found returns the errors, each once: several schemas of a combination may have found the same.
 func (c *checker) found() field.ErrorList {
-	slices.SortStableFunc(c.errs, inOrder)
-	return slices.CompactFunc(c.errs, func(a, b *field.Error) bool { return inOrder(a, b) == 0 })
-}
-
-// inOrder compares errors by path, type and detail.
-func inOrder(a, b *field.Error) int {
-	return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
+	if len(c.errs) < 2 {
+		return c.errs
+	}
+	type mistake struct {
+		field, detail string
+		typ           field.ErrorType
+	}
+	seen := map[mistake]bool{}
+	return slices.DeleteFunc(c.errs, func(err *field.Error) bool {
+		m := mistake{err.Field, err.Detail, err.Type}
+		again := seen[m]
+		seen[m] = true
+		return again
+	})
 }
 
 // forgive takes back what is not held against an update. Most updates are right by themselves, and need not be compared.
 func (c *checker) forgive(s *Schema, tree, old any) {
 	if len(c.errs) > 0 {
-		again := checker{path: c.path}
+		again := checker{path: c.path, ordered: c.ordered}
 		again.value(s, tree, before{old, true, s.Target()})
 		c.errs = again.errs
 	}
@@ -97,6 +108,9 @@ type checker struct {
 	// literal has a schema taken by its letter: int-or-string says nothing about the type, and a format that nobody knows is one.
 	// Kubernetes judges defaults so.
 	literal bool
+	// ordered has the fields of objects judged in the order of their names, so that errors come in the same order each time. As long
+	// as nothing is wrong, that is not worth sorting them.
+	ordered bool
 }
 
 func (c *checker) full() bool { return c.errs.Full() }
@@ -170,18 +184,18 @@ func (c *checker) judge(s *Schema, v any, old before) {
 		c.numberLimits(t, limits, v)
 	case []any:
 		c.checks += 2
+		c.listType(s, v)
 		c.elements(s, t, v, old)
 		c.listLimits(limits, v)
-		c.listType(s, v)
 	}
 	c.enum(s, v)
 	if v, ok := v.(map[string]any); ok {
 		c.checks++
-		c.objectLimits(limits, v)
-		c.fields(t, v, old)
 		if t.EmbeddedResource {
 			c.resource(v)
 		}
+		c.objectLimits(limits, v)
+		c.fields(t, v, old)
 	}
 }
 
@@ -189,25 +203,7 @@ var noLimits Limits
 
 // fields judges the fields and entries of an object.
 func (c *checker) fields(t *Schema, v map[string]any, old before) {
-	for name, held := range v {
-		below := t.Properties[name]
-		if below != nil {
-			c.way.field(name)
-		} else if below = t.AdditionalProperties; below == nil {
-			continue
-		} else if below.Forbidden {
-			c.forbidden(name)
-			continue
-		} else {
-			c.way.additional(name)
-		}
-		was := old.field(name)
-		if len(c.way) == 1 && (name == "apiVersion" || name == "kind") {
-			was = before{} // they change with the version of the request
-		}
-		c.value(below, held, was)
-		c.way.back()
-	}
+	each(v, c.ordered, func(name string, held any) { c.field(t, name, held, old) })
 	for _, name := range t.Required {
 		if _, ok := v[name]; !ok && !(t.Resource && isHead(name)) {
 			c.way.field(name)
@@ -215,6 +211,40 @@ func (c *checker) fields(t *Schema, v map[string]any, old before) {
 			c.way.back()
 		}
 	}
+}
+
+// each visits what a map holds, if need be in the order of the names.
+func each[V any](m map[string]V, ordered bool, visit func(name string, v V)) {
+	if !ordered {
+		for name, v := range m {
+			visit(name, v)
+		}
+		return
+	}
+	for _, name := range jsontext.Keys(m) {
+		visit(name, m[name])
+	}
+}
+
+// field judges a field or entry of an object; old is the object before.
+func (c *checker) field(t *Schema, name string, v any, old before) {
+	below := t.Properties[name]
+	if below != nil {
+		c.way.field(name)
+	} else if below = t.AdditionalProperties; below == nil {
+		return
+	} else if below.Forbidden {
+		c.forbidden(name)
+		return
+	} else {
+		c.way.additional(name)
+	}
+	was := old.field(name)
+	if len(c.way) == 1 && (name == "apiVersion" || name == "kind") {
+		was = before{} // they change with the version of the request
+	}
+	c.value(below, v, was)
+	c.way.back()
 }
 
 // forbidden reports an entry of the object at hand that must not be there.

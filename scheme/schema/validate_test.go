@@ -113,6 +113,23 @@ func TestValidateRequired(t *testing.T) {
 	checkValid(t, s, `{"spec":{"a":"1","list":[],"notNul":null,"nul":null,"nulDefault":null}}`, "")
 }
 
+// What is wrong with one value comes as it is looked into, not as it is called.
+func TestValidateOrder(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","required":["z","y"],"properties":{"b":{"type":"string","enum":["red"]},
+		"a":{"type":"array","maxItems":1,"items":{"type":"integer"},"x-kubernetes-list-type":"set"},"z":{"type":"string"},"y":{"type":"string"},
+		"c":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"not":{"required":["x"]},"anyOf":[{"required":["v","u"]}]}}}`)
+	var got []string
+	for _, err := range s.Validate(nil, parseTree(t, `{"b":5,"a":["q","q"],"c":{"x":1}}`), nil) {
+		got = append(got, err.Field+" "+string(err.Type))
+	}
+	want := []string{"a[0] FieldValueTypeInvalid", "a[1] FieldValueTypeInvalid", "a FieldValueTooMany", "b FieldValueTypeInvalid", "b FieldValueNotSupported",
+		"<nil> FieldValueInvalid", "c.v FieldValueRequired", "c.u FieldValueRequired", "<nil> FieldValueInvalid",
+		"z FieldValueRequired", "y FieldValueRequired", "a[1] FieldValueDuplicate"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
 func TestValidateFormats(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","properties":{
 		"by":{"type":"string","format":"byte"},"dt":{"type":"string","format":"date-time"},"i32":{"type":"integer","format":"int32"},
