@@ -95,6 +95,7 @@ type Endpoint struct {
 // AppendV3JSON appends a document of OpenAPI 3.0 as JSON to dst.
 func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	b := newBuilder()
+	b.addCustom([]Document{doc})
 	b.add(doc)
 	return b.writeV3(dst, info)
 }
