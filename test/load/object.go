@@ -14,6 +14,7 @@ type kind struct {
 	resource      string // the last segment of the path of a list
 	definition    string // the definition that a custom resource needs, and
 	defined       string // its name
+	conditional   bool   // an update has to name the version that it is of
 	json, yaml    string // all of an object
 	patch         string // a merge patch of its state; a format of the state alone
 	field, inYAML string // what one applies who wants nothing but a note of one's own: a format of name and note
@@ -98,7 +99,8 @@ metadata:
 			`"spec":{"group":"load.example.com","scope":"Namespaced","names":{"plural":"settings","singular":"setting","kind":"Setting"},` +
 			`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{` +
 			`"data":{"type":"object","additionalProperties":{"type":"string"}}}}}}]}}`,
-		defined: "settings.load.example.com",
+		defined:     "settings.load.example.com",
+		conditional: true,
 		json: `{"apiVersion":"load.example.com/v1","kind":"Setting","metadata":{"name":%[1]q,"labels":{"app":"load"}},` +
 			`"data":{"state":%[2]q,"fill":%[3]q}}`,
 		yaml: `apiVersion: load.example.com/v1

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,7 +26,8 @@ type target struct {
 	client    *http.Client
 	gzip      bool
 	kind      *kind
-	namespace string // of the round
+	namespace string   // of the round
+	versions  sync.Map // of the objects by their names, if updates have to know them
 }
 
 // parseTarget reads NAME=KUBECONFIG[@PID+PID...].
@@ -179,6 +181,22 @@ func (t *target) removeNamespace() {
 // objects is the path of the objects of the round.
 func (t *target) objects() string {
 	return t.kind.root + "/namespaces/" + t.namespace + "/" + t.kind.resource
+}
+
+// update changes the i-th object to a state.
+func (t *target) update(i int, p plan, state string) request {
+	body := t.kind.object(i, p.size, state)
+	if version, ok := t.versions.Load(objectName(i)); ok {
+		body = bytes.Replace(body, []byte(`"metadata":{`), fmt.Appendf(nil, `"metadata":{"resourceVersion":%q,`, version), 1)
+	}
+	return request{method: "PUT", path: t.object(i), body: body, want: http.StatusOK}
+}
+
+// remember notes the version of an object that was written.
+func (t *target) remember(object []byte) {
+	if t.kind.conditional {
+		t.versions.Store(metaOf(object, "name"), metaOf(object, "resourceVersion"))
+	}
 }
 
 func (t *target) object(i int) string { return t.objects() + "/" + objectName(i) }
