@@ -1,36 +1,74 @@
 package openapi
 
 import (
+	"bytes"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// custom makes the model of a kind whose schema arrived at run time: named after the kind, with what every object has
-// made explicit. The schema itself is not changed. The model is written at once, and what it was made of is dropped: all at a time
-// would take much more room than the document.
-func (b *builder) custom(m Model, s *schema.Schema) *schema.Schema {
-	name := customName(m.Kind)
-	if known := b.models[name]; known != nil {
-		return known
+// addCustom makes the models of the kinds that arrived at run time, as many at once as there are processors: where there are hundreds,
+// reading their schemas is nearly all of the work.
+func (b *builder) addCustom(docs []Document) {
+	kinds := map[string]Model{}
+	for _, doc := range docs {
+		for _, r := range doc.Resources {
+			for _, m := range []Model{r.Object, r.List} {
+				if m.Type == nil && m.Schema != nil {
+					kinds[customName(m.Kind)] = m
+				}
+			}
+		}
 	}
+	if len(kinds) == 0 {
+		return
+	}
+	b.makeHead()
+	todo := make(chan Model)
+	var done sync.WaitGroup
+	for range min(len(kinds), runtime.GOMAXPROCS(0)) {
+		done.Go(func() {
+			var w writer
+			for m := range todo {
+				if s := m.Schema().Target(); s.Name == "" {
+					b.custom(&w, m, s)
+				}
+			}
+		})
+	}
+	for _, m := range kinds {
+		todo <- m
+	}
+	close(todo)
+	done.Wait()
+}
+
+// custom makes the model of a kind whose schema arrived at run time: named after the kind, with what every object has
+// made explicit. The schema itself is not changed. The model is written at once, in the room of w, and what it was made of is
+// dropped: all at a time would take much more room than the document.
+func (b *builder) custom(w *writer, m Model, s *schema.Schema) {
 	made := &schema.Schema{Type: schema.Object}
 	// Version 2 cannot say that there is more than is described: kubectl would refuse it.
 	if !b.v2 || !s.PreserveUnknown {
 		made = b.publish(s)
 		b.addHead(made)
 	}
-	made.Name, made.Kinds = name, []meta.GroupVersionKind{m.Kind}
+	made.Name, made.Kinds = customName(m.Kind), []meta.GroupVersionKind{m.Kind}
 	selectable(made, m)
-	b.collect(made)
-	var w writer
+	w.b = w.b[:0]
 	w.schema(made, !b.v2)
-	b.texts[name] = w.b
-	b.models[name] = &schema.Schema{Name: name, Kinds: made.Kinds}
-	return b.models[name]
+	text := bytes.Clone(w.b)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.collect(made)
+	b.texts[made.Name] = text
+	b.models[made.Name] = &schema.Schema{Name: made.Name, Kinds: made.Kinds}
 }
 
 // selectable adds the fields that field selectors may name to a schema that is the builder's own.
@@ -62,6 +100,7 @@ func (b *builder) customList(r Resource, item *schema.Schema) *schema.Schema {
 		},
 	}
 	selectable(made, r.Object)
+	b.makeHead()
 	b.addHead(made)
 	made.Properties["metadata"] = &schema.Schema{Description: "Standard list metadata.", Model: b.compiler.Type(typeinfo.For[meta.ListMeta]())}
 	return made
@@ -74,15 +113,24 @@ func customName(kind meta.GroupVersionKind) string {
 	return strings.Join(append(parts, kind.Version, kind.Kind), ".")
 }
 
+// makeHead makes what addHead adds.
+func (b *builder) makeHead() {
+	if b.head != nil {
+		return
+	}
+	types := b.compiler.Type(typeinfo.For[meta.TypeMeta]())
+	b.head = map[string]*schema.Schema{
+		"apiVersion": types.Properties["apiVersion"],
+		"kind":       types.Properties["kind"],
+		"metadata":   {Description: "Standard object metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]())},
+	}
+}
+
 // addHead describes what every object has, in a schema that is the builder's own.
 func (b *builder) addHead(s *schema.Schema) {
-	properties := make(map[string]*schema.Schema, len(s.Properties)+3)
-	for name, p := range s.Properties {
-		properties[name] = p
-	}
-	head := b.compiler.Type(typeinfo.For[meta.TypeMeta]())
-	properties["apiVersion"], properties["kind"] = head.Properties["apiVersion"], head.Properties["kind"]
-	properties["metadata"] = &schema.Schema{Description: "Standard object metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]())}
+	properties := make(map[string]*schema.Schema, len(s.Properties)+len(b.head))
+	maps.Copy(properties, s.Properties)
+	maps.Copy(properties, b.head)
 	s.Properties = properties
 }
 

@@ -3,9 +3,11 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -201,5 +203,35 @@ func TestCustomOperations(t *testing.T) {
 	same(t, "info", whole["info"], `{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`)
 	if whole["components"].(map[string]any)["securitySchemes"] != nil {
 		t.Error("the document names a security scheme")
+	}
+}
+
+// TestCustomKinds has the models of many kinds, which are made at the same time, in documents that are the same each time.
+func TestCustomKinds(t *testing.T) {
+	doc := customDocument(t, van)
+	vans := doc.Resources
+	for i := range 40 {
+		for _, r := range vans {
+			r.Name = strings.Replace(r.Name, "vans", fmt.Sprintf("vans%d", i), 1)
+			r.Object.Kind.Kind = fmt.Sprintf("Van%d", i)
+			r.List.Kind.Kind = fmt.Sprintf("Van%dList", i)
+			doc.Resources = append(doc.Resources, r)
+		}
+	}
+	v2, v3 := V2JSON(Info{}, []Document{doc}), AppendV3JSON(nil, Info{}, doc)
+	if !bytes.Equal(v2, V2JSON(Info{}, []Document{doc})) || !bytes.Equal(v3, AppendV3JSON(nil, Info{}, doc)) {
+		t.Error("the documents are others when they are made again")
+	}
+	for what, models := range map[string]map[string]any{"v2": definitions(t, v2, "definitions"), "v3": definitions(t, v3, "components", "schemas")} {
+		want := models["com.example.stable.v1.Van"].(map[string]any)["properties"]
+		for i := range 40 {
+			model, _ := models[fmt.Sprintf("com.example.stable.v1.Van%d", i)].(map[string]any)
+			if !reflect.DeepEqual(model["properties"], want) {
+				t.Errorf("%s: kind %d is described as %v", what, i, model)
+			}
+		}
+		if models["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"] == nil {
+			t.Errorf("%s: the metadata of the kinds is not described", what)
+		}
 	}
 }

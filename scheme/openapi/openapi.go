@@ -104,6 +104,7 @@ type Endpoint struct {
 // AppendV3JSON appends a document of OpenAPI 3.0 as JSON to dst.
 func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	b := newBuilder()
+	b.addCustom([]Document{doc})
 	b.add(doc)
 	if b.alone = doc.custom(); b.alone {
 		info.Title, info.Version = "Kubernetes CRD Swagger", "v0.1.0"

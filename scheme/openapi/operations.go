@@ -3,6 +3,7 @@ package openapi
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
@@ -57,10 +58,12 @@ type builder struct {
 	v2       bool
 	alone    bool // nothing but custom resources: these documents name no security
 	models   map[string]*schema.Schema
+	head     map[string]*schema.Schema          // what every object has, once makeHead has been called
 	texts    map[string][]byte                  // of models that are written already: those of kinds that arrived at run time, which are large
 	kinds    map[string][]meta.GroupVersionKind // of models, beside those that they have themselves
 	paths    map[string]*pathItem
 	options  map[*typeinfo.Type][]parameter
+	mu       sync.Mutex // of models and texts, while addCustom works
 
 	patch *schema.Schema // the model of patches, which has no type
 }
@@ -80,6 +83,7 @@ func newBuilder() *builder {
 func newV2Builder(docs []Document) *builder {
 	b := newBuilder()
 	b.v2 = true
+	b.addCustom(docs)
 	for _, doc := range docs {
 		b.add(doc)
 	}
@@ -146,9 +150,7 @@ func (b *builder) model(m Model) *schema.Schema {
 	case m.Schema != nil && b.texts[customName(m.Kind)] != nil:
 		s = b.models[customName(m.Kind)]
 	case m.Schema != nil:
-		if s = m.Schema().Target(); s.Name == "" {
-			s = b.custom(m, s)
-		}
+		s = m.Schema().Target()
 	default:
 		return nil
 	}
@@ -232,6 +234,11 @@ func (b *builder) sortedModels(info Info) []*schema.Schema {
 
 // writeModels writes all models.
 func (b *builder) writeModels(w *writer, info Info) {
+	size := 0
+	for _, text := range b.texts {
+		size += len(text)
+	}
+	w.b = slices.Grow(w.b, size+size/4) // paths come behind
 	for _, m := range b.sortedModels(info) {
 		w.open(m.Name, '{')
 		if text := b.texts[m.Name]; text != nil {

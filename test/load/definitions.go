@@ -52,7 +52,7 @@ func (d *definitions) run(ctx context.Context, out io.Writer) error {
 	memory, cpu, r := resident(d.pids), cpuOf(d.pids), result{}
 	for i := range d.n {
 		begin := time.Now()
-		if err := d.establish(ctx, i); err != nil {
+		if err := d.establish(ctx, d.name(i), d.definition(i), &d.buf); err != nil {
 			return err
 		}
 		r.latency = append(r.latency, time.Since(begin))
@@ -81,13 +81,13 @@ func (d *definitions) run(ctx context.Context, out io.Writer) error {
 }
 
 // establish creates a definition and waits until it is established.
-func (d *definitions) establish(ctx context.Context, i int) error {
-	create := request{method: "POST", path: definitionsPath, body: d.definition(i), want: http.StatusCreated}
-	if err := d.do(ctx, create, &d.buf); err != nil {
+func (t *target) establish(ctx context.Context, name string, definition []byte, buf *bytes.Buffer) error {
+	create := request{method: "POST", path: definitionsPath, body: definition, want: http.StatusCreated}
+	if err := t.do(ctx, create, buf); err != nil {
 		return err
 	}
 	for {
-		if err := d.do(ctx, get(definitionsPath+"/"+d.name(i)), &d.buf); err != nil {
+		if err := t.do(ctx, get(definitionsPath+"/"+name), buf); err != nil {
 			return err
 		}
 		var def struct {
@@ -95,7 +95,7 @@ func (d *definitions) establish(ctx context.Context, i int) error {
 				Conditions []struct{ Type, Status string }
 			}
 		}
-		if err := json.Unmarshal(d.buf.Bytes(), &def); err != nil {
+		if err := json.Unmarshal(buf.Bytes(), &def); err != nil {
 			return err
 		}
 		for _, c := range def.Status.Conditions {

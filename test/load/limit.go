@@ -56,7 +56,7 @@ func startLimit(protocol string, p plan) (*target, func(), error) {
 		stop()
 		return nil, nil, err
 	}
-	t := &target{name: "limit", url: "https://" + strings.TrimSpace(address), pids: []int{cmd.Process.Pid}, gzip: p.gzip, resource: p.kind.resource}
+	t := &target{name: "limit", url: "https://" + strings.TrimSpace(address), pids: []int{cmd.Process.Pid}, gzip: p.gzip, kind: p.kind}
 	t.client = newClient(&tls.Config{InsecureSkipVerify: true}, protocol, p)
 	return t, stop, nil
 }

@@ -194,3 +194,17 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("asked %v, and said %q", asked, out.String())
 	}
 }
+
+// TestUpdateNamesVersion has updates say of which version they are where that is asked for, and nowhere else.
+func TestUpdateNamesVersion(t *testing.T) {
+	for _, k := range kinds {
+		target := &target{kind: k}
+		target.remember([]byte(`{"metadata":{"name":"object-000003","resourceVersion":"12"}}`))
+		for i, want := range map[int]bool{3: k.conditional, 4: false} {
+			body := target.update(i, plan{size: 3}, "s").body
+			if !json.Valid(body) || strings.Contains(string(body), `"resourceVersion":"12"`) != want {
+				t.Errorf("%s: an update of %d is %s", k.name, i, body)
+			}
+		}
+	}
+}

@@ -48,7 +48,7 @@ func main() {
 	var p plan
 	var withLimit bool
 	only := flag.String("run", "", "scenarios, with commas between; default all: "+strings.Join(scenarioNames(), ","))
-	kind := flag.String("kind", "configmap", "kind of the objects, configmap or pod")
+	kind := flag.String("kind", "configmap", "kind of the objects: configmap, pod, or custom, which is a config map by a definition")
 	flag.BoolVar(&p.stripped, "stripped", false, "strip managedFields off the objects once they are created")
 	flag.IntVar(&p.objects, "n", 5000, "objects")
 	flag.IntVar(&p.size, "size", 1024, "bytes of data in an object")
@@ -155,6 +155,9 @@ func compare(ctx context.Context, p plan, protocol string, specs []string, withL
 // round runs every scenario on every target, in a new namespace.
 func round(ctx context.Context, p plan, targets []*target, table *table, out io.Writer) error {
 	for _, t := range targets {
+		if err := t.define(ctx); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
 		if err := t.makeNamespace(ctx); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}

@@ -10,7 +10,11 @@ import (
 // differs from write to write, and what fills it up.
 type kind struct {
 	name          string // for -kind
+	root          string // the path of its group version
 	resource      string // the last segment of the path of a list
+	definition    string // the definition that a custom resource needs, and
+	defined       string // its name
+	conditional   bool   // an update has to name the version that it is of
 	json, yaml    string // all of an object
 	patch         string // a merge patch of its state; a format of the state alone
 	field, inYAML string // what one applies who wants nothing but a note of one's own: a format of name and note
@@ -19,6 +23,7 @@ type kind struct {
 var kinds = []*kind{
 	{
 		name:     "configmap",
+		root:     "/api/v1",
 		resource: "configmaps",
 		json: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%[1]q,"labels":{"app":"load"}},` +
 			`"data":{"state":%[2]q,"fill":%[3]q}}`,
@@ -44,6 +49,7 @@ data:
 	},
 	{
 		name:     "pod",
+		root:     "/api/v1",
 		resource: "pods",
 		json: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%[1]q,"labels":{"app":"load","state":%[2]q},"annotations":{"fill":%[3]q}},` +
 			`"spec":{"containers":[{"name":"c","image":"nginx:1.27","command":["sh","-c","sleep 1"],` +
@@ -83,6 +89,38 @@ metadata:
   name: %[1]s
   labels:
     note: %[2]q
+`,
+	},
+	{ // a config map, but for its kind
+		name:     "custom",
+		root:     "/apis/load.example.com/v1",
+		resource: "settings",
+		definition: `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"settings.load.example.com"},` +
+			`"spec":{"group":"load.example.com","scope":"Namespaced","names":{"plural":"settings","singular":"setting","kind":"Setting"},` +
+			`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{` +
+			`"data":{"type":"object","additionalProperties":{"type":"string"}}}}}}]}}`,
+		defined:     "settings.load.example.com",
+		conditional: true,
+		json: `{"apiVersion":"load.example.com/v1","kind":"Setting","metadata":{"name":%[1]q,"labels":{"app":"load"}},` +
+			`"data":{"state":%[2]q,"fill":%[3]q}}`,
+		yaml: `apiVersion: load.example.com/v1
+kind: Setting
+metadata:
+  name: %[1]s
+  labels:
+    app: load
+data:
+  state: %[2]q
+  fill: %[3]s
+`,
+		patch: `{"data":{"state":%q}}`,
+		field: `{"apiVersion":"load.example.com/v1","kind":"Setting","metadata":{"name":%[1]q},"data":{"note":%[2]q}}`,
+		inYAML: `apiVersion: load.example.com/v1
+kind: Setting
+metadata:
+  name: %[1]s
+data:
+  note: %[2]q
 `,
 	},
 }

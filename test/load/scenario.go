@@ -32,7 +32,7 @@ var scenarios = []scenario{
 	{"list-rv0", timed(func(t *target, _ int, _ plan) request { return get(t.objects() + "?resourceVersion=0") })},
 	{"page", pages},
 	{"update", timed(func(t *target, i int, p plan) request {
-		return request{method: "PUT", path: t.object(i % p.objects), body: p.kind.object(i%p.objects, p.size, fmt.Sprint(i)), want: http.StatusOK}
+		return t.update(i%p.objects, p, fmt.Sprint(i))
 	})},
 	{"patch", timed(func(t *target, i int, p plan) request {
 		return request{method: "PATCH", path: t.object(i % p.objects), contentType: "application/merge-patch+json",
@@ -124,7 +124,7 @@ func pages(ctx context.Context, p plan, t *target) (*result, error) {
 	})
 }
 
-// metaOf returns a string field of a list's metadata, which begins within the first bytes of every list that servers
+// metaOf returns a string field of the metadata of a list or an object, which begins within the first bytes of what servers
 // write, or "".
 func metaOf(list []byte, field string) string {
 	head := list[:min(len(list), 4096)]
@@ -155,6 +155,9 @@ func (w *worker) do(ctx context.Context, q request) error {
 	}
 	w.latency = append(w.latency, time.Since(begin))
 	w.bytes += int64(w.buf.Len())
+	if q.body != nil {
+		w.t.remember(w.buf.Bytes())
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,8 +25,9 @@ type target struct {
 	pids      []int
 	client    *http.Client
 	gzip      bool
-	resource  string
-	namespace string // of the round
+	kind      *kind
+	namespace string   // of the round
+	versions  sync.Map // of the objects by their names, if updates have to know them
 }
 
 // parseTarget reads NAME=KUBECONFIG[@PID+PID...].
@@ -38,7 +40,7 @@ func parseTarget(spec, protocol string, p plan) (*target, error) {
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		path, pids = rest[:i], rest[i+1:]
 	}
-	t := &target{name: name, gzip: p.gzip, resource: p.kind.resource}
+	t := &target{name: name, gzip: p.gzip, kind: p.kind}
 	for _, pid := range strings.FieldsFunc(pids, func(r rune) bool { return r == '+' }) {
 		n, err := strconv.Atoi(pid)
 		if err != nil {
@@ -149,6 +151,15 @@ func (t *target) do(ctx context.Context, q request, buf *bytes.Buffer) error {
 	return nil
 }
 
+// define sees to it that the kind is served. Its definition stays for the next run.
+func (t *target) define(ctx context.Context) error {
+	var buf bytes.Buffer
+	if t.kind.definition == "" || t.do(ctx, get(definitionsPath+"/"+t.kind.defined), &buf) == nil {
+		return nil
+	}
+	return t.establish(ctx, t.kind.defined, []byte(t.kind.definition), &buf)
+}
+
 func (t *target) makeNamespace(ctx context.Context) error {
 	t.namespace = "load-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, t.namespace)
@@ -168,6 +179,24 @@ func (t *target) removeNamespace() {
 }
 
 // objects is the path of the objects of the round.
-func (t *target) objects() string { return "/api/v1/namespaces/" + t.namespace + "/" + t.resource }
+func (t *target) objects() string {
+	return t.kind.root + "/namespaces/" + t.namespace + "/" + t.kind.resource
+}
+
+// update changes the i-th object to a state.
+func (t *target) update(i int, p plan, state string) request {
+	body := t.kind.object(i, p.size, state)
+	if version, ok := t.versions.Load(objectName(i)); ok {
+		body = bytes.Replace(body, []byte(`"metadata":{`), fmt.Appendf(nil, `"metadata":{"resourceVersion":%q,`, version), 1)
+	}
+	return request{method: "PUT", path: t.object(i), body: body, want: http.StatusOK}
+}
+
+// remember notes the version of an object that was written.
+func (t *target) remember(object []byte) {
+	if t.kind.conditional {
+		t.versions.Store(metaOf(object, "name"), metaOf(object, "resourceVersion"))
+	}
+}
 
 func (t *target) object(i int) string { return t.objects() + "/" + objectName(i) }

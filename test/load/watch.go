@@ -57,9 +57,7 @@ func watch(ctx context.Context, p plan, t *target) (*result, error) {
 		if i >= p.writes {
 			return false, nil
 		}
-		k := i % p.objects
-		body := p.kind.object(k, p.size, stamp+strconv.FormatInt(time.Now().UnixNano(), 10))
-		return true, w.do(ctx, request{method: "PUT", path: t.object(k), body: body, want: http.StatusOK})
+		return true, w.do(ctx, t.update(i%p.objects, p, stamp+strconv.FormatInt(time.Now().UnixNano(), 10)))
 	})
 	if err != nil {
 		return nil, err
