@@ -159,3 +159,23 @@ func TestCustomOwnersForgotten(t *testing.T) {
 	h.want(200, "PATCH", kitesV1+"/kept?fieldManager=b", `{"status":{"on":true},"spec":{"a":2}}`,
 		map[string]any{"metadata.managedFields.0.manager": "a"}, "Content-Type", merge)
 }
+
+// TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and no further.
+func TestCustomMethods(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object"}`, true, "")))
+	kite := func(kind, name, more string) string {
+		return fmt.Sprintf(`{"apiVersion":"toys.example.com/v1","kind":%q,"metadata":{"name":%q%s}}`, kind, name, more)
+	}
+	is := func(text string) map[string]any { return map[string]any{"message": text} }
+	h.want(404, "PUT", kitesV1+"/a", kite("Other", "a", ""), is(`kites.toys.example.com "a" not found`))
+	h.want(201, "POST", kitesV1+"/b", kite("Kite", "a", ""), map[string]any{"metadata.name": "a"})
+	h.want(409, "POST", kitesV1+"/b", kite("Kite", "a", ""), nil)
+	h.want(400, "PUT", kitesV1, kite("Kite", "a", ""), is("name must be provided"))
+	h.want(400, "PATCH", kitesV1, `{}`, is("name must be provided"), "Content-Type", merge)
+	h.want(400, "PUT", kitesV1+"/b", kite("Other", "a", ""), is("the name of the object (a) does not match the name on the URL (b)"))
+	h.want(409, "PUT", kitesV1+"/a", kite("Other", "a", `,"resourceVersion":"1"`), nil)
+	_, now := h.do("GET", kitesV1+"/a", "")
+	h.want(422, "PUT", kitesV1+"/a", kite("Other", "a", fmt.Sprintf(`,"resourceVersion":%q`, value(now, "metadata.resourceVersion"))),
+		is(`Other.toys.example.com "a" is invalid: kind: Invalid value: "Other": must be Kite`))
+}
