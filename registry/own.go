@@ -23,7 +23,6 @@ import (
 type owner struct {
 	apply.Door
 	version string
-	typed   bool                // the kind has Go types, whose conversions complete objects
 	form    uint32              // of objects in the version as JSON
 	empty   func() (any, error) // what a create starts from
 	scale   *apply.Scale        // nil unless the store shows something else than the object
@@ -53,9 +52,8 @@ func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 	for _, v := range list {
 		shown := s.shown(v.GVK.Version)
 		o := &owner{
-			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: resets},
+			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: resets, Custom: kind.In(s.kind, shown.Version).Type == nil},
 			version: v.GVK.Version,
-			typed:   kind.In(s.kind, shown.Version).Type != nil,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),
 			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),
 		}
@@ -119,7 +117,7 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 	if err != nil {
 		return
 	}
-	if o.typed { // what it comes back as, as in Kubernetes
+	if !o.Custom { // conversions of Go types complete objects: what it comes back as, as in Kubernetes
 		obj = hub
 	}
 	tree, err := encodeTree(ctx, w.s.kind, obj, o.Kind)

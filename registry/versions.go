@@ -54,6 +54,11 @@ func (v versions) Convert(ctx context.Context, tree any, from, to string) (any, 
 	if err != nil {
 		return nil, err
 	}
+	if k == target && kind.Renames(k) { // as in Kubernetes, where what the other version does not know keeps owners from being told
+		obj.GetTypeMeta().SetGroupVersionKind(wanted.GVK)
+		data, err := k.Append(nil, obj, codec.Media{})
+		return jsontext.RawOf(data), err
+	}
 	hub, err := kind.ToHub(ctx, k, obj)
 	if err != nil {
 		return nil, err

@@ -122,6 +122,9 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	if err := w.identify(cur, m); err != nil {
 		return err
 	}
+	if w.req.Invalid != nil {
+		return w.req.Invalid
+	}
 	if w.attrs.Name == "" {
 		w.attrs.Name = m.Name
 	}

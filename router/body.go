@@ -83,7 +83,7 @@ func badBody(err error) error {
 }
 
 // readObject decodes the object that a create or update carries, in the version that is served. validation is the
-// fieldValidation option.
+// fieldValidation option. An object that is only invalid comes with the error: an update may have to say something else first.
 func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, validation string) (meta.Typed, error) {
 	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -107,7 +107,12 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 		return nil, codec.BodyError(err, decoded.GVK, e.res.Kind.Kind, body)
 	}
 	if v := decoded.GVK.Version; wrong || v != e.res.Kind.Version && !slices.Contains(e.res.Also, v) {
-		return nil, e.wrongKind(decoded, body)
+		err := e.wrongKind(decoded, body)
+		if !meta.IsInvalid(err) {
+			return nil, err
+		}
+		decoded.Object.GetTypeMeta().SetGroupVersionKind(e.res.Kind)
+		return decoded.Object, err
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {
 		if warning := meta.DropRepeatedOwners(obj.GetObjectMeta(), false); warning != "" {

@@ -26,6 +26,9 @@ func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.
 		return err
 	}
 	req := e.write(r, info, opts)
+	if e.res.Custom {
+		req.Name = "" // a path that has one says nothing by it
+	}
 	req.DryRun = len(opts.DryRun) > 0
 	if opts.FieldManager != "" {
 		req.Manager = opts.FieldManager

@@ -86,6 +86,8 @@ func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	}
 	h, ok := e.itemVerbs[verb]
 	switch {
+	case verb == "create" && e.res.Custom && e.collectionVerbs[verb] != nil: // kube-apiserver does not look at the name in the path
+		return e.collectionVerbs[verb]
 	case !ok:
 		return e.notAllowed(verb)
 	case gap != nil:
@@ -109,6 +111,8 @@ func ofItem(verb string) string {
 func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	h, ok := e.collectionVerbs[verb]
 	switch {
+	case !ok && e.res.Custom && e.itemVerbs[verb] != nil:
+		return refusal(errNoName)
 	case !ok:
 		return e.notAllowed(verb)
 	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":

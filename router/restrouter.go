@@ -213,7 +213,7 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil || e.res.Namespaced != info.InNamespace {
 		return rr.matchNothing(info, m)
 	}
-	m.Handler = e.item(verbOf(r, info), e.gap(info))
+	m.Handler = e.item(e.verbOf(r, info), e.gap(info))
 	return true
 }
 
@@ -240,16 +240,16 @@ func (rr *RESTRouter) matchCollection(r *http.Request, m *mux.RouteMatch) bool {
 	if e.res.Custom && e.res.Namespaced && !info.InNamespace && info.Verb != "list" && info.Verb != "watch" {
 		return false // objects are in namespaces, and kube-apiserver looks at nothing else
 	}
-	m.Handler = e.collection(verbOf(r, info), info)
+	m.Handler = e.collection(e.verbOf(r, info), info)
 	return true
 }
 
 // verbOf is the verb to serve. What authorization takes for a read, a HEAD or any method under /watch/, is one only
-// as a GET.
-func verbOf(r *http.Request, info *request.Info) string {
+// as a GET; of custom resources it is one by any method, as in kube-apiserver.
+func (e *endpoint) verbOf(r *http.Request, info *request.Info) string {
 	switch info.Verb {
 	case "get", "list", "watch":
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet && !e.res.Custom {
 			return ""
 		}
 	}

@@ -21,9 +21,9 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 			return err
 		}
 	}
-	obj, err := e.readObject(r, info, body, opts.FieldValidation)
-	if err != nil {
-		return err
+	obj, refused := e.readObject(r, info, body, opts.FieldValidation)
+	if obj == nil {
+		return refused
 	}
 	m := metaOf(obj)
 	if err := e.checkNamespace(m, info); err != nil {
@@ -34,7 +34,7 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 	}
 	calls := 0
 	req := e.write(r, info, opts)
-	req.DryRun, req.UID = len(opts.DryRun) > 0, m.UID
+	req.DryRun, req.UID, req.Invalid = len(opts.DryRun) > 0, m.UID, refused
 	if opts.FieldManager != "" {
 		req.Manager = opts.FieldManager
 	}

@@ -126,3 +126,56 @@ func TestCustomScale(t *testing.T) {
 		"details.causes.0.message": "Invalid value: 0: .status.tails accessor error: many is of the type string, expected int64",
 		"details.causes.1.message": `Invalid value: "": .status.sel accessor error: 5 is of the type int64, expected string`}, "Content-Type", merge)
 }
+
+// TestCustomOwnersForgotten: what kube-apiserver cannot compare makes it forget who owns what; the write itself is fine.
+func TestCustomOwnersForgotten(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	status := `"spec":{"type":"object","properties":{"a":{"type":"integer"}}},"status":{"type":"object","properties":{"on":{"type":"boolean"}}}`
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", status, true, `,"subresources":{"status":{}}`)+","+
+		kiteVersion("v1beta1", `"spec":{"type":"object","properties":{"b":{"type":"integer"}}}`, false, "")))
+	create := func(name string) {
+		code, v := h.do("POST", kitesV1+"?fieldManager=a", fmt.Sprintf(
+			`{"apiVersion":"toys.example.com/v1","kind":"Kite","metadata":{"name":%q},"spec":{"a":1}}`, name))
+		if code != http.StatusCreated || value(v, "metadata.managedFields.0.manager") != "a" {
+			t.Fatalf("%s: got %d %v", name, code, v)
+		}
+	}
+	entry := func(version string) string {
+		return fmt.Sprintf(`{"metadata":{"managedFields":[{"manager":"x","operation":"Apply","apiVersion":%q,"fieldsType":"FieldsV1",
+			"fieldsV1":{"f:spec":{"f:a":{}}}}]}}`, version)
+	}
+	for _, tt := range []struct{ name, path, patch string }{
+		{"status-of-another-type", kitesV1 + "/status-of-another-type", `{"status":2}`},
+		{"in-the-status", kitesV1 + "/in-the-status", `{"status":{"on":"yes"}}`},
+		{"beside-the-status", kitesV1 + "/beside-the-status/status", `{"spec":{"a":"x"},"status":{"on":true}}`},
+		{"unknown-group", kitesV1 + "/unknown-group", entry("gone.example.com/v9")},
+		{"unknown-version", kitesV1 + "/unknown-version", entry("toys.example.com/v7")},
+		{"unknown-there", kitesBeta + "/unknown-there", `{"spec":{"b":1}}`},
+	} {
+		create(tt.name)
+		h.want(200, "PATCH", tt.path+"?fieldManager=b", tt.patch, map[string]any{"metadata.managedFields": nil, "metadata.name": tt.name}, "Content-Type", merge)
+	}
+	create("kept")
+	h.want(200, "PATCH", kitesV1+"/kept?fieldManager=b", `{"status":{"on":true},"spec":{"a":2}}`,
+		map[string]any{"metadata.managedFields.0.manager": "a"}, "Content-Type", merge)
+}
+
+// TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and no further.
+func TestCustomMethods(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object"}`, true, "")))
+	kite := func(kind, name, more string) string {
+		return fmt.Sprintf(`{"apiVersion":"toys.example.com/v1","kind":%q,"metadata":{"name":%q%s}}`, kind, name, more)
+	}
+	is := func(text string) map[string]any { return map[string]any{"message": text} }
+	h.want(404, "PUT", kitesV1+"/a", kite("Other", "a", ""), is(`kites.toys.example.com "a" not found`))
+	h.want(201, "POST", kitesV1+"/b", kite("Kite", "a", ""), map[string]any{"metadata.name": "a"})
+	h.want(409, "POST", kitesV1+"/b", kite("Kite", "a", ""), nil)
+	h.want(400, "PUT", kitesV1, kite("Kite", "a", ""), is("name must be provided"))
+	h.want(400, "PATCH", kitesV1, `{}`, is("name must be provided"), "Content-Type", merge)
+	h.want(400, "PUT", kitesV1+"/b", kite("Other", "a", ""), is("the name of the object (a) does not match the name on the URL (b)"))
+	h.want(409, "PUT", kitesV1+"/a", kite("Other", "a", `,"resourceVersion":"1"`), nil)
+	_, now := h.do("GET", kitesV1+"/a", "")
+	h.want(422, "PUT", kitesV1+"/a", kite("Other", "a", fmt.Sprintf(`,"resourceVersion":%q`, value(now, "metadata.resourceVersion"))),
+		is(`Other.toys.example.com "a" is invalid: kind: Invalid value: "Other": must be Kite`))
+}

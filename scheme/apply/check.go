@@ -15,6 +15,31 @@ func Check(tree any, s *schema.Schema, repeats bool) error {
 	return c.problems.err()
 }
 
+// checkReset is Check, with repeats, of what the door resets, and nobody judges therefore: through a subresource nearly all.
+func (d *Door) checkReset(tree any, as typed) error {
+	if d.Subresource != "" {
+		return Check(tree, as.schema, true)
+	}
+	reset := d.Reset[as.version]
+	if reset.Empty() {
+		return nil
+	}
+	c := checker{newWalker(), true}
+	defer c.done()
+	root := rootShape(as.schema)
+	entries := c.entries(partOf(tree), c.depth())
+	defer c.freeEntries(entries)
+	for _, each := range entries {
+		if at := Field(each.name); reset.Has(Path{at}) {
+			part, _ := root.field(each.name)
+			c.enter(at)
+			c.check(each.part, part)
+			c.leave()
+		}
+	}
+	return c.problems.err()
+}
+
 // checker looks for what is wrong with a tree.
 type checker struct {
 	*walker

@@ -28,6 +28,9 @@ type Door struct {
 	Subresource string
 	// Reset are the fields, by apiVersion, that nobody can own here, and neither what is in them, as they are reset.
 	Reset map[string]*Set
+	// Custom is set for kinds without a Go type, of which kube-apiserver knows less: what is owned in a version that there is not is
+	// an error, rather than nobody's; and what the door resets may be anything, which is an error as well.
+	Custom bool
 }
 
 // Object is an object in the version of a Door.
@@ -144,6 +147,11 @@ func (d *Door) update(ctx context.Context, from, to any, owners []owner, by Writ
 		return nil, err
 	}
 	w.after = to
+	if d.Custom {
+		if err := d.checkReset(to, w.before); err != nil {
+			return nil, err
+		}
+	}
 	own, err := w.difference(w.before.version)
 	if err != nil {
 		return nil, err

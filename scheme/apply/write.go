@@ -63,6 +63,9 @@ func (w *write) convert(t typed, version string) (typed, error) {
 	}
 	s := w.Versions.Schema(to)
 	if s == nil {
+		if w.Custom {
+			return typed{}, fmt.Errorf("request to convert CR to an invalid group/version: %s", meta.Excerpt(to))
+		}
 		return typed{}, nil
 	}
 	tree, err := w.Versions.Convert(w.ctx, t.tree, t.version, to)

@@ -48,6 +48,12 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	return out, nil
 }
 
+// Renames reports whether the versions of a kind differ in nothing but what they know: a conversion sets the apiVersion, and prunes.
+func Renames(k Kind) bool {
+	d, ok := k.(*dynamic)
+	return ok && d.convert == nil && d.convertAll == nil
+}
+
 func (k *dynamic) Batch() func(context.Context, []meta.Typed, string) ([]meta.Typed, error) {
 	if k.convertAll == nil {
 		return nil
