@@ -164,13 +164,13 @@ var verbs = []struct {
 
 func repeat(c *caller) func(testing.TB) { return func(tb testing.TB) { c.send(tb, "") } }
 
-// filled is a server with 500 pods and a config map "c".
-func filled(tb testing.TB) *inProcess {
+// filled is a server with a number of pods and a config map "c".
+func filled(tb testing.TB, pods int) *inProcess {
 	tb.Helper()
 	p := newInProcess(tb)
 	p.mustDo("POST", maps, configMap("c", "v"))
 	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"full"}}`)
-	for i := range 500 {
+	for i := range pods {
 		p.mustDo("POST", "/api/v1/namespaces/full/pods", fmt.Sprintf(podBody, fmt.Sprintf("p%d", i)))
 	}
 	for _, path := range []string{maps, "/api/v1/pods"} { // waits until they are loaded
@@ -182,7 +182,7 @@ func filled(tb testing.TB) *inProcess {
 func BenchmarkHandler(b *testing.B) {
 	for _, v := range verbs {
 		b.Run("verb="+v.name, func(b *testing.B) {
-			call := v.make(filled(b))
+			call := v.make(filled(b, 500))
 			call(b) // makes what is made once
 			b.ReportAllocs()
 			for b.Loop() {
@@ -194,7 +194,7 @@ func BenchmarkHandler(b *testing.B) {
 
 // TestHandlerAllocations holds the verbs to their ceilings.
 func TestHandlerAllocations(t *testing.T) {
-	p := filled(t)
+	p := filled(t, 100) // more than a list may allocate
 	for _, v := range verbs {
 		call := v.make(p)
 		call(t)
@@ -254,7 +254,7 @@ func BenchmarkWatch(b *testing.B) {
 
 // BenchmarkStore measures the same without HTTP: what a controller in the process pays.
 func BenchmarkStore(b *testing.B) {
-	p := filled(b)
+	p := filled(b, 500)
 	store := p.Store(meta.GroupResource{Resource: "configmaps"})
 	b.Run("verb=get", func(b *testing.B) {
 		b.ReportAllocs()

@@ -49,11 +49,7 @@ func TestManyMistakes(t *testing.T) {
 		{"a long label", maps, meta(`"labels":{"` + long + `":"` + long + `"}`)},
 		{"data", maps, `{"metadata":{"name":"a"},"data":` + entries(`"?%d":""`, 250_000) + `}`},
 		{"containers", pods, `{"metadata":{"name":"a"},"spec":{"containers":` + listOf("{}", 40_000) + `}}`},
-		{"containers of a template", "/apis/apps/v1/namespaces/ns/deployments", `{"metadata":{"name":"a"},"spec":{"template":{"spec":{"containers":` +
-			listOf("{}", 40_000) + `}}}}`},
-		{"init containers", pods, spec(`"initContainers":` + listOf("{}", 40_000))},
 		{"variables", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"env":` + listOf("{}", 400_000) + `}]}}`},
-		{"mounts", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a","volumeMounts":` + listOf("{}", 200_000) + `}]}}`},
 		{"claims", pods, spec(`"resourceClaims":` + listOf(`{}`, 500_000))},
 		{"tolerations", pods, spec(`"tolerations":` + listOf(`{"key":"?"}`, 250_000))},
 		{"topologies", pods, spec(`"topologySpreadConstraints":` + listOf(`{}`, 150_000))},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
@@ -19,7 +20,7 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 	}
 	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
 	if anyIn(s, hasRules) {
-		d := defaultRules{known: errs}
+		d := defaultRules{known: errs, budget: cel.ObjectBudget}
 		d.schema(path, s, CompileSchema(s), true)
 		errs = append(errs, d.errs...)
 	}
@@ -28,23 +29,25 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 
 // defaultRules judges defaults by the rules in their schemas.
 type defaultRules struct {
-	known field.ErrorList // what is wrong with defaults otherwise
-	errs  field.ErrorList
+	known  field.ErrorList // what is wrong with defaults otherwise
+	budget cel.Budget      // for all of them
+	errs   field.ErrorList
 }
 
 // schema judges the default of a schema, and those below it. Rules that ask what was before have to hold if it was the same, and if
 // there was nothing.
 func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schema.Schema, root bool) {
-	if s == nil || d.errs.Full() {
+	if s == nil || d.errs.Full() || d.budget < 0 {
 		return
 	}
 	if v, at := treeOf(props.Default), p.Child("default"); v != nil && !d.isWrong(at.String()) {
 		of := rules.Of(s, root || s.EmbeddedResource)
-		errs := of.Validate(context.Background(), at, v, v, nil)
+		first, second := d.budget, d.budget
+		errs := of.ValidateWithin(context.Background(), &first, at, v, v, nil)
 		if len(errs) == 0 {
-			errs = of.Validate(context.Background(), at, v, nil, nil)
+			errs = of.ValidateWithin(context.Background(), &second, at, v, nil, nil)
 		}
-		d.errs = append(d.errs, errs...)
+		d.errs, d.budget = append(d.errs, errs...), min(first, second) // the dearer counts
 	}
 	d.schema(p.Child("items"), elementSchema(props), s.Items, false)
 	for _, name := range jsontext.Keys(s.Properties) {

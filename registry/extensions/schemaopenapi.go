@@ -18,6 +18,7 @@ type schemaChecker struct {
 	errs  field.ErrorList
 	// ruleErrs say that rules (x-kubernetes-validations) do not compile or cost too much. They come after the others.
 	ruleErrs field.ErrorList
+	made     int // schemas, for the sake of paths in rules (described)
 }
 
 // place says where a schema stands.

@@ -17,7 +17,7 @@ var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldVal
 
 // validations judges the rules of a schema as far as that goes without compiling them.
 func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at place) {
-	fields := sync.OnceValue(func() *schema.Schema { return fieldsOf(s, at) }) // for all rules: it takes as long as s is large
+	fields := sync.OnceValue(func() *schema.Schema { return c.described(s, at) })
 	for i := range s.XValidations {
 		if c.errs.Full() {
 			return
@@ -51,12 +51,16 @@ func (c *schemaChecker) ruleText(p *field.Path, rule *v1.ValidationRule) {
 	}
 }
 
-// fieldsOf returns a schema as rules see it, nil if it says what structural schemas cannot say.
-func fieldsOf(s *v1.JSONSchemaProps, at place) *schema.Schema {
+// maxDescribed is how many schemas are made for the sake of the paths in a schema that is refused anyway: they stand in each other, so
+// that all of them may be very many times what was sent.
+const maxDescribed = 20
+
+// described returns a schema as rules see it, nil if it says what structural schemas cannot say.
+func (c *schemaChecker) described(s *v1.JSONSchemaProps, at place) *schema.Schema {
 	if known := at.scope.Schema(); known != nil {
 		return known
 	}
-	if foreignField(s) != "" {
+	if c.made++; c.made > maxDescribed || foreignField(s) != "" {
 		return nil
 	}
 	return CompileSchema(s)

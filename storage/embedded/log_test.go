@@ -113,7 +113,7 @@ func TestGivenUp(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLogIsBounded writes many times what is kept of the log.
+// TestLogIsBounded writes more than what is kept of the log: in entries, and in bytes.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 100 << 20
@@ -123,12 +123,12 @@ func TestLogIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int{10, 1 << 20} {
-		value := bytes.Repeat([]byte("x"), size)
+	for _, tt := range []struct{ values, size int }{{6000, 10}, {190, 1 << 20}} {
+		value := bytes.Repeat([]byte("x"), tt.size)
 		var wg sync.WaitGroup
 		for w := range 16 {
 			wg.Go(func() {
-				for i := w; i < 400_000_000/(size+40_000); i += 16 {
+				for i := w; i < tt.values; i += 16 {
 					if _, err := s.Put(t.Context(), fmt.Sprintf("/a/%d", w), value, storage.Pre{}, 0); err != nil {
 						t.Error(err)
 						return

@@ -22,14 +22,20 @@ const maxMessage = 5 << 10
 
 const overBudget = "failed due to running out of cost budget, no further validation rules will be run"
 
-// Validate judges a value that stands at path, by all rules in its schema or until the budget is spent. old is the value before an
-// update, nil if there is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is told of
-// it. Without warn it is one. ctx ends the work early.
+// Validate judges a value that stands at path, by all rules in its schema or until the budget for an object is spent. old is the value
+// before an update, nil if there is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is
+// told of it. Without warn it is one. ctx ends the work early.
 func (r *Rules) Validate(ctx context.Context, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
+	budget := cel.ObjectBudget
+	return r.ValidateWithin(ctx, &budget, path, v, old, warn)
+}
+
+// ValidateWithin is Validate of one of several values that share a budget.
+func (r *Rules) ValidateWithin(ctx context.Context, budget *cel.Budget, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
 	if r == nil {
 		return nil
 	}
-	w := &walk{ctx: ctx, budget: cel.ObjectBudget, warn: warn, ratchet: old != nil && warn != nil}
+	w := &walk{ctx: ctx, budget: budget, warn: warn, ratchet: old != nil && warn != nil}
 	var at *place
 	if w.ratchet {
 		at = &place{schema: r.root.schema, value: v, before: old, known: true, looked: true}
@@ -41,7 +47,7 @@ func (r *Rules) Validate(ctx context.Context, path *field.Path, v, old any, warn
 // walk is one object being judged.
 type walk struct {
 	ctx     context.Context
-	budget  cel.Budget
+	budget  *cel.Budget
 	warn    func(string)
 	ratchet bool // what did not change is no error
 	errs    field.ErrorList
@@ -104,7 +110,7 @@ func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
 	if len(all) == 0 || w.over {
 		return
 	}
-	if w.budget <= 0 {
+	if *w.budget <= 0 {
 		w.stop(field.Invalid(path, n.schema.Type, "validation "+overBudget))
 		return
 	}
@@ -136,7 +142,7 @@ func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
 
 // rule judges a value by one rule.
 func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
-	result, err := r.program.Run(w.ctx, &w.vars, &w.budget)
+	result, err := r.program.Run(w.ctx, &w.vars, w.budget)
 	switch {
 	case err == nil:
 	case errors.Is(err, cel.ErrBudget):
@@ -198,7 +204,7 @@ func (w *walk) message(r *rule) (string, error) {
 	if r.message == nil {
 		return usual, nil
 	}
-	result, err := r.message.Run(w.ctx, &w.vars, &w.budget)
+	result, err := r.message.Run(w.ctx, &w.vars, w.budget)
 	switch {
 	case errors.Is(err, cel.ErrBudget):
 		return "", errors.New("messageExpression evaluation " + overBudget)
