@@ -65,7 +65,7 @@ var decisions = []*decision{
 		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
 	},
 	{
-		kinds: "CustomResourceDefinition", what: `(missing|extra): [\s\S]*`, when: func(tr trial) bool {
+		kinds: "CustomResourceDefinition", what: `missing: [\s\S]*|extra: [\s\S]*<value omitted>[\s\S]*`, when: func(tr trial) bool {
 			text := fmt.Sprint(tr.ours.Body["message"])
 			return strings.Contains(text, "and at least ") || strings.Contains(text, "<value omitted>")
 		},
@@ -73,7 +73,7 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "CustomResourceDefinition", what: "refused: 0 <nil>", when: func(tr trial) bool {
-			return strings.Contains(fmt.Sprint(tr.notes), "metadata.deletionTimestamp")
+			return tr.method == http.MethodGet && tr.ours.Code == http.StatusNotFound && strings.Contains(fmt.Sprint(tr.notes), "metadata.deletionTimestamp")
 		},
 		reason: "A definition that is being deleted goes, once it is emptied. Kubernetes has nobody here who does that.",
 	},
