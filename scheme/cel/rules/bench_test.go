@@ -82,22 +82,41 @@ func TestValidateAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck compiles and estimates the 100 rules of a definition, of which each schema with rules has rules of its own.
-func BenchmarkCheck(b *testing.B) {
+// hundred is a schema with 100 rules: 50 fields with two each.
+func hundred(t testing.TB) *schema.Schema {
+	t.Helper()
 	var fields []string
 	for i := range 50 {
 		fields = append(fields, fmt.Sprintf(`"f%d":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","maxLength":10}},
 			"x-kubernetes-validations":[{"rule":"self.a > %d && self.b != 'x'"},{"rule":"!has(self.a) || self.a < 5"}]}`, i, i))
 	}
-	s := parse(b, `{"type":"object","properties":{`+strings.Join(fields, ",")+`}}`)
+	return parse(t, `{"type":"object","properties":{`+strings.Join(fields, ",")+`}}`)
+}
+
+// check compiles and estimates the rules of a definition, of which each field has two.
+func check(t testing.TB, s *schema.Schema) {
+	scope := rules.In(s)
+	for _, name := range jsontext.Keys(s.Properties) {
+		found, err := scope.Field(name).Check(field.NewPath(name))
+		if err != nil || len(found) != 2 || found[0].Err != nil {
+			t.Fatal(found, err)
+		}
+	}
+}
+
+// BenchmarkCheck compiles and estimates the 100 rules of a definition, of which each schema with rules has rules of its own.
+func BenchmarkCheck(b *testing.B) {
+	s := hundred(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		scope := rules.In(s)
-		for _, name := range jsontext.Keys(s.Properties) {
-			found, err := scope.Field(name).Check(field.NewPath(name))
-			if err != nil || len(found) != 2 || found[0].Err != nil {
-				b.Fatal(found, err)
-			}
-		}
+		check(b, s)
+	}
+}
+
+// TestCheckAllocates has a ceiling for what compiling 100 rules allocates.
+func TestCheckAllocates(t *testing.T) {
+	s := hundred(t)
+	if got := testing.AllocsPerRun(1, func() { check(t, s) }); got > 85_000 {
+		t.Errorf("got %v allocations, want at most 85,000", got)
 	}
 }
