@@ -204,6 +204,7 @@ func (w *write) project() error {
 	if want, have := shown.GetObjectMeta().UID, w.old.GetObjectMeta().UID; want != "" && want != have {
 		door := w.s.res.GroupResource
 		door.Resource += "/" + w.s.subresource
+		//lint:ignore ST1005 clients know kube-apiserver's wording
 		return meta.NewConflict(door, w.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s",
 			meta.Excerpt(string(want)), have))
 	}

@@ -193,6 +193,7 @@ func readObject(data jsontext.Raw) (map[string]any, error) {
 		return nil, err
 	}
 	if str(tree, "kind") == "" {
+		//lint:ignore ST1005 clients know kube-apiserver's wording
 		return nil, fmt.Errorf("Object 'Kind' is missing in '%s'", meta.Excerpt(string(data)))
 	}
 	return tree, nil
