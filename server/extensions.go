@@ -14,7 +14,6 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
@@ -114,7 +113,7 @@ func (d *definitions) run(ctx context.Context) {
 // follow looks at all definitions, and then at each that changes, until that fails.
 func (d *definitions) follow(ctx context.Context) error {
 	objects := d.store.Objects()
-	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix(), Initial: true, InitialEnd: true})
+	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true})
 	if err != nil {
 		return err
 	}
@@ -161,7 +160,7 @@ func (d *definitions) sweep(ctx context.Context, present map[string]bool) {
 	}
 }
 
-// observe decides about a new state of a definition.
+// observe decides about a new state of a definition. What cannot be read is served as before, if it was.
 func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	name := d.nameOf(obj)
 	known := d.known[name]
@@ -264,12 +263,15 @@ func (d *definitions) forget(ctx context.Context, name string) {
 }
 
 // decode reads a definition without its schemas.
-func (d *definitions) decode(ctx context.Context, enc request.Encoded) (*apiextensionsv1.CustomResourceDefinition, error) {
-	obj, err := d.store.Decode(ctx, enc)
+func (d *definitions) decode(ctx context.Context, obj *cache.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if err := obj.Err(); err != nil {
+		return nil, err
+	}
+	outline, err := d.store.Decode(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
-	return obj.(*extensions.Outline).Definition()
+	return outline.(*extensions.Outline).Definition()
 }
 
 // source is where the schemas of a definition are: in the definition, which the cache has anyway. It is the latest state of the

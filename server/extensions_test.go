@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
 )
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -204,5 +205,29 @@ func TestDefinitionChanged(t *testing.T) {
 	q.want(200, "PATCH", q.path("ships", "v2")+"/a", `{"metadata":{"labels":{"x":"z"}}}`, nil, "Content-Type", "application/merge-patch+json")
 	if e := second(); e["type"] != "MODIFIED" {
 		t.Errorf("a watch of the version that is served: got %v", e)
+	}
+}
+
+// TestDefinitionUnreadable has definitions that cannot be read, stored before the start or while the server runs: they stand in
+// nobody's way, and what one defined is served as before.
+func TestDefinitionUnreadable(t *testing.T) {
+	store := newSharedStore(t)
+	broken := func(name, value string) {
+		t.Helper()
+		if _, err := store.Put(t.Context(), "/registry/apiextensions.k8s.io/customresourcedefinitions/"+name, []byte(value), storage.Pre{}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken("a.quay.example.com", "\x00}{")
+	q := newQuay(t, server.Config{Storage: server.StorageConfig{Store: store}})
+	q.define("ships", "Ship", version("v1", true))
+	broken("b.quay.example.com", `{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"b.quay.example.com"},"spec":5}`)
+	broken("ships."+q.group, "}")
+	q.define("kites", "Kite", version("v1", true))
+	for plural, kind := range map[string]string{"ships": "Ship", "kites": "Kite"} {
+		q.want(201, "POST", q.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"%s/v1","kind":%q,"metadata":{"name":"a"}}`, q.group, kind), nil)
+	}
+	if code, data := q.raw("GET", definitions+"/ships."+q.group, ""); code != 500 || !strings.Contains(string(data), "corrupt object") {
+		t.Errorf("a definition that cannot be read: got %d %s, want 500", code, data)
 	}
 }

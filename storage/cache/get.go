@@ -119,7 +119,7 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 		return r.getStore(ctx, key, want)
 	}
 	if o.broken {
-		return nil, o.check()
+		return nil, o.Err()
 	}
 	return o, nil
 }
@@ -198,7 +198,7 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	}
 	o := r.decode(entry)
 	if o.broken {
-		return nil, o.check()
+		return nil, o.Err()
 	}
 	return o, nil
 }

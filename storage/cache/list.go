@@ -86,7 +86,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 func (l List) readable() (List, error) {
 	var errs []error
 	for _, o := range l.Objects {
-		if err := o.check(); err != nil && len(errs) <= MaxCorrupt {
+		if err := o.Err(); err != nil && len(errs) <= MaxCorrupt {
 			errs = append(errs, err)
 		}
 	}

@@ -124,8 +124,8 @@ func brokenObject(e storage.Entry, err error) *Object {
 	return &Object{Key: e.Key, Rev: e.Rev, data: []byte(err.Error()), broken: true, sealed: e.Err != nil}
 }
 
-// check returns Corrupt for a broken object.
-func (o *Object) check() error {
+// Err returns storage.Corrupt for an object that cannot be read.
+func (o *Object) Err() error {
 	if !o.broken {
 		return nil
 	}

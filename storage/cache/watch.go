@@ -45,6 +45,9 @@ type WatchOptions struct {
 	After storage.Revision
 	// Bookmarks asks for bookmarks while nothing else is sent.
 	Bookmarks bool
+	// Corrupt shows objects that cannot be read like others: Object.Err says why they cannot. Without it such an object ends the
+	// watch with storage.Corrupt.
+	Corrupt bool
 	// Match filters the objects; nil means all. It must be a pure function.
 	Match func(*Object) bool
 	// Field, if its Key is not "", promises that Match is true only of objects that have this pair among their Fields. If
@@ -221,8 +224,10 @@ func (w *Watcher) collectInitial() error {
 			in.from = key
 			return false
 		}
-		if err = o.check(); err != nil {
-			return false
+		if !w.opts.Corrupt {
+			if err = o.Err(); err != nil {
+				return false
+			}
 		}
 		if w.opts.Match == nil || w.opts.Match(o) {
 			w.buf = append(w.buf, Event{Type: Added, Object: o, Rev: o.Rev})
@@ -311,7 +316,7 @@ func (w *Watcher) add(ch *change) error {
 	} else if len(w.opts.Prefix) > len(w.r.cfg.Prefix) && !strings.HasPrefix(ch.key, w.opts.Prefix) {
 		return nil
 	}
-	if ch.hidden() {
+	if ch.hidden() && !w.opts.Corrupt {
 		return w.addHidden(ch)
 	}
 	was, is := ch.prev != nil, ch.obj != nil
@@ -336,9 +341,9 @@ func (w *Watcher) addHidden(ch *change) error {
 	case ch.obj == nil:
 		return ch.prev.corrupt("delete")
 	case ch.obj.broken:
-		return ch.obj.check()
+		return ch.obj.Err()
 	case w.opts.Match != nil && !w.opts.Match(ch.obj):
-		return ch.prev.check()
+		return ch.prev.Err()
 	}
 	w.buf = append(w.buf, Event{Type: Added, Object: ch.obj, Rev: ch.rev})
 	return nil

@@ -286,8 +286,9 @@ func (f *filling) fill() {
 		until(w, 1000)
 	}
 	f.Logf("%d writes were acknowledged", len(f.acked))
-	if n := told(); n != 1 {
-		f.Errorf("got %d lines that there is too little room, want 1", n)
+	// What makes room may have found some, once or twice, before all were refused.
+	if n, again := told(), f.logs.FilterMessageSnippet("has room again").Len(); n != again+1 || n > 3 {
+		f.Errorf("got %d lines that there is too little room, and %d that there is room again; want one more, and few", n, again)
 	}
 }
 
