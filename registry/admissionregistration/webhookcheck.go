@@ -28,7 +28,7 @@ func leniency(hooks, old []webhook) lenient {
 	for _, w := range old {
 		l.sideEffects = l.sideEffects || w.SideEffects == nil || !slices.Contains(harmless, *w.SideEffects)
 		versions := w.AdmissionReviewVersions
-		l.reviewVersions = l.reviewVersions || len(versions) > 0 && !slices.ContainsFunc(versions, isKnownReview)
+		l.reviewVersions = l.reviewVersions || len(versions) > 0 && !slices.ContainsFunc(versions, check.KnownReview)
 		l.sameNames = l.sameNames || !seen.Add(w.Name)
 		l.labelValues = l.labelValues || len(meta.ValidateLabelSelector(w.NamespaceSelector, nil)) > 0 ||
 			len(meta.ValidateLabelSelector(w.ObjectSelector, nil)) > 0
@@ -46,7 +46,8 @@ func checkWebhooks(hooks []webhook, not lenient) field.ErrorList {
 	for i, w := range field.Each(&errs, hooks) {
 		p := field.NewPath("webhooks").Index(i)
 		errs = append(errs, checkWebhook(p, w, not)...)
-		errs = append(errs, checkReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions, not)...)
+		errs = append(errs, check.ReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions, not.reviewVersions,
+			"must specify one of v1, v1beta1")...)
 		if w.Name != "" && !seen.Add(w.Name) && !not.sameNames {
 			errs = append(errs, field.Duplicate(p.Child("name"), w.Name))
 		}
@@ -117,31 +118,6 @@ func checkWebhookSelector(p *field.Path, s *meta.LabelSelector, not lenient) fie
 	if not.labelValues {
 		// Errors in values are those at an element of a list.
 		errs = errs.Filter(func(e *field.Error) bool { return strings.HasSuffix(e.Field, "]") })
-	}
-	return errs
-}
-
-// reviewVersions are the versions of AdmissionReview that a webhook may be asked with.
-var reviewVersions = []string{"v1", "v1beta1"}
-
-func isKnownReview(version string) bool { return slices.Contains(reviewVersions, version) }
-
-func checkReviewVersions(p *field.Path, versions []string, not lenient) field.ErrorList {
-	known := strings.Join(reviewVersions, ", ")
-	if len(versions) == 0 {
-		return field.ErrorList{field.Required(p, "must specify one of "+known)}
-	}
-	var errs field.ErrorList
-	seen := check.Duplicates{}
-	for i, v := range field.Each(&errs, versions) {
-		if !seen.Add(*v) {
-			errs = append(errs, field.Invalid(p.Index(i), *v, "duplicate version"))
-			continue
-		}
-		errs = append(errs, check.Invalid(p.Index(i), *v, names.IsDNS1035Label(*v))...)
-	}
-	if !not.reviewVersions && !slices.ContainsFunc(versions, isKnownReview) {
-		errs = append(errs, field.Invalid(p, versions, "must include at least one of "+known))
 	}
 	return errs
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/field"
@@ -101,4 +102,31 @@ func wrongCABundle(rest []byte) string {
 		}
 	}
 	return "no valid certificate authority data seen"
+}
+
+// reviews are the versions of reviews (AdmissionReview, ConversionReview) in which a webhook can be asked.
+var reviews = []string{"v1", "v1beta1"}
+
+// KnownReview reports whether a webhook can be asked in a version of reviews.
+func KnownReview(version string) bool { return slices.Contains(reviews, version) }
+
+// ReviewVersions checks the versions of reviews that a webhook takes; missing is said if there are none. One has to be known, unless
+// any will do.
+func ReviewVersions(p *field.Path, versions []string, any bool, missing string) field.ErrorList {
+	if len(versions) == 0 {
+		return field.ErrorList{field.Required(p, missing)}
+	}
+	var errs field.ErrorList
+	seen := Duplicates{}
+	for i, v := range field.Each(&errs, versions) {
+		if !seen.Add(*v) {
+			errs = append(errs, field.Invalid(p.Index(i), *v, "duplicate version"))
+			continue
+		}
+		errs = append(errs, Invalid(p.Index(i), *v, names.IsDNS1035Label(*v))...)
+	}
+	if !any && !slices.ContainsFunc(versions, KnownReview) {
+		errs = append(errs, field.Invalid(p, versions, "must include at least one of "+strings.Join(reviews, ", ")))
+	}
+	return errs
 }

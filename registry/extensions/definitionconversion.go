@@ -1,19 +1,10 @@
 package extensions
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/names"
 )
-
-// knownReviews are the versions of ConversionReview that a webhook may be asked with.
-var knownReviews = []string{"v1", "v1beta1"}
-
-func isKnownReview(version string) bool { return slices.Contains(knownReviews, version) }
 
 // checkConversion judges how objects are converted. Errors name the fields as they were called first.
 func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
@@ -33,7 +24,7 @@ func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefiniti
 	client, reviews := p.Child("webhookClientConfig"), p.Child("conversionReviewVersions")
 	if c.Strategy == apiextensionsv1.WebhookConverter {
 		errs = append(errs, checkClient(client, webhook.ClientConfig, rules)...)
-		return append(errs, checkReviews(reviews, webhook.ConversionReviewVersions, rules)...)
+		return append(errs, check.ReviewVersions(reviews, webhook.ConversionReviewVersions, !rules.knownReviews, "")...)
 	}
 	const unset = "should not be set when strategy is not set to Webhook"
 	if webhook.ClientConfig != nil {
@@ -60,25 +51,6 @@ func checkClient(p *field.Path, c *apiextensionsv1.WebhookClientConfig, rules de
 	}
 	if len(c.CABundle) > 0 && rules.validCABundle {
 		errs = append(errs, check.CABundle(p.Child("caBundle"), c.CABundle)...)
-	}
-	return errs
-}
-
-func checkReviews(p *field.Path, versions []string, rules definitionRules) field.ErrorList {
-	if len(versions) == 0 {
-		return field.ErrorList{field.Required(p, "")}
-	}
-	var errs field.ErrorList
-	seen := check.Duplicates{}
-	for i, v := range field.Each(&errs, versions) {
-		if !seen.Add(*v) {
-			errs = append(errs, field.Invalid(p.Index(i), *v, "duplicate version"))
-			continue
-		}
-		errs = append(errs, check.Invalid(p.Index(i), *v, names.IsDNS1035Label(*v))...)
-	}
-	if rules.knownReviews && !slices.ContainsFunc(versions, isKnownReview) {
-		errs = append(errs, field.Invalid(p, versions, "must include at least one of "+strings.Join(knownReviews, ", ")))
 	}
 	return errs
 }

@@ -56,7 +56,7 @@ func rulesAfter(d, old *apiextensionsv1.CustomResourceDefinition) definitionRule
 	var caBundle []byte
 	if c := old.Spec.Conversion; c != nil && c.Webhook != nil {
 		versions := c.Webhook.ConversionReviewVersions
-		rules.knownReviews = len(versions) == 0 || slices.ContainsFunc(versions, isKnownReview)
+		rules.knownReviews = len(versions) == 0 || slices.ContainsFunc(versions, check.KnownReview)
 		if c.Webhook.ClientConfig != nil {
 			caBundle = c.Webhook.ClientConfig.CABundle
 		}

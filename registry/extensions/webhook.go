@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -35,7 +36,7 @@ func newConverter(def *v1.CustomResourceDefinition, ask Ask) *converter {
 		c.ask = func(context.Context, []byte) ([]byte, error) { return nil, errNoConverter }
 	}
 	if w := def.Spec.Conversion.Webhook; w != nil {
-		if i := slices.IndexFunc(w.ConversionReviewVersions, isKnownReview); i >= 0 {
+		if i := slices.IndexFunc(w.ConversionReviewVersions, check.KnownReview); i >= 0 {
 			c.review = w.ConversionReviewVersions[i]
 		}
 	}
