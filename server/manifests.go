@@ -103,7 +103,7 @@ func (m *manifests) define(ctx context.Context) error {
 }
 
 // established waits until a definition, which was applied as of a revision, is established. If its names belong to others that is an
-// error.
+// error, and so it is if nobody can trust its converter.
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
 	if err == nil {
@@ -127,6 +127,8 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 			return nil
 		case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
 			return fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
+		case extensions.Distrusted(e.Object):
+			return fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates", o.Place(), o.Name)
 		}
 	}
 	return ctx.Err()

@@ -109,6 +109,8 @@ func TestBadManifests(t *testing.T) {
 		"bad object":         {map[string]string{"a.yaml": shipDefinition, "b.yaml": ship("", "one", 0)}, `b.yaml: document 1: Ship "one": Ship.quay.example.com "one" is invalid: spec.sails`},
 		"unknown field":      {map[string]string{"a.yaml": shipDefinition, "b.yaml": ship("", "one", 1) + "mast: 1"}, `b.yaml: document 1: Ship "one":`},
 		"names of another's": {map[string]string{"a.yaml": shipDefinition + "---" + strings.ReplaceAll(shipDefinition, "ships", "boats")}, "s.quay.example.com are not accepted: "},
+		"no certificates": {map[string]string{"a.yaml": shipDefinition + "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: " +
+			"{url: \"https://a.example\", caBundle: \"YQ==\"}}}\n"}, "a.yaml: document 1: ships.quay.example.com cannot be established: the caBundle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -112,12 +112,17 @@ func established(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.
 		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue,
 		Reason: "InitialNamesAccepted", Message: "the initial names have been accepted",
 	}
-	conv := def.Spec.Conversion
-	if conv == nil || conv.Webhook == nil || conv.Webhook.ClientConfig == nil || hasCertificates(conv.Webhook.ClientConfig.CABundle) {
-		return c
+	if Distrusted(def) {
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
 	}
-	c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
 	return c
+}
+
+// Distrusted reports whether nobody could trust the converter of a definition, as its bundle has no certificates: as long as that is
+// so, one that is not established does not become it.
+func Distrusted(def *apiextensionsv1.CustomResourceDefinition) bool {
+	conv := def.Spec.Conversion
+	return conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil && !hasCertificates(conv.Webhook.ClientConfig.CABundle)
 }
 
 // hasCertificates reports whether a bundle is empty or holds certificates.
