@@ -39,6 +39,7 @@ func (x *exchange) May(ctx context.Context, verb string) error {
 	a := &x.attributes
 	a.Verb = verb
 	decision, reason, err := x.judge.Authorize(ctx, a)
+	x.info.Decision, x.info.Reason = decision, reason
 	switch {
 	case decision == request.Allow:
 		return nil

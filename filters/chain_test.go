@@ -52,7 +52,7 @@ func testConfig(t testing.TB) Config {
 	}
 	return Config{
 		Fail:          fail,
-		Authenticator: authn.Anonymous(authn.Union(tokens)),
+		Authenticator: authn.Anonymous(authn.Bearer(tokens)),
 		Authorizer: authz.Union(authz.Privileged(request.GroupMasters), authz.Func(func(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 			if a.User.Name == "alice" && (a.Verb == "get" || a.Verb == "list" || a.Verb == "watch") {
 				return request.Allow, "", nil

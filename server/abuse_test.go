@@ -317,5 +317,5 @@ func aliceOnly(tb testing.TB) []request.Authenticator {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return []request.Authenticator{tokens}
+	return []request.Authenticator{authn.Bearer(tokens)}
 }

@@ -29,7 +29,7 @@ func newQuiet(t *testing.T, api APIConfig) (*Server, error) {
 // TestBuiltInKinds declares the built-in groups as a user would declare them: everything that a server compiles when it is
 // first used is compiled now, and what is wrong with it is reported.
 func TestBuiltInKinds(t *testing.T) {
-	groups := coreGroups(APIConfig{}, Stores{}, nil)
+	groups := coreGroups(APIConfig{}, surroundings{})
 	if _, err := newQuiet(t, APIConfig{Groups: groups}); err != nil {
 		t.Error(err)
 	}

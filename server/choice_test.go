@@ -122,7 +122,7 @@ func newBare(t *testing.T, api server.APIConfig) *inProcess {
 		DataDir: t.TempDir(), API: api,
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,9 @@ func (c Config) complete() (completed, error) {
 	c.API = c.API.complete()
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
-	setDefault(&c.Authorization.Mode, AuthorizePrivileged)
+	if c.Authorization.Modes == nil {
+		c.Authorization.Modes = []string{AuthorizePrivileged}
+	}
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	origins, err := compileAll(c.Serving.CORSOrigins)
@@ -175,14 +177,6 @@ func (c *ServingConfig) validate() error {
 		bad("a TLS certificate and its key must be given together")
 	}
 	return errors.Join(errs...)
-}
-
-func (c *AuthorizationConfig) validate() error {
-	switch c.Mode {
-	case AuthorizeAlways, AuthorizeNever, AuthorizePrivileged:
-		return nil
-	}
-	return fmt.Errorf("unknown authorization mode %q", c.Mode)
 }
 
 // path returns a place under DataDir.

@@ -163,7 +163,7 @@ type AuthenticationConfig struct {
 	Authenticators []request.Authenticator
 }
 
-// The authorization modes that AuthorizationConfig.Mode names.
+// The authorization modes that AuthorizationConfig.Modes names.
 const (
 	AuthorizeAlways     = "AlwaysAllow"
 	AuthorizeNever      = "AlwaysDeny"
@@ -172,9 +172,9 @@ const (
 
 // AuthorizationConfig says who may do what. Members of system:masters may always do everything.
 type AuthorizationConfig struct {
-	// Mode is default AuthorizePrivileged. (--authorization-mode)
-	Mode string
-	// Authorizer is asked before the mode, if set.
+	// Modes are asked in turn, until one allows or denies; default AuthorizePrivileged. (--authorization-mode)
+	Modes []string
+	// Authorizer is asked before the modes, if set.
 	Authorizer request.Authorizer
 }
 

@@ -25,12 +25,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// coreGroups returns Kubernetes' own groups as far as they are served. Some of their resources write others, which they find
-// in stores.
-func coreGroups(c APIConfig, stores registry.Stores, nodePorts *ports.Allocator) []Group {
+// surroundings are what some of Kubernetes' own resources work with: others that they read and write, which they find in
+// stores, the node ports, and who may do what.
+type surroundings struct {
+	stores    registry.Stores
+	nodePorts *ports.Allocator
+	access    *access
+}
+
+// coreGroups returns Kubernetes' own groups as far as they are served.
+func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.ranges() // checked when the configuration was completed
-	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: nodePorts, Stores: stores}
+	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores}
 	groups := []Group{
 		{
 			Name: "", Priority: 18000,

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/kind"
@@ -54,11 +53,11 @@ func (g *Group) names() (names []meta.GroupResource) {
 }
 
 // groups are all that may be served: Kubernetes' own, if they are wanted, and the configured ones.
-func (c *APIConfig) groups(stores registry.Stores, nodePorts *ports.Allocator) []Group {
+func (c *APIConfig) groups(around surroundings) []Group {
 	if !c.Core {
 		return c.Groups
 	}
-	groups := coreGroups(*c, stores, nodePorts)
+	groups := coreGroups(*c, around)
 	for i := range groups {
 		groups[i].builtIn = true
 	}

@@ -37,7 +37,7 @@ func (f *folder) start(change ...func(*server.Config)) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	cfg := server.Config{DataDir: f.dir, Storage: server.StorageConfig{Engine: server.StorageFile},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}, Log: zap.New(core)}
+		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}, Log: zap.New(core)}
 	for _, c := range change {
 		c(&cfg)
 	}

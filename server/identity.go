@@ -11,14 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/coracle-project/coracle/filters/authn"
-	"github.com/coracle-project/coracle/filters/authz"
-	"github.com/coracle-project/coracle/router/request"
 )
 
-// identity is who the server is to its clients, and whom it trusts: the serving certificate, the authorities of client
-// certificates, and tokens. Certificates are read again when their files change.
+// identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
 type identity struct {
 	tls          TLSConfig
 	clientCAFile string
@@ -28,28 +23,21 @@ type identity struct {
 
 	serving *reloaded[tls.Certificate]
 	clients *reloaded[x509.CertPool]
-	tokens  *authn.Tokens
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
 	// member of system:masters.
 	loopback string
 }
 
-// newIdentity reads or makes certificates, and reads tokens.
+// newIdentity reads or makes certificates.
 func newIdentity(c completed) (*identity, error) {
 	id := &identity{
 		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"),
-		tokens: new(authn.Tokens), loopback: rand.Text(),
+		loopback: rand.Text(),
 	}
-	var err error
-	if file := c.Authentication.TokenAuthFile; file != "" {
-		if id.tokens, err = authn.ReadTokenFile(file); err != nil {
-			return nil, fmt.Errorf("server: %w", err)
-		}
-	}
-	id.tokens.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
 	if c.Serving.SecurePort == NoPort {
 		return id, nil
 	}
+	var err error
 	if id.own, err = openPKI(c.path("pki")); err != nil {
 		return nil, fmt.Errorf("server: certificates: %w", err)
 	}
@@ -121,37 +109,6 @@ func (id *identity) tlsConfig() *tls.Config {
 		ClientAuth:     tls.RequestClientCert,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.serving.get(), nil },
 	}
-}
-
-// authenticator knows client certificates, static tokens, the server's own, and what the configuration adds.
-func (id *identity) authenticator(c AuthenticationConfig) request.Authenticator {
-	var all []request.Authenticator
-	if id.own != nil {
-		all = append(all, authn.NewX509(id.clients.get))
-	}
-	// With the server's own token there is always one: who shows a token that nobody knows is refused, not anonymous.
-	all = append(append(all, id.tokens), c.Authenticators...)
-	if c.NoAnonymous {
-		return authn.Union(all...)
-	}
-	return authn.Anonymous(authn.Union(all...))
-}
-
-// newAuthorizer asks the configured authorizer first, then the mode's.
-func newAuthorizer(c AuthorizationConfig) request.Authorizer {
-	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
-	if c.Authorizer != nil {
-		all = append(all, c.Authorizer)
-	}
-	switch c.Mode {
-	case AuthorizeAlways:
-		all = append(all, authz.AlwaysAllow())
-	case AuthorizeNever:
-		all = append(all, authz.AlwaysDeny())
-	case AuthorizePrivileged:
-		all = append(all, authz.Discovery())
-	}
-	return authz.Union(all...)
 }
 
 // checkEvery is how often files are looked at for changes, at most.

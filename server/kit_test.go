@@ -30,7 +30,7 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 		DataDir:       tb.TempDir(),
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 	}
 	for _, f := range change {
 		f(&cfg)

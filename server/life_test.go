@@ -58,7 +58,7 @@ func config(t *testing.T) server.Config {
 		DataDir:       t.TempDir(),
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 	}
 }
 
@@ -321,7 +321,7 @@ func TestNewReportsEverything(t *testing.T) {
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
 		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: server.TLSConfig{CertFile: "cert"}, CORSOrigins: []string{"("}},
-		Authorization: server.AuthorizationConfig{Mode: "Maybe"}, Limits: server.LimitsConfig{RequestTimeout: -1},
+		Authorization: server.AuthorizationConfig{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
 	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "CORS", "request timeout is negative", `unknown controller "-bogus"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -34,7 +34,7 @@ const (
 // meet every kind of mistake in each list; a template meets one in each.
 func TestValidatorsStop(t *testing.T) {
 	s := scheme.New()
-	groups := coreGroups(APIConfig{}, Stores{}, nil)
+	groups := coreGroups(APIConfig{}, surroundings{})
 	for _, g := range groups {
 		g.AddToScheme(s)
 	}

@@ -39,7 +39,7 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 			DataDir: dir, Controllers: []string{},
 			Storage:       server.StorageConfig{Engine: engine},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 		}
 		change(&cfg)
 		s, err := server.New(t.Context(), cfg)

@@ -89,11 +89,18 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity)
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	authorizer := newAuthorizer(c.Authorization)
+	*d.access = access{tokens: tokens, judge: authorizer}
 	d.resources.files, _ = store.engine.(*file.Store)
 	handler := filters.Chain(d.core, filters.Config{
 		Fail:           router.WriteError,
-		Authenticator:  acquainted{identity.authenticator(c.Authentication)},
-		Authorizer:     newAuthorizer(c.Authorization),
+		Authenticator:  acquainted{authenticator},
+		Authorizer:     authorizer,
 		Log:            c.Log,
 		Metrics:        metrics.requests,
 		Drain:          d.life.drain,
@@ -128,6 +135,7 @@ type declaration struct {
 	core, extensions *GenericServer
 	definitions      *definitions
 	life             *life
+	access           *access
 	schemas          *router.OpenAPI
 	resources        *resources
 }
@@ -135,10 +143,10 @@ type declaration struct {
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
-	d := &declaration{scheme: scheme.New()}
+	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	nodePorts := ports.New(span)
-	all := c.API.groups(Stores{t}, nodePorts)
+	all := c.API.groups(surroundings{stores: Stores{t}, nodePorts: nodePorts, access: d.access})
 	for i := range all {
 		all[i].register(d.scheme)
 	}

@@ -164,7 +164,7 @@ func TestTwoServersShareAddresses(t *testing.T) {
 		s, err := server.New(t.Context(), server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Store: shared{store}},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 			API:           server.APIConfig{Services: server.ServicesConfig{ClusterIPRanges: []string{"10.0.0.0/27", "fd00::/123"}}},
 		})
 		if err != nil {

@@ -63,7 +63,7 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 		}
 		s, err := New(t.Context(), Config{
 			DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: AnyPort, HTTPPort: AnyPort},
-			Authentication: AuthenticationConfig{Authenticators: []request.Authenticator{tokens}}, Authorization: AuthorizationConfig{Mode: AuthorizeAlways},
+			Authentication: AuthenticationConfig{Authenticators: []request.Authenticator{authn.Bearer(tokens)}}, Authorization: AuthorizationConfig{Modes: []string{AuthorizeAlways}},
 			Limits: LimitsConfig{RequestTimeout: 30 * time.Second, MinWatch: time.Hour},
 		})
 		if err != nil {

@@ -77,7 +77,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := servertest.Start(t, server.Config{
 				Authentication: server.AuthenticationConfig{Authenticators: aliceOnly(t)},
-				Authorization:  server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+				Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 				Limits:         server.LimitsConfig{MaxWatches: 400, RequestTimeout: 5 * time.Second},
 			})
 			flood := make([]*server.Frames, conns)

@@ -34,7 +34,9 @@ func masters(t *testing.T) func(*server.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *server.Config) { c.Authentication.Authenticators = []request.Authenticator{tokens} }
+	return func(c *server.Config) {
+		c.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
+	}
 }
 
 var asMaster = []string{"Authorization", "Bearer root"}
@@ -125,7 +127,7 @@ func TestLostKey(t *testing.T) {
 				}
 				cfg := server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: engine, EncryptionConfigFile: config},
 					Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-					Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}}
+					Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}}
 				masters(t)(&cfg)
 				s, err := server.New(t.Context(), cfg)
 				if err != nil {

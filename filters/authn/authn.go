@@ -1,14 +1,15 @@
 // Package authn finds out who sends a request.
 //
 // Each request.Authenticator here knows one kind of credentials: a client certificate, a bearer token. A Union of them
-// accepts the first user that one of them knows. With Anonymous around it, requests without any credentials have a user
+// accepts the first user that one of them knows. Tokens are judged by request.TokenAuthenticators, which reviews ask as
+// well; Bearer is the way from a request to them. With Anonymous around it, requests without any credentials have a user
 // as well, but those with bad ones still fail: a caller whose token has run out must learn that.
 //
 // Users are shared between requests and must not be changed. Everything here is safe for concurrent use. Not here: the answer
 // to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
 // certificate and leave the judgement to X509.
 //
-// Read: authn.go, tokens.go, x509.go.
+// Read: authn.go, x509.go, bearer.go, tokens.go.
 package authn
 
 import (

@@ -70,7 +70,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Anonymous(Union(tokens))
+	a := Anonymous(Bearer(tokens))
 	for _, tt := range []struct {
 		header, user string
 		fails        bool
@@ -107,11 +107,11 @@ func TestTokensAdd(t *testing.T) {
 	tokens := new(Tokens)
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("Authorization", "Bearer t")
-	if user, err := tokens.Authenticate(r); err == nil {
+	if user, err := Bearer(tokens).Authenticate(r); err == nil {
 		t.Errorf("before: got %v", user)
 	}
 	tokens.Add("t", request.User{Name: "u", Groups: []string{"g"}})
-	user, err := tokens.Authenticate(r)
+	user, err := Bearer(tokens).Authenticate(r)
 	if err != nil || user.Name != "u" || !slices.Equal(user.Groups, []string{"g", request.GroupAuthenticated}) || tokens.Len() != 1 {
 		t.Errorf("after: got %+v, %v, %d tokens", user, err, tokens.Len())
 	}
@@ -279,7 +279,7 @@ func TestAllocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), tokens))
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), Bearer(tokens)))
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for name, r := range map[string]*http.Request{"certificate": with(ca.client(t, "alice")), "token": token, "nothing": httptest.NewRequest("GET", "/", nil)} {
@@ -299,7 +299,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), tokens))
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), Bearer(tokens)))
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for _, bb := range []struct {

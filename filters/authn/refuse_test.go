@@ -25,7 +25,7 @@ func TestCredentialsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return nil }), tokens))
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return nil }), Bearer(tokens)))
 	for _, piece := range nastyCredentials {
 		for _, size := range []int{1, 600, 64 << 10} {
 			r := httptest.NewRequest("GET", "/", nil)
@@ -142,7 +142,7 @@ func FuzzCredentials(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return nil }), tokens))
+	a := Anonymous(Union(NewX509(func() *x509.CertPool { return nil }), Bearer(tokens)))
 	f.Fuzz(func(t *testing.T, value string, times uint16) {
 		value = strings.Repeat(value, max(1, min(int(times), 64<<10/max(1, len(value)))))
 		r := httptest.NewRequest("GET", "/", nil)

@@ -1,6 +1,10 @@
 package request
 
-import "context"
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+)
 
 // Decision is what an Authorizer thinks of a request.
 type Decision int
@@ -57,4 +61,12 @@ type Authorizer interface {
 	// Authorize judges a, which belongs to the caller and must not be changed or kept. reason may be empty and is
 	// shown to the user. err tells why a decision could not be found; it goes with Deny or NoOpinion.
 	Authorize(ctx context.Context, a *Attributes) (decision Decision, reason string, err error)
+}
+
+// RuleResolver tells what a user may do as a list of rules. Implementations are in filters/authz. It is safe for concurrent use.
+type RuleResolver interface {
+	// RulesFor returns what the user may do in a namespace, and with "" what holds everywhere. With an error there may be
+	// rules as well: those that could be found. incomplete says that there may be more which cannot be told as rules. The rules
+	// are shared and must not be changed.
+	RulesFor(ctx context.Context, user *User, namespace string) (rules []rbacv1.PolicyRule, incomplete bool, err error)
 }

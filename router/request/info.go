@@ -40,10 +40,15 @@ type Info struct {
 
 	// Filled in by filters.
 
-	AuditID   string
-	Received  time.Time
-	User      *User  // nil until authenticated
-	Rights    Rights // nil until authorized
+	AuditID  string
+	Received time.Time
+	User     *User // nil until authenticated
+	// Impersonator is who asked to be User instead; nil if nobody did.
+	Impersonator *User
+	Rights       Rights // nil until authorized
+	// Decision and Reason are what the authorizer said last; Reason may name roles and bindings, and is for the audit record.
+	Decision  Decision
+	Reason    string
 	UserAgent string
 	// Warnings are sent as Warning headers, in order. Warn adds to them.
 	Warnings []string

@@ -59,7 +59,7 @@ func start(t *testing.T, cfg server.Config) *target {
 		t.Fatal(err)
 	}
 	cfg.Controllers = []string{}
-	cfg.Authentication.Authenticators = []request.Authenticator{tokens}
+	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
 	s := servertest.Start(t, cfg)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CAPEM)

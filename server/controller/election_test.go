@@ -28,7 +28,7 @@ func inFakeTime(t *testing.T, f func(t *testing.T, w *fakeWorld)) {
 		s, err := server.New(t.Context(), server.Config{
 			DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways},
+			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 		})
 		if err != nil {
 			t.Fatal(err)

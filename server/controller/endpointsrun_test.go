@@ -108,7 +108,7 @@ func TestEndpointsLeftovers(t *testing.T) {
 
 // TestEndpointsOfOthers has services without a selector and without endpoints come and go, of which nothing is asked.
 func TestEndpointsOfOthers(t *testing.T) {
-	w := startWithNodes(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}})
+	w := startWithNodes(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}})
 	var asked sync.Map // by path
 	c, err := client.New(client.Config{Codecs: w.s.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		asked.Store(r.URL.Path, true)

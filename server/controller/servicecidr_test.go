@@ -185,7 +185,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 
 // TestDefaultServiceCIDROutlivesFailures: a second range that cannot be added now is added later.
 func TestDefaultServiceCIDROutlivesFailures(t *testing.T) {
-	w := start(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Mode: server.AuthorizeAlways}})
+	w := start(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}})
 	w.createCIDR("configured", "10.7.0.0/24")
 	var failed atomic.Bool
 	api, err := client.New(client.Config{Codecs: w.s.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

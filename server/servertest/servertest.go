@@ -82,7 +82,7 @@ func Start(t testing.TB, config ...server.Config) *Server {
 		t.Fatal(err)
 	}
 	known := &cfg.Authentication.Authenticators
-	*known = append([]request.Authenticator{tokens}, *known...)
+	*known = append([]request.Authenticator{authn.Bearer(tokens)}, *known...)
 	s, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func ours(tb testing.TB, h http.Handler) http.Handler {
 	}
 	c := filters.Config{
 		Fail:          func(http.ResponseWriter, *http.Request, error) { tb.Error("request failed") },
-		Authenticator: authn.Anonymous(tokens),
+		Authenticator: authn.Anonymous(authn.Bearer(tokens)),
 		Authorizer:    authz.AlwaysAllow(),
 		Metrics:       metrics,
 		InFlight:      inflight,

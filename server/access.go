@@ -1,0 +1,31 @@
+package server
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+)
+
+// access is who asks and what they may do, for resources that answer such questions or depend on them. These are declared
+// before there is an answer; build fills access in, before anybody can ask.
+type access struct {
+	tokens request.TokenAuthenticator
+	judge  request.Authorizer
+	rules  request.RuleResolver
+}
+
+// AuthenticateToken implements request.TokenAuthenticator.
+func (a *access) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+	return a.tokens.AuthenticateToken(ctx, token, audiences)
+}
+
+// Authorize implements request.Authorizer.
+func (a *access) Authorize(ctx context.Context, attributes *request.Attributes) (request.Decision, string, error) {
+	return a.judge.Authorize(ctx, attributes)
+}
+
+// RulesFor implements request.RuleResolver.
+func (a *access) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+	return a.rules.RulesFor(ctx, user, namespace)
+}
