@@ -25,7 +25,7 @@ func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, 
 		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
-		d.ConvertAll = newConverter(def, ask).convert
+		d.Convert = newConverter(def, ask).convert
 	}
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]
