@@ -244,7 +244,7 @@ func (s *Store) seenIn(sel *selector, version string) cache.Show {
 
 // oldIn is the object before a write, as those see it who address the resource in a version.
 func (s *Store) oldIn(ctx context.Context, cur *cache.Object, version string) (meta.Object, error) {
-	if _, form := cur.Stored(); version == "" || !s.converts(form, version) {
+	if _, form := cur.Stored(); s.reader.kind.Hub(version) != version || !s.converts(form, version) {
 		return s.reader.hubOf(ctx, cur, version)
 	}
 	converted, err := s.converted(ctx, []*cache.Object{cur}, version)
