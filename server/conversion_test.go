@@ -340,6 +340,38 @@ func TestConversionFails(t *testing.T) {
 	q.want(200, "DELETE", bargesV1+"/a", "", nil)
 }
 
+// TestConversionMetrics: conversions are counted by definition, and by what has failed; those of a definition go with it.
+func TestConversionMetrics(t *testing.T) {
+	w := newWebhook(t)
+	q := newBarges(t, w, w.url())
+	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	w.refuse.Store(true)
+	q.want(500, "GET", bargesV2+"/a", "", nil)
+	w.refuse.Store(false)
+	q.want(200, "GET", bargesV2+"/a", "", nil)
+	counted := func(line string) bool {
+		_, text := q.raw("GET", "/metrics", "")
+		return strings.Contains(string(text), "\n"+line+"\n")
+	}
+	const ofBarges = `apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="barges.harbour.example.com",from_version="v1",succeeded="true",to_version="v2"} 1`
+	for _, line := range []string{
+		ofBarges, strings.Replace(ofBarges, "true", "false", 1),
+		`apiserver_conversion_webhook_request_total{failure_type="",result="success"} 1`,
+		`apiserver_conversion_webhook_request_total{failure_type="conversion_webhook_malformed_response_failure",result="failure"} 1`,
+		`apiserver_conversion_webhook_duration_seconds_count{failure_type="",result="success"} 1`,
+	} {
+		if !counted(line) {
+			t.Errorf("/metrics lacks %s", line)
+		}
+	}
+	q.want(200, "DELETE", bargeDef, "", nil)
+	for end := time.Now().Add(20 * time.Second); counted(ofBarges) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if counted(ofBarges) {
+		t.Errorf("/metrics has a definition that is gone: %s", ofBarges)
+	}
+}
+
 // TestConversionService: a webhook behind a service is found by the service, and the certificate is that of its name. One that is
 // not used any more is left.
 func TestConversionService(t *testing.T) {
