@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// conversions are those under way, of objects of kinds that another server converts. What many readers want at the same time is
+// conversions are those under way, of objects of kinds with a converter, which is mostly another server. What many readers want at the same time is
 // asked for once: one of them asks, and the others wait, each for as long as it likes. The result is kept beside the object, as
 // all forms are. The lock is held only to look.
 type conversions struct {
@@ -42,7 +42,7 @@ const (
 	maxBatchBytes = 2 << 20
 )
 
-// converts reports whether what is in a form has to be converted by another server to be shown in a version.
+// converts reports whether what is in a form has to be converted by a converter to be shown in a version.
 func (s *Store) converts(form uint32, version string) bool {
 	if s.batch == nil {
 		return false

@@ -266,3 +266,36 @@ func (k *kit) selected(how string, req *request.ListRequest) (names []string, er
 		}
 	}
 }
+
+// TestSettledOnce: whether an object that was stored has to be completed is found out once, whoever reads it then.
+func TestSettledOnce(t *testing.T) {
+	gk := gizmoKind(t, func(d *kind.Dynamic) {
+		for i := range d.Versions {
+			d.Versions[i].Evolves = true
+		}
+	})
+	asked, v := 0, kind.In(gk, "v1")
+	settled := v.Settled
+	v.Settled = func(data []byte) bool { asked++; return settled(data) }
+	entry := func(name, spec string) storage.Entry {
+		return storage.Entry{Key: "/registry/run.example.com/gizmos/ns/" + name, Value: fmt.Appendf(nil,
+			`{"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"name":%q,"namespace":"ns"},"spec":%s}`, name, spec)}
+	}
+	k := newKit(t, options{instead: gizmos(gk), entries: []storage.Entry{entry("complete", `{"color":"red"}`), entry("old", `{}`)}})
+	form := k.FormOf("v1", codec.Media{})
+	for range 3 {
+		list, err := k.List(k.ctx, &request.ListRequest{Version: "v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for enc := range list.Items {
+			data, err := enc.Form(form, func() ([]byte, error) { return k.Encode(k.ctx, enc, "v1", codec.Media{}) })
+			if err != nil || !strings.Contains(string(data), `"spec":{"color":"`) {
+				t.Errorf("got %s, %v, want a color", data, err)
+			}
+		}
+	}
+	if asked != 2 {
+		t.Errorf("2 objects were looked into %d times", asked)
+	}
+}

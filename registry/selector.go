@@ -17,7 +17,7 @@ import (
 // selector is what a list or watch selects, compiled. It belongs to one request.
 type selector struct {
 	stored condition // of objects as they are stored
-	shown  condition // of objects as they are shown, where that takes a conversion that may change what is asked for
+	shown  condition // of objects as they are shown, where a converter may change what is asked for
 
 	// name is the one metadata.name that can match, or "".
 	name string
