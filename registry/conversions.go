@@ -107,7 +107,9 @@ func (c *conversions) begin(objects []*cache.Object, out []*cache.Object, form u
 			continue
 		}
 		mine[i] = &converting{done: make(chan struct{})}
-		c.running[place] = mine[i]
+		if o.Rev != 0 { // what a dry run would store is nobody else's
+			c.running[place] = mine[i]
+		}
 	}
 	return mine, others
 }

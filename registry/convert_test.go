@@ -215,3 +215,34 @@ func TestHangingConverter(t *testing.T) {
 		}
 	}
 }
+
+// TestDryRunsAreConvertedAlone: what two dry runs would store at one key is not the same.
+func TestDryRunsAreConvertedAlone(t *testing.T) {
+	asked, release := make(chan bool, 2), make(chan struct{})
+	k := newKit(t, options{instead: gizmos(gizmoKind(t, func(d *kind.Dynamic) {
+		d.Convert = kind.Each(func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
+			asked <- true
+			<-release
+			return convertGizmo(ctx, u, version)
+		})
+	}))})
+	got := map[string]chan string{"red": make(chan string, 1), "blue": make(chan string, 1)}
+	for color, shown := range got {
+		obj, err := k.Objects().Preview(k.Objects().Prefix()+"ns/a", fmt.Appendf(nil,
+			`{"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"name":"a","namespace":"ns"},"spec":{"color":%q}}`, color))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			data, err := k.Encode(k.ctx, obj, "v1beta1", codec.Media{})
+			shown <- fmt.Sprint(string(data), err)
+		}()
+		<-asked
+	}
+	close(release)
+	for color, shown := range got {
+		if text := <-shown; !strings.Contains(text, `"colour":"`+color+`"`) {
+			t.Errorf("the %s one: got %s", color, text)
+		}
+	}
+}
