@@ -77,7 +77,7 @@ type Store struct {
 	resetIn     map[string][]string // or that; by version
 	owners      map[string]*owner   // by version
 
-	// batch converts many objects at once; nil: what is stored is not converted by another server.
+	// batch converts many objects at once; nil: the kind has no converter.
 	batch       func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
 	conversions *conversions // by batch
 }

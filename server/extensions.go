@@ -63,7 +63,7 @@ const customPriority = 1000
 func newDefinitions(r *resources, on *GenericServer) *definitions {
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
-		converters: &converters{resolve: r.resolveService, known: map[string]*sharedClient{}},
+		converters: &converters{resolve: r.resolveService, metrics: r.metrics.conversions, known: map[string]*sharedClient{}},
 		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
@@ -334,8 +334,8 @@ func (d *definitions) serve(next, known *definition, def *apiextensionsv1.Custom
 }
 
 func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
-	ask, release := d.converters.open(def)
-	if err := d.declare(next, def, ask); err != nil {
+	hook, release := d.converters.open(def)
+	if err := d.declare(next, def, hook); err != nil {
 		release()
 		return err
 	}
@@ -345,8 +345,8 @@ func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResou
 }
 
 // declare makes a resource of a definition, or makes it anew.
-func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, ask extensions.Ask) error {
-	res, err := extensions.DeclareBy(def, next.source.schema, ask)
+func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, hook *extensions.Webhook) error {
+	res, err := extensions.DeclareBy(def, next.source.schema, hook)
 	if err != nil {
 		return err
 	}

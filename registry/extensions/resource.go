@@ -17,19 +17,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted. ask calls its webhook if it
-// wants that to convert between versions; nil: such conversions fail.
-func Declare(def *v1.CustomResourceDefinition, ask Ask) (registry.Resource, error) {
+// Declare makes the resource of the objects of a definition, under the names that it was granted. hook is its webhook if it
+// wants one to convert between versions; nil: such conversions fail.
+func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource, error) {
 	texts, err := textsOf(def)
 	if err != nil {
 		return registry.Resource{}, err
 	}
-	return DeclareBy(def, texts, ask)
+	return DeclareBy(def, texts, hook)
 }
 
 // DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before somebody uses the resource.
-func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry.Resource, error) {
-	k, err := kindOf(def, texts, ask)
+func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (registry.Resource, error) {
+	k, err := kindOf(def, texts, hook)
 	if err != nil {
 		return registry.Resource{}, err
 	}

@@ -20,7 +20,7 @@
 // Everything here is safe for concurrent use. Not here: which resources have the kind (registry), what a client may
 // change (strategies).
 //
-// Read: kind.go, typed.go, dynamic.go.
+// Read: kind.go, typed.go, dynamic.go, dynamicconvert.go.
 package kind
 
 import (
@@ -53,8 +53,8 @@ type Kind interface {
 	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
 	// that version already. Errors are those of the conversion.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
-	// Batch returns what converts many objects at once, as Convert does each: where that asks another server. nil: it does not. The
-	// results are in the order of the objects, and may be these.
+	// Batch returns what converts many objects at once, as Convert does each; nil if the kind has no converter, which may take long
+	// and change labels. The results are in the order of the objects, and may be these. An error about one of them is an ObjectError.
 	Batch() func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
 	// Hub is the version that strategies see objects in which clients write in a version: scheme.InternalVersion, but of kinds
 	// without a hub that version itself.
