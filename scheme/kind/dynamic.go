@@ -164,9 +164,10 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	}
 	version := In(k, out.GVK.Version)
 	switch known := version != nil && out.GVK == version.GVK; {
+	case known && req.Unpruned:
 	case known:
-		unknown := version.rules().Prune(tree)
-		if err := version.rules().Coerce(nil, tree); err != nil {
+		unknown, err := version.prune(tree)
+		if err != nil {
 			return out, err
 		}
 		if req.Strict {
@@ -250,6 +251,25 @@ func (k *dynamic) kindOf(tree map[string]any, data []byte, def meta.GroupVersion
 		def = meta.GroupVersionKind{}
 	}
 	return codec.Interpret(data, def)
+}
+
+func (k *dynamic) Prune(obj meta.Typed) error {
+	u := obj.(*scheme.Unstructured)
+	version := In(k, u.GroupVersionKind().Version)
+	if version == nil {
+		return nil
+	}
+	_, err := version.prune(u.Content)
+	return err
+}
+
+// prune prunes a tree, and returns what was not known in it. What resources are embedded in it have the metadata that all have.
+func (v *Version) prune(tree map[string]any) (unknown []string, err error) {
+	unknown = v.rules().Prune(tree)
+	if wrong := v.rules().Coerce(nil, tree); wrong != nil {
+		err = wrong
+	}
+	return unknown, err
 }
 
 func (k *dynamic) Default(obj meta.Typed) error {
