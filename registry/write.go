@@ -31,7 +31,7 @@ import (
 //	           of managedFields are taken back
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
-//	encode     once: these bytes are stored, answered, and come back through the watch
+//	encode     once: these bytes are stored, answered, and come back through the watch; what was applied is pruned now
 //
 // Then the bytes are written over the state that the write started from. If that has been overtaken, an update begins
 // again, with the true old object. What becomes of the last try settles its reservation.
