@@ -31,7 +31,7 @@ import (
 //	           of managedFields are taken back
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
-//	encode     once: these bytes are stored, answered, and come back through the watch
+//	encode     once: these bytes are stored, answered, and come back through the watch; what was applied is pruned now
 //
 // Then the bytes are written over the state that the write started from. If that has been overtaken, an update begins
 // again, with the true old object. What becomes of the last try settles its reservation.
@@ -335,6 +335,11 @@ func (w *write) invalid(errs field.ErrorList) error {
 // encode makes the stored bytes of obj, and its lease if the kind has a TTL.
 func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 	s := w.s
+	if w.req.Apply != nil { // until here it was judged as it was applied, as in Kubernetes
+		if err := s.kind.Prune(obj); err != nil {
+			return nil, err
+		}
+	}
 	value, err := s.reader.encode(ctx, obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s %q: %w", s.res.GroupResource, obj.GetObjectMeta().Name, err)

@@ -115,6 +115,25 @@ func (k *dynamic) New() meta.Object {
 	return u
 }
 
+func (k *dynamic) Prune(obj meta.Typed) error {
+	u := obj.(*scheme.Unstructured)
+	version := In(k, u.GroupVersionKind().Version)
+	if version == nil {
+		return nil
+	}
+	_, err := version.prune(u.Content)
+	return err
+}
+
+// prune prunes a tree, and returns what was not known in it. What resources are embedded in it have the metadata that all have.
+func (v *Version) prune(tree map[string]any) (unknown []string, err error) {
+	unknown = v.rules().Prune(tree)
+	if wrong := v.rules().Coerce(nil, tree); wrong != nil {
+		err = wrong
+	}
+	return unknown, err
+}
+
 func (k *dynamic) Default(obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
 	version := In(k, u.GroupVersionKind().Version)

@@ -50,9 +50,10 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	}
 	version := In(k, out.GVK.Version)
 	switch known := version != nil && out.GVK == version.GVK; {
+	case known && req.Unpruned:
 	case known:
-		unknown := version.rules().Prune(tree)
-		if err := version.rules().Coerce(nil, tree); err != nil {
+		unknown, err := version.prune(tree)
+		if err != nil {
 			return out, err
 		}
 		if req.Strict {

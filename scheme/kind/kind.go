@@ -47,6 +47,9 @@ type Kind interface {
 	// Decode decodes an object of any of the versions. What the data leaves open about its kind, req.Default says. See
 	// codec.Factory.Decode; objects that turn out to be of another kind may be returned, too: compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
+	// Prune takes out of an object, of any version, in place, what Decode takes out unless it is told to leave the object unpruned.
+	// The errors are among those of Decode.
+	Prune(obj meta.Typed) error
 	// Default completes an object, of any version, in place. The error is a *meta.StatusError with code 413: the object
 	// would become too large, and has part of its defaults.
 	Default(obj meta.Typed) error

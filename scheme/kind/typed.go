@@ -110,6 +110,9 @@ func (k *typed) New() meta.Object {
 
 func (k *typed) Decode(req codec.DecodeRequest) (codec.Decoded, error) { return k.codecs.Decode(req) }
 
+// Prune has nothing to do: a Go type has no place for what it does not know.
+func (k *typed) Prune(meta.Typed) error { return nil }
+
 func (k *typed) Default(obj meta.Typed) error {
 	k.scheme.Default(obj)
 	return nil

@@ -52,7 +52,7 @@ func (p *parser) schema(at *field.Path, tree any) *Schema {
 	s := &Schema{}
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
 	if s.Default != nil && p.prune {
-		s.Prune(s.Default)
+		s.prune(s.Default, true)
 		_ = s.Coerce(nil, s.Default) // what cannot be coerced stays, and is found in the objects that get it
 	}
 	return s

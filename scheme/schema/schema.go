@@ -76,6 +76,7 @@ type Schema struct {
 	// EmbeddedResource marks a value that is an object of some kind.
 	EmbeddedResource bool
 	PreserveUnknown  bool // fields that are not described are kept
+	keepNulls        bool // even where they are not allowed; see PreserveAll
 	IntOrString      bool
 
 	ListType string   // atomic, set, map or empty

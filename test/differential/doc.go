@@ -14,8 +14,9 @@
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
-//   - TestPatches: JSON, merge and strategic merge patches of stored objects through each door: what makes a random mutation of an
-//     object, what does more or other than that, and what is no patch, with all sorts of options and media types. TestPatchLimits:
+//   - TestPatches: JSON, merge and strategic merge patches and applications to stored objects through each door: what makes a random
+//     mutation of an object, what does more or other than that, such as nulls, and what is no patch, with all sorts of options and
+//     media types. TestPatchLimits:
 //     patches as large as may be. TestMergers: the three merges by themselves, over made-up documents with all directives.
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a server of its own, make of the same
 //     random services, pods and Endpoints.
