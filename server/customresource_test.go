@@ -167,6 +167,27 @@ func TestCustomOwnersForgotten(t *testing.T) {
 		map[string]any{"metadata.managedFields.0.manager": "a"}, "Content-Type", merge)
 }
 
+// TestCustomOwnersElsewhere: what a version without the status as a door of its own owns is not safe from the door of another, and
+// neither is what is owned through that door from whoever writes the status at the resource itself, in another version.
+func TestCustomOwnersElsewhere(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	const fields = `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}`
+	const door = `,"subresources":{"status":{}}`
+	const applied = "application/apply-patch+yaml"
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", fields, true, door)+","+kiteVersion("v1beta1", fields, false, "")+","+kiteVersion("v2", fields, false, door)))
+	labelled := func(version, value, more string) string {
+		return fmt.Sprintf(`{"apiVersion":"toys.example.com/%s","kind":"Kite","metadata":{"name":"a","labels":{"l":%q}}%s}`, version, value, more)
+	}
+	h.want(201, "POST", kitesBeta+"?fieldManager=beta", labelled("v1beta1", "1", `,"status":{"a":1}`), nil)
+	h.want(409, "PATCH", kitesV1+"/a/status?fieldManager=door", labelled("v1", "2", ""),
+		map[string]any{"details.causes.0.field": ".metadata.labels.l"}, "Content-Type", applied)
+	h.want(409, "PATCH", kitesV1+"/a?fieldManager=main", labelled("v1", "1", `,"status":{"a":2}`),
+		map[string]any{"details.causes.0.field": ".status.a", "details.causes.1": nil}, "Content-Type", applied)
+	h.want(200, "PATCH", kitesV1+"/a?fieldManager=v1", `{"metadata":{"labels":{"l":"3"}}}`, nil, "Content-Type", merge)
+	h.want(200, "PATCH", strings.Replace(kitesV1, "/v1/", "/v2/", 1)+"/a/status?fieldManager=door", labelled("v2", "2", ""),
+		map[string]any{"metadata.labels.l": "3"}, "Content-Type", applied)
+}
+
 // TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and no further.
 func TestCustomMethods(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
