@@ -167,6 +167,18 @@ func TestCustomOwnersForgotten(t *testing.T) {
 		map[string]any{"metadata.managedFields.0.manager": "a"}, "Content-Type", merge)
 }
 
+// TestCustomStorageHash: discovery says in which version objects are stored if that is served.
+func TestCustomStorageHash(t *testing.T) {
+	for _, served := range []bool{true, false} {
+		h := &harbor{servertest.Start(t), t}
+		install(t, h.Server.Server, kites(t, kiteVersion("v1", "", false, "")+fmt.Sprintf(`,{"name":"v2","served":%t,"storage":true}`, served)))
+		_, list := h.do("GET", "/apis/toys.example.com/v1", "")
+		if hash := value(list, "resources.0.storageVersionHash"); (hash != nil) != served || value(list, "resources.0.name") != "kites" {
+			t.Errorf("the stored version is served: %t; got the hash %v", served, hash)
+		}
+	}
+}
+
 // TestCustomOwnersElsewhere: what a version without the status as a door of its own owns is not safe from the door of another, and
 // neither is what is owned through that door from whoever writes the status at the resource itself, in another version.
 func TestCustomOwnersElsewhere(t *testing.T) {
