@@ -195,7 +195,8 @@ type ResourceOf[T meta.Object] struct {
 	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as that does not change them.
 	// nil: the status, if the kind has one.
 	Reset []string
-	// ResetIn are the fields of versions that have others than Reset, which then does not count.
+	// ResetIn are the fields of versions that have others than Reset, which then does not count. Whoever writes in one version meets
+	// owners of the others without it.
 	ResetIn map[string][]string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]

@@ -122,9 +122,6 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	if err := w.identify(cur, m); err != nil {
 		return err
 	}
-	if w.req.Invalid != nil {
-		return w.req.Invalid
-	}
 	if w.attrs.Name == "" {
 		w.attrs.Name = m.Name
 	}
@@ -246,6 +243,9 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	}
 	if err := w.baptize(); err != nil {
 		return nil, err
+	}
+	if w.req.Invalid != nil && w.s.subresource == "" {
+		return nil, w.req.Invalid
 	}
 	if err := w.reserve(ctx, w.obj, w.old); err != nil {
 		return nil, err

@@ -173,13 +173,16 @@ const othersFollow = time.Second
 func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionResource, def *apiextensionsv1.CustomResourceDefinition) error {
 	looking, cancel := context.WithTimeout(ctx, longestLag)
 	defer cancel()
-	want := router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: storageVersion(def), Kind: def.Status.AcceptedNames.Kind})
+	want := "" // discovery says nothing of a version that is not served
+	if stored := storageVersion(def); slices.ContainsFunc(def.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored && v.Served }) {
+		want = router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: stored, Kind: def.Status.AcceptedNames.Kind})
+	}
 	for {
 		hash, err := m.client.StorageVersionHash(looking, gvr)
 		if err != nil && !meta.IsNotFound(err) {
 			return err
 		}
-		if hash == want {
+		if err == nil && hash == want {
 			break
 		}
 		if err := pause(looking, lookAgain); err != nil {

@@ -40,7 +40,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	}
 	if req.As != (meta.GroupVersionKind{}) {
 		out.GVK = req.As
-	} else if gvk, wrong := k.kindOf(tree, data, req.Default); wrong != nil {
+	} else if gvk, wrong := k.kindOf(tree, data, req.Data, req.Default); wrong != nil {
 		return out, wrong
 	} else {
 		out.GVK = gvk
@@ -127,7 +127,7 @@ func order(unknown string) int {
 
 // kindOf reads what a tree, decoded from data, calls its kind. What says it in an unusual way, or not at all, is looked at again, so
 // that errors come in the order in which kube-apiserver finds them: an object in versions that differ has to say it.
-func (k *dynamic) kindOf(tree map[string]any, data []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
 	apiVersion, _ := tree["apiVersion"].(string)
 	name, _ := tree["kind"].(string)
 	if gv, ok := meta.ParseGroupVersion(apiVersion); ok && apiVersion != "" && name != "" {
@@ -136,7 +136,7 @@ func (k *dynamic) kindOf(tree map[string]any, data []byte, def meta.GroupVersion
 	if k.hubless {
 		def = meta.GroupVersionKind{}
 	}
-	return codec.Interpret(data, def)
+	return codec.Interpret(data, written, def)
 }
 
 func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
