@@ -7,5 +7,5 @@
 // of custom resources, and TestGarbage about what owners leave behind.
 //
 // Read: record.go, run.go, client.go, watcher.go, cluster.go; then check.go, history.go, linear.go. Beside that: call.go, then
-// service*.go and eviction*.go.
+// service*.go, eviction*.go and definition*.go.
 package robust
