@@ -32,7 +32,9 @@ func definitions() registry.Resource {
 			// Its objects go with it, whatever the client says of dependents.
 			NoGarbageCollection: true,
 		},
-		Status:       &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{Validate: checkDefinitionStatus},
+		Status: &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{
+			Prepare: prepareDefinitionStatus, Validate: checkDefinitionStatus,
+		},
 		Generation:   []string{"spec"},
 		StoredAsJSON: true,
 	})
@@ -45,6 +47,19 @@ func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResource
 			normalize(v.Schema.OpenAPIV3Schema)
 		}
 	}
+	noteStorage(d)
+}
+
+// prepareDefinitionStatus has a status without versions begin anew with the one in which objects are stored. Defaults do so, too, but
+// by the spec that the client sent, which does not count here and may be missing.
+func prepareDefinitionStatus(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
+	if len(d.Status.StoredVersions) == 0 {
+		noteStorage(d)
+	}
+}
+
+// noteStorage notes in which version objects are stored.
+func noteStorage(d *apiextensionsv1.CustomResourceDefinition) {
 	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
 	if i >= 0 && !slices.Contains(d.Status.StoredVersions, d.Spec.Versions[i].Name) {
 		d.Status.StoredVersions = append(d.Status.StoredVersions, d.Spec.Versions[i].Name)

@@ -142,6 +142,7 @@ func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *sch
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
+	errs = slices.Concat(errs, schema.ValidateResources(nil, tree), schema.ValidateLists(nil, tree, before))
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
@@ -187,17 +188,21 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// judgeStatus judges the status alone: the rest is as it was. Rules are about all of the object.
+// judgeStatus judges the values of the status alone: the rest is as it was. As in kube-apiserver, lists and rules are judged in all of
+// the object, and embedded resources nowhere.
 func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
-	if status, ok := u.Content[statusField]; ok {
-		if s := v.kind.Schema().Target().Properties[statusField]; s != nil {
-			errs = s.Validate(field.NewPath(statusField), status, old.Content[statusField])
-		}
+	schema := v.kind.Schema()
+	status, ok := u.Content[statusField]
+	before := old.Content[statusField]
+	// Null where there was none, or null, is no change, and not held against an update.
+	if s := schema.Target().Properties[statusField]; s != nil && ok && (status != nil || before != nil) {
+		errs = s.Validate(field.NewPath(statusField), status, before)
 	}
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
+	errs = append(errs, schema.ValidateLists(nil, u.Content, old.Content)...)
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 

@@ -79,23 +79,36 @@ func (s *Schema) item() *Schema {
 	return s.Items.Target()
 }
 
-// listType judges whether elements of a set, or the keys in a list of type map, repeat.
-func (c *checker) listType(s *Schema, v []any) {
+// ValidateLists judges whether what tells the elements of a list apart repeats: those of a set, or the keys in a list of type map.
+// Of an update, whose old tree is not nil, that is no error if it was so before, in any list.
+func (s *Schema) ValidateLists(path *field.Path, tree, old any) field.ErrorList {
+	errs := distinctLists.all(path, s, tree)
+	if len(errs) > 0 && old != nil && len(distinctLists.all(path, s, old)) > 0 {
+		return nil
+	}
+	return errs
+}
+
+var distinctLists = concern{func(s *Schema) bool { return s.lists }, (*checker).listType}
+
+// listType judges a list in which elements have to be told apart.
+func (c *checker) listType(s *Schema, held any) {
+	v, _ := held.([]any)
 	switch s.ListType {
 	case "set":
 	case "map":
 		if i := notObject(v); i >= 0 {
-			c.repeats = append(c.repeats, field.Invalid(c.elementPath(i), v[i], "must be an object for an array of list-type map"))
+			c.report(field.Invalid(c.elementPath(i), v[i], "must be an object for an array of list-type map"))
 			return
 		}
 	default:
 		return
 	}
 	for _, i := range repeated(v, s.ListKeys) {
-		if c.repeats.Full() {
+		if c.full() {
 			return
 		}
-		c.repeats = append(c.repeats, field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
+		c.report(field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
 	}
 }
 
