@@ -13,7 +13,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
-	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -133,9 +132,9 @@ func keepField(u, from *scheme.Unstructured, name string) {
 func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
 	schema := v.kind.Schema()
-	tree, before := described(schema, u), any(nil)
+	tree, before := headed(u), any(nil)
 	if old != nil {
-		before = described(schema, old)
+		before = headed(old)
 	}
 	errs := schema.Validate(nil, tree, before)
 	if v.scale != nil {
@@ -146,20 +145,18 @@ func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *sch
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
-// described is what a schema says something about: the content, and the names of the object if it restricts these.
-func described(s *schema.Schema, u *scheme.Unstructured) map[string]any {
-	if s.Target().Properties["metadata"] == nil {
-		return u.Content
-	}
-	tree := maps.Clone(u.Content)
-	if tree == nil {
-		tree = map[string]any{}
-	}
-	names := map[string]any{"name": u.Name}
+// headed is the tree of an object, which shares its content, with as much of its head as a schema can say something about: apiVersion,
+// kind and names. The UID, which no schema describes, keeps the metadata, and so the object, from being the same as any other by that
+// description.
+func headed(u *scheme.Unstructured) map[string]any {
+	tree := make(map[string]any, len(u.Content)+3)
+	maps.Copy(tree, u.Content)
+	tree["apiVersion"], tree["kind"] = u.APIVersion, u.Kind
+	metadata := map[string]any{"name": u.Name, "uid": string(u.UID)}
 	if u.GenerateName != "" {
-		names["generateName"] = u.GenerateName
+		metadata["generateName"] = u.GenerateName
 	}
-	tree["metadata"] = names
+	tree["metadata"] = metadata
 	return tree
 }
 

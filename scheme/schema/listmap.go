@@ -11,8 +11,8 @@ import (
 type Key string
 
 // Key returns the key of an element of the list that s describes. Keys that the element leaves out count with their
-// defaults. ok is false if s is no set and no list of type map, or the element of the latter is no object or lacks a
-// key that has no default.
+// defaults. ok is false if s is no set and no list of type map, or the element of the latter is no object, lacks a
+// key that has no default, or has one that is no scalar.
 func (s *Schema) Key(element any) (_ Key, ok bool) {
 	switch s.ListType {
 	case "set":
@@ -58,7 +58,8 @@ func (s *Schema) keys(element any) (keys map[string]any, complete bool) {
 	keys = make(map[string]any, len(s.ListKeys))
 	for _, name := range s.ListKeys {
 		value, ok := fields[name]
-		if p := s.item().Child(name); p != nil && (!ok || p.wantsDefault(value)) {
+		ok = ok && isScalar(value)
+		if p := s.item().Child(name); p != nil && (!ok && fields[name] == nil || p.wantsDefault(value)) {
 			// Of Go values, those without a default are the zero value, which is written as null here.
 			value, ok = p.Default, p.Default != nil || p.Go != nil
 		}
