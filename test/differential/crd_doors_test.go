@@ -167,7 +167,7 @@ func (d *doors) same(t *testing.T, what, door string, obj, old jsonObject, seen 
 	t.Helper()
 	ours := d.ourVerdict(t, door, obj, old)
 	var theirs []string
-	for range 20 {
+	for range 500 {
 		if theirs = d.theirVerdict(door, obj, old); slices.EqualFunc(ours, theirs, sameText) || len(theirs) > 100 {
 			if len(theirs) > 0 {
 				seen.refused++
