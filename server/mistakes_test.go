@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -105,6 +106,11 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 		answer, err := json.Marshal(meta.NewInvalid(meta.GroupKind{Kind: r.Kind}, "x", errs).Status)
 		if err != nil || len(errs) > maxFound || len(answer) > maxInvalidAnswer {
 			t.Errorf("%s: %s: got %d errors, an answer of %d KiB, %v", name, what, len(errs), len(answer)>>10, err)
+		}
+	}
+	if f := r.Strategy.Judge; f != nil {
+		r.Strategy.Validate = func(obj, old meta.Object) field.ErrorList {
+			return f(&registry.Request{Context: context.Background()}, nil, obj, old)
 		}
 	}
 	if f := r.Strategy.ValidateIn; f != nil { // what is asked in a version that is not the kind's own is more

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
@@ -26,7 +27,7 @@ func definitions() registry.Resource {
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
 			Metadata:  registry.MetaCompare,
 			Prepare:   prepareDefinition,
-			Validate:  checkDefinition,
+			Judge:     judgeDefinition,
 			Warnings:  warnOfFormats,
 			Terminate: terminate,
 			// Its objects go with it, whatever the client says of dependents.
@@ -75,6 +76,11 @@ func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
 		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 	}, *d.DeletionTimestamp)
+}
+
+// judgeDefinition judges a definition as long as the request lasts: rules may be about its defaults.
+func judgeDefinition(r *registry.Request, _ field.ErrorList, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+	return checkDefinition(r.Context, d, old)
 }
 
 // warnOfFormats tells of formats that are new in the schemas of a definition and that nothing checks.
