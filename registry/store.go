@@ -97,7 +97,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	if prefix == "" {
 		prefix = "/registry/"
 	}
-	root := prefix + keyPrefix(res.GroupResource) + "/"
+	root := prefix + KeyPrefix(res.GroupResource) + "/"
 	s, err := newStore(cfg, res, root, newForms(new(atomic.Uint32)))
 	if err != nil {
 		return nil, err

@@ -169,5 +169,6 @@ func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {
 	if old != nil {
 		before = old.(*scheme.Unstructured).Content
 	}
-	return In(k, k.hub).rules().Validate(nil, obj.(*scheme.Unstructured).Content, before)
+	s, tree := In(k, k.hub).rules(), obj.(*scheme.Unstructured).Content
+	return slices.Concat(s.Validate(nil, tree, before), s.ValidateResources(nil, tree), s.ValidateLists(nil, tree, before))
 }

@@ -157,7 +157,7 @@ func (b *bench) ourErrors(obj, old jsonObject) []string {
 		before = old
 	}
 	var out []string
-	errs := b.ours.Validate(nil, obj, before)
+	errs := slices.Concat(b.ours.Validate(nil, obj, before), b.ours.ValidateResources(nil, obj), b.ours.ValidateLists(nil, obj, before))
 	if !slices.ContainsFunc(errs, func(err *oursfield.Error) bool { return slices.Contains(misleading, string(err.Type)) }) {
 		errs = append(errs, b.ourRules.Validate(context.Background(), nil, obj, before,
 			func(text string) { out = append(out, "warning "+text) })...)

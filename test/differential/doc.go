@@ -35,6 +35,8 @@
 //     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
 //     of version 1.36: messages, types, estimates, costs and values.
+//   - TestCustomDoors: custom resources of made-up definitions, created, updated, and updated through status and scale, judged by the
+//     strategies that both extensions servers have for them.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //
