@@ -103,7 +103,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		return nil, err
 	}
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: s.groupBy,
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: s.groupBy, Since: res.Since,
 	})
 	if err := s.openDoors(); err != nil {
 		return nil, err

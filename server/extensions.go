@@ -349,6 +349,7 @@ func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResou
 	if err != nil {
 		return err
 	}
+	res.Since = next.rev
 	if extensions.Is(def, apiextensionsv1.Terminating) {
 		res.NoCreate = extensions.NoCreate
 	}

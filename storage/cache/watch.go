@@ -93,9 +93,12 @@ type initial struct {
 	from string // the least key not sent; owned by Next
 }
 
-// Watch returns a position in the history of the resource. Errors: Compacted (After is no longer in the store's
+// Watch returns a position in the history of the resource. Errors: Compacted (After is before Since, or no longer in the store's
 // history), Future (Want), Unavailable (the cache is behind), Corrupt. Close the watcher.
 func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
+	if since := r.cfg.Since; !opts.Initial && opts.After != 0 && opts.After+1 < since {
+		return nil, &storage.Error{Op: "watch", Key: r.cfg.Prefix, Kind: storage.Compacted, Rev: since}
+	}
 	w := &Watcher{r: r, opts: opts, key: r.groupKey(&opts)}
 	w.marks.begin(&r.c.cfg)
 	want := opts.Want
