@@ -38,13 +38,13 @@ interop: ## real kubectl and client-go against the server, the load tool, hostil
 
 .PHONY: robust
 robust: ## kill servers under load and check what everybody saw, for DURATION (default 40s) with SEED (a module of its own)
-	cd test/robust && $(GO) test -count=1 -parallel 7 -timeout 0
+	cd test/robust && $(GO) test -count=1 -parallel 8 -timeout 0
 
 .PHONY: soak
-soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 5 minutes of definitions
+soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 3,000 definitions, 5 minutes of definitions at random
 	CHURN=5m $(GO) test $(RACE) -count=1 -timeout 0 -run DefinitionsAtRandom ./server
 	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/controller
-	cd test/robust && SOAK=1 $(GO) test -count=1 -timeout 0 -run 'TestServices|TestEvictions|TestGarbage'
+	cd test/robust && SOAK=1 $(GO) test -count=1 -timeout 0 -run 'TestServices|TestEvictions|TestDefinitions|TestGarbage'
 
 .PHONY: differential
 differential: ## judge codec, defaults and writes of every kind by Kubernetes' code, with SEED and COUNT (a factor, default 1; a module of its own)

@@ -3,16 +3,17 @@ package registry
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// conversions are those under way, of objects of kinds that another server converts. What many readers want at the same time is
+// conversions are those under way, of objects of kinds with a converter, which is mostly another server. What many readers want at the same time is
 // asked for once: one of them asks, and the others wait, each for as long as it likes. The result is kept beside the object, as
 // all forms are. The lock is held only to look.
 type conversions struct {
@@ -30,7 +31,7 @@ type conversion struct {
 // converting is a conversion under way. When done is closed, all else is set.
 type converting struct {
 	done  chan struct{}
-	data  []byte
+	obj   *cache.Object
 	err   error
 	alone bool // nothing else was asked for in the same breath: an error is about this object
 }
@@ -41,7 +42,7 @@ const (
 	maxBatchBytes = 2 << 20
 )
 
-// converts reports whether what is in a form has to be converted by another server to be shown in a version.
+// converts reports whether what is in a form has to be converted by a converter to be shown in a version.
 func (s *Store) converts(form uint32, version string) bool {
 	if s.batch == nil {
 		return false
@@ -55,10 +56,10 @@ func (s *Store) lookerIn(version string) *looker {
 	return s.reader.looker(meta.GroupVersion{Group: s.reader.kind.GroupKind().Group, Version: version}.String())
 }
 
-// converted returns the JSON of objects in a version that the kind has, in their order. Those that have it already share it; the others are
-// converted, many at a time. The error names the object that it is about, if it is about one.
-func (s *Store) converted(ctx context.Context, objects []*cache.Object, version string) ([][]byte, error) {
-	out := make([][]byte, len(objects))
+// converted returns what objects are in a version that the kind has, in their order. What has been made before is used again; the others
+// are converted, many at a time. The error names the object that it is about, if it is about one.
+func (s *Store) converted(ctx context.Context, objects []*cache.Object, version string) ([]*cache.Object, error) {
+	out := make([]*cache.Object, len(objects))
 	form := s.lookerIn(version).shownForm
 	for {
 		mine, others := s.conversions.begin(objects, out, form)
@@ -69,7 +70,7 @@ func (s *Store) converted(ctx context.Context, objects []*cache.Object, version 
 			return nil, err
 		}
 		for i, c := range mine {
-			out[i] = c.data
+			out[i] = c.obj
 		}
 		for i, c := range others {
 			select {
@@ -81,17 +82,14 @@ func (s *Store) converted(ctx context.Context, objects []*cache.Object, version 
 			if c.err != nil && c.alone && !errors.Is(c.err, context.Canceled) && !errors.Is(c.err, context.DeadlineExceeded) {
 				return nil, c.err
 			}
-			out[i] = c.data
+			out[i] = c.obj
 		}
 	}
 }
 
-// errNotMade says that a form is not there.
-var errNotMade = errors.New("the form has not been made")
-
 // begin fills into out what has been made, and divides the rest: what the caller is to convert, and what somebody else does. Both are
 // by index.
-func (c *conversions) begin(objects []*cache.Object, out [][]byte, form uint32) (mine, others map[int]*converting) {
+func (c *conversions) begin(objects []*cache.Object, out []*cache.Object, form uint32) (mine, others map[int]*converting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mine, others = map[int]*converting{}, map[int]*converting{}
@@ -100,8 +98,7 @@ func (c *conversions) begin(objects []*cache.Object, out [][]byte, form uint32) 
 			continue
 		}
 		// With the lock, since a form is kept before its conversion ends.
-		if data, err := o.Form(form, func() ([]byte, error) { return nil, errNotMade }); err == nil {
-			out[i] = data
+		if out[i] = o.In(form); out[i] != nil {
 			continue
 		}
 		place := conversion{o.Key, o.Rev, form}
@@ -110,7 +107,9 @@ func (c *conversions) begin(objects []*cache.Object, out [][]byte, form uint32) 
 			continue
 		}
 		mine[i] = &converting{done: make(chan struct{})}
-		c.running[place] = mine[i]
+		if o.Rev != 0 { // what a dry run would store is nobody else's
+			c.running[place] = mine[i]
+		}
 	}
 	return mine, others
 }
@@ -132,14 +131,14 @@ func (s *Store) convertMine(ctx context.Context, objects []*cache.Object, mine m
 	bytes := 0
 	defer func() {
 		for i, c := range mine {
-			if c.data == nil && c.err == nil {
+			if c.obj == nil && c.err == nil {
 				c.err = errCutShort
 			}
 			s.conversions.end(objects[i], form, c)
 		}
 	}()
 	convert := func() {
-		var made [][]byte
+		var made []cache.Decoded
 		if made, err = s.convertBatch(ctx, objects, batch, version); err != nil {
 			for _, i := range batch {
 				mine[i].err, mine[i].alone = err, len(batch) == 1
@@ -147,7 +146,7 @@ func (s *Store) convertMine(ctx context.Context, objects []*cache.Object, mine m
 			return
 		}
 		for n, i := range batch {
-			mine[i].data, _ = objects[i].Form(form, func() ([]byte, error) { return made[n], nil })
+			mine[i].obj = objects[i].Keep(made[n])
 		}
 	}
 	for i, o := range objects {
@@ -170,7 +169,7 @@ func (s *Store) convertMine(ctx context.Context, objects []*cache.Object, mine m
 }
 
 // convertBatch asks about the objects at some places.
-func (s *Store) convertBatch(ctx context.Context, objects []*cache.Object, places []int, version string) ([][]byte, error) {
+func (s *Store) convertBatch(ctx context.Context, objects []*cache.Object, places []int, version string) ([]cache.Decoded, error) {
 	list := make([]meta.Typed, len(places))
 	for n, i := range places {
 		obj, err := s.reader.complete(objects[i])
@@ -181,83 +180,80 @@ func (s *Store) convertBatch(ctx context.Context, objects []*cache.Object, place
 	}
 	converted, err := s.batch(ctx, list, version)
 	if err != nil {
-		return nil, s.namedError(ctx, objects[places[0]], err)
+		about := objects[places[0]]
+		if e := (*kind.ObjectError)(nil); errors.As(err, &e) {
+			about = objects[places[e.Index]]
+		}
+		return nil, s.namedError(ctx, about, err)
 	}
-	out := make([][]byte, len(places))
+	out := make([]cache.Decoded, len(places))
 	for n, obj := range converted {
-		if out[n], err = s.reader.kind.Append(nil, obj, codec.Media{}); err != nil {
+		if out[n], err = s.reader.shown(obj); err != nil {
 			return nil, s.namedError(ctx, objects[places[n]], err)
 		}
 	}
 	return out, nil
 }
 
-// inForm is an object shown in a form that was made for a list or a watch.
-type inForm struct {
-	*cache.Object
-	data []byte
-	form uint32
-	head func(data []byte) int
-}
-
-// Stored returns the object as it is shown: nobody has to make more of it.
-func (o *inForm) Stored() ([]byte, uint32) { return o.data, o.form }
-
-// Head is that of the object as it is shown.
-func (o *inForm) Head() int { return o.head(o.data) }
-
-// cached returns the object that enc was made of, nil if it is of other origin.
-func cached(enc request.Encoded) *cache.Object {
-	switch o := enc.(type) {
-	case *cache.Object:
-		return o
-	case *inForm:
-		return o.Object
-	}
-	return nil
-}
-
-// showAll returns objects as those see them who address the resource in a version: what has to be converted by another server is. Only
-// such resources need it; other forms are made when they are sent.
-func (s *Store) showAll(ctx context.Context, objects []*cache.Object, version string) ([]request.Encoded, error) {
-	out := make([]request.Encoded, len(objects))
+// showAll returns objects as those see them who address the resource in a version: what has to be converted for that is. Only kinds with
+// a converter need it; other forms are made when they are sent.
+func (s *Store) showAll(ctx context.Context, objects []*cache.Object, version string) ([]*cache.Object, error) {
 	var foreign []*cache.Object
 	var places []int
 	for i, o := range objects {
-		out[i] = o
+		if o == nil || o.Err() != nil {
+			continue
+		}
 		if _, form := o.Stored(); s.converts(form, version) {
 			foreign, places = append(foreign, o), append(places, i)
 		}
 	}
 	if len(foreign) == 0 {
-		return out, nil
+		return objects, nil
 	}
-	data, err := s.converted(ctx, foreign, version)
+	converted, err := s.converted(ctx, foreign, version)
 	if err != nil {
 		return nil, err
 	}
-	l := s.lookerIn(version)
-	head := func(data []byte) int {
-		var peek codec.Peek
-		_ = l.json.Peek(data, &peek) // it is what was encoded
-		return peek.Head
-	}
+	out := slices.Clone(objects)
 	for n, i := range places {
-		out[i] = &inForm{foreign[n], data[n], l.shownForm, head}
+		out[i] = converted[n]
 	}
 	return out, nil
 }
 
+// seenIn is how the cache has objects seen by who addresses the resource in a version: converted first, and selected afterwards, since a
+// converter may change labels and annotations as well. It is nil where nothing is converted.
+func (s *Store) seenIn(sel *selector, version string) cache.Show {
+	if s.batch == nil || version == "" {
+		return nil
+	}
+	match := sel.shown.match()
+	return func(ctx context.Context, objects []*cache.Object) ([]*cache.Object, error) {
+		out, err := s.showAll(ctx, objects, version)
+		if err != nil || match == nil {
+			return out, err
+		}
+		out = slices.Clone(out)
+		for i, o := range out {
+			if o != nil && o.Err() == nil && !match(o) {
+				out[i] = nil
+			}
+		}
+		return out, sel.shown.failed()
+	}
+}
+
 // oldIn is the object before a write, as those see it who address the resource in a version.
 func (s *Store) oldIn(ctx context.Context, cur *cache.Object, version string) (meta.Object, error) {
-	if _, form := cur.Stored(); version == "" || !s.converts(form, version) {
+	if _, form := cur.Stored(); s.reader.kind.Hub(version) != version || !s.converts(form, version) {
 		return s.reader.hubOf(ctx, cur, version)
 	}
-	data, err := s.converted(ctx, []*cache.Object{cur}, version)
+	converted, err := s.converted(ctx, []*cache.Object{cur}, version)
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := s.reader.kind.Decode(codec.DecodeRequest{Data: data[0], Shared: true})
+	decoded, err := s.reader.kind.Decode(codec.DecodeRequest{Data: converted[0].JSON(), Shared: true})
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,25 @@ func (s *Store) openDoors() error {
 		for _, version := range sub.Versions {
 			of := d
 			of.version = version
-			of.openOwners(sub.Reset, nil)
+			of.openOwners(nil, s.resetBy(sub.Name))
 			s.doors[door{version, sub.Name}] = &of
 		}
 	}
 	return nil
+}
+
+// resetBy is what a door resets that is not the same in all versions, or not there: by version, as somebody who writes through it
+// meets owners of others.
+func (s *Store) resetBy(name string) map[string][]string {
+	reset := map[string][]string{}
+	for i := range s.res.Subresources {
+		if sub := &s.res.Subresources[i]; sub.Name == name {
+			for _, version := range sub.Versions {
+				reset[version] = sub.Reset
+			}
+		}
+	}
+	return reset
 }
 
 // compile makes what the declaration says of fields into functions.

@@ -78,14 +78,14 @@ func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string,
 func (s *Store) transform(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	data, form := enc.Stored()
 	partial := m.As == codec.AsPartial || m.As == codec.AsPartialList
-	switch o := cached(enc); {
+	switch o, _ := enc.(*cache.Object); {
 	case form == s.FormOf(version, codec.Media{}) || s.settled(data, form, version):
 	case o != nil && s.project == nil && s.converts(form, version):
 		made, err := s.converted(ctx, []*cache.Object{o}, version)
 		if err != nil {
 			return nil, err
 		}
-		data = made[0]
+		data = made[0].JSON()
 	default:
 		obj, err := s.object(ctx, enc, version)
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *Store) object(ctx context.Context, enc request.Encoded, version string)
 // ended is no fault of the object.
 func (s *Store) namedError(ctx context.Context, enc request.Encoded, err error) error {
 	var status *meta.StatusError
-	obj := cached(enc)
+	obj, _ := enc.(*cache.Object)
 	switch {
 	case errors.As(err, &status) || obj == nil:
 		return statusError(err)

@@ -178,10 +178,10 @@ func TestSelectorsOfVersions(t *testing.T) {
 	}
 	var converted atomic.Int64
 	k := newKit(t, options{entries: entries, instead: gizmos(gizmoKind(t, func(d *kind.Dynamic) {
-		d.Convert = func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
+		d.Convert = kind.Each(func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 			converted.Add(1)
 			return convertGizmo(ctx, u, version)
-		}
+		})
 	}))})
 	if _, err := k.List(k.ctx, &request.ListRequest{}); err != nil || converted.Load() != 0 {
 		t.Errorf("%d objects were converted to be read (%v)", converted.Load(), err)
@@ -191,8 +191,8 @@ func TestSelectorsOfVersions(t *testing.T) {
 		want            string // "" for an error
 		converts        int64  // at most so many
 	}{
-		{"v1", "spec.size=1", "new-red old-red", 0},
-		{"v1beta1", "spec.size=1", "new-red old-red", 0},
+		{"v1", "spec.size=1", "new-red old-red", 1}, // the field is everywhere the same: what is shown is converted
+		{"v1beta1", "spec.size=1", "new-red old-red", 1},
 		{"v1", "spec.color=red", "new-red old-red", 2},
 		{"v1beta1", "colour=blue", "new-blue old-blue", 2},
 		{"v1", "spec.color!=red,spec.size=2", "new-blue old-blue", 0}, // what is made stays
@@ -264,5 +264,38 @@ func (k *kit) selected(how string, req *request.ListRequest) (names []string, er
 			}
 			name(e.Object)
 		}
+	}
+}
+
+// TestSettledOnce: whether an object that was stored has to be completed is found out once, whoever reads it then.
+func TestSettledOnce(t *testing.T) {
+	gk := gizmoKind(t, func(d *kind.Dynamic) {
+		for i := range d.Versions {
+			d.Versions[i].Evolves = true
+		}
+	})
+	asked, v := 0, kind.In(gk, "v1")
+	settled := v.Settled
+	v.Settled = func(data []byte) bool { asked++; return settled(data) }
+	entry := func(name, spec string) storage.Entry {
+		return storage.Entry{Key: "/registry/run.example.com/gizmos/ns/" + name, Value: fmt.Appendf(nil,
+			`{"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"name":%q,"namespace":"ns"},"spec":%s}`, name, spec)}
+	}
+	k := newKit(t, options{instead: gizmos(gk), entries: []storage.Entry{entry("complete", `{"color":"red"}`), entry("old", `{}`)}})
+	form := k.FormOf("v1", codec.Media{})
+	for range 3 {
+		list, err := k.List(k.ctx, &request.ListRequest{Version: "v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for enc := range list.Items {
+			data, err := enc.Form(form, func() ([]byte, error) { return k.Encode(k.ctx, enc, "v1", codec.Media{}) })
+			if err != nil || !strings.Contains(string(data), `"spec":{"color":"`) {
+				t.Errorf("got %s, %v, want a color", data, err)
+			}
+		}
+	}
+	if asked != 2 {
+		t.Errorf("2 objects were looked into %d times", asked)
 	}
 }

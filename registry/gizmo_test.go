@@ -46,7 +46,7 @@ func gizmoKind(tb testing.TB, change ...func(*kind.Dynamic)) kind.Kind {
 			{Name: "v1", Schema: parseSchema(tb, gizmoV1), Selectable: []string{"spec.color", "spec.size"}},
 			{Name: "v1beta1", Schema: parseSchema(tb, gizmoV1beta1), Selectable: []string{"colour", "spec.size"}},
 		},
-		Convert: convertGizmo,
+		Convert: kind.Each(convertGizmo),
 	}
 	for _, f := range change {
 		f(&d)

@@ -6,6 +6,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // prefix returns the key prefix of all objects in a namespace, of all objects if it is "".
@@ -39,7 +40,7 @@ func (s *Store) key(namespace, name string) (string, error) {
 
 // NameOf returns namespace and name of an object that the Store has listed.
 func (s *Store) NameOf(enc request.Encoded) (namespace, name string) {
-	return s.split(cached(enc).Key)
+	return s.split(enc.(*cache.Object).Key)
 }
 
 // split is the inverse of key.

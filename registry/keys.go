@@ -53,10 +53,10 @@ var historicalPrefixes = map[meta.GroupResource]string{
 	{Group: "policy", Resource: "podsecuritypolicies"}:     "podsecuritypolicy",
 }
 
-// keyPrefix returns a resource's place under the store's prefix, without slashes around it: the plural for Kubernetes'
+// KeyPrefix returns a resource's place under the store's prefix, without slashes around it: the plural for Kubernetes'
 // own groups, "group/plural" for all others. Two resources share it only if they are the same thing in two groups (events
 // and ingresses are), and none is within another's, as long as checkPlace has passed them.
-func keyPrefix(gr meta.GroupResource) string {
+func KeyPrefix(gr meta.GroupResource) string {
 	if prefix, ok := historicalPrefixes[gr]; ok {
 		return prefix
 	}

@@ -94,8 +94,8 @@ var sameThing = map[string]bool{"events": true, "deployments": true, "ingress": 
 func TestKeyPrefix(t *testing.T) {
 	for _, tt := range storedResources {
 		gr := meta.GroupResource{Group: tt.group, Resource: tt.resource}
-		if got := keyPrefix(gr); got != tt.prefix {
-			t.Errorf("keyPrefix(%s): got %s, want %s", gr, got, tt.prefix)
+		if got := KeyPrefix(gr); got != tt.prefix {
+			t.Errorf("KeyPrefix(%s): got %s, want %s", gr, got, tt.prefix)
 		}
 		if err := checkPlace(gr); err != nil {
 			t.Error(err)

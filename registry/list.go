@@ -1,13 +1,11 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -23,8 +21,8 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	if err != nil {
 		return nil, err
 	}
-	if sel.judge != nil || !sel.labels.Empty() {
-		sel.meter = meter.New(ctx)
+	if !req.Labels.Empty() || !req.Fields.Empty() {
+		sel.limit(meter.New(ctx))
 	}
 	opts, err := s.listOptions(req, &sel)
 	if err != nil {
@@ -32,7 +30,7 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	}
 	list, err := s.objects.List(ctx, *opts)
 	if err == nil {
-		err = cmp.Or(sel.judge.failed(), sel.meter.Err())
+		err = sel.stored.failed()
 	}
 	if err != nil {
 		if req.Continue != "" && errors.Is(err, storage.Compacted) {
@@ -42,13 +40,6 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	}
 	out := &request.List{
 		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects), Form: formOf(list.Objects),
-	}
-	if s.batch != nil && req.Version != "" {
-		shown, err := s.showAll(ctx, list.Objects, req.Version)
-		if err != nil {
-			return nil, err
-		}
-		out.Items, out.Form = slices.Values(shown), nil
 	}
 	if list.More && len(list.Objects) > 0 {
 		last := list.Objects[len(list.Objects)-1].Key
@@ -86,7 +77,7 @@ func formOf(objects []*cache.Object) func() uint32 {
 }
 
 func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {
-	opts := &cache.ListOptions{Prefix: s.prefix(req.Namespace), Match: sel.match()}
+	opts := &cache.ListOptions{Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(sel, req.Version)}
 	if req.Limit > 0 {
 		opts.Limit = int(min(req.Limit, 1<<31-1))
 	}
@@ -152,7 +143,9 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if err != nil {
 		return nil, badRevision(req.ResourceVersion, err)
 	}
-	opts := cache.WatchOptions{Prefix: s.prefix(req.Namespace), Match: sel.match(), Field: sel.group, Bookmarks: req.Bookmarks}
+	opts := cache.WatchOptions{
+		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(&sel, req.Version), Field: sel.group, Bookmarks: req.Bookmarks,
+	}
 	opts.Key = s.only(&sel, opts.Prefix, req.Namespace)
 	switch {
 	case req.SendInitialEvents != nil && *req.SendInitialEvents:
@@ -182,7 +175,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if end, ok := ctx.Deadline(); ok {
 		w.SetDeadline(end)
 	}
-	return &eventCursor{w: w, s: s, judge: sel.judge, from: rev, version: req.Version}, nil
+	return &eventCursor{w: w, s: s, stored: sel.stored, from: rev}, nil
 }
 
 // tooOld is the 410 for a watch from a revision whose successors are no longer known.
@@ -198,9 +191,8 @@ func tooOld(rev storage.Revision, err error) error {
 type eventCursor struct {
 	w       *cache.Watcher
 	s       *Store
-	judge   *judge
+	stored  condition // that the cache has been given
 	from    storage.Revision
-	version string          // in which objects are shown; "": as stored
 	started bool            // Next has returned events
 	buf     []request.Event // reused by every Next
 }
@@ -214,7 +206,7 @@ var eventTypes = [...]request.EventType{
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {
-		err = c.judge.failed()
+		err = c.stored.failed()
 	}
 	if err != nil {
 		switch compacted := errors.Is(err, storage.Compacted); {
@@ -236,30 +228,7 @@ func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 		}
 		c.buf = append(c.buf, e)
 	}
-	if c.s.batch != nil && c.version != "" {
-		return c.buf, c.show(ctx)
-	}
 	return c.buf, nil
-}
-
-// show converts the objects of the events of a batch.
-func (c *eventCursor) show(ctx context.Context) error {
-	var objects []*cache.Object
-	for i := range c.buf {
-		if c.buf[i].Object != nil {
-			objects = append(objects, cached(c.buf[i].Object))
-		}
-	}
-	shown, err := c.s.showAll(ctx, objects, c.version)
-	if err != nil {
-		return err
-	}
-	for i := range c.buf {
-		if c.buf[i].Object != nil {
-			c.buf[i].Object, shown = shown[0], shown[1:]
-		}
-	}
-	return nil
 }
 
 // Close releases the position.

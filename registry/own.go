@@ -29,6 +29,7 @@ type owner struct {
 }
 
 // openOwners makes the owners of all versions of the store. What reset names, or in a version resetIn, cannot be owned through it.
+// At the resource itself kube-apiserver knows what is reset in the version of the request alone, where versions differ.
 func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 	s.reset, s.resetIn, s.owners = reset, resetIn, map[string]*owner{}
 	list, replicas := s.kind.Versions(), map[string]apply.Path{}
@@ -50,9 +51,12 @@ func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 	}
 	all := versions{s.kind, s.cfg.Kinds}
 	for _, v := range list {
-		shown := s.shown(v.GVK.Version)
+		shown, reset := s.shown(v.GVK.Version), resets
+		if apiVersion := v.GVK.GroupVersion().String(); resetIn != nil && s.subresource == "" {
+			reset = map[string]*apply.Set{apiVersion: resets[apiVersion]}
+		}
 		o := &owner{
-			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: resets, Custom: kind.In(s.kind, shown.Version).Type == nil},
+			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: reset, Custom: kind.In(s.kind, shown.Version).Type == nil},
 			version: v.GVK.Version,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),
 			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),

@@ -249,7 +249,7 @@ func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, err
 // corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has given, as a Status, is not
 // taken for that, nor is the end of ctx.
 func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) error {
-	stored := cached(enc)
+	stored, _ := enc.(*cache.Object)
 	switch status := (*meta.StatusError)(nil); {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -336,4 +336,18 @@ func (r *reader) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 		media.Type = codec.Protobuf
 	}
 	return r.kind.Append(nil, out, media)
+}
+
+// shown makes what the cache keeps of an object that was converted to be shown, in the version that it is in.
+func (r *reader) shown(obj meta.Typed) (cache.Decoded, error) {
+	obj.(meta.Object).GetObjectMeta().ResourceVersion = "" // it is that of the object in the cache
+	data, err := r.kind.Append(nil, obj, codec.Media{})
+	if err != nil {
+		return cache.Decoded{}, err
+	}
+	d, err := r.lookJSON(data)
+	if err == nil {
+		d.Form = r.looker(obj.GetTypeMeta().APIVersion).shownForm
+	}
+	return d, err
 }

@@ -23,13 +23,13 @@ func changedGizmos(t *testing.T) *registry.Resource {
 		d.Versions[0].Selectable = []string{"spec.shade"}
 		d.Versions[1].Schema = parseSchema(t, strings.Replace(gizmoV1beta1, `"size":{"type":"integer"}`, `"shade":{"type":"string"}`, 1))
 		d.Versions[1].Selectable = nil
-		d.Convert = func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
+		d.Convert = kind.Each(func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 			if u.Labels == nil {
 				u.Labels = map[string]string{}
 			}
 			u.Labels["converted"] = "anew"
 			return convertGizmo(ctx, u, version)
-		}
+		})
 	}))
 	res.StorageVersion = "v1beta1"
 	res.Fields = []registry.FieldValue{{Label: "spec.shade", Path: "spec.shade"}}

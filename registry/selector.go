@@ -16,16 +16,20 @@ import (
 
 // selector is what a list or watch selects, compiled. It belongs to one request.
 type selector struct {
-	labels meta.LabelRequirements
-	fields meta.FieldRequirements
+	stored condition // of objects as they are stored
+	shown  condition // of objects as they are shown, where a converter may change what is asked for
 
 	// name is the one metadata.name that can match, or "".
 	name string
 	// group is a field that has one value in all that matches, and by which watchers are grouped.
 	group cache.Pair
+}
 
-	judge *judge // of fields; nil without any
-	meter *meter.Meter
+// condition is what objects have to meet.
+type condition struct {
+	labels meta.LabelRequirements
+	judge  *judge // of fields; nil without any
+	meter  *meter.Meter
 }
 
 // judge matches the fields of objects as one version shows them. It belongs to one request.
@@ -34,6 +38,8 @@ type judge struct {
 	s       *Store
 	fields  meta.FieldRequirements
 	version *kind.Version
+	// names: the fields are name and namespace, which are found in every object.
+	names bool
 	// same are the forms of stored objects in which the cache has found what the version has at the same places.
 	same []uint32
 	// raw are forms in which some of that may be missing that the version has: what is there counts.
@@ -44,41 +50,74 @@ type judge struct {
 
 // selector compiles the selectors of a request.
 func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selector, error) {
-	sel := selector{labels: req.Labels, fields: req.Fields}
-	if sel.fields.Empty() {
-		return sel, nil
-	}
 	version := s.reader.stored
-	if req.Version != "" {
+	if req.Version != "" && !req.Fields.Empty() {
 		if version = kind.In(s.kind, req.Version); version == nil {
-			return sel, meta.NewBadRequest(fmt.Sprintf("%s has no version %q", s.kind.GroupKind(), req.Version))
+			return selector{}, meta.NewBadRequest(fmt.Sprintf("%s has no version %q", s.kind.GroupKind(), req.Version))
 		}
 	}
-	var err error
-	if sel.fields, err = req.Fields.Transform(version.FieldLabel); err != nil {
-		return sel, meta.NewBadRequest(meta.Excerpt(err.Error()))
+	fields, err := req.Fields.Transform(version.FieldLabel)
+	if err != nil {
+		return selector{}, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
-	sel.name, _ = sel.fields.RequiresExact("metadata.name")
-	sel.judge = s.judge(ctx, version, sel.fields)
-	if s.redeclared || len(sel.judge.same) < 2*len(s.reader.lookers) { // what the cache has found is not what is meant
+	var sel selector
+	sel.name, _ = fields.RequiresExact("metadata.name")
+	if s.batch == nil || req.Version == "" {
+		sel.stored = condition{labels: req.Labels, judge: s.judge(ctx, version, fields)}
+	} else {
+		fixed, others := s.divide(fields)
+		sel.stored = condition{judge: s.judge(ctx, version, fixed)}
+		sel.shown = condition{labels: req.Labels, judge: s.judge(ctx, version, others)}
+	}
+	if !s.finds(sel.stored.judge) {
 		return sel, nil
 	}
 	for _, label := range s.groupBy {
-		if value, ok := sel.fields.RequiresExact(label); ok {
+		if value, ok := sel.stored.judge.fields.RequiresExact(label); ok {
 			sel.group = cache.Pair{Key: label, Value: value}
 		}
 	}
 	return sel, nil
 }
 
-// judge makes the judge of fields that are meant in a version.
+// divide takes those fields apart from others that no conversion changes: whose object it is, and what is declared for all versions.
+func (s *Store) divide(fields meta.FieldRequirements) (fixed, others meta.FieldRequirements) {
+	for _, f := range fields {
+		everywhere := slices.ContainsFunc(s.res.Fields, func(v FieldValue) bool { return v.Label == f.Field && v.Version == "" })
+		if everywhere || isName(f) {
+			fixed = append(fixed, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return fixed, others
+}
+
+// isName reports whether a requirement is of the name or namespace, which the cache finds in all objects.
+func isName(f meta.FieldRequirement) bool {
+	return f.Field == "metadata.name" || f.Field == "metadata.namespace"
+}
+
+// finds reports whether the cache has found what a judge looks for in all objects.
+func (s *Store) finds(j *judge) bool {
+	return j != nil && (j.names || !s.redeclared && len(j.same) == 2*len(s.reader.lookers))
+}
+
+// limit bounds the work of selecting.
+func (sel *selector) limit(m *meter.Meter) { sel.stored.meter, sel.shown.meter = m, m }
+
+// judge makes the judge of fields that are meant in a version, nil if there are none.
 func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.FieldRequirements) *judge {
+	if fields.Empty() {
+		return nil
+	}
 	if s.kind != s.reader.kind { // another group turns its labels into those of the kind that is stored
 		home := *s
 		home.kind = s.reader.kind
 		s, version = &home, s.reader.stored
 	}
-	j := &judge{ctx: ctx, s: s, fields: fields, version: version}
+	other := func(f meta.FieldRequirement) bool { return !isName(f) }
+	j := &judge{ctx: ctx, s: s, fields: fields, version: version, names: !slices.ContainsFunc(fields, other)}
 	for _, l := range s.reader.lookers {
 		if s.agree(version, l, fields) {
 			j.same = append(j.same, l.shownForm, l.protoForm)
@@ -92,13 +131,8 @@ func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.Fi
 
 // agree reports whether fields that are asked for in a version stand at the same places in another one, so that what was
 // found in the stored form is what the client means.
-//
-// Another server that converts may put there what it likes.
 func (s *Store) agree(version *kind.Version, stored *looker, fields meta.FieldRequirements) bool {
 	for _, f := range fields {
-		if s.batch != nil && version != stored.version && !strings.HasPrefix(f.Field, "metadata.") {
-			return false
-		}
 		if declared(s.res.Fields, version, f.Field) != declared(stored.fields, stored.version, f.Field) {
 			return false
 		}
@@ -125,12 +159,15 @@ const (
 )
 
 // match returns the function that the cache filters with, nil for all objects. Nothing matches once the Meter has ended.
-func (sel *selector) match() func(*cache.Object) bool {
-	labels, j, m := sel.labels, sel.judge, sel.meter
+func (c *condition) match() func(*cache.Object) bool {
+	labels, j, m := c.labels, c.judge, c.meter
 	if labels.Empty() && j == nil {
 		return nil
 	}
-	fields := len(sel.fields)
+	fields := 0
+	if j != nil {
+		fields = len(j.fields)
+	}
 	steps := stepsPerRequirement * (len(labels) + fields)
 	// A pointer, because a slice in an interface would be allocated for each object.
 	meets := func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) }
@@ -147,19 +184,19 @@ func (sel *selector) match() func(*cache.Object) bool {
 	return func(o *cache.Object) bool { return meets(o) && j.matches(o) }
 }
 
-// failed is why the request fails whatever the cache says: an object that could not be looked at.
-func (j *judge) failed() error {
-	if j == nil {
-		return nil
+// failed is why the request fails whatever the cache says: an object that could not be looked at, or the end of the Meter.
+func (c *condition) failed() error {
+	if c.judge != nil && c.judge.err != nil {
+		return c.judge.err
 	}
-	return j.err
+	return c.meter.Err()
 }
 
 // matches reports whether an object has the fields. One that cannot be shown in the version has them, and is what the
 // request fails with.
 func (j *judge) matches(o *cache.Object) bool {
 	_, form := o.Stored()
-	if slices.Contains(j.same, form) || slices.Contains(j.raw, form) && j.found(o) {
+	if j.names || slices.Contains(j.same, form) || slices.Contains(j.raw, form) && j.found(o) {
 		return j.fields.Matches(&o.Fields)
 	}
 	return j.err != nil || j.looks(o)

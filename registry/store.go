@@ -77,7 +77,7 @@ type Store struct {
 	resetIn     map[string][]string // or that; by version
 	owners      map[string]*owner   // by version
 
-	// batch converts many objects at once; nil: what is stored is not converted by another server.
+	// batch converts many objects at once; nil: the kind has no converter.
 	batch       func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
 	conversions *conversions // by batch
 }
@@ -97,13 +97,13 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	if prefix == "" {
 		prefix = "/registry/"
 	}
-	root := prefix + keyPrefix(res.GroupResource) + "/"
+	root := prefix + KeyPrefix(res.GroupResource) + "/"
 	s, err := newStore(cfg, res, root, newForms(new(atomic.Uint32)))
 	if err != nil {
 		return nil, err
 	}
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: s.groupBy,
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.look, GroupBy: s.groupBy, Since: res.Since,
 	})
 	if err := s.openDoors(); err != nil {
 		return nil, err

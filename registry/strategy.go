@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 )
 
 // Request is what a strategy may know of the request that it serves.
@@ -195,7 +196,8 @@ type ResourceOf[T meta.Object] struct {
 	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as that does not change them.
 	// nil: the status, if the kind has one.
 	Reset []string
-	// ResetIn are the fields of versions that have others than Reset, which then does not count.
+	// ResetIn are the fields of versions that have others than Reset, which then does not count. Whoever writes in one version meets
+	// owners of the others without it.
 	ResetIn map[string][]string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]
@@ -224,6 +226,9 @@ type ResourceOf[T meta.Object] struct {
 	// Custom serves the resource as custom resources are, and as those of kinds without a Go type always are: items of lists carry
 	// apiVersion and kind.
 	Custom bool
+	// Since is the revision of the store at which the resource began to be; 0 means always. Who watches from before is told that it is
+	// too old. It counts when the resource is installed, not when it is declared anew.
+	Since storage.Revision
 
 	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource in one of them is warned.
 	Deprecated []Deprecation

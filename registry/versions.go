@@ -90,13 +90,13 @@ func encodeTree(ctx context.Context, k kind.Kind, obj meta.Typed, gvk meta.Group
 	return jsontext.RawOf(data), err
 }
 
-// decodeTree makes an object of a tree.
+// decodeTree makes an object of a tree, with all that is in it.
 func decodeTree(k kind.Kind, tree any, gvk meta.GroupVersionKind, m *meter.Meter) (meta.Typed, error) {
 	data, err := jsontext.AppendTree(nil, tree, jsontext.Plain)
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := k.Decode(codec.DecodeRequest{Data: data, As: gvk, Shared: true, Meter: m})
+	decoded, err := k.Decode(codec.DecodeRequest{Data: data, As: gvk, Unpruned: true, Shared: true, Meter: m})
 	if err != nil {
 		return nil, fmt.Errorf("unable to convert unstructured object to %s: %w", gvk, err)
 	}

@@ -31,7 +31,7 @@ import (
 //	           of managedFields are taken back
 //	validate   metadata, declaration, strategy
 //	admit      admission approves
-//	encode     once: these bytes are stored, answered, and come back through the watch
+//	encode     once: these bytes are stored, answered, and come back through the watch; what was applied is pruned now
 //
 // Then the bytes are written over the state that the write started from. If that has been overtaken, an update begins
 // again, with the true old object. What becomes of the last try settles its reservation.
@@ -121,9 +121,6 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	m := hub.GetObjectMeta()
 	if err := w.identify(cur, m); err != nil {
 		return err
-	}
-	if w.req.Invalid != nil {
-		return w.req.Invalid
 	}
 	if w.attrs.Name == "" {
 		w.attrs.Name = m.Name
@@ -247,6 +244,9 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	if err := w.baptize(); err != nil {
 		return nil, err
 	}
+	if w.req.Invalid != nil && w.s.subresource == "" {
+		return nil, w.req.Invalid
+	}
 	if err := w.reserve(ctx, w.obj, w.old); err != nil {
 		return nil, err
 	}
@@ -335,6 +335,11 @@ func (w *write) invalid(errs field.ErrorList) error {
 // encode makes the stored bytes of obj, and its lease if the kind has a TTL.
 func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 	s := w.s
+	if w.req.Apply != nil { // until here it was judged as it was applied, as in Kubernetes
+		if err := s.kind.Prune(obj); err != nil {
+			return nil, err
+		}
+	}
 	value, err := s.reader.encode(ctx, obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s %q: %w", s.res.GroupResource, obj.GetObjectMeta().Name, err)

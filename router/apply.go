@@ -40,13 +40,13 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 	}, nil
 }
 
-// readConfig reads what is applied: YAML, or JSON, which is the same in less time. repeated is what is wrong if keys repeat, which
+// readConfig reads what is applied: YAML, or the JSON that is the same in less time. repeated is what is wrong if keys repeat, which
 // is looked for if strict is set.
 func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any, repeated string, err error) {
 	s := jsontext.NewScanner(body, true, m) // nobody changes the body
 	s.Unique = strict
 	if s.Next() == '{' {
-		if tree, err := s.Document(); err == nil {
+		if tree, err := s.Document(); err == nil && codec.IsPlainYAML(body) {
 			return tree.(map[string]any), "", nil
 		}
 	}

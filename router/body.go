@@ -83,16 +83,16 @@ func badBody(err error) error {
 }
 
 // readObject decodes the object that a create or update carries, in the version that is served. validation is the
-// fieldValidation option. An object that is only invalid comes with the error: an update may have to say something else first.
+// fieldValidation option. An object that is only of the wrong kind comes with the error: something else may have to be
+// said first.
 func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, validation string) (meta.Typed, error) {
 	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, err
 	}
 	m := meter.For(r.Context(), len(body))
-	decoded, err := e.res.Type.Decode(codec.DecodeRequest{
-		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m,
-	})
+	req := codec.DecodeRequest{Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m}
+	decoded, err := e.res.Type.Decode(req)
 	if over := m.Err(); over != nil {
 		return nil, over
 	}
@@ -111,8 +111,12 @@ func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, 
 		if !meta.IsInvalid(err) {
 			return nil, err
 		}
-		decoded.Object.GetTypeMeta().SetGroupVersionKind(e.res.Kind)
-		return decoded.Object, err
+		req.As = e.res.Kind
+		served, broken := e.res.Type.Decode(req)
+		if broken != nil {
+			return nil, err
+		}
+		return served.Object, err
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {
 		if warning := meta.DropRepeatedOwners(obj.GetObjectMeta(), false); warning != "" {
@@ -130,14 +134,25 @@ func (e *endpoint) wrongKind(decoded codec.Decoded, body []byte) error {
 	obj, _ := decoded.Object.(meta.Object)
 	switch {
 	case !typed && got.GroupVersion() == e.gv && obj != nil:
-		return meta.NewInvalid(got.GroupKind(), obj.GetObjectMeta().Name, field.ErrorList{
-			field.Invalid(field.NewPath("kind"), got.Kind, "must be "+e.res.Kind.Kind),
-		})
+		return e.misnamed(decoded)
 	case got.GroupKind() == e.res.Kind.GroupKind() || !typed:
 		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			meta.Excerpt(got.GroupVersion().String()), e.gv))
 	}
 	return codec.BodyError(&scheme.ConversionError{From: got, To: hubOf(e.res.Kind)}, got, e.res.Kind.Kind, body)
+}
+
+// misnamed is what is wrong with an object of a kind without a Go type that says it is something else.
+func (e *endpoint) misnamed(decoded codec.Decoded) error {
+	var errs field.ErrorList
+	got, gv := decoded.GVK, decoded.GVK.GroupVersion()
+	if got.Kind != e.res.Kind.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), got.Kind, "must be "+e.res.Kind.Kind))
+	}
+	if gv != e.gv {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), gv.String(), "must be "+e.gv.String()))
+	}
+	return meta.NewInvalid(got.GroupKind(), metaOf(decoded.Object).Name, errs)
 }
 
 // reportStrict turns unknown and repeated fields into an error or warnings, as the client wants it.

@@ -21,15 +21,15 @@ func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.
 			return err
 		}
 	}
-	obj, err := e.readObject(r, info, body, opts.FieldValidation)
-	if err != nil {
-		return err
+	obj, refused := e.readObject(r, info, body, opts.FieldValidation)
+	if obj == nil {
+		return refused
 	}
 	req := e.write(r, info, opts)
 	if e.res.Custom {
 		req.Name = "" // a path that has one says nothing by it
 	}
-	req.DryRun = len(opts.DryRun) > 0
+	req.DryRun, req.Invalid = len(opts.DryRun) > 0, refused
 	if opts.FieldManager != "" {
 		req.Manager = opts.FieldManager
 	}

@@ -140,9 +140,9 @@ func TestBookmarksAreNotConverted(t *testing.T) {
 	k, err := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: "g.io", Kind: "Thing"},
 		Versions:  []kind.DynamicVersion{{Name: "v1"}, {Name: "v2"}},
-		Convert: func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) {
+		Convert: kind.Each(func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) {
 			return nil, errors.New("converted")
-		},
+		}),
 	}.New()
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	case !ok:
 		return e.notAllowed(verb)
 	case gap != nil:
-		return refusal(gap)
+		return e.refuse(gap)
 	}
 	return h
 }
@@ -112,19 +112,39 @@ func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	h, ok := e.collectionVerbs[verb]
 	switch {
 	case !ok && e.res.Custom && e.itemVerbs[verb] != nil:
-		return refusal(errNoName)
+		return e.nameless(verb)
 	case !ok:
 		return e.notAllowed(verb)
 	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":
 		return h
 	case info.InNamespace:
-		return refusal(errNoNamespace)
+		return e.refuse(errNoNamespace)
 	}
 	return e.notAllowed(verb)
 }
 
 func refusal(why func() error) http.Handler {
 	return handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return why() })
+}
+
+// refuse is refusal for a request to e. That a custom resource is deprecated is said even then.
+func (e *endpoint) refuse(why func() error) http.Handler {
+	if !e.res.Custom {
+		return refusal(why)
+	}
+	return newWarned(e, refusal(why))
+}
+
+// nameless refuses a verb for objects that is sent to the collection of a custom resource. A patch is looked at first.
+func (e *endpoint) nameless(verb string) http.Handler {
+	return newWarned(e, handlerFunc(func(_ http.ResponseWriter, r *http.Request, _ *request.Info) error {
+		if verb == "patch" {
+			if _, err := patchForm(r.Header.Get("Content-Type"), false); err != nil {
+				return err
+			}
+		}
+		return errNoName()
+	}))
 }
 
 var notAllowed = refusal(ErrMethod)
@@ -134,12 +154,12 @@ func (e *endpoint) notAllowed(verb string) http.Handler {
 	if !e.res.Custom {
 		return notAllowed
 	}
-	return refusal(func() error { return meta.NewMethodNotSupported(e.gr, verb) })
+	return e.refuse(func() error { return meta.NewMethodNotSupported(e.gr, verb) })
 }
 
 // noSubresource refuses what the resource does not have beside its objects.
 func (e *endpoint) noSubresource(info *request.Info) http.Handler {
-	return newWarned(e, refusal(func() error { return meta.NewNotFound(e.gr, info.Name) }))
+	return e.refuse(func() error { return meta.NewNotFound(e.gr, info.Name) })
 }
 
 // complete fills in the defaults.

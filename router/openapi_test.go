@@ -13,8 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 func TestOpenAPI(t *testing.T) {
@@ -184,6 +186,55 @@ func TestOpenAPIKeeps(t *testing.T) {
 	if w := serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3/apis/b.io/v1", ""); w.Code != 404 {
 		t.Errorf("a version that is gone: got %d", w.Code)
 	}
+}
+
+// TestOpenAPIModels: when one custom resource of a group changes, the schemas of the others are not read again for any document.
+func TestOpenAPIModels(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	gv := meta.GroupVersion{Group: "a.io", Version: "v1"}
+	read := [2]int{}
+	install := func(i int, description string) {
+		k, err := kind.Dynamic{GroupKind: meta.GroupKind{Group: gv.Group, Kind: fmt.Sprint("Thing", i)}, Versions: []kind.DynamicVersion{
+			{Name: gv.Version, Load: func() *schema.Schema {
+				read[i]++
+				return &schema.Schema{Type: schema.Object, Description: description}
+			}},
+		}}.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := all(fmt.Sprintf("things%d", i), true, &fake{})
+		res.Kind, res.Type, res.Custom = gv.WithKind(k.GroupKind().Kind), k, true
+		status := res
+		status.Name += "/status"
+		d.Install(GroupVersion{GroupVersion: gv, Resources: []Resource{res, status}})
+	}
+	o := NewOpenAPI(openapi.Info{}, cfg.Codecs, d)
+	ask := func(want [2]int, has ...string) {
+		t.Helper()
+		runtime.GC() // schemas and documents that were read are not there any more
+		d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "b.io", Version: "v1"}, Resources: []Resource{all("things", true, &fake{})}})
+		p := d.now.Load()
+		o.index(p)
+		runtime.GC()
+		for _, doc := range []*schemaDoc{o.v2(p, jsonForm), o.doc(p.find(gv.Group, gv.Version), jsonForm)} {
+			for _, text := range has {
+				if !bytes.Contains(doc.body(), []byte(text)) {
+					t.Errorf("a document lacks %q: %s", text, doc.body())
+				}
+			}
+		}
+		if read != want {
+			t.Errorf("schemas were read %v times, want %v", read, want)
+		}
+	}
+	install(0, "first")
+	install(1, "second")
+	ask([2]int{2, 2}, "first", "second") // once for each version
+	ask([2]int{2, 2}, "first", "second")
+	install(0, "third")
+	ask([2]int{4, 2}, "third", "second")
 }
 
 // BenchmarkOpenAPI measures the index after one group version has changed: its document is made, and the index of all.

@@ -38,6 +38,7 @@ type patcher struct {
 	validation string
 	typ        *typeinfo.Type // nil: there is no Go type
 	meter      *meter.Meter
+	write      *request.Write // is told what is wrong with the kind of the result
 	checked    bool
 	slips      []string // what field validation has to say about the patch itself, once that is checked
 }
@@ -77,7 +78,8 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 			return err
 		}
 	} else {
-		req.Change = e.patcher(r.Context(), info, form, body, opts).change
+		pt := e.patcher(r.Context(), info, form, body, opts)
+		pt.write, req.Change = req, pt.change
 	}
 	enc, created, err := e.res.Updater.Update(r.Context(), req)
 	if err != nil {
@@ -192,12 +194,18 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	if p.form == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
 		req.As = want
 	}
-	if req.As.Kind == "" && p.typ != nil {
+	if req.As.Kind == "" && p.typ != nil && !p.e.res.Custom {
 		if called, is := unversioned(patched); is {
 			return p.decodeUnversioned(patched, called)
 		}
 	}
+	p.write.Invalid = nil
 	decoded, err := p.e.res.Type.Decode(req)
+	if err == nil && p.e.res.Custom && p.typ == nil && decoded.GVK != want && decoded.GVK.Version != "" {
+		p.write.Invalid = p.e.misnamed(decoded)
+		req.As = want
+		decoded, err = p.e.res.Type.Decode(req)
+	}
 	switch {
 	case err != nil && p.form == strategicPatch:
 		if why := patch.Misfit(patched, p.typ); why != "" {

@@ -54,6 +54,7 @@ type resourceAndSubs struct {
 	plural                  string
 	list                    []Resource
 	groupPriority, priority int // stated by the GroupVersion that it came in
+	model                   *modelSlot
 }
 
 func newPicture(codecs *codec.Factory, groups map[string]*group, listed []*group) *picture {
@@ -166,7 +167,7 @@ func (v *version) with(gv *GroupVersion) *version {
 		i, found := slices.BinarySearchFunc(resources, plural, func(r resourceAndSubs, plural string) int {
 			return strings.Compare(r.plural, plural)
 		})
-		r := resourceAndSubs{plural, list, gv.GroupPriority, gv.VersionPriority}
+		r := resourceAndSubs{plural, list, gv.GroupPriority, gv.VersionPriority, &modelSlot{}}
 		if found {
 			resources[i] = r
 		} else {

@@ -203,14 +203,15 @@ func (rr *RESTRouter) find(info *request.Info) *endpoint {
 	return r.subs[info.Subresource]
 }
 
-// matchItem matches /resource/name and /resource/name/subresource, in a namespace if the resource is namespaced.
+// matchItem matches /resource/name and /resource/name/subresource, in a namespace if the resource is namespaced. What follows a
+// subresource of custom resources says nothing, as in kube-apiserver.
 func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 	info := request.From(r.Context())
 	if info == nil || len(info.Parts) < 2 {
 		return false
 	}
 	e := rr.find(info)
-	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil || e.res.Namespaced != info.InNamespace {
+	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil && !e.res.Custom || e.res.Namespaced != info.InNamespace {
 		return rr.matchNothing(info, m)
 	}
 	m.Handler = e.item(e.verbOf(r, info), e.gap(info))

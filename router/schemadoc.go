@@ -73,6 +73,20 @@ func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash stri
 	return s.etag, room
 }
 
+// modelSlot is the place of what documents say of a kind that arrived at run time, in each version of OpenAPI. A document that has to be
+// made again takes it from there: of 500 kinds, reading the schemas of the others is most of the work.
+type modelSlot struct{ v3, v2 schemaSlot }
+
+// text returns the text for documents of a version, which write makes if there is none yet.
+func (s *modelSlot) text(v2 bool, write func(dst []byte) []byte) []byte {
+	slot := &s.v3
+	if v2 {
+		slot = &s.v2
+	}
+	doc, _ := slot.get(jsonForm, write, nil)
+	return doc.body()
+}
+
 // schemaDoc is a finished document. A large one is kept compressed, in a tenth of the room: most clients take it like that.
 // For others it is unpacked, and what is unpacked serves everybody until the garbage collector takes it.
 type schemaDoc struct {

@@ -43,7 +43,11 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 			return obj, nil
 		}
 		// The first try has changed obj: its admission and strategy ran against a state that was stale.
-		return e.readObject(r, info, body, validateIgnore)
+		again, err := e.readObject(r, info, body, validateIgnore)
+		if again == nil {
+			return nil, err
+		}
+		return again, nil // what is wrong with its kind is in req
 	}
 	enc, created, err := e.res.Updater.Update(r.Context(), req)
 	if err != nil {

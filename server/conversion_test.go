@@ -24,7 +24,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// webhook converts barges over TLS: in v1 they have spec.length, in v2 spec.size.
+// webhook converts barges over TLS: in v1 they have spec.length and the label hull, in v2 spec.size and the label material.
 type webhook struct {
 	*httptest.Server
 	port string
@@ -93,9 +93,9 @@ func (w *webhook) serve(rw http.ResponseWriter, r *http.Request) {
 	}
 	for _, o := range q.Objects {
 		w.objects.Add(1)
-		change := strings.NewReplacer("harbour.example.com/v1\",\"kind\"", "harbour.example.com/v2\",\"kind\"", `"length":`, `"size":`)
+		change := strings.NewReplacer("harbour.example.com/v1\",\"kind\"", "harbour.example.com/v2\",\"kind\"", `"length":`, `"size":`, `"hull":`, `"material":`)
 		if strings.HasSuffix(q.DesiredAPIVersion, "/v1") {
-			change = strings.NewReplacer("harbour.example.com/v2\",\"kind\"", "harbour.example.com/v1\",\"kind\"", `"size":`, `"length":`)
+			change = strings.NewReplacer("harbour.example.com/v2\",\"kind\"", "harbour.example.com/v1\",\"kind\"", `"size":`, `"length":`, `"material":`, `"hull":`)
 		}
 		o.Raw = []byte(change.Replace(string(o.Raw)))
 		review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, o)
@@ -190,6 +190,72 @@ func TestConversionWebhook(t *testing.T) {
 	q.want(200, "DELETE", bargesV2+"/c", "", map[string]any{"status": "Success"})
 }
 
+// TestConversionBeforeSelection: what clients select by is what they see. A webhook may change labels, and where fields are; what is to
+// be selected is converted first, many objects at once, whether the cache knows them or not.
+func TestConversionBeforeSelection(t *testing.T) {
+	w := newWebhook(t)
+	q := newBarges(t, w, w.url())
+	barge := func(i int, hull string) string {
+		return fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"b%d","labels":{"hull":%q}},"spec":{"length":%[1]d}}`, i, hull)
+	}
+	for i := range 8 {
+		q.want(201, "POST", bargesV1, barge(i, []string{"wood", "steel"}[i%2]), nil)
+	}
+	w.during(t, "a page before the cache is loaded, and what it takes to fill it", 2, 8, func() {
+		q.want(200, "GET", bargesV2+"?limit=2&fieldSelector=spec.size%3D5", "", map[string]any{"items.0.metadata.name": "b5", "items.1": nil, "metadata.continue": ""})
+	})
+	w.during(t, "a list by name", 0, 0, func() {
+		q.want(200, "GET", bargesV2+"?fieldSelector=metadata.name!%3Db5,metadata.namespace%3Dother", "", map[string]any{"items.0": nil})
+	})
+	q.want(200, "GET", bargesV2+"?labelSelector=material%3Dsteel", "", map[string]any{ // it loads the cache
+		"items.0.metadata.name": "b1", "items.0.metadata.labels.material": "steel", "items.3.metadata.name": "b7", "items.4": nil})
+	var page map[string]any
+	w.during(t, "what is converted already", 0, 0, func() {
+		q.want(200, "GET", bargesV2+"?labelSelector=hull", "", map[string]any{"items.0": nil})
+		q.want(200, "GET", bargesV1+"?labelSelector=material", "", map[string]any{"items.0": nil})
+		q.want(200, "GET", bargesV1+"?labelSelector=hull%3Dwood", "", map[string]any{"items.3.metadata.name": "b6"})
+		_, page = q.do("GET", bargesV2+"?limit=3&labelSelector=material%3Dwood,hull!%3Dsteel", "")
+		q.want(200, "GET", bargesV2+"?limit=3&labelSelector=material%3Dwood,hull!%3Dsteel&continue="+fmt.Sprint(value(page, "metadata.continue")), "",
+			map[string]any{"items.0.metadata.name": "b6", "items.1": nil, "metadata.continue": ""})
+	})
+	if got := value(page, "items.2.metadata.name"); got != "b4" || value(page, "metadata.remainingItemCount") != nil {
+		t.Errorf("a page: got %v", page)
+	}
+
+	wooden := q.watch(bargesV2, "&labelSelector=material%3Dwood&resourceVersion="+fmt.Sprint(value(page, "metadata.resourceVersion")))
+	event := func(kind, name string, size float64) {
+		t.Helper()
+		e := wooden()
+		if e["type"] != kind || value(e, "object.metadata.name") != name || value(e, "object.spec.size") != size ||
+			value(e, "object.metadata.labels.material") != "wood" || value(e, "object.apiVersion") != "harbour.example.com/v2" {
+			t.Errorf("watch: got %v, want %s %s of size %v", e, kind, name, size)
+		}
+	}
+	relabel := func(name, hull string) (revision any) {
+		_, tree := q.do("PATCH", bargesV1+"/"+name, fmt.Sprintf(`{"metadata":{"labels":{"hull":%q}}}`, hull), "Content-Type", merge)
+		return value(tree, "metadata.resourceVersion")
+	}
+	relabel("b1", "wood")
+	event("ADDED", "b1", 1)
+	q.want(200, "PATCH", bargesV1+"/b1", `{"spec":{"length":10}}`, nil, "Content-Type", merge)
+	event("MODIFIED", "b1", 10)
+	relabel("b3", "iron") // concerns nobody
+	relabel("b1", "steel")
+	event("DELETED", "b1", 10)
+	w.during(t, "a deletion, whose last state is known", 0, 0, func() {
+		q.want(200, "DELETE", bargesV1+"/b0", "", nil)
+		event("DELETED", "b0", 0)
+	})
+	initial := q.watch(bargesV2, "&labelSelector=material%3Dwood")
+	for _, name := range []string{"b2", "b4", "b6"} {
+		if e := initial(); e["type"] != "ADDED" || value(e, "object.metadata.name") != name {
+			t.Errorf("the initial state: got %v, want %s", e, name)
+		}
+	}
+	q.want(200, "DELETE", bargesV2+"?labelSelector=material%3Dwood", "", map[string]any{"items.2.metadata.name": "b6", "items.3": nil})
+	q.want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
+}
+
 // TestConversionOnce: many readers at once want one call, and the end of the one that asked is not that of the others.
 func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
@@ -272,6 +338,38 @@ func TestConversionFails(t *testing.T) {
 		t.Errorf("nobody there: got %q\nwant %q", tree["message"], want)
 	}
 	q.want(200, "DELETE", bargesV1+"/a", "", nil)
+}
+
+// TestConversionMetrics: conversions are counted by definition, and by what has failed; those of a definition go with it.
+func TestConversionMetrics(t *testing.T) {
+	w := newWebhook(t)
+	q := newBarges(t, w, w.url())
+	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	w.refuse.Store(true)
+	q.want(500, "GET", bargesV2+"/a", "", nil)
+	w.refuse.Store(false)
+	q.want(200, "GET", bargesV2+"/a", "", nil)
+	counted := func(line string) bool {
+		_, text := q.raw("GET", "/metrics", "")
+		return strings.Contains(string(text), "\n"+line+"\n")
+	}
+	const ofBarges = `apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="barges.harbour.example.com",from_version="v1",succeeded="true",to_version="v2"} 1`
+	for _, line := range []string{
+		ofBarges, strings.Replace(ofBarges, "true", "false", 1),
+		`apiserver_conversion_webhook_request_total{failure_type="",result="success"} 1`,
+		`apiserver_conversion_webhook_request_total{failure_type="conversion_webhook_malformed_response_failure",result="failure"} 1`,
+		`apiserver_conversion_webhook_duration_seconds_count{failure_type="",result="success"} 1`,
+	} {
+		if !counted(line) {
+			t.Errorf("/metrics lacks %s", line)
+		}
+	}
+	q.want(200, "DELETE", bargeDef, "", nil)
+	for end := time.Now().Add(20 * time.Second); counted(ofBarges) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if counted(ofBarges) {
+		t.Errorf("/metrics has a definition that is gone: %s", ofBarges)
+	}
 }
 
 // TestConversionService: a webhook behind a service is found by the service, and the certificate is that of its name. One that is

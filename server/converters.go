@@ -16,6 +16,7 @@ import (
 // of an operator do.
 type converters struct {
 	resolve callout.Resolver
+	metrics *conversionMetrics
 
 	mu    sync.Mutex
 	known map[string]*sharedClient // by how the webhook is reached
@@ -29,23 +30,24 @@ type sharedClient struct {
 // maxConverted bounds the answer of a webhook, in bytes: a batch of objects, which may have grown, or one as large as there are.
 const maxConverted = 16 << 20
 
-// open returns what asks the webhook of a definition, and what closes it; nil for a definition without.
-func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (ask extensions.Ask, release func()) {
+// open returns the webhook of a definition, and what closes it; nil for a definition without.
+func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *extensions.Webhook, release func()) {
 	conv := def.Spec.Conversion
 	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter || conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
 		return nil, func() {}
 	}
 	client, release, err := c.client(conv.Webhook.ClientConfig)
 	if err != nil {
-		return func(context.Context, []byte) ([]byte, error) { return nil, err }, func() {}
+		return &extensions.Webhook{Ask: func(context.Context, []byte) ([]byte, error) { return nil, err }}, func() {}
 	}
-	return func(ctx context.Context, review []byte) ([]byte, error) {
+	ask := func(ctx context.Context, review []byte) ([]byte, error) {
 		answer, err := client.Post(ctx, review)
 		if e := (*callout.Error)(nil); errors.As(err, &e) {
 			err = errors.New(e.Wording())
 		}
 		return answer, err
-	}, release
+	}
+	return &extensions.Webhook{Ask: ask, Observe: c.metrics.of(def.Name)}, release
 }
 
 // client returns the client for a webhook, until it is released.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/registry"
@@ -82,7 +83,7 @@ func TestCustomVersions(t *testing.T) {
 	const spec = `"spec":{"type":"object","required":["size"],"properties":{"size":{"type":"integer"}}},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`
 	const beta = `"spec":{"type":"object","required":["wind"],"properties":{"size":{"type":"integer","maximum":5},"wind":{"type":"string"}}},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`
 	install(t, h.Server.Server, kites(t,
-		kiteVersion("v1beta1", beta, false, `,"deprecated":true`)+","+kiteVersion("v1", spec, true, `,"subresources":{"status":{}}`)+
+		kiteVersion("v1beta1", beta, false, `,"deprecated":true,"subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.count"}}`)+","+kiteVersion("v1", spec, true, `,"subresources":{"status":{}}`)+
 			`,{"name":"v1alpha1","served":false,"storage":false}`))
 	h.want(422, "POST", kitesBeta, `{"apiVersion":"toys.example.com/v1beta1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":6}}`, map[string]any{"details.causes.0.field": "spec.size", "details.causes.1.field": "spec.wind"})
 	h.want(201, "POST", kitesBeta, `{"apiVersion":"toys.example.com/v1beta1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":5,"wind":"n"},"status":{"up":true}}`,
@@ -97,13 +98,16 @@ func TestCustomVersions(t *testing.T) {
 	if code, _ := h.raw("GET", "/apis/toys.example.com/v1alpha1/namespaces/default/kites/a", ""); code != 404 {
 		t.Errorf("a version that is not served: got %d, want 404", code)
 	}
-	resp, err := h.Client.Get(h.URL + kitesBeta + "/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if got, want := resp.Header.Get("Warning"), `299 - "toys.example.com/v1beta1 Kite is deprecated; use toys.example.com/v1 Kite"`; got != want {
-		t.Errorf("warning: got %q, want %q", got, want)
+	for path, code := range map[string]int{"": 200, "/a": 200, "/a/scale": 200, "/a/scale/more": 200, "/a/status": 404, "/b": 404} {
+		resp, err := h.Client.Get(h.URL + kitesBeta + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		const want = `299 - "toys.example.com/v1beta1 Kite is deprecated; use toys.example.com/v1 Kite"`
+		if got := resp.Header.Get("Warning"); got != want || resp.StatusCode != code {
+			t.Errorf("%s: got %d with the warning %q, want %d with %q", path, resp.StatusCode, got, code, want)
+		}
 	}
 	h.want(422, "PUT", kitesV1+"/a", `{"apiVersion":"toys.example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":1}}`, map[string]any{"details.causes.0.field": "metadata.resourceVersion"})
 }
@@ -125,6 +129,9 @@ func TestCustomScale(t *testing.T) {
 	h.want(422, "PATCH", kitesV1+"/a", `{"status":{"tails":"many","sel":5}}`, map[string]any{
 		"details.causes.0.message": "Invalid value: 0: .status.tails accessor error: many is of the type string, expected int64",
 		"details.causes.1.message": `Invalid value: "": .status.sel accessor error: 5 is of the type int64, expected string`}, "Content-Type", merge)
+	h.want(200, "PATCH", kitesV1+"/a/scale", `{"apiVersion":""}`, map[string]any{"spec.replicas": 3}, "Content-Type", merge)
+	h.want(200, "GET", kitesV1+"/a/scale/more", "", map[string]any{"spec.replicas": 3})
+	h.want(405, "DELETE", kitesV1+"/a/scale/more", "", nil)
 }
 
 // TestCustomOwnersForgotten: what kube-apiserver cannot compare makes it forget who owns what; the write itself is fine.
@@ -160,10 +167,44 @@ func TestCustomOwnersForgotten(t *testing.T) {
 		map[string]any{"metadata.managedFields.0.manager": "a"}, "Content-Type", merge)
 }
 
+// TestCustomStorageHash: discovery says in which version objects are stored if that is served.
+func TestCustomStorageHash(t *testing.T) {
+	for _, served := range []bool{true, false} {
+		h := &harbor{servertest.Start(t), t}
+		install(t, h.Server.Server, kites(t, kiteVersion("v1", "", false, "")+fmt.Sprintf(`,{"name":"v2","served":%t,"storage":true}`, served)))
+		_, list := h.do("GET", "/apis/toys.example.com/v1", "")
+		if hash := value(list, "resources.0.storageVersionHash"); (hash != nil) != served || value(list, "resources.0.name") != "kites" {
+			t.Errorf("the stored version is served: %t; got the hash %v", served, hash)
+		}
+	}
+}
+
+// TestCustomOwnersElsewhere: what a version without the status as a door of its own owns is not safe from the door of another, and
+// neither is what is owned through that door from whoever writes the status at the resource itself, in another version.
+func TestCustomOwnersElsewhere(t *testing.T) {
+	h := &harbor{servertest.Start(t), t}
+	const fields = `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}`
+	const door = `,"subresources":{"status":{}}`
+	const applied = "application/apply-patch+yaml"
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", fields, true, door)+","+kiteVersion("v1beta1", fields, false, "")+","+kiteVersion("v2", fields, false, door)))
+	labelled := func(version, value, more string) string {
+		return fmt.Sprintf(`{"apiVersion":"toys.example.com/%s","kind":"Kite","metadata":{"name":"a","labels":{"l":%q}}%s}`, version, value, more)
+	}
+	h.want(201, "POST", kitesBeta+"?fieldManager=beta", labelled("v1beta1", "1", `,"status":{"a":1}`), nil)
+	h.want(409, "PATCH", kitesV1+"/a/status?fieldManager=door", labelled("v1", "2", ""),
+		map[string]any{"details.causes.0.field": ".metadata.labels.l"}, "Content-Type", applied)
+	h.want(409, "PATCH", kitesV1+"/a?fieldManager=main", labelled("v1", "1", `,"status":{"a":2}`),
+		map[string]any{"details.causes.0.field": ".status.a", "details.causes.1": nil}, "Content-Type", applied)
+	h.want(200, "PATCH", kitesV1+"/a?fieldManager=v1", `{"metadata":{"labels":{"l":"3"}}}`, nil, "Content-Type", merge)
+	h.want(200, "PATCH", strings.Replace(kitesV1, "/v1/", "/v2/", 1)+"/a/status?fieldManager=door", labelled("v2", "2", ""),
+		map[string]any{"metadata.labels.l": "3"}, "Content-Type", applied)
+}
+
 // TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and no further.
 func TestCustomMethods(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
-	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object"}`, true, "")))
+	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object"},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`, true,
+		`,"subresources":{"status":{}}`)))
 	kite := func(kind, name, more string) string {
 		return fmt.Sprintf(`{"apiVersion":"toys.example.com/v1","kind":%q,"metadata":{"name":%q%s}}`, kind, name, more)
 	}
@@ -178,4 +219,23 @@ func TestCustomMethods(t *testing.T) {
 	_, now := h.do("GET", kitesV1+"/a", "")
 	h.want(422, "PUT", kitesV1+"/a", kite("Other", "a", fmt.Sprintf(`,"resourceVersion":%q`, value(now, "metadata.resourceVersion"))),
 		is(`Other.toys.example.com "a" is invalid: kind: Invalid value: "Other": must be Kite`))
+	h.want(404, "POST", strings.Replace(kitesV1, "default", "nowhere", 1), kite("Other", "a", ""), is(`namespaces "nowhere" not found`))
+	for patch, wrong := range map[string]string{
+		`{"kind":"Other"}`:        `Other.toys.example.com "a" is invalid: kind: Invalid value: "Other": must be Kite`,
+		`{"apiVersion":"odd/v1"}`: `Kite.odd "a" is invalid: apiVersion: Invalid value: "odd/v1": must be toys.example.com/v1`,
+		`{"apiVersion":"v1","kind":"Other"}`: `Other "a" is invalid: [kind: Invalid value: "Other": must be Kite, ` +
+			`apiVersion: Invalid value: "v1": must be toys.example.com/v1]`,
+	} {
+		h.want(422, "PATCH", kitesV1+"/a", patch, is(wrong), "Content-Type", merge)
+		h.want(200, "PATCH", kitesV1+"/a/status", patch, map[string]any{"kind": "Kite", "apiVersion": "toys.example.com/v1"}, "Content-Type", merge)
+	}
+	h.want(200, "PUT", kitesV1+"/a/status", fmt.Sprintf(
+		`{"apiVersion":"toys.example.com/v1","kind":"Other","metadata":{"name":"a","resourceVersion":%q},"status":{"up":true,"x":1}}`, value(now, "metadata.resourceVersion")),
+		map[string]any{"kind": "Kite", "status": map[string]any{"up": true}})
+	h.want(200, "GET", kitesV1+"/a/status/more", "", map[string]any{"metadata.name": "a"})
+	h.want(405, "DELETE", kitesV1+"/a/status/more", "", is(`delete is not supported on resources of kind "kites.toys.example.com"`))
+	h.want(404, "GET", kitesV1+"/a/other/more", "", is(`kites.toys.example.com "a" not found`))
+	h.want(415, "PATCH", kitesV1, `{}`, nil)
+	h.want(400, "POST", kitesV1, "a: b", is("the object provided is unrecognized (must be of type Kite): Object 'Kind' is missing in 'a: b' (613a2062)"),
+		"Content-Type", "application/yaml")
 }

@@ -62,3 +62,28 @@ func BenchmarkDefinitionsStart(b *testing.B) {
 		again.want(200, "GET", again.path("things499", "v1"), "", nil)
 	}
 }
+
+// BenchmarkDefinitionsOpenAPI asks for documents of OpenAPI when one of 500 large definitions of a group has changed.
+func BenchmarkDefinitionsOpenAPI(b *testing.B) {
+	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/quay.example.com/v1"} {
+		b.Run("path="+path, func(b *testing.B) {
+			q := newQuay(b)
+			for i := range 500 {
+				q.define(fmt.Sprintf("things%d", i), fmt.Sprintf("Thing%d", i), large)
+			}
+			ask := func() { q.raw("GET", path, "", "Accept-Encoding", "gzip") }
+			ask()
+			cpu, i := time.Duration(0), 0
+			for b.Loop() {
+				b.StopTimer()
+				q.define(fmt.Sprintf("others%d", i), fmt.Sprintf("Other%d", i), large)
+				before := cpuTime(b)
+				b.StartTimer()
+				ask()
+				cpu += cpuTime(b) - before
+				i++
+			}
+			b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}

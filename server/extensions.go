@@ -49,9 +49,10 @@ type definition struct {
 	rev      storage.Revision // that this was decided from
 	written  chan storage.Revision
 	served   bool
+	fault    error  // why it is not served as it is now, or at all, though it should be
 	release  func() // closes its webhook; nil: nothing to close
 	overlaps bool   // its name is that of a resource of the server's own
-	emptying bool
+	emptying *emptying
 }
 
 // statusWriters is how many statuses are written at a time.
@@ -63,7 +64,7 @@ const customPriority = 1000
 func newDefinitions(r *resources, on *GenericServer) *definitions {
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
-		converters: &converters{resolve: r.resolveService, known: map[string]*sharedClient{}},
+		converters: &converters{resolve: r.resolveService, metrics: r.metrics.conversions, known: map[string]*sharedClient{}},
 		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
@@ -182,7 +183,7 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	}
 	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: obj.Rev}
 	if known != nil {
-		next.served, next.overlaps, next.emptying, next.release = known.served, known.overlaps, known.emptying, known.release
+		next.served, next.fault, next.overlaps, next.emptying, next.release = known.served, known.fault, known.overlaps, known.emptying, known.release
 	}
 	if known != nil && known.Generation == def.Generation {
 		next.source = known.source
@@ -205,13 +206,8 @@ func (d *definitions) decide(next, known *definition, def *apiextensionsv1.Custo
 	if changed {
 		d.writeStatus(next)
 	}
-	if extensions.Emptying(next.CustomResourceDefinition) && !next.emptying {
-		next.emptying = true
-		e := &emptying{definitions: d, name: next.Name, uid: next.UID, overlaps: next.overlaps}
-		if next.served {
-			e.instances = d.Store(next.resource())
-		}
-		d.work.run(e.run)
+	if extensions.Emptying(next.CustomResourceDefinition) {
+		d.empty(next)
 	}
 }
 
@@ -327,15 +323,15 @@ func (d *definitions) serve(next, known *definition, def *apiextensionsv1.Custom
 		d.end(next)
 	case !next.served || known == nil || extensions.Differ(known.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
-		if err := d.install(next, def); err != nil {
-			d.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(err))
+		if next.fault = d.install(next, def); next.fault != nil {
+			d.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(next.fault))
 		}
 	}
 }
 
 func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
-	ask, release := d.converters.open(def)
-	if err := d.declare(next, def, ask); err != nil {
+	hook, release := d.converters.open(def)
+	if err := d.declare(next, def, hook); err != nil {
 		release()
 		return err
 	}
@@ -345,19 +341,20 @@ func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResou
 }
 
 // declare makes a resource of a definition, or makes it anew.
-func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, ask extensions.Ask) error {
-	res, err := extensions.DeclareBy(def, next.source.schema, ask)
+func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, hook *extensions.Webhook) error {
+	if next.overlaps = !next.served && d.table.find(next.resource()) != nil; next.overlaps {
+		return errors.New("the server has a resource of that name itself")
+	}
+	res, err := extensions.DeclareBy(def, next.source.schema, hook)
 	if err != nil {
 		return err
 	}
+	res.Since = next.rev
 	if extensions.Is(def, apiextensionsv1.Terminating) {
 		res.NoCreate = extensions.NoCreate
 	}
 	if next.served {
 		return d.Replace(res)
-	}
-	if next.overlaps = d.table.find(res.GroupResource) != nil; next.overlaps {
-		return errors.New("the server has a resource of that name itself")
 	}
 	if err := d.Install(d.on, Group{Name: res.GroupResource.Group, Priority: customPriority, Resources: []registry.Resource{res}}); err != nil {
 		return err

@@ -2,6 +2,10 @@ package server_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
 	"testing"
 	"time"
 )
@@ -75,4 +79,54 @@ func (q *quay) eventually(path string, want map[string]any) {
 		}
 	}
 	q.want(200, "GET", path, "", want)
+}
+
+// TestDefinitionUnderWay changes the schema of a definition while a create waits for the end of its body: it is judged by the schema
+// that it began with, and the next one by the new.
+func TestDefinitionUnderWay(t *testing.T) {
+	t.Parallel() // it waits
+	q := newQuay(t)
+	of := func(typ string) string {
+		return fmt.Sprintf(`{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"sails":{"type":%q}}}}}`, typ)
+	}
+	ship := func(name, sails string) string {
+		return fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":%q},"sails":%s}`, name, sails)
+	}
+	q.define("ships", "Ship", of("integer"))
+
+	body, rest := io.Pipe()
+	inside := make(chan struct{})
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(inside) }})
+	r, err := http.NewRequestWithContext(ctx, "POST", q.URL+q.path("ships", "v1"), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Expect", "100-continue") // which the server says when it reads the body
+	var running sync.WaitGroup
+	running.Go(func() {
+		resp, err := q.Client.Do(r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		if data, _ := io.ReadAll(resp.Body); resp.StatusCode != 201 {
+			t.Errorf("the create that was under way: got %d %s, want 201 by the schema that it began with", resp.StatusCode, data)
+		}
+	})
+	<-inside
+	q.change(`{"spec":{"versions":[` + of("string") + `]}}`)
+	code := 0
+	for end := time.Now().Add(20 * time.Second); code != 201 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		code, _ = q.raw("POST", q.path("ships", "v1"), ship("new", `"two"`))
+	}
+	if code != 201 {
+		t.Errorf("a create by the new schema: got %d, want 201", code)
+	}
+	_, _ = rest.Write([]byte(ship("old", "2")))
+	rest.Close()
+	running.Wait()
+	q.want(422, "POST", q.path("ships", "v1"), ship("late", "2"), nil)
+	q.want(200, "GET", q.path("ships", "v1")+"/old", "", map[string]any{"sails": 2})
 }

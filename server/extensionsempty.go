@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
@@ -22,19 +24,39 @@ type emptying struct {
 	*definitions
 	name      string
 	uid       meta.UID
-	instances *registry.Store // nil: there are none that could be deleted
+	resource  meta.GroupResource
+	inhabited bool // it has been served, by this or another server: there may be instances
 	overlaps  bool
+	fault     error                          // why it is not served here
+	instances atomic.Pointer[registry.Store] // nil: it is not served here
 }
 
 // emptyAgain is how long a definition waits whose instances could not be deleted.
 const emptyAgain = 2 * time.Second
+
+// empty has the instances of a definition deleted, through what it is served by at the moment.
+func (d *definitions) empty(f *definition) {
+	begins := f.emptying == nil
+	if begins {
+		f.emptying = &emptying{
+			definitions: d, name: f.Name, uid: f.UID, resource: f.resource(),
+			inhabited: !f.overlaps && extensions.Served(f.CustomResourceDefinition), overlaps: f.overlaps, fault: f.fault,
+		}
+	}
+	if f.served {
+		f.emptying.instances.Store(d.Store(f.resource()))
+	}
+	if begins {
+		d.work.run(f.emptying.run)
+	}
+}
 
 // run works until the definition goes, or ctx ends.
 func (e *emptying) run(ctx context.Context) {
 	if !e.status(ctx, extensions.BeginEmptying) {
 		return
 	}
-	for e.instances != nil {
+	for e.inhabited {
 		err := e.deleteAll(ctx)
 		if err == nil {
 			break
@@ -62,7 +84,7 @@ func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.
 	return e.untilDone(ctx, e.name, func() error {
 		_, err := e.update(ctx, e.name, func(_ request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
 			if def.UID != e.uid || !extensions.Emptying(def) {
-				return overtaken(e.name)
+				return errOvertaken
 			}
 			change(def, now())
 			return nil
@@ -76,17 +98,21 @@ const deleters = 16
 
 // deleteAll deletes all instances, and returns when none is left: what holds them back is waited for.
 func (e *emptying) deleteAll(ctx context.Context) error {
-	list, err := e.instances.List(ctx, &request.ListRequest{})
+	instances := e.instances.Load()
+	if instances == nil {
+		return e.lookForNone(ctx)
+	}
+	list, err := instances.List(ctx, &request.ListRequest{})
 	if err != nil {
-		return err
+		return fmt.Errorf("could not list instances: %w", err)
 	}
 	work, within := errgroup.WithContext(ctx)
 	work.SetLimit(deleters)
 	for item := range list.Items {
-		namespace, name := e.instances.NameOf(item)
+		namespace, name := instances.NameOf(item)
 		work.Go(func() error {
 			opts := &meta.DeleteOptions{}
-			_, err := e.instances.Delete(within, &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}, opts)
+			_, err := instances.Delete(within, &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}, opts)
 			if meta.IsNotFound(err) {
 				return nil
 			}
@@ -94,14 +120,30 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 		})
 	}
 	if err := work.Wait(); err != nil {
-		return err
+		return fmt.Errorf("could not issue all deletes: %w", err)
 	}
-	return e.waitForNone(ctx)
+	if err := waitForNone(ctx, instances); err != nil {
+		return fmt.Errorf("could not confirm zero CustomResources remaining: %w", err)
+	}
+	return nil
+}
+
+// lookForNone wants that nothing is stored of a definition that this server cannot serve. What is, another server may delete, or this
+// one when the definition has been mended.
+func (e *emptying) lookForNone(ctx context.Context) error {
+	res, err := e.backend.Range(ctx, storage.RangeRequest{Prefix: e.table.root + registry.KeyPrefix(e.resource) + "/", Limit: 1, NoCount: true})
+	if err == nil && len(res.Entries) > 0 {
+		err = fmt.Errorf("unable to find a custom resource client for %s: %w", e.resource, e.fault)
+	}
+	if err != nil {
+		return fmt.Errorf("could not list instances: %w", err)
+	}
+	return nil
 }
 
 // waitForNone returns when there are no instances, which are on their way out.
-func (e *emptying) waitForNone(ctx context.Context) error {
-	objects := e.instances.Objects()
+func waitForNone(ctx context.Context, instances *registry.Store) error {
+	objects := instances.Objects()
 	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix()})
 	if err != nil {
 		return err
@@ -109,7 +151,7 @@ func (e *emptying) waitForNone(ctx context.Context) error {
 	defer w.Close()
 	for {
 		if objects.Count() == 0 {
-			if list, err := e.instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
+			if list, err := instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
 				return err
 			}
 			return fmt.Errorf("there is an instance that came late")

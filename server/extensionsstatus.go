@@ -17,10 +17,9 @@ import (
 // statusManager is who owns the status of definitions, as in Kubernetes.
 const statusManager = "kube-apiserver"
 
-// overtaken ends a write of what was decided from a state that is not the present one.
-func overtaken(name string) error {
-	return meta.NewConflict(customResourceDefinitions, name, errors.New("the definition has changed meanwhile"))
-}
+// errOvertaken ends a write of what was decided from a state that is not the present one. It is a Status, which a Store hands on as it
+// is.
+var errOvertaken = meta.NewConflict(customResourceDefinitions, "", errors.New("the definition has changed meanwhile"))
 
 // now is the time of a condition.
 func now() meta.Time { return meta.Time{Time: time.Now().UTC().Truncate(time.Second)} }
@@ -41,7 +40,7 @@ func (d *definitions) writeStatus(f *definition) {
 		d.untilDone(ctx, name, func() error {
 			enc, err := d.update(ctx, name, func(cur request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
 				if storage.Revision(cur.Revision()) != rev {
-					return overtaken(name)
+					return errOvertaken
 				}
 				def.Status.AcceptedNames, def.Status.Conditions = names, conditions
 				return nil
@@ -60,7 +59,7 @@ func (d *definitions) update(ctx context.Context, name string, change func(cur r
 		Name: name, Manager: statusManager, Options: &meta.UpdateOptions{}, Admitted: true,
 		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			if cur.Encoded == nil {
-				return nil, overtaken(name)
+				return nil, errOvertaken
 			}
 			obj, err := cur.Object()
 			if err != nil {
@@ -87,7 +86,7 @@ const updateAgain = time.Second
 func (d *definitions) untilDone(ctx context.Context, name string, write func() error) bool {
 	for {
 		err := write()
-		if err == nil || ctx.Err() != nil || meta.IsNotFound(err) || meta.IsConflict(err) {
+		if err == nil || ctx.Err() != nil || meta.IsNotFound(err) || errors.Is(err, errOvertaken) {
 			return err == nil
 		}
 		d.log.Warn("the status of a custom resource definition cannot be written; it will be tried again",

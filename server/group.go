@@ -95,12 +95,14 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		Namespaced:     res.Namespaced,
 		ShortNames:     res.ShortNames,
 		Categories:     res.Categories,
-		StorageVersion: store.StorageVersion(),
 		Custom:         res.Custom || kind.In(store.Kind(), gvk.Version).Type == nil,
 		ReturnsDeleted: res.ReturnsDeleted,
 		Encoder:        store,
 		Tabler:         store.RowsIn(gvk.Version),
 		Deprecated:     deprecated(res.Deprecated, gvk),
+	}
+	if stored := store.StorageVersion(); res.Served == nil || slices.Contains(res.Served, stored.Version) {
+		main.StorageVersion = stored // of one that nobody can ask for, discovery says nothing
 	}
 	serves := func(verb string) bool { return res.Verbs == nil || slices.Contains(res.Verbs, verb) }
 	if serves("get") {
@@ -184,7 +186,8 @@ func subresource(main *router.Resource, store *registry.Store, sub *registry.Sub
 	}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
-	} else {
+	}
+	if r.Kind == main.Kind || main.Custom { // a custom resource is deprecated with all that belongs to it
 		r.Deprecated = main.Deprecated
 	}
 	switch {

@@ -21,11 +21,14 @@ type metrics struct {
 	store      *storeMetrics
 	unreadable *unreadables
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
+
+	conversions *conversionMetrics
 }
 
 // forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
 func (m *metrics) forget(o *offer) {
 	m.requests.Forget(o.name)
+	m.conversions.forget(o.name)
 	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.name.Group, "resource": o.name.Resource})
 	for i := range o.versions {
 		m.watches.forget(o.versions[i].WithResource(o.name.Resource))
@@ -42,6 +45,7 @@ type watchMetrics struct {
 func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, log *zap.Logger) (*metrics, error) {
 	store, storeErr := newStoreMetrics(reg)
 	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
+	conversions, conversionsErr := newConversionMetrics(reg)
 	requests, requestsErr := filters.NewMetrics(reg, inflight)
 	labels := []string{"group", "version", "resource"}
 	watches := &watchMetrics{
@@ -52,7 +56,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, requestsErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, requestsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -62,7 +66,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 		o := t.find(gvr.GroupResource())
 		return o != nil && o.serves(gvr.GroupVersion(), subresource)
 	}
-	return &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated}, errors.Join(errs...)
+	return &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated, conversions: conversions}, errors.Join(errs...)
 }
 
 // deprecatedUse counts that something deprecated was asked for.

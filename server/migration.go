@@ -23,9 +23,9 @@ import (
 // Migration stores all objects of a resource of a server again, so that all are in the version that is stored now. Then the definition
 // of a custom resource says so, and versions that nothing is stored in any more can be taken out of it.
 //
-// Each object is patched with nothing, in the state in which it was listed: whoever changes it meanwhile has stored it again. The
-// server writes nothing if there is nothing to store anew, so a migration can be run again at any time. One that was cut short goes on
-// from the last object that it told of.
+// Each object is patched with nothing. The server writes nothing if there is nothing to store anew, so a migration can be run again at
+// any time. One that was cut short goes on from the last object that it told of. Other servers of the same store need not be asked:
+// they follow the definition at about the same time, and have a while for that.
 type Migration struct {
 	// Kubeconfig is the file that says where the server is.
 	Kubeconfig string
@@ -165,24 +165,43 @@ const lookAgain = 50 * time.Millisecond
 // longestLag is how long that is done.
 const longestLag = 30 * time.Second
 
-// waitUntilStored returns when the server stores in the version that the definition says, which it follows with a delay.
+// othersFollow is how long other servers of the same store have to follow the definition after the one that is asked: many times what
+// they take. One that did not would store an object in the old version when the migration has gone past it.
+const othersFollow = time.Second
+
+// waitUntilStored returns when objects are stored in the version that the definition says, which servers follow with a delay.
 func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionResource, def *apiextensionsv1.CustomResourceDefinition) error {
-	ctx, cancel := context.WithTimeout(ctx, longestLag)
+	looking, cancel := context.WithTimeout(ctx, longestLag)
 	defer cancel()
-	want := router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: storageVersion(def), Kind: def.Status.AcceptedNames.Kind})
+	want := "" // discovery says nothing of a version that is not served
+	if stored := storageVersion(def); slices.ContainsFunc(def.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored && v.Served }) {
+		want = router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: stored, Kind: def.Status.AcceptedNames.Kind})
+	}
 	for {
-		hash, err := m.client.StorageVersionHash(ctx, gvr)
+		hash, err := m.client.StorageVersionHash(looking, gvr)
 		if err != nil && !meta.IsNotFound(err) {
 			return err
 		}
-		if hash == want {
-			return nil
+		if err == nil && hash == want {
+			break
 		}
-		select {
-		case <-time.After(lookAgain):
-		case <-ctx.Done():
-			return fmt.Errorf("the server does not store %s as its definition says: %w", m.Resource, ctx.Err())
+		if err := pause(looking, lookAgain); err != nil {
+			return fmt.Errorf("the server does not store %s as its definition says: %w", m.Resource, err)
 		}
+	}
+	if len(def.Status.StoredVersions) == 1 { // there has been no other
+		return nil
+	}
+	return pause(ctx, othersFollow)
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -266,17 +285,18 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 	return nil
 }
 
-// storeAgain reports whether the server has stored an object anew.
+// storeAgain reports whether the server has stored an object anew since it was listed. It says nothing of the state in which it was
+// listed: what somebody else has made of it meanwhile may be in the old version, too.
 func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata], o *meta.PartialObjectMetadata) (bool, error) {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion}})
-	if err != nil {
-		return false, err
+	for {
+		after, err := all.In(o.Namespace).Patch(ctx, o.Name, client.MergePatch, []byte("{}"), meta.PatchOptions{})
+		switch {
+		case meta.IsNotFound(err): // somebody has deleted it
+			return false, nil
+		case !meta.IsConflict(err):
+			return err == nil && after.ResourceVersion != o.ResourceVersion, err
+		}
 	}
-	after, err := all.In(o.Namespace).Patch(ctx, o.Name, client.MergePatch, patch, meta.PatchOptions{})
-	if meta.IsConflict(err) || meta.IsNotFound(err) { // somebody else has stored it, or deleted it
-		return false, nil
-	}
-	return err == nil && after.ResourceVersion != o.ResourceVersion, err
 }
 
 // errDefinitionChanged ends a migration of which nobody knows what it has come to.

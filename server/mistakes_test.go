@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -68,6 +70,26 @@ func TestValidatorsStop(t *testing.T) {
 	}
 }
 
+// TestBuiltInRules compiles the rules of the kinds that come with the server, which are not looked into at start.
+func TestBuiltInRules(t *testing.T) {
+	s := scheme.New()
+	for _, g := range coreGroups(APIConfig{}, Stores{}, nil) {
+		g.AddToScheme(s)
+	}
+	if err := s.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	for _, gvk := range s.AllKinds() {
+		hub, ok := s.HubKind(gvk.GroupKind())
+		if !ok {
+			continue
+		}
+		if err := rules.OfType(s.Type(hub)).Err(); err != nil {
+			t.Errorf("%s: %v", gvk, err)
+		}
+	}
+}
+
 // checkMistakes runs all that looks at a whole object before it is stored.
 func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty meta.Object) {
 	path := field.NewPath("metadata")
@@ -84,6 +106,11 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 		answer, err := json.Marshal(meta.NewInvalid(meta.GroupKind{Kind: r.Kind}, "x", errs).Status)
 		if err != nil || len(errs) > maxFound || len(answer) > maxInvalidAnswer {
 			t.Errorf("%s: %s: got %d errors, an answer of %d KiB, %v", name, what, len(errs), len(answer)>>10, err)
+		}
+	}
+	if f := r.Strategy.Judge; f != nil {
+		r.Strategy.Validate = func(obj, old meta.Object) field.ErrorList {
+			return f(&registry.Request{Context: context.Background()}, nil, obj, old)
 		}
 	}
 	if f := r.Strategy.ValidateIn; f != nil { // what is asked in a version that is not the kind's own is more

@@ -78,7 +78,7 @@ func (b *boats) convert(ctx context.Context, u *scheme.Unstructured, version str
 func (b *boats) declare(t testing.TB, stored string) registry.Resource {
 	t.Helper()
 	k, err := kind.Dynamic{
-		GroupKind: meta.GroupKind{Group: boatGroup, Kind: "Boat"}, Hub: "v1", Convert: b.convert,
+		GroupKind: meta.GroupKind{Group: boatGroup, Kind: "Boat"}, Hub: "v1", Convert: kind.Each(b.convert),
 		Versions: []kind.DynamicVersion{
 			{Name: "v1", Schema: b.schema(t, "length"), Selectable: []string{"spec.length"}},
 			{Name: "v1alpha1", Schema: b.schema(t, "feet"), Selectable: []string{"spec.feet"}},

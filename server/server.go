@@ -154,6 +154,10 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		return nil, err
 	}
 	d.codecs = codec.NewFactory(d.scheme)
+	kinds := kind.NewTypes(d.scheme, d.codecs)
+	if err := kinds.CheckRules(); err != nil {
+		return nil, err
+	}
 	cfg, discovery := &router.Config{
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 	}, router.NewDiscovery(d.codecs)
@@ -164,7 +168,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 		backend: newBackend(store, registry.Config{
-			Kinds: kind.NewTypes(d.scheme, d.codecs), Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+			Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		}, m.unreadable, c.Log),
 	}
 	d.definitions = newDefinitions(d.resources, d.extensions)

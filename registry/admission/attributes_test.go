@@ -32,11 +32,11 @@ func newThings(t *testing.T) (kind.Kind, *converts) {
 	k, err := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: "test.example.com", Kind: "Thing"},
 		Versions:  []kind.DynamicVersion{{Name: "v1", Schema: s}, {Name: "v2", Schema: s}},
-		Convert: func(_ context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
+		Convert: kind.Each(func(_ context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 			c.n++
 			u.APIVersion = "test.example.com/" + version
 			return u, errors.Join(c.fail, u.Set(version, "via"))
-		},
+		}),
 	}.New()
 	if err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func TestEmptying(t *testing.T) {
 	extensions.BeginEmptying(d, at)
 	says("True InstanceDeletionInProgress: CustomResource deletion is in progress")
 	extensions.FailEmptying(d, fmt.Errorf("no"), at)
-	says("True InstanceDeletionFailed: could not issue all deletes: no")
+	says("True InstanceDeletionFailed: no")
 	extensions.EndEmptying(d, false, at)
 	says("False InstanceDeletionCompleted: removed all instances")
 	if got := fmt.Sprint(d.Finalizers); got != "[example.com/mine]" || extensions.Emptying(d) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
@@ -26,13 +27,15 @@ func definitions() registry.Resource {
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
 			Metadata:  registry.MetaCompare,
 			Prepare:   prepareDefinition,
-			Validate:  checkDefinition,
+			Judge:     judgeDefinition,
 			Warnings:  warnOfFormats,
 			Terminate: terminate,
 			// Its objects go with it, whatever the client says of dependents.
 			NoGarbageCollection: true,
 		},
-		Status:       &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{Validate: checkDefinitionStatus},
+		Status: &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{
+			Prepare: prepareDefinitionStatus, Validate: checkDefinitionStatus,
+		},
 		Generation:   []string{"spec"},
 		StoredAsJSON: true,
 	})
@@ -45,6 +48,19 @@ func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResource
 			normalize(v.Schema.OpenAPIV3Schema)
 		}
 	}
+	noteStorage(d)
+}
+
+// prepareDefinitionStatus has a status without versions begin anew with the one in which objects are stored. Defaults do so, too, but
+// by the spec that the client sent, which does not count here and may be missing.
+func prepareDefinitionStatus(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
+	if len(d.Status.StoredVersions) == 0 {
+		noteStorage(d)
+	}
+}
+
+// noteStorage notes in which version objects are stored.
+func noteStorage(d *apiextensionsv1.CustomResourceDefinition) {
 	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
 	if i >= 0 && !slices.Contains(d.Status.StoredVersions, d.Spec.Versions[i].Name) {
 		d.Status.StoredVersions = append(d.Status.StoredVersions, d.Spec.Versions[i].Name)
@@ -60,6 +76,11 @@ func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
 		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 	}, *d.DeletionTimestamp)
+}
+
+// judgeDefinition judges a definition as long as the request lasts: rules may be about its defaults.
+func judgeDefinition(r *registry.Request, _ field.ErrorList, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+	return checkDefinition(r.Context, d, old)
 }
 
 // warnOfFormats tells of formats that are new in the schemas of a definition and that nothing checks.

@@ -1,6 +1,7 @@
 package extensions_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/registry/extensions"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
-	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // kites is a definition that nothing is wrong with.
@@ -42,17 +43,13 @@ func strategy() registry.Strategy { return extensions.Resources()[0].Strategy }
 
 // judged prepares and judges a definition, and returns what is wrong with it.
 func judged(d, old *v1.CustomResourceDefinition) []string {
-	s := strategy()
-	var errs field.ErrorList
-	if old == nil {
-		s.Prepare(&registry.Request{}, d, nil)
-		errs = s.Validate(d, nil)
-	} else {
-		s.Prepare(&registry.Request{}, d, old)
-		errs = s.Validate(d, old)
+	s, r, before := strategy(), &registry.Request{Context: context.Background()}, meta.Object(nil)
+	if old != nil {
+		before = old
 	}
+	s.Prepare(r, d, before)
 	var texts []string
-	for _, err := range errs {
+	for _, err := range s.Judge(r, nil, d, before) {
 		texts = append(texts, err.Error())
 	}
 	return texts

@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,14 +12,14 @@ import (
 )
 
 // checkDefinition judges a new definition, or a change of old.
-func checkDefinition(d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+func checkDefinition(ctx context.Context, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	if old == nil {
 		errs = append(errs, checkDefinitionName(d)...)
-		errs = append(errs, checkSpec(spec, &d.Spec, strictRules(&d.Spec))...)
+		errs = append(errs, checkSpec(ctx, spec, &d.Spec, strictRules(&d.Spec))...)
 	} else {
-		errs = append(errs, checkChangedSpec(spec, d, old)...)
+		errs = append(errs, checkChangedSpec(ctx, spec, d, old)...)
 		errs = append(errs, checkUnchanged(spec, d, old)...)
 	}
 	errs = append(errs, checkDefinitionStatus(d, old)...)
@@ -33,14 +34,14 @@ func checkDefinition(d, old *apiextensionsv1.CustomResourceDefinition) field.Err
 
 // checkChangedSpec judges the spec of a changed definition. What is wrong with the schemas of the old one, and may stay so, takes as
 // long to find as what is wrong with the new ones: it is looked for only if there is something.
-func checkChangedSpec(p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+func checkChangedSpec(ctx context.Context, p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	rules := rulesAfter(d, old)
-	errs := checkSpec(p, &d.Spec, rules)
+	errs := checkSpec(ctx, p, &d.Spec, rules)
 	if len(errs) == 0 {
 		return nil
 	}
 	rules.schemas = RulesFor(&d.Spec, &old.Spec)
-	return checkSpec(p, &d.Spec, rules)
+	return checkSpec(ctx, p, &d.Spec, rules)
 }
 
 // checkDefinitionName wants the name to say which resource is defined.

@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"context"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -139,7 +140,7 @@ func (s *shared) each(do func(*apiextensionsv1.CustomResourceDefinitionVersion))
 }
 
 // checkSpec judges a spec by some rules.
-func checkSpec(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
+func checkSpec(ctx context.Context, p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
 	s := share(spec)
 	errs := checkGroup(p.Child("group"), spec.Group)
 	errs = append(errs, check.OneOf(p.Child("scope"), string(spec.Scope), string(apiextensionsv1.ClusterScoped), string(apiextensionsv1.NamespaceScoped))...)
@@ -150,11 +151,11 @@ func checkSpec(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec
 	for i, v := range field.Each(&errs, s.versions) {
 		at := p.Child("versions").Index(i)
 		errs = append(errs, joined(at.Child("name"), v.Name, "", names.IsDNS1035Label(v.Name))...)
-		errs = append(errs, checkVersion(at, v, s.hasStatus(v.Name), rules)...)
+		errs = append(errs, checkVersion(ctx, at, v, s.hasStatus(v.Name), rules)...)
 	}
 	errs = append(errs, s.checkNamesAndStorage(p)...)
 	errs = append(errs, checkSpecNames(p.Child("names"), &spec.Names)...)
-	errs = append(errs, checkCommon(p, &s.common, slices.ContainsFunc(spec.Versions, statusEnabled), rules)...)
+	errs = append(errs, checkCommon(ctx, p, &s.common, slices.ContainsFunc(spec.Versions, statusEnabled), rules)...)
 	return append(errs, checkConversion(p.Child("conversion"), spec, rules)...)
 }
 

@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,10 +19,10 @@ import (
 const maxSelectableFields = 8
 
 // checkVersion judges what a version does not share with all others. status says that it has the subresource.
-func checkVersion(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
+func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
 	errs := checkWarning(p.Child("deprecationWarning"), v)
 	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-		errs = append(errs, ValidateSchema(p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
+		errs = append(errs, ValidateSchema(ctx, p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
@@ -37,10 +38,10 @@ func checkVersion(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVers
 }
 
 // checkCommon judges what all versions share.
-func checkCommon(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
+func checkCommon(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
 	var errs field.ErrorList
 	if !lacksSchema(*v) {
-		errs = append(errs, ValidateSchema(p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
+		errs = append(errs, ValidateSchema(ctx, p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)

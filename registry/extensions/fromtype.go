@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +58,7 @@ func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1
 	}
 	fresh := *def
 	prepareDefinition(nil, &fresh, nil)
-	return def, checkDefinition(&fresh, nil).ToAggregate()
+	return def, checkDefinition(context.Background(), &fresh, nil).ToAggregate()
 }
 
 // setNames fills in the names that are not set.

@@ -153,7 +153,7 @@ func TestDefinitionOfType(t *testing.T) {
 		if err := s.SetDefaults(tree); err != nil {
 			t.Fatal(err)
 		}
-		if errs := s.Validate(nil, tree, nil); (len(errs) == 0) != (len(own) == 0) {
+		if errs := append(s.Validate(nil, tree, nil), s.ValidateLists(nil, tree, nil)...); (len(errs) == 0) != (len(own) == 0) {
 			t.Errorf("%s: %s\nthe schema says %v, the type says %v", name, text, errs, own)
 		}
 		if len(own) == 0 {

@@ -19,13 +19,13 @@ import (
 type Texts func(version string) []byte
 
 // kindOf makes the kind of the objects of a definition: in all its versions, since objects may be stored in one that is not served.
-func kindOf(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (kind.Kind, error) {
+func kindOf(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
 		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
 	}
 	if c := def.Spec.Conversion; c != nil && c.Strategy == v1.WebhookConverter {
-		d.ConvertAll = newConverter(def, ask).convert
+		d.Convert = newConverter(def, hook).convert
 	}
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]

@@ -13,23 +13,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
-	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted. ask calls its webhook if it
-// wants that to convert between versions; nil: such conversions fail.
-func Declare(def *v1.CustomResourceDefinition, ask Ask) (registry.Resource, error) {
+// Declare makes the resource of the objects of a definition, under the names that it was granted. hook is its webhook if it
+// wants one to convert between versions; nil: such conversions fail.
+func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource, error) {
 	texts, err := textsOf(def)
 	if err != nil {
 		return registry.Resource{}, err
 	}
-	return DeclareBy(def, texts, ask)
+	return DeclareBy(def, texts, hook)
 }
 
 // DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before somebody uses the resource.
-func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, ask Ask) (registry.Resource, error) {
-	k, err := kindOf(def, texts, ask)
+func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (registry.Resource, error) {
+	k, err := kindOf(def, texts, hook)
 	if err != nil {
 		return registry.Resource{}, err
 	}
@@ -133,32 +132,31 @@ func keepField(u, from *scheme.Unstructured, name string) {
 func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	v := s.of(u)
 	schema := v.kind.Schema()
-	tree, before := described(schema, u), any(nil)
+	tree, before := headed(u), any(nil)
 	if old != nil {
-		before = described(schema, old)
+		before = headed(old)
 	}
 	errs := schema.Validate(nil, tree, before)
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
+	errs = slices.Concat(errs, schema.ValidateResources(nil, tree), schema.ValidateLists(nil, tree, before))
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
-// described is what a schema says something about: the content, and the names of the object if it restricts these.
-func described(s *schema.Schema, u *scheme.Unstructured) map[string]any {
-	if s.Target().Properties["metadata"] == nil {
-		return u.Content
-	}
-	tree := maps.Clone(u.Content)
-	if tree == nil {
-		tree = map[string]any{}
-	}
-	names := map[string]any{"name": u.Name}
+// headed is the tree of an object, which shares its content, with as much of its head as a schema can say something about: apiVersion,
+// kind and names. The UID, which no schema describes, keeps the metadata, and so the object, from being the same as any other by that
+// description.
+func headed(u *scheme.Unstructured) map[string]any {
+	tree := make(map[string]any, len(u.Content)+3)
+	maps.Copy(tree, u.Content)
+	tree["apiVersion"], tree["kind"] = u.APIVersion, u.Kind
+	metadata := map[string]any{"name": u.Name, "uid": string(u.UID)}
 	if u.GenerateName != "" {
-		names["generateName"] = u.GenerateName
+		metadata["generateName"] = u.GenerateName
 	}
-	tree["metadata"] = names
+	tree["metadata"] = metadata
 	return tree
 }
 
@@ -187,17 +185,21 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// judgeStatus judges the status alone: the rest is as it was. Rules are about all of the object.
+// judgeStatus judges the values of the status alone: the rest is as it was. As in kube-apiserver, lists and rules are judged in all of
+// the object, and embedded resources nowhere.
 func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
-	if status, ok := u.Content[statusField]; ok {
-		if s := v.kind.Schema().Target().Properties[statusField]; s != nil {
-			errs = s.Validate(field.NewPath(statusField), status, old.Content[statusField])
-		}
+	schema := v.kind.Schema()
+	status, ok := u.Content[statusField]
+	before := old.Content[statusField]
+	// Null where there was none, or null, is no change, and not held against an update.
+	if s := schema.Target().Properties[statusField]; s != nil && ok && (status != nil || before != nil) {
+		errs = s.Validate(field.NewPath(statusField), status, before)
 	}
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
+	errs = append(errs, schema.ValidateLists(nil, u.Content, old.Content)...)
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 

@@ -2,7 +2,6 @@ package extensions
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"sync"
 
@@ -56,21 +55,13 @@ func (b *ruleBook) tree(u *scheme.Unstructured) map[string]any {
 	if b.head == rules.NoHead {
 		return u.Content
 	}
-	tree := make(map[string]any, len(u.Content)+3)
-	maps.Copy(tree, u.Content)
-	tree["apiVersion"], tree["kind"] = u.APIVersion, u.Kind
-	// The UID, which no schema describes, keeps the metadata from being the same as any other by that description.
-	metadata := map[string]any{"name": u.Name, "uid": string(u.UID)}
-	if u.GenerateName != "" {
-		metadata["generateName"] = u.GenerateName
-	}
+	tree := headed(u)
 	if b.head == rules.WholeHead {
 		if text, err := json.Marshal(&u.ObjectMeta); err == nil {
 			if whole, err := jsontext.Decode(text, nil); err == nil {
-				metadata = whole.(map[string]any)
+				tree["metadata"] = whole
 			}
 		}
 	}
-	tree["metadata"] = metadata
 	return tree
 }

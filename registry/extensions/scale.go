@@ -178,7 +178,7 @@ func scaleError(err error, to registry.Occasion) error {
 	if to == registry.AsResult {
 		return meta.NewBadRequest(err.Error())
 	}
-	return meta.NewInternalError(err)
+	return err
 }
 
 func (s *scalePaths) apply(u *scheme.Unstructured, shown meta.Object) error {
@@ -188,7 +188,7 @@ func (s *scalePaths) apply(u *scheme.Unstructured, shown meta.Object) error {
 	}
 	u.Content, _ = typeinfo.CopyJSON(u.Content).(map[string]any)
 	if err := s.spec.set(u, int64(replicas)); err != nil {
-		return meta.NewInternalError(err)
+		return err
 	}
 	return nil
 }

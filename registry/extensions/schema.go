@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
 
 // ValidateSchema judges the schema of a version, which stands at path: by the rules for structural schemas, whose defaults
 // have to be valid by themselves, and by those for every schema. status says that the version has the subresource.
-func ValidateSchema(path *field.Path, s *v1.JSONSchemaProps, status bool, rules SchemaRules) field.ErrorList {
+func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, status bool, rules SchemaRules) field.ErrorList {
 	var errs field.ErrorList
 	if status {
 		errs = append(errs, validateRoot(path, s)...)
@@ -56,7 +57,7 @@ func ValidateSchema(path *field.Path, s *v1.JSONSchemaProps, status bool, rules 
 	var structured field.ErrorList
 	if rules.Structural {
 		if foreign = foreignField(s); foreign == "" {
-			structured = validateStructure(path, s, rules.PrunedDefaults)
+			structured = validateStructure(ctx, path, s, rules.PrunedDefaults)
 			errs = append(errs, structured...)
 		}
 	}
@@ -78,11 +79,11 @@ func ValidateSchema(path *field.Path, s *v1.JSONSchemaProps, status bool, rules 
 }
 
 // validateStructure applies the rules for structural schemas, and then those for defaults.
-func validateStructure(path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
+func validateStructure(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if errs := validateStructural(path, s); len(errs) > 0 {
 		return errs
 	}
-	return validateDefaults(path, s, pruned)
+	return validateDefaults(ctx, path, s, pruned)
 }
 
 // statusRoot are the fields, as Go names them, that the root of a schema may have if there is a subresource status: they say

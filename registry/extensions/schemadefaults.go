@@ -14,13 +14,13 @@ import (
 )
 
 // validateDefaults judges the defaults in a structural schema.
-func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
+func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
 	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
 	if anyIn(s, hasRules) {
-		d := defaultRules{known: errs, budget: cel.ObjectBudget}
+		d := defaultRules{ctx: ctx, known: errs, budget: cel.ObjectBudget}
 		d.schema(path, s, CompileSchema(s), true)
 		errs = append(errs, d.errs...)
 	}
@@ -29,6 +29,7 @@ func validateDefaults(path *field.Path, s *v1.JSONSchemaProps, pruned bool) fiel
 
 // defaultRules judges defaults by the rules in their schemas.
 type defaultRules struct {
+	ctx    context.Context
 	known  field.ErrorList // what is wrong with defaults otherwise
 	budget cel.Budget      // for all of them
 	errs   field.ErrorList
@@ -43,9 +44,9 @@ func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schem
 	if v, at := treeOf(props.Default), p.Child("default"); v != nil && !d.isWrong(at.String()) {
 		of := rules.Of(s, root || s.EmbeddedResource)
 		first, second := d.budget, d.budget
-		errs := of.ValidateWithin(context.Background(), &first, at, v, v, nil)
+		errs := of.ValidateWithin(d.ctx, &first, at, v, v, nil)
 		if len(errs) == 0 {
-			errs = of.ValidateWithin(context.Background(), &second, at, v, nil, nil)
+			errs = of.ValidateWithin(d.ctx, &second, at, v, nil, nil)
 		}
 		d.errs, d.budget = append(d.errs, errs...), min(first, second) // the dearer counts
 	}

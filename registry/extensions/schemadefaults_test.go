@@ -21,7 +21,7 @@ func TestDefaultsShareABudget(t *testing.T) {
 			}
 		}
 		got := 0
-		for _, err := range extensions.ValidateSchema(nil, &s, false, extensions.RulesFor(&v1.CustomResourceDefinitionSpec{}, nil)) {
+		for _, err := range extensions.ValidateSchema(t.Context(), nil, &s, false, extensions.RulesFor(&v1.CustomResourceDefinitionSpec{}, nil)) {
 			if strings.Contains(err.Detail, over) {
 				got++
 			}

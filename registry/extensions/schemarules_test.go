@@ -17,7 +17,7 @@ func TestFieldPathsOfDeepSchemas(t *testing.T) {
 		}
 		s.Type = ""
 		return testing.AllocsPerRun(1, func() {
-			if errs := extensions.ValidateSchema(nil, s, false, extensions.RulesFor(&v1.CustomResourceDefinitionSpec{}, nil)); len(errs) != 1 {
+			if errs := extensions.ValidateSchema(t.Context(), nil, s, false, extensions.RulesFor(&v1.CustomResourceDefinitionSpec{}, nil)); len(errs) != 1 {
 				t.Errorf("got %v, want an error about the type", errs)
 			}
 		})

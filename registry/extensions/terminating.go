@@ -1,7 +1,6 @@
 package extensions
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
@@ -23,7 +22,7 @@ func BeginEmptying(def *apiextensionsv1.CustomResourceDefinition, now meta.Time)
 
 // FailEmptying says why the instances of a definition are not deleted yet.
 func FailEmptying(def *apiextensionsv1.CustomResourceDefinition, err error, now meta.Time) {
-	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err), now)
+	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", err.Error(), now)
 }
 
 // EndEmptying says that no instances are left, and lets the definition go. overlaps: what is stored at its place belongs to a

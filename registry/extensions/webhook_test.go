@@ -18,7 +18,7 @@ func kites(reviews []string, respond func(uid, objects string) string) *converte
 	def := &v1.CustomResourceDefinition{}
 	def.Spec.Group = "toys.io"
 	def.Spec.Conversion = &v1.CustomResourceConversion{Strategy: v1.WebhookConverter, Webhook: &v1.WebhookConversion{ConversionReviewVersions: reviews}}
-	return newConverter(def, func(_ context.Context, body []byte) ([]byte, error) {
+	return newConverter(def, &Webhook{Ask: func(_ context.Context, body []byte) ([]byte, error) {
 		var review v1.ConversionReview
 		if err := json.Unmarshal(body, &review); err != nil {
 			return nil, err
@@ -28,7 +28,7 @@ func kites(reviews []string, respond func(uid, objects string) string) *converte
 			objects = append(objects, strings.ReplaceAll(string(o.Raw), "toys.io/v1", review.Request.DesiredAPIVersion))
 		}
 		return []byte(respond(string(review.Request.UID), strings.Join(objects, ","))), nil
-	})
+	}})
 }
 
 // reviewed is an answer with objects.

@@ -129,7 +129,8 @@ type Write struct {
 	Apply *Apply
 	// UID, if set, must be that of the current object (PUT; a patch that changes the uid is invalid instead).
 	UID meta.UID
-	// Invalid, if set, is what is wrong with the object; of one that is not there, or has another state, that is said first.
+	// Invalid, if set, is what is wrong with the kind and version that the object says it is of. It counts when the object is
+	// validated: that it is not there, has another state, or is not admitted is said first. To a door it does not matter.
 	Invalid error
 	// ForceCreate lets an update create what does not exist, whatever the strategy says (apply).
 	ForceCreate bool

@@ -182,8 +182,8 @@ type Applied struct {
 }
 
 // Apply puts config, what a client applies, into live. The errors are *meta.StatusError: 409 with a cause for each conflict, unless
-// force is set; and 400 for a config of another kind, one with managedFields, and one that cannot be merged. If ctx is over its error
-// is returned.
+// force is set; and 400 for a config of another kind, one with managedFields, and one that cannot be merged. Others say what is wrong
+// with live, which is not this client's doing. If ctx is over its error is returned.
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	applied, err := d.apply(ctx, live, config, by, force)
 	switch err.(type) {
@@ -193,20 +193,26 @@ func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by
 	if ctx.Err() != nil {
 		return Applied{}, ctx.Err()
 	}
+	if _, ok := err.(liveError); ok {
+		return Applied{}, err
+	}
 	return Applied{}, meta.NewBadRequest(err.Error())
 }
+
+// liveError is what is wrong with an object that somebody applies to.
+type liveError struct{ error }
 
 func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	owners, err := decode(live.Managed)
 	if err != nil {
-		return Applied{}, fmt.Errorf("failed to decode managed fields: %w", err)
+		return Applied{}, liveError{fmt.Errorf("failed to decode managed fields: %w", err)}
 	}
 	if kind := kindOf(config); kind != d.Kind {
 		return Applied{}, meta.NewBadRequest("invalid object type: " + meta.Excerpt(kind.String()))
 	}
 	if len(owners) == 0 && live.Stored {
 		if owners, err = d.first(ctx, live.Tree, by); err != nil {
-			return Applied{}, fmt.Errorf("failed to create manager for existing fields: %w", err)
+			return Applied{}, liveError{fmt.Errorf("failed to create manager for existing fields: %w", err)}
 		}
 	}
 	if claimsFields(config) {
@@ -220,7 +226,7 @@ func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by
 		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", d.NameOf(config), err)
 	}
 	if err := Check(live.Tree, w.before.schema, true); err != nil {
-		return Applied{}, fmt.Errorf("failed to create typed live object (%s): %w", d.NameOf(live.Tree), err)
+		return Applied{}, liveError{fmt.Errorf("failed to create typed live object (%s): %w", d.NameOf(live.Tree), err)}
 	}
 	before := timeOf(owners, d.manager(by, meta.ManagedFieldsOperationApply))
 	if owners, err = w.reconcile(owners); err != nil {

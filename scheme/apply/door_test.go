@@ -308,6 +308,24 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
+// TestBadLive applies to objects that cannot be merged into, which is not the client's fault.
+func TestBadLive(t *testing.T) {
+	for _, tt := range []struct{ live, want string }{
+		{`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n"},"gone":1}`,
+			"failed to create typed live object (/n; /v1, Kind=ConfigMap): .gone: field not declared in schema"},
+		{`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n"},"data":"text"}`,
+			"failed to create typed live object (/n; /v1, Kind=ConfigMap): .data: expected map, got &{text}"},
+	} {
+		h := newHistory(t)
+		h.put("m", `"a":"1"`)
+		h.live.Tree = lazy(tt.live)
+		_, err := h.door.Apply(t.Context(), h.live, eager(t, body("v1", ``)), h.writer("m"), false)
+		if status := meta.StatusOf(err); status == nil || status.Code != 500 || status.Message != tt.want {
+			t.Errorf("%s: got %v, want 500 %s", tt.live, err, tt.want)
+		}
+	}
+}
+
 // TestVersions writes an object in two versions.
 func TestVersions(t *testing.T) {
 	h := newHistory(t)

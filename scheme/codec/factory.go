@@ -57,6 +57,8 @@ type DecodeRequest struct {
 	Default meta.GroupVersionKind
 	// As, if it is set, is the kind that JSON or YAML is taken for, whatever it calls itself.
 	As meta.GroupVersionKind
+	// Unpruned leaves an object without a Go type as it is, whatever of it its schema does not know.
+	Unpruned bool
 	// Strict asks for unknown and repeated fields.
 	Strict bool
 	// Shared says that Data will never change, so that the object may refer to it instead of copying it.

@@ -156,14 +156,14 @@ func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 }
 
 // Interpret finds the kind of an object, completed by def, which may be zero. The object has to say its kind then; a version it may
-// leave out. The errors are those of kube-apiserver.
-func Interpret(data []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+// leave out. The errors are those of kube-apiserver, and show the object as it was written, which may have been YAML.
+func Interpret(data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
 	gvk, err := interpret(data)
 	if err != nil {
 		return gvk, err
 	}
 	if gvk = complete(gvk, def); gvk.Kind == "" {
-		err = named(gvk, data)
+		err = named(gvk, written)
 	}
 	return gvk, err
 }

@@ -38,7 +38,9 @@ func TestConverters(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := declaration(t)
-			d.Convert = tt.fn
+			if d.Convert = nil; tt.fn != nil {
+				d.Convert = kind.Each(tt.fn)
+			}
 			k, err := d.New()
 			if err != nil {
 				t.Fatal(err)

@@ -10,102 +10,123 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// Converter converts objects into a version.
+type Converter func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
+
+// Each makes a Converter of what converts one object.
+func Each(convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)) Converter {
+	return func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error) {
+		out := make([]*scheme.Unstructured, len(objs))
+		for i, u := range objs {
+			var err error
+			if out[i], err = convert(ctx, u, version); err != nil {
+				return nil, &ObjectError{i, err}
+			}
+		}
+		return out, nil
+	}
+}
+
+// ObjectError is the error of a conversion of many objects that is about one of them.
+type ObjectError struct {
+	Index int
+	Err   error
+}
+
+func (e *ObjectError) Error() string { return e.Err.Error() }
+func (e *ObjectError) Unwrap() error { return e.Err }
+
 func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
-	u := obj.(*scheme.Unstructured)
 	if version == scheme.InternalVersion {
-		if version = k.hub; k.hubless && u.GroupVersionKind().GroupKind() == k.gk {
-			version = u.GroupVersionKind().Version
+		version = k.hub
+		if gvk := obj.GetTypeMeta().GroupVersionKind(); k.hubless && gvk.GroupKind() == k.gk {
+			version = gvk.Version
 		}
 	}
-	if k.convertAll != nil {
-		out, err := k.batch(ctx, []meta.Typed{obj}, version)
-		if err != nil {
-			return nil, err
-		}
-		return out[0], nil
-	}
-	to, err := k.converts(u, version)
+	out, err := k.convertAll(ctx, []meta.Typed{obj}, version)
 	if err != nil {
 		return nil, err
 	}
-	if u.GroupVersionKind() == to {
-		return u, nil
-	}
-	own := u.DeepCopy()
-	if k.convert == nil {
-		own.SetGroupVersionKind(to)
-		In(k, version).rules().Prune(own.Content)
-		return own, nil
-	}
-	from := u.GroupVersionKind().GroupVersion()
-	out, err := k.convert(ctx, own, version)
-	if err == nil {
-		err = k.converted(out, to)
-	}
-	if err != nil {
-		return nil, notConverted(from, to, err)
-	}
-	return out, nil
+	return out[0], nil
 }
 
 // Renames reports whether the versions of a kind differ in nothing but what they know: a conversion sets the apiVersion, and prunes.
 func Renames(k Kind) bool {
 	d, ok := k.(*dynamic)
-	return ok && d.convert == nil && d.convertAll == nil
+	return ok && d.convert == nil
 }
 
 func (k *dynamic) Batch() func(context.Context, []meta.Typed, string) ([]meta.Typed, error) {
-	if k.convertAll == nil {
+	if k.convert == nil {
 		return nil
 	}
-	return k.batch
+	return k.convertAll
 }
 
-// batch converts by convertAll.
-func (k *dynamic) batch(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error) {
-	var from meta.GroupVersion
+// convertAll converts those of objs that are not in the version, copies of them.
+func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error) {
+	to := meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
+	out := slices.Clone(objs)
 	var asked []*scheme.Unstructured
 	var places []int
-	to := meta.GroupVersionKind{}
 	for i, obj := range objs {
 		u := obj.(*scheme.Unstructured)
-		var err error
-		if to, err = k.converts(u, version); err != nil {
-			return nil, err
+		if err := k.converts(u, to); err != nil {
+			return nil, &ObjectError{i, err}
 		}
 		if u.GroupVersionKind() != to {
-			from, asked, places = u.GroupVersionKind().GroupVersion(), append(asked, u.DeepCopy()), append(places, i)
+			asked, places = append(asked, u.DeepCopy()), append(places, i)
 		}
 	}
-	out := slices.Clone(objs)
 	if len(asked) == 0 {
 		return out, nil
 	}
-	converted, err := k.convertAll(ctx, asked, version)
-	if err == nil && len(converted) != len(asked) {
-		err = fmt.Errorf("there are %d results for %d objects", len(converted), len(asked))
+	made, err := asked, error(nil)
+	if k.convert == nil {
+		rename(asked, to)
+	} else if made, err = k.convert(ctx, asked, version); err == nil && len(made) != len(asked) {
+		err = fmt.Errorf("there are %d results for %d objects", len(made), len(asked))
 	}
 	for i := 0; i < len(asked) && err == nil; i++ {
-		out[places[i]], err = converted[i], k.converted(converted[i], to)
+		if err = k.converted(made[i], to); err != nil {
+			err = &ObjectError{i, err}
+		}
+		out[places[i]] = made[i]
 	}
-	if err != nil {
-		return nil, notConverted(from, to, err)
+	if err == nil {
+		return out, nil
 	}
-	return out, nil
+	about, known := places[0], (*ObjectError)(nil)
+	if errors.As(err, &known) {
+		about = places[known.Index]
+	}
+	from := objs[about].GetTypeMeta().GroupVersionKind().GroupVersion()
+	err = fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
+	if known != nil || len(objs) == 1 {
+		err = &ObjectError{about, err}
+	}
+	return nil, err
 }
 
-// converts returns what u is in a version, or that there is no way there.
-func (k *dynamic) converts(u *scheme.Unstructured, version string) (meta.GroupVersionKind, error) {
-	from, to := u.GroupVersionKind(), meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
+// rename says of objects that they are in another version.
+func rename(objs []*scheme.Unstructured, to meta.GroupVersionKind) {
+	for _, u := range objs {
+		u.SetGroupVersionKind(to)
+	}
+}
+
+// converts reports why there is no way from u to a version of the kind.
+func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) error {
+	from := u.GroupVersionKind()
 	switch {
 	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // it was stored before the version went
-		return to, &meta.StatusError{Status: *meta.StatusOf(fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion()))}
-	case In(k, version) == nil:
-		return to, k.unknown(to)
+		return &meta.StatusError{Status: *meta.StatusOf(fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion()))}
+	case In(k, to.Version) == nil:
+		return k.unknown(to)
 	case from != to && (from.GroupKind() != k.gk || In(k, from.Version) == nil):
-		return to, &scheme.ConversionError{From: from, To: to}
+		return &scheme.ConversionError{From: from, To: to}
 	}
-	return to, nil
+	return nil
 }
 
 // converted judges what a converter has made, and prunes it.
@@ -118,8 +139,4 @@ func (k *dynamic) converted(u *scheme.Unstructured, to meta.GroupVersionKind) er
 	}
 	In(k, to.Version).rules().Prune(u.Content)
 	return nil
-}
-
-func notConverted(from meta.GroupVersion, to meta.GroupVersionKind, err error) error {
-	return fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
 }

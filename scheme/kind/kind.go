@@ -20,7 +20,7 @@
 // Everything here is safe for concurrent use. Not here: which resources have the kind (registry), what a client may
 // change (strategies).
 //
-// Read: kind.go, typed.go, dynamic.go.
+// Read: kind.go, typed.go, dynamic.go, dynamicconvert.go.
 package kind
 
 import (
@@ -47,14 +47,17 @@ type Kind interface {
 	// Decode decodes an object of any of the versions. What the data leaves open about its kind, req.Default says. See
 	// codec.Factory.Decode; objects that turn out to be of another kind may be returned, too: compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
+	// Prune takes out of an object, of any version, in place, what Decode takes out unless it is told to leave the object unpruned.
+	// The errors are among those of Decode.
+	Prune(obj meta.Typed) error
 	// Default completes an object, of any version, in place. The error is a *meta.StatusError with code 413: the object
 	// would become too large, and has part of its defaults.
 	Default(obj meta.Typed) error
 	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
 	// that version already. Errors are those of the conversion.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
-	// Batch returns what converts many objects at once, as Convert does each: where that asks another server. nil: it does not. The
-	// results are in the order of the objects, and may be these.
+	// Batch returns what converts many objects at once, as Convert does each; nil if the kind has no converter, which may take long
+	// and change labels. The results are in the order of the objects, and may be these. An error about one of them is an ObjectError.
 	Batch() func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
 	// Hub is the version that strategies see objects in which clients write in a version: scheme.InternalVersion, but of kinds
 	// without a hub that version itself.

@@ -108,7 +108,7 @@ func declaration(tb testing.TB) kind.Dynamic {
 			{Name: "v1beta1", Schema: parse(tb, `{"type":"object","properties":{"colour":{"type":"string"},`+
 				fmt.Sprintf(spec, "")+`,`+status+`}}`)},
 		},
-		Convert: func(_ context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
+		Convert: kind.Each(func(_ context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 			from, to := []string{"spec", "color"}, []string{"colour"}
 			if version == "v1" {
 				from, to = to, from
@@ -121,7 +121,7 @@ func declaration(tb testing.TB) kind.Dynamic {
 			}
 			u.APIVersion = gadgets.Group + "/" + version
 			return u, nil
-		},
+		}),
 	}
 }
 

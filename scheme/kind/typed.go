@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -51,6 +52,25 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 	}
 	t.known[gk] = k
 	return k
+}
+
+// CheckRules compiles the rules in the tags of all types but those of lazy kinds, and says what is wrong with them.
+func (t *Types) CheckRules() error {
+	var errs []error
+	seen := map[*typeinfo.Type]bool{}
+	for _, gvk := range t.scheme.AllKinds() {
+		hub, ok := t.scheme.HubKind(gvk.GroupKind())
+		if !ok || t.scheme.IsLazy(gvk.GroupKind()) {
+			continue
+		}
+		if typ := t.scheme.Type(hub); !seen[typ] {
+			seen[typ] = true
+			if err := rules.OfType(typ).Err(); err != nil {
+				errs = append(errs, fmt.Errorf("rules of %s: %w", gvk.GroupKind(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (t *Types) version(gvk meta.GroupVersionKind) *Version {
@@ -109,6 +129,9 @@ func (k *typed) New() meta.Object {
 }
 
 func (k *typed) Decode(req codec.DecodeRequest) (codec.Decoded, error) { return k.codecs.Decode(req) }
+
+// Prune has nothing to do: a Go type has no place for what it does not know.
+func (k *typed) Prune(meta.Typed) error { return nil }
 
 func (k *typed) Default(obj meta.Typed) error {
 	k.scheme.Default(obj)

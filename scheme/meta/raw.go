@@ -1,6 +1,11 @@
 package meta
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
 
 // UID is the identity of an object over its whole life. Two objects of one name never share it.
 type UID string
@@ -18,6 +23,15 @@ func (r *RawExtension) UnmarshalJSON(data []byte) error {
 	unmarshalRaw(&r.Raw, data)
 	return nil
 }
+
+// EqualTo compares values as they are stored, without the white space between their tokens: a client that sends an object again has not
+// changed it.
+func (r *RawExtension) EqualTo(other any) bool {
+	o := other.(*RawExtension)
+	return bytes.Equal(r.Raw, o.Raw) || bytes.Equal(compact(r.Raw), compact(o.Raw))
+}
+
+func compact(raw []byte) []byte { return jsontext.AppendRaw(nil, jsontext.RawOf(raw), jsontext.HTML) }
 
 // AppendProto appends the value.
 func (r RawExtension) AppendProto(b []byte) []byte { return appendRaw(b, r.Raw) }

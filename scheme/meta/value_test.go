@@ -125,3 +125,22 @@ func TestParseGroupVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestRawExtensionEqual compares values as they are stored.
+func TestRawExtensionEqual(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"a":[1,"x y"]}`, "{ \"a\" : [1,\n\"x y\"] }\t", true},
+		{`{"a":"<"}`, `{"a":"\u003c"}`, true},
+		{`{"a":"x y"}`, `{"a":"xy"}`, false},
+		{`{"a":1}`, `{"a":1.0}`, false},
+		{``, `{}`, false},
+		{``, ``, true},
+	} {
+		if got := (&RawExtension{[]byte(tt.a)}).EqualTo(&RawExtension{[]byte(tt.b)}); got != tt.want {
+			t.Errorf("%q and %q: got %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	"maps"
 	"runtime"
 	"slices"
@@ -20,7 +19,7 @@ func (b *builder) addCustom(docs []Document) {
 	for _, doc := range docs {
 		for _, r := range doc.Resources {
 			for _, m := range []Model{r.Object, r.List} {
-				if m.Type == nil && m.Schema != nil {
+				if m.Type == nil && (m.Text != nil || m.Schema != nil && m.Schema().Target().Name == "") {
 					kinds[customName(m.Kind)] = m
 				}
 			}
@@ -30,15 +29,14 @@ func (b *builder) addCustom(docs []Document) {
 		return
 	}
 	b.makeHead()
+	b.collect(b.head["metadata"]) // all that such a model can refer to
 	todo := make(chan Model)
 	var done sync.WaitGroup
 	for range min(len(kinds), runtime.GOMAXPROCS(0)) {
 		done.Go(func() {
 			var w writer
 			for m := range todo {
-				if s := m.Schema().Target(); s.Name == "" {
-					b.custom(&w, m, s)
-				}
+				b.custom(&w, m)
 			}
 		})
 	}
@@ -49,26 +47,39 @@ func (b *builder) addCustom(docs []Document) {
 	done.Wait()
 }
 
-// custom makes the model of a kind whose schema arrived at run time: named after the kind, with what every object has
-// made explicit. The schema itself is not changed. The model is written at once, in the room of w, and what it was made of is
-// dropped: all at a time would take much more room than the document.
-func (b *builder) custom(w *writer, m Model, s *schema.Schema) {
+// custom adds the model of a kind whose schema arrived at run time, which is written at once, unless it has been before: what it is
+// made of would take much more room than the document if it were all there at a time. It is written in the room of w.
+func (b *builder) custom(w *writer, m Model) {
+	made := &schema.Schema{Name: customName(m.Kind), Kinds: []meta.GroupVersionKind{m.Kind}}
+	write := func(dst []byte) []byte {
+		w.b = w.b[:0]
+		w.schema(b.customModel(m, made), !b.v2)
+		return append(dst, w.b...)
+	}
+	var text []byte
+	if m.Text != nil {
+		text = m.Text(b.v2, write)
+	} else {
+		text = write(nil)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.texts[made.Name], b.models[made.Name] = text, made
+}
+
+// customModel is the model of a kind whose schema arrived at run time: named after the kind, with what every object has made explicit.
+// The schema itself is not changed.
+func (b *builder) customModel(m Model, named *schema.Schema) *schema.Schema {
+	s := m.Schema().Target()
 	made := &schema.Schema{Type: schema.Object}
 	// Version 2 cannot say that there is more than is described: kubectl would refuse it.
 	if !b.v2 || !s.PreserveUnknown {
 		made = b.publish(s)
 		b.addHead(made)
 	}
-	made.Name, made.Kinds = customName(m.Kind), []meta.GroupVersionKind{m.Kind}
+	made.Name, made.Kinds = named.Name, named.Kinds
 	selectable(made, m)
-	w.b = w.b[:0]
-	w.schema(made, !b.v2)
-	text := bytes.Clone(w.b)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.collect(made)
-	b.texts[made.Name] = text
-	b.models[made.Name] = &schema.Schema{Name: made.Name, Kinds: made.Kinds}
+	return made
 }
 
 // selectable adds the fields that field selectors may name to a schema that is the builder's own.

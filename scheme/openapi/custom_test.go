@@ -28,6 +28,7 @@ const van = `{"description":"a van","title":"Van","type":"object","required":["s
 				"items":{"type":"object","properties":{"k":{"type":"string"}}}},
 			"names":{"type":"object","additionalProperties":{"type":"boolean"}},
 			"any":{"type":"object","additionalProperties":true},
+			"none":{"type":"object","additionalProperties":false},
 			"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"x":{"type":"string"}}},
 			"ios":{"x-kubernetes-int-or-string":true},
 			"ios2":{"x-kubernetes-int-or-string":true,"anyOf":[{"minimum":42}]},

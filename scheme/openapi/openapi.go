@@ -4,7 +4,7 @@
 // What it guarantees: the documents say what those of kube-apiserver say to clients. Models carry their kinds, list
 // types, merge keys, defaults and enumerations; every operation carries its action and kind, so that kubectl finds a
 // kind's schema through the paths and sees from the parameters of PATCH what the server can do. Equal input gives equal
-// bytes. Results are bytes; nothing else is kept, and callers cache them. All functions may be called at once.
+// bytes. Results are bytes; nothing else is kept, and callers cache them, and the models of custom resources (Model.Text). All functions may be called at once.
 //
 // Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema).
 //
@@ -78,6 +78,9 @@ type Model struct {
 	// Schema is asked in place of Type. The schema is not changed. One that has no name is that of a kind that arrived
 	// at run time; its model is named after the kind.
 	Schema func() *schema.Schema
+	// Text keeps the model of a kind that arrived at run time, as documents of a version have it, for those to come: it returns
+	// what write appended when it was called first. nil: the model is written for each document.
+	Text func(v2 bool, write func(dst []byte) []byte) []byte
 	// Selectable are the fields that field selectors may name, of a kind that arrived at run time.
 	Selectable []string
 }

@@ -466,6 +466,7 @@ func TestNames(t *testing.T) {
 		"rbac.authorization.k8s.io":    {"RbacAuthorization", "rbacAuthorization"},
 		"flowcontrol.apiserver.k8s.io": {"FlowcontrolApiserver", "flowcontrolApiserver"},
 		"stable.example.com":           {"StableExampleCom", "stableExampleCom"},
+		"x.cert-manager.io":            {"XCertManagerIo", "xCertManagerIo"},
 	} {
 		if got := [2]string{groupName(group), tagName(group)}; got != want {
 			t.Errorf("%q: got %v, want %v", group, got, want)

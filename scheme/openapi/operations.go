@@ -268,7 +268,7 @@ func groupName(group string) string {
 		return "Core"
 	}
 	var name strings.Builder
-	for part := range strings.SplitSeq(strings.TrimSuffix(group, ".k8s.io"), ".") {
+	for part := range strings.FieldsFuncSeq(strings.TrimSuffix(group, ".k8s.io"), func(r rune) bool { return r == '.' || r == '-' }) {
 		name.WriteString(upper(part))
 	}
 	return name.String()

@@ -86,10 +86,12 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 	w.extensions(s)
 }
 
-// additional writes the schema of entries. One that says nothing is written as true.
+// additional writes the schema of entries. One that says nothing is written as true, one that allows nothing as false.
 func (w *writer) additional(s *schema.Schema, v3 bool) {
 	switch {
 	case s == nil:
+	case s.Forbidden:
+		w.boolean("additionalProperties", false)
 	case saysNothing(s):
 		w.boolean("additionalProperties", true)
 	default:

@@ -39,7 +39,8 @@ func BenchmarkTree(b *testing.B) {
 			{"Prune", func() bool { return len(s.Prune(tree)) == 0 }},
 			{"SetDefaults", func() bool { return s.SetDefaults(tree) == nil }},
 			{"Validate", func() bool { return len(s.Validate(nil, tree, nil)) == 0 }},
-			{"Update", func() bool { return len(s.Validate(nil, tree, old)) == 0 }},
+			{"ValidateAll", func() bool { return len(mistakes(s, tree, nil)) == 0 }},
+			{"Update", func() bool { return len(mistakes(s, tree, old)) == 0 }},
 		} {
 			b.Run(fmt.Sprintf("%s/bytes=%d", bb.name, len(text)), func(b *testing.B) {
 				b.ReportAllocs()
@@ -84,6 +85,8 @@ func TestAllocations(t *testing.T) {
 		{"Prune", 4, func() { s.Prune(tree) }},
 		{"SetDefaults", 0, func() { _ = s.SetDefaults(tree) }},
 		{"Validate", 10, func() { s.Validate(nil, tree, nil) }},
+		{"ValidateResources", 4, func() { s.ValidateResources(nil, tree) }},
+		{"ValidateLists", 4, func() { s.ValidateLists(nil, tree, tree) }},
 	} {
 		if got := testing.AllocsPerRun(100, tt.run); got > tt.max {
 			t.Errorf("%s: got %v allocations, want at most %v", tt.name, got, tt.max)

@@ -36,7 +36,7 @@ func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 	if root || s.EmbeddedResource {
 		if !s.EmbeddedResource {
 			resource := *s
-			resource.EmbeddedResource = true
+			resource.EmbeddedResource, resource.resources = true, true
 			s = &resource
 		}
 		outer := *d
@@ -79,12 +79,14 @@ func (d *defaultChecker) value(at *field.Path, s *Schema) {
 			return
 		}
 	}
+	if !d.head {
+		if errs := s.ValidateResources(at, v); len(errs) > 0 {
+			d.errs = append(d.errs, errs...)
+			return
+		}
+	}
 	c := checker{path: at, literal: true, ordered: true}
 	c.value(s, v, before{})
-	if !d.head && len(c.resources) > 0 {
-		d.errs = append(d.errs, c.resources...)
-		return
-	}
 	d.errs = append(d.errs, c.found()...)
 }
 
@@ -106,7 +108,5 @@ func (d *defaultChecker) resourceWith(v any) error {
 	if err := d.resource.Coerce(nil, object); err != nil {
 		return err
 	}
-	c := checker{ordered: true}
-	c.value(d.resource, object, before{})
-	return c.resources.ToAggregate()
+	return d.resource.ValidateResources(nil, object).ToAggregate()
 }

@@ -14,15 +14,14 @@ const maxGrowth = 16 << 20
 var ErrTooLarge = errors.New("the defaults of the object are too large")
 
 // SetDefaults sets the defaults of s in a tree, in place: in each object that is there, and in what a default has brought.
-// A null where none is allowed counts as missing: it takes the default or, if there is none, is removed, unless it is part
-// of a default. Elements of lists keep their place. Default values are copied.
+// A null where none is allowed counts as missing, and takes the default; if there is none, it stays. Default values are copied.
 //
 // In what is described by a Go type, a value that is empty counts as missing, too.
 //
 // The only error is ErrTooLarge; then the tree has part of its defaults.
 func (s *Schema) SetDefaults(tree any) error {
 	d := defaulter{left: maxGrowth}
-	d.value(s, tree, false)
+	d.value(s, tree)
 	if d.left < 0 {
 		return ErrTooLarge
 	}
@@ -34,8 +33,8 @@ type defaulter struct {
 	depth int
 }
 
-// value sets the defaults in a value; made says that it is part of a default itself.
-func (d *defaulter) value(s *Schema, v any, made bool) {
+// value sets the defaults in a value.
+func (d *defaulter) value(s *Schema, v any) {
 	if s == nil || d.left < 0 || d.depth > jsontext.MaxDepth {
 		return
 	}
@@ -43,27 +42,25 @@ func (d *defaulter) value(s *Schema, v any, made bool) {
 	s = s.Target()
 	switch v := v.(type) {
 	case map[string]any:
-		d.object(s, v, made)
+		d.object(s, v)
 	case []any:
-		d.list(s, v, made)
+		d.list(s, v)
 	}
 	d.depth--
 }
 
-func (d *defaulter) object(s *Schema, v map[string]any, made bool) {
+func (d *defaulter) object(s *Schema, v map[string]any) {
 	for name, held := range v {
 		p, known := s.Properties[name]
 		if !known {
 			p = s.AdditionalProperties
 		}
 		switch {
-		case p == nil, known && p.Default != nil && p.wantsDefault(held):
-		case !p.forbidsNull(held):
-			d.value(p, held, made)
-		case p.Default != nil: // of an entry; fields have theirs below
+		case p == nil, known && p.Default != nil && p.wantsDefault(held): // fields have theirs below
+		case p.Default != nil && p.forbidsNull(held):
 			v[name] = d.make(p)
-		case !made:
-			delete(v, name)
+		default:
+			d.value(p, held)
 		}
 	}
 	for name, p := range s.Properties {
@@ -77,7 +74,7 @@ func (d *defaulter) object(s *Schema, v map[string]any, made bool) {
 	}
 }
 
-func (d *defaulter) list(s *Schema, v []any, made bool) {
+func (d *defaulter) list(s *Schema, v []any) {
 	if s.Items == nil {
 		return
 	}
@@ -85,7 +82,7 @@ func (d *defaulter) list(s *Schema, v []any, made bool) {
 		if s.Items.forbidsNull(held) && s.Items.Default != nil {
 			v[i] = d.make(s.Items)
 		} else {
-			d.value(s.Items, held, made)
+			d.value(s.Items, held)
 		}
 	}
 }
@@ -93,7 +90,7 @@ func (d *defaulter) list(s *Schema, v []any, made bool) {
 // make returns the default of a schema, with the defaults in it.
 func (d *defaulter) make(s *Schema) any {
 	made := d.copy(s.Default)
-	d.value(s, made, true)
+	d.value(s, made)
 	return made
 }
 

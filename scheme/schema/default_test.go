@@ -25,7 +25,7 @@ func TestSetDefaults(t *testing.T) {
 		{`{"spec":{"deep":{},"named":{"k":{}},"rows":[{},{"n":2}]}}`,
 			`{"spec":{` + always + `,"deep":{"x":"y"},"named":{"k":{"w":false}},"rows":[{"n":1},{"n":2}]}}`},
 		{`{"spec":{"size":null,"tags":[],"deep":null,"rows":[null],"words":[null],"named":{"k":null},"lid":{"color":"blue"},"nul":null}}`,
-			`{"spec":{"size":5,"tags":[],"rows":[null],"words":["w"],"named":{},"lid":{"color":"blue"},"pruned":{"known":1},"nul":null}}`},
+			`{"spec":{"size":5,"tags":[],"deep":null,"rows":[null],"words":["w"],"named":{"k":null},"lid":{"color":"blue"},"pruned":{"known":1},"nul":null}}`},
 		{`{"spec":{"open":{"a":null},"size":0}}`, `{"spec":{"open":{"a":null},` + strings.Replace(always, "5", "0", 1) + `}}`},
 		{`{"spec":"text"}`, `{"spec":"text"}`},
 		{`null`, `null`},

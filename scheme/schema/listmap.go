@@ -11,8 +11,8 @@ import (
 type Key string
 
 // Key returns the key of an element of the list that s describes. Keys that the element leaves out count with their
-// defaults. ok is false if s is no set and no list of type map, or the element of the latter is no object or lacks a
-// key that has no default.
+// defaults. ok is false if s is no set and no list of type map, or the element of the latter is no object, lacks a
+// key that has no default, or has one that is no scalar.
 func (s *Schema) Key(element any) (_ Key, ok bool) {
 	switch s.ListType {
 	case "set":
@@ -58,7 +58,8 @@ func (s *Schema) keys(element any) (keys map[string]any, complete bool) {
 	keys = make(map[string]any, len(s.ListKeys))
 	for _, name := range s.ListKeys {
 		value, ok := fields[name]
-		if p := s.item().Child(name); p != nil && (!ok || p.wantsDefault(value)) {
+		ok = ok && isScalar(value)
+		if p := s.item().Child(name); p != nil && (!ok && fields[name] == nil || p.wantsDefault(value)) {
 			// Of Go values, those without a default are the zero value, which is written as null here.
 			value, ok = p.Default, p.Default != nil || p.Go != nil
 		}
@@ -79,23 +80,36 @@ func (s *Schema) item() *Schema {
 	return s.Items.Target()
 }
 
-// listType judges whether elements of a set, or the keys in a list of type map, repeat.
-func (c *checker) listType(s *Schema, v []any) {
+// ValidateLists judges whether what tells the elements of a list apart repeats: those of a set, or the keys in a list of type map.
+// Of an update, whose old tree is not nil, that is no error if it was so before, in any list.
+func (s *Schema) ValidateLists(path *field.Path, tree, old any) field.ErrorList {
+	errs := distinctLists.all(path, s, tree)
+	if len(errs) > 0 && old != nil && len(distinctLists.all(path, s, old)) > 0 {
+		return nil
+	}
+	return errs
+}
+
+var distinctLists = concern{func(s *Schema) bool { return s.lists }, (*checker).listType}
+
+// listType judges a list in which elements have to be told apart.
+func (c *checker) listType(s *Schema, held any) {
+	v, _ := held.([]any)
 	switch s.ListType {
 	case "set":
 	case "map":
 		if i := notObject(v); i >= 0 {
-			c.repeats = append(c.repeats, field.Invalid(c.elementPath(i), v[i], "must be an object for an array of list-type map"))
+			c.report(field.Invalid(c.elementPath(i), v[i], "must be an object for an array of list-type map"))
 			return
 		}
 	default:
 		return
 	}
 	for _, i := range repeated(v, s.ListKeys) {
-		if c.repeats.Full() {
+		if c.full() {
 			return
 		}
-		c.repeats = append(c.repeats, field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
+		c.report(field.Duplicate(c.elementPath(i), pick(v[i], s.ListKeys)))
 	}
 }
 

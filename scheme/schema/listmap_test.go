@@ -20,6 +20,7 @@ func TestListKeys(t *testing.T) {
 		{ports, `{"protocol":null,"port":80}`, `{"port":80,"protocol":"TCP"}`, true},
 		{ports, `{"name":"a"}`, `{"protocol":"TCP"}`, false},
 		{ports, `"x"`, `{}`, false},
+		{ports, `{"port":[80]}`, `{"protocol":"TCP"}`, false},
 		{set, `"<x>"`, `"<x>"`, true},
 		{set, `[1,{"b":2,"a":1e3}]`, `[1,{"a":1000,"b":2}]`, true},
 		{plain, `"x"`, "", false},

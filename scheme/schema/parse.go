@@ -51,11 +51,28 @@ func (p *parser) fail(err *field.Error) {
 func (p *parser) schema(at *field.Path, tree any) *Schema {
 	s := &Schema{}
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
+	s.noteConcerns()
 	if s.Default != nil && p.prune {
-		s.Prune(s.Default)
+		s.prune(s.Default, true)
 		_ = s.Coerce(nil, s.Default) // what cannot be coerced stays, and is found in the objects that get it
 	}
 	return s
+}
+
+// noteConcerns notes what there is to judge beside values, when all below has been read.
+func (s *Schema) noteConcerns() {
+	s.resources, s.lists = s.EmbeddedResource, s.ListType == "set" || s.ListType == "map"
+	note := func(below *Schema) {
+		s.resources, s.lists = s.resources || below.resources, s.lists || below.lists
+	}
+	for _, below := range s.Properties {
+		note(below)
+	}
+	for _, below := range []*Schema{s.AdditionalProperties, s.Items} {
+		if below != nil {
+			note(below)
+		}
+	}
 }
 
 // members calls each with the members of an object that are not null, in order.

@@ -15,21 +15,26 @@ const maxUnknown = 100
 
 // Prune removes from a tree, in place, the fields that s does not know, and reports them as strict decoding does:
 // `unknown field "spec.list[0].foo"`. The report is in order, fields in metadata last, and leaves out what goes beyond
-// 100 fields; the removal is complete.
+// 100 fields; the removal is complete. Fields and entries that are null, where s neither allows that nor has a default, go
+// without a report: they say no more than if they were missing. Elements of lists keep their place.
 //
 // Where unknown fields are preserved, what is described below them is pruned still. In a resource, at the top or
 // embedded, apiVersion and kind stay, and metadata is pruned by what all objects have there.
-func (s *Schema) Prune(tree any) (unknown []string) {
-	var p pruner
+func (s *Schema) Prune(tree any) (unknown []string) { return s.prune(tree, false) }
+
+// prune is Prune. Defaults keep their nulls.
+func (s *Schema) prune(tree any, nulls bool) (unknown []string) {
+	p := pruner{nulls: nulls}
 	p.value(s, tree, false)
 	slices.Sort(p.found)
 	slices.Sort(p.inMeta)
 	return slices.Compact(append(p.found, p.inMeta...))
 }
 
-// PreserveAll has Prune keep all fields, wherever they are, of values that s describes. It changes s, which is to be new.
+// PreserveAll has Prune keep all fields, and all that is null, wherever they are, of values that s describes. It changes s, which is
+// to be new.
 func (s *Schema) PreserveAll() {
-	s.PreserveUnknown = true
+	s.PreserveUnknown, s.keepNulls = true, true
 	for _, p := range s.Properties {
 		p.PreserveAll()
 	}
@@ -41,6 +46,7 @@ func (s *Schema) PreserveAll() {
 }
 
 type pruner struct {
+	nulls  bool // stay where they are
 	way    way
 	meta   int // how many metadata objects the way has entered
 	found  []string
@@ -67,11 +73,11 @@ func (p *pruner) value(s *Schema, v any, keep bool) {
 
 func (p *pruner) object(s *Schema, v map[string]any, keep bool) {
 	for name, held := range v {
-		if s != nil && s.isResource() && p.head(name, held) {
-			continue
-		}
 		below := s.Child(name)
 		switch {
+		case below != nil && below.dropsNull(held) && !p.nulls:
+			delete(v, name)
+		case s != nil && s.isResource() && p.head(name, held):
 		case below == nil && keep:
 		case below == nil:
 			p.report(name)
@@ -116,6 +122,9 @@ func (p *pruner) head(name string, v any) bool {
 	}
 	return false
 }
+
+// dropsNull reports whether v is a null that stands for nothing.
+func (s *Schema) dropsNull(v any) bool { return s.forbidsNull(v) && s.Default == nil && !s.keepNulls }
 
 // holdsMore reports whether a value can have fields below it.
 func holdsMore(v any) bool {

@@ -18,6 +18,7 @@ func TestPrune(t *testing.T) {
 		"map":{"type":"object","additionalProperties":{"type":"object","properties":{"v":{"type":"integer"}}}},
 		"loose":{"type":"object","additionalProperties":true},
 		"ios":{"x-kubernetes-int-or-string":true},
+		"nullable":{"type":"string","nullable":true},"filled":{"type":"string","default":"f"},"anything":{"x-kubernetes-preserve-unknown-fields":true},
 		"bare":{"type":"object"},
 		"openList":{"type":"array","x-kubernetes-preserve-unknown-fields":true,"items":{"type":"object"}},
 		"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"inner":{"type":"object","properties":{"k":{"type":"string"}}}}}}}}}`)
@@ -41,6 +42,10 @@ func TestPrune(t *testing.T) {
 		{"a list for an object", `{"spec":{"bare":[{"a":1},[{"b":1}],"x"]}}`, `{"spec":{"bare":[{},[{}],"x"]}}`,
 			[]string{"spec.bare[0].a", "spec.bare[1][0].b"}},
 		{"an open list", `{"spec":{"openList":[{"a":1}]}}`, `{"spec":{"openList":[{"a":1}]}}`, nil},
+		{"nulls", `{"spec":{"known":null,"nullable":null,"filled":null,"gone":null,"list":[null,{"v":null}],"map":{"a":null},"loose":{"a":null},
+			"open":{"any":null,"in":[{"a":null}],"inner":{"k":null}},"anything":null,"strict":{"metadata":null,"spec":null},"emb":{"metadata":null}}}`,
+			`{"spec":{"nullable":null,"filled":null,"list":[null,{}],"map":{},"loose":{"a":null},"open":{"any":null,"in":[{"a":null}],"inner":{}},
+				"strict":{"metadata":null},"emb":{"metadata":null}}}`, []string{"spec.gone"}},
 		{"odd names", `{"a\"b":1,"spec":{"":1}}`, `{"spec":{}}`, []string{`a"b`, "spec."}},
 		{"no object", `[1]`, `[1]`, nil},
 	} {

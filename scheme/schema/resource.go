@@ -14,13 +14,25 @@ import (
 // isHead reports whether a field is one that every resource has.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// resource judges what an embedded resource has because it is one.
-func (c *checker) resource(v map[string]any) {
-	if c.resources.Full() {
-		return
-	}
-	c.resources = append(c.resources, validateHead(c.bracketed(), v)...)
+// ValidateResources judges what the resources that are embedded in a tree have because they are some.
+func (s *Schema) ValidateResources(path *field.Path, tree any) field.ErrorList {
+	return embeddedResources.all(path, s, tree)
 }
+
+var (
+	embeddedResources = concern{holdsResources, func(c *checker, s *Schema, v any) {
+		if object, ok := v.(map[string]any); ok && s.EmbeddedResource {
+			c.errs = append(c.errs, validateHead(c.bracketed(), object)...)
+		}
+	}}
+	roughResources = concern{holdsResources, func(c *checker, s *Schema, v any) {
+		if object, ok := v.(map[string]any); ok && s.EmbeddedResource && len(c.errs) == 0 {
+			c.coerceHead(object)
+		}
+	}}
+)
+
+func holdsResources(s *Schema) bool { return s.resources }
 
 // validateHead judges apiVersion, kind and metadata of an embedded resource.
 func validateHead(at *field.Path, v map[string]any) field.ErrorList {
@@ -88,55 +100,10 @@ func jsonName(v any) string {
 // has it, without what no object has there. The error says of one of them that it cannot be read.
 func (s *Schema) Coerce(path *field.Path, tree any) *field.Error {
 	c := checker{path: path}
-	if c.coerce(s, tree); len(c.errs) == 0 {
+	if c.walk(&roughResources, s, tree); len(c.errs) == 0 {
 		return nil
 	}
 	return c.errs[0]
-}
-
-func (c *checker) coerce(s *Schema, v any) {
-	if s == nil || len(c.errs) > 0 || len(c.way) > jsontext.MaxDepth {
-		return
-	}
-	s = s.Target()
-	switch v := v.(type) {
-	case map[string]any:
-		if s.EmbeddedResource {
-			c.coerceHead(v)
-		}
-		for name, held := range v {
-			if c.enter(s, name, held) {
-				c.coerce(s.Child(name), held)
-				c.way.back()
-			}
-		}
-	case []any:
-		for i, held := range v {
-			c.way.index(i)
-			c.coerce(s.Items, held)
-			c.way.back()
-		}
-	}
-}
-
-// enter goes on to a field or entry if it is described and may have an embedded resource or a list in it.
-func (c *checker) enter(s *Schema, name string, held any) bool {
-	p, ok := s.Properties[name]
-	switch {
-	case !ok && s.AdditionalProperties == nil || !holdsMore(held) && !s.Child(name).embeds(held):
-		return false
-	case p != nil:
-		c.way.field(name)
-	default:
-		c.way.entry(name)
-	}
-	return true
-}
-
-// embeds reports whether v is an object in a place of embedded resources.
-func (s *Schema) embeds(v any) bool {
-	_, ok := v.(map[string]any)
-	return ok && s.EmbeddedResource
 }
 
 // coerceHead coerces what a resource has because it is one.

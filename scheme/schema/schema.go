@@ -9,7 +9,7 @@
 //
 //   - Prune, which removes what the schema does not know;
 //   - SetDefaults, which fills in what is missing;
-//   - Validate, which says what is wrong and where, in the words of kube-apiserver;
+//   - Validate, ValidateResources and ValidateLists, which say what is wrong and where, in the words of kube-apiserver;
 //   - Key and Index, which find elements of lists by what identifies them.
 //
 // For Go types, the walkers over Go values (strict decoding in scheme/codec; DefaultAction and Validate in
@@ -76,7 +76,11 @@ type Schema struct {
 	// EmbeddedResource marks a value that is an object of some kind.
 	EmbeddedResource bool
 	PreserveUnknown  bool // fields that are not described are kept
+	keepNulls        bool // even where they are not allowed; see PreserveAll
 	IntOrString      bool
+	// resources and lists say that there may be embedded resources, or lists whose elements have to be told apart, in values of s. They
+	// are what Parse has seen: Go types have no such resources, and Validate judges their lists.
+	resources, lists bool
 
 	ListType string   // atomic, set, map or empty
 	ListKeys []string // of a list of type map

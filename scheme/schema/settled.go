@@ -42,16 +42,20 @@ func settledObject(s *Schema, v map[string]any, keep bool) bool {
 		}
 	}
 	for name, held := range v {
+		below := s.Child(name)
+		if below != nil && below.dropsNull(held) {
+			return false
+		}
 		if s.isResource() && isHead(name) {
 			if name == "metadata" && !settled(objectMeta(), held, false) {
 				return false
 			}
 			continue
 		}
-		switch below := s.Child(name); {
-		case below == nil && !keep, below != nil && below.forbidsNull(held):
+		switch {
+		case below == nil && !keep:
 			return false
-		case below != nil && !settled(below, held, false):
+		case below != nil && (below.Default != nil && below.forbidsNull(held) || !settled(below, held, false)):
 			return false
 		}
 	}

@@ -10,19 +10,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Validate judges a tree by s, in the words, with the error types and in the order of kube-apiserver, and returns what is
-// wrong, until the list is full. Where the order is that of a map there, it is that of the names here. Defaults are to be
+// Validate judges the values in a tree by s, in the words, with the error types and in the order of kube-apiserver, and returns what
+// is wrong, until the list is full. Where the order is that of a map there, it is that of the names here. Defaults are to be
 // set and unknown fields pruned before. path is that of the tree in its object, nil for the object itself; errors of a
-// combination of schemas have no path of their own.
+// combination of schemas have no path of their own. What a schema without a Go type says of embedded resources and of lists whose
+// elements are told apart is left to ValidateResources and ValidateLists.
 //
 // old is the tree before an update, nil if there is none. What an update does not change is not held against it:
 // values are compared with the old ones of the same field, or of the same key in a list of type map, but not in other
-// lists, nor by the schemas of a combination. Embedded resources are judged even if they did not change; elements that
-// cannot be told apart are no error if some in any list could not be before. Old trees of Go types serve only to tell
-// what is immutable.
+// lists, nor by the schemas of a combination. Old trees of Go types serve only to tell what is immutable.
 //
-// Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says
-// of them; of an embedded one they are.
+// Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says of them.
 func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 	errs := s.mistakes(checker{path: path}, tree, old)
 	if len(errs) > 1 {
@@ -31,14 +29,15 @@ func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
 	return errs[:min(len(errs), field.MaxErrors+1)]
 }
 
-// mistakes has a checker judge a tree.
+// mistakes has a checker judge a tree. Most updates are right by themselves, and need not be compared.
 func (s *Schema) mistakes(c checker, tree, old any) field.ErrorList {
 	if s.Go != nil {
 		c.value(s, tree, before{value: old, known: old != nil})
-	} else if c.value(s, tree, before{}); old != nil {
-		c.forgive(s, tree, old)
+	} else if c.value(s, tree, before{}); len(c.errs) > 0 && old != nil {
+		c.errs = nil
+		c.value(s, tree, before{old, true, s.Target()})
 	}
-	return slices.Concat(c.found(), c.resources, c.repeats)
+	return c.found()
 }
 
 // found returns the errors, each once: several schemas of a combination may have found the same.
@@ -57,21 +56,6 @@ func (c *checker) found() field.ErrorList {
 		seen[m] = true
 		return again
 	})
-}
-
-// forgive takes back what is not held against an update. Most updates are right by themselves, and need not be compared.
-func (c *checker) forgive(s *Schema, tree, old any) {
-	if len(c.errs) > 0 {
-		again := checker{path: c.path, ordered: c.ordered}
-		again.value(s, tree, before{old, true, s.Target()})
-		c.errs = again.errs
-	}
-	if len(c.repeats) > 0 {
-		var was checker
-		if was.value(s, old, before{}); len(was.repeats) > 0 {
-			c.repeats = nil
-		}
-	}
 }
 
 // before is the value that an update replaces, if there is one.
@@ -100,9 +84,6 @@ type checker struct {
 	path *field.Path // of the tree
 	way  way         // in the tree
 	errs field.ErrorList
-	// What an update is not forgiven by itself: embedded resources that are none, and elements of lists that cannot be told apart.
-	// Combinations of schemas do not describe either.
-	resources, repeats field.ErrorList
 	// checks counts what was checked, as kube-apiserver counts it, to tell which of several schemas comes closest.
 	checks int
 	// literal has a schema taken by its letter: int-or-string says nothing about the type, and a format that nobody knows is one.
@@ -184,16 +165,12 @@ func (c *checker) judge(s *Schema, v any, old before) {
 		c.numberLimits(t, limits, v)
 	case []any:
 		c.checks += 2
-		c.listType(s, v)
 		c.elements(s, t, v, old)
 		c.listLimits(limits, v)
 	}
 	c.enum(s, v)
 	if v, ok := v.(map[string]any); ok {
 		c.checks++
-		if t.EmbeddedResource {
-			c.resource(v)
-		}
 		c.objectLimits(limits, v)
 		c.fields(t, v, old)
 	}
@@ -223,6 +200,50 @@ func each[V any](m map[string]V, ordered bool, visit func(name string, v V)) {
 	}
 	for _, name := range jsontext.Keys(m) {
 		visit(name, m[name])
+	}
+}
+
+// concern is what is judged of some objects or lists, wherever in a tree they are, beside what Validate says of them.
+type concern struct {
+	within func(s *Schema) bool                   // whether there may be some in values of s
+	judge  func(c *checker, s *Schema, value any) // judges one, but not what is in it
+}
+
+// all has all objects or lists of a concern judged, from the outside to the inside, and returns what is wrong.
+func (o *concern) all(path *field.Path, s *Schema, tree any) field.ErrorList {
+	c := checker{path: path}
+	if c.walk(o, s, tree); len(c.errs) > 1 {
+		c = checker{path: path, ordered: true}
+		c.walk(o, s, tree)
+	}
+	return c.errs[:min(len(c.errs), field.MaxErrors+1)]
+}
+
+// walk goes to where objects or lists of a concern may be.
+func (c *checker) walk(o *concern, s *Schema, v any) {
+	if s == nil || !o.within(s) || c.full() || len(c.way) > jsontext.MaxDepth {
+		return
+	}
+	o.judge(c, s, v)
+	switch v := v.(type) {
+	case map[string]any:
+		each(v, c.ordered, func(name string, held any) {
+			below, ok := s.Properties[name]
+			if ok {
+				c.way.field(name)
+			} else {
+				below = s.AdditionalProperties
+				c.way.entry(name)
+			}
+			c.walk(o, below, held)
+			c.way.back()
+		})
+	case []any:
+		for i, held := range v {
+			c.way.index(i)
+			c.walk(o, s.Items, held)
+			c.way.back()
+		}
 	}
 }
 

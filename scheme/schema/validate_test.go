@@ -36,6 +36,11 @@ func messages(errs field.ErrorList) []string {
 	return out
 }
 
+// mistakes are all that is wrong with a tree.
+func mistakes(s *Schema, tree, old any) field.ErrorList {
+	return slices.Concat(s.Validate(nil, tree, old), s.ValidateResources(nil, tree), s.ValidateLists(nil, tree, old))
+}
+
 // checkValid sets defaults, as a server does first, and compares the errors with type and message.
 func checkValid(t *testing.T, s *Schema, value, old string, want ...string) {
 	t.Helper()
@@ -49,7 +54,7 @@ func checkValid(t *testing.T, s *Schema, value, old string, want ...string) {
 		before = parseTree(t, old)
 	}
 	slices.Sort(want)
-	if got := messages(s.Validate(nil, tree, before)); !slices.Equal(got, want) {
+	if got := messages(mistakes(s, tree, before)); !slices.Equal(got, want) {
 		t.Errorf("Validate(%s):\n got %s\nwant %s", value, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 	}
 }
@@ -119,7 +124,7 @@ func TestValidateOrder(t *testing.T) {
 		"a":{"type":"array","maxItems":1,"items":{"type":"integer"},"x-kubernetes-list-type":"set"},"z":{"type":"string"},"y":{"type":"string"},
 		"c":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"not":{"required":["x"]},"anyOf":[{"required":["v","u"]}]}}}`)
 	var got []string
-	for _, err := range s.Validate(nil, parseTree(t, `{"b":5,"a":["q","q"],"c":{"x":1}}`), nil) {
+	for _, err := range mistakes(s, parseTree(t, `{"b":5,"a":["q","q"],"c":{"x":1}}`), nil) {
 		got = append(got, err.Field+" "+string(err.Type))
 	}
 	want := []string{"a[0] FieldValueTypeInvalid", "a[1] FieldValueTypeInvalid", "a FieldValueTooMany", "b FieldValueTypeInvalid", "b FieldValueNotSupported",
@@ -305,8 +310,10 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("defaulted once %s, twice %s, %v", once, text(tree), err)
 		}
 		s.Prune(tree) // a default may bring what a schema around it does not know
-		if errs = s.Validate(nil, tree, nil); len(errs) > field.MaxErrors+1 {
-			t.Fatalf("got %d errors", len(errs))
+		for _, errs := range []field.ErrorList{s.Validate(nil, tree, nil), s.ValidateResources(nil, tree), s.ValidateLists(nil, tree, nil)} {
+			if len(errs) > field.MaxErrors+1 {
+				t.Fatalf("got %d errors", len(errs))
+			}
 		}
 		var same checker
 		same.value(s, tree, before{parseTree(t, text(tree)), true, s})

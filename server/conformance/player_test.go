@@ -14,12 +14,14 @@ import (
 	"time"
 )
 
-// How long is waited for what a step does not bound itself, and how often a wait-until asks.
+// How long is waited for what a step does not bound itself, and how long a wait-until pauses before it asks again: more and more, for
+// what is not served yet is waited for in vain.
 const (
 	requestTime = 20 * time.Second
 	waitTime    = 15 * time.Second
 	collectTime = 5 * time.Second
-	askEvery    = 20 * time.Millisecond
+	firstPause  = 20 * time.Millisecond
+	lastPause   = 250 * time.Millisecond
 )
 
 // scenarioAgent is what scenarios were recorded with. It names who owns the fields of what is written.
@@ -273,7 +275,7 @@ func lines(text string, patterns []string) (string, error) {
 // wait repeats a request until its answer is as wanted.
 func (p *player) wait(ctx context.Context, s *step) (*answer, error) {
 	deadline := time.Now().Add(s.timeout(waitTime))
-	for {
+	for pause := firstPause; ; pause = min(pause*5/4, lastPause) {
 		r, err := p.send(ctx, s)
 		if err != nil {
 			return nil, err
@@ -292,7 +294,7 @@ func (p *player) wait(ctx context.Context, s *step) (*answer, error) {
 			return nil, fmt.Errorf("waited in vain; at last: %d %.300s", r.status, r.data)
 		}
 		select {
-		case <-time.After(askEvery):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -8,27 +8,53 @@ import (
 
 // form is an object in another form than the stored one: another version, another encoding.
 type form struct {
-	id   uint32
-	used atomic.Bool // since the shelf looked last
-	data []byte
-	next atomic.Pointer[form] // of the same object
+	id     uint32
+	used   atomic.Bool // since the shelf looked last
+	data   []byte
+	object *Object              // that data is of; nil if nobody has looked into it
+	next   atomic.Pointer[form] // of the same object
 }
 
 // Form returns the object in another form, made on first demand by build and kept beside it as long as there is room
 // (Config.FormBytes); what has not been used for long goes first. Callers that come at once may each build it. id is a
 // small number that the caller assigns to a form. Finding a form takes no lock and no memory.
 func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
-	if f := o.findForm(id); f != nil {
-		if !f.used.Load() { // else the line stays shared between processors
-			f.used.Store(true)
-		}
+	if f := o.useForm(id); f != nil {
 		return f.data, nil
 	}
 	data, err := build()
 	if err != nil || o.shelf == nil {
 		return data, err
 	}
-	return o.shelf.keep(o, id, data), nil
+	return o.shelf.keep(o, &form{id: id, data: data}).data, nil
+}
+
+// In returns the object in another form as Keep has made it, nil if that is not there (any more).
+func (o *Object) In(id uint32) *Object {
+	if f := o.useForm(id); f != nil {
+		return f.object
+	}
+	return nil
+}
+
+// Keep makes an object of what o is in another form, d.Form: at the same key and revision, with the labels and fields that it has
+// there, as if it had been stored so. It is kept beside o as the result of Form is, which finds it, too.
+func (o *Object) Keep(d Decoded) *Object {
+	d.shelf = o.shelf
+	made := newObject(o.Key, o.Rev, &d)
+	if o.shelf == nil {
+		return made
+	}
+	return o.shelf.keep(o, &form{id: d.Form, data: made.data, object: made}).object
+}
+
+// useForm finds a form and notes that it is used.
+func (o *Object) useForm(id uint32) *form {
+	f := o.findForm(id)
+	if f != nil && !f.used.Load() { // else the line stays shared between processors
+		f.used.Store(true)
+	}
+	return f
 }
 
 func (o *Object) findForm(id uint32) *form {
@@ -37,6 +63,12 @@ func (o *Object) findForm(id uint32) *form {
 		f = f.next.Load()
 	}
 	return f
+}
+
+// addForm adds f to the object's list. The caller holds shelf.mu.
+func (o *Object) addForm(f *form) {
+	f.next.Store(o.forms.Load())
+	o.forms.Store(f)
 }
 
 // dropForm takes f out of the object's list. A reader that stands on f goes on from there. The caller holds shelf.mu.
@@ -79,28 +111,33 @@ const (
 	maxSweep = 64
 )
 
-// keep adds a form to o and returns its data, or those of the form that somebody else has added meanwhile. Without
-// room it is not kept.
-func (s *shelf) keep(o *Object, id uint32, data []byte) []byte {
+// keep adds f to o and returns it, or the form that somebody else has added meanwhile. Without room it is not kept.
+func (s *shelf) keep(o *Object, f *form) *form {
 	object := weak.Make(o)
 	size := int64(formOverhead)
-	if len(data) == 0 || len(o.data) == 0 || &data[0] != &o.data[0] { // else it is what is stored, and there anyway
+	switch data := f.data; {
+	case f.object != nil:
+		size += f.object.size()
+	case len(data) == 0 || len(o.data) == 0 || &data[0] != &o.data[0]: // else it is what is stored, and there anyway
 		size += int64(cap(data))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f := o.findForm(id); f != nil {
-		return f.data
+	switch there := o.findForm(f.id); {
+	case there != nil && (there.object != nil || f.object == nil):
+		return there
+	case there != nil: // it was made when there was no room for the object, and f takes its place
+		o.dropForm(there)
+		o.addForm(f)
+		return f
 	}
 	if limit := s.limit(); size > limit || !s.sweepLocked(size, limit) {
-		return data
+		return f
 	}
-	f := &form{id: id, data: data}
-	f.next.Store(o.forms.Load())
-	o.forms.Store(f)
-	s.mu.queue = append(s.mu.queue, place{object: object, id: id, size: uint32(size)})
+	o.addForm(f)
+	s.mu.queue = append(s.mu.queue, place{object: object, id: f.id, size: uint32(size)})
 	s.mu.bytes += size
-	return data
+	return f
 }
 
 // limit is what all forms may take, in bytes. It changes at any moment.

@@ -19,6 +19,8 @@ type ListOptions struct {
 	Limit  int // at most so many objects; 0 means all
 	// Match filters the objects; nil means all.
 	Match func(*Object) bool
+	// Show says how objects are seen; nil: as they are stored.
+	Show Show
 }
 
 // List is one page of objects in key order, all at revision Rev.
@@ -62,9 +64,14 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 		snap.rev = opts.Want.Rev
 	}
 	var list List
-	if snap.tree == s.tree && opts.Limit <= 0 && opts.Match == nil && opts.Only == "" {
+	switch {
+	case opts.Show != nil:
+		if list, err = s.listShown(ctx, snap, opts); err != nil {
+			return List{}, err
+		}
+	case snap.all(s, &opts):
 		list = s.listAll(&opts)
-	} else {
+	default:
 		list = snap.list(&opts)
 	}
 	list.Rev = snap.rev
@@ -94,6 +101,11 @@ func (l List) readable() (List, error) {
 		return List{}, errors.Join(errs...)
 	}
 	return l, nil
+}
+
+// all reports whether a list is of all that there is at the moment.
+func (sn *snapshot) all(s *state, opts *ListOptions) bool {
+	return sn.tree == s.tree && opts.Limit <= 0 && opts.Match == nil && opts.Only == ""
 }
 
 // listAll shares one slice of all objects between all lists of a state. It is made by the first list of the whole

@@ -27,6 +27,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 	}
 	var list List
 	var count, looked int64 // entries from opts.After on; of those, the ones looked at
+	var hidden bool         // some are not seen
 	for {
 		req.NoCount = looked > 0 || opts.Limit <= 0 || opts.Match != nil
 		res, err := r.c.readSince(ctx, req, least)
@@ -37,10 +38,14 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 		if looked == 0 {
 			count = res.Count
 		}
-		for i := range res.Entries {
-			o := r.stored(&res.Entries[i])
+		seen, err := r.seen(ctx, res.Entries, &opts)
+		if err != nil {
+			return List{}, err
+		}
+		for i, o := range seen {
 			looked++
-			if opts.Match != nil && !o.broken && !opts.Match(o) {
+			if o == nil {
+				hidden = true
 				continue
 			}
 			list.Objects = append(list.Objects, o)
@@ -48,7 +53,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 				continue
 			}
 			if list.More = res.More || i+1 < len(res.Entries); list.More {
-				if list.Remaining = count - looked; opts.Match != nil {
+				if list.Remaining = count - looked; opts.Match != nil || hidden {
 					list.Remaining = -1
 				}
 			}
@@ -58,7 +63,10 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 			return list.readable()
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
-		if cold && opts.Match != nil && looked >= maxColdMatch {
+		if hidden {
+			req.Limit = loadChunk
+		}
+		if cold && (opts.Match != nil || hidden) && looked >= maxColdMatch {
 			// Begin again: the cache may not have this revision.
 			if _, err := r.ready(ctx); err != nil {
 				return List{}, err
@@ -78,11 +86,30 @@ func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts L
 	if len(res.Entries) == 0 {
 		return list, nil
 	}
-	o := r.stored(&res.Entries[0])
-	if opts.After < opts.Only && (opts.Match == nil || o.broken || opts.Match(o)) {
-		list.Objects = []*Object{o}
+	if opts.After < opts.Only {
+		seen, err := r.seen(ctx, res.Entries[:1], &opts)
+		if err != nil {
+			return List{}, err
+		}
+		if seen[0] != nil {
+			list.Objects = seen
+		}
 	}
 	return list.readable()
+}
+
+// seen returns the objects of entries as a list shows them; nil of those that it does not.
+func (r *Resource) seen(ctx context.Context, entries []storage.Entry, opts *ListOptions) ([]*Object, error) {
+	objects := make([]*Object, len(entries))
+	for i := range entries {
+		if o := r.stored(&entries[i]); opts.Match == nil || o.broken || opts.Match(o) {
+			objects[i] = o
+		}
+	}
+	if opts.Show == nil {
+		return objects, nil
+	}
+	return opts.Show(ctx, objects)
 }
 
 // readOne is readSince of the entry of key alone, if there is one.

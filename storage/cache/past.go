@@ -177,16 +177,27 @@ func (w *Watcher) collectPast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i := firstAfter(st.changes, w.past)
-	for ; i < len(st.changes); i++ {
-		ch := st.changes[i]
-		if len(w.buf) >= maxEvents && ch.rev > w.past { // a revision is not taken apart
+	changes := st.changes[firstAfter(st.changes, w.past):]
+	more := w.opts.Show != nil && len(changes) > maxEvents
+	if more {
+		changes = changes[:firstAfter(changes, changes[maxEvents-1].rev)] // a revision is not taken apart
+	}
+	if w.opts.Show != nil {
+		if err := w.showChanges(ctx, changes); err != nil {
+			return err
+		}
+	}
+	for _, ch := range changes {
+		if len(w.buf) >= maxEvents && ch.rev > w.past {
 			return nil
 		}
 		if err := w.add(ch); err != nil {
 			return err
 		}
 		w.past = ch.rev
+	}
+	if more {
+		return nil
 	}
 	w.past = st.upto
 	w.upto = max(w.upto, st.upto)

@@ -23,6 +23,8 @@ type ResourceConfig struct {
 	// GroupBy names selectable fields, like "spec.nodeName", by which watchers are grouped beside prefix and key: one that
 	// watches for a single value (WatchOptions.Field) is not woken for objects with others.
 	GroupBy []string
+	// Since is when the resource began to be; 0 means always. What lies before is not in its history, whoever's it was.
+	Since storage.Revision
 }
 
 // DecodeFunc reads a stored value; see ResourceConfig.Decode. An error makes the object unreadable until it is written

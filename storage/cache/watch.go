@@ -50,6 +50,9 @@ type WatchOptions struct {
 	Corrupt bool
 	// Match filters the objects; nil means all. It must be a pure function.
 	Match func(*Object) bool
+	// Show says how objects are seen; nil: as they are stored. An object that begins to be seen is added, one that is not seen any
+	// more is deleted.
+	Show Show
 	// Field, if its Key is not "", promises that Match is true only of objects that have this pair among their Fields. If
 	// Key is one of ResourceConfig.GroupBy, changes of other objects do not wake the watcher.
 	Field Pair
@@ -78,6 +81,7 @@ type Watcher struct {
 	past  storage.Revision // what comes after this is before the window; 0 once the window has been reached
 	upto  storage.Revision // everything up to here has been sent
 	buf   []Event
+	shown map[*Object]*Object // what Show has said of the changes that are being looked at
 
 	marks bookmarks
 }
@@ -89,9 +93,12 @@ type initial struct {
 	from string // the least key not sent; owned by Next
 }
 
-// Watch returns a position in the history of the resource. Errors: Compacted (After is no longer in the store's
+// Watch returns a position in the history of the resource. Errors: Compacted (After is before Since, or no longer in the store's
 // history), Future (Want), Unavailable (the cache is behind), Corrupt. Close the watcher.
 func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
+	if since := r.cfg.Since; !opts.Initial && opts.After != 0 && opts.After+1 < since {
+		return nil, &storage.Error{Op: "watch", Key: r.cfg.Prefix, Kind: storage.Compacted, Rev: since}
+	}
 	w := &Watcher{r: r, opts: opts, key: r.groupKey(&opts)}
 	w.marks.begin(&r.c.cfg)
 	want := opts.Want
@@ -197,15 +204,15 @@ func (w *Watcher) collect(ctx context.Context) (*cell, error) {
 	case w.done.Load():
 		return nil, closed("watch", w.key.prefix)
 	case w.begin:
-		return nil, w.collectInitial()
+		return nil, w.collectInitial(ctx)
 	case w.past != 0:
 		return nil, w.collectPast(ctx)
 	}
-	return w.collectWindow()
+	return w.collectWindow(ctx)
 }
 
 // collectInitial adds objects of the initial state, and its end.
-func (w *Watcher) collectInitial() error {
+func (w *Watcher) collectInitial(ctx context.Context) error {
 	in := w.initial.Load()
 	if in == nil {
 		return w.evicted(w.epoch.state.Load())
@@ -215,13 +222,13 @@ func (w *Watcher) collectInitial() error {
 		stop = w.opts.Key + "\x00"
 	}
 	var err error
-	more := false
+	rest := "" // the least key that has to wait
 	in.tree.Ascend(in.from, func(key string, o *Object) bool {
 		if key >= stop {
 			return false
 		}
-		if more = len(w.buf) == maxEvents; more {
-			in.from = key
+		if len(w.buf) == maxEvents {
+			rest = key
 			return false
 		}
 		if !w.opts.Corrupt {
@@ -234,8 +241,15 @@ func (w *Watcher) collectInitial() error {
 		}
 		return true
 	})
-	if err != nil || more {
+	if err == nil && w.opts.Show != nil {
+		err = w.showInitial(ctx)
+	}
+	if err != nil {
 		return err
+	}
+	if rest != "" {
+		in.from = rest
+		return nil
 	}
 	w.begin = false
 	w.initial.Store(nil)
@@ -248,7 +262,7 @@ func (w *Watcher) collectInitial() error {
 
 // collectWindow adds the changes of the window from pos on. It returns the cell to wait for, or nil if there is more to
 // look at.
-func (w *Watcher) collectWindow() (*cell, error) {
+func (w *Watcher) collectWindow(ctx context.Context) (*cell, error) {
 	pos, at := w.pos.Load(), w.cell.Load()
 	idle := at != nil && at.from.Load() == 0
 	next := at
@@ -280,8 +294,12 @@ func (w *Watcher) collectWindow() (*cell, error) {
 	if pos < s.first {
 		return nil, w.evicted(s)
 	}
-	var err error
-	for ; pos < stop && len(w.buf) < maxEvents && err == nil; pos++ {
+	upto, err := stop, error(nil)
+	if w.opts.Show != nil && pos < stop {
+		upto = min(stop, pos+maxEvents)
+		err = w.showChanges(ctx, s.events[pos-s.first:upto-s.first])
+	}
+	for ; pos < upto && len(w.buf) < maxEvents && err == nil; pos++ {
 		err = w.add(s.events[pos-s.first])
 	}
 	w.pos.Store(pos)
@@ -304,32 +322,35 @@ func (w *Watcher) evicted(s *state) error {
 	return &storage.Error{Op: "watch", Key: w.key.prefix, Kind: storage.Compacted, Rev: s.floor}
 }
 
+// concerns reports whether a change may be one for the watcher.
+func (w *Watcher) concerns(ch *change) bool {
+	switch {
+	case ch.rev <= w.opts.After:
+		return false
+	case w.opts.Key != "":
+		return ch.key == w.opts.Key
+	}
+	return len(w.opts.Prefix) <= len(w.r.cfg.Prefix) || strings.HasPrefix(ch.key, w.opts.Prefix)
+}
+
 // add appends what the watcher sees of a change: nothing, if the object was and is none of its.
 func (w *Watcher) add(ch *change) error {
-	if ch.rev <= w.opts.After {
-		return nil
-	}
-	if w.opts.Key != "" {
-		if ch.key != w.opts.Key {
-			return nil
-		}
-	} else if len(w.opts.Prefix) > len(w.r.cfg.Prefix) && !strings.HasPrefix(ch.key, w.opts.Prefix) {
+	if !w.concerns(ch) {
 		return nil
 	}
 	if ch.hidden() && !w.opts.Corrupt {
 		return w.addHidden(ch)
 	}
-	was, is := ch.prev != nil, ch.obj != nil
-	if match := w.opts.Match; match != nil {
-		was, is = was && match(ch.prev), is && match(ch.obj)
-	}
+	was, is := w.sees(ch.prev), w.sees(ch.obj)
 	switch {
-	case is && was:
-		w.buf = append(w.buf, Event{Type: Modified, Object: ch.obj, Rev: ch.rev})
-	case is:
-		w.buf = append(w.buf, Event{Type: Added, Object: ch.obj, Rev: ch.rev})
-	case was:
+	case is != nil && was != nil:
+		w.buf = append(w.buf, Event{Type: Modified, Object: is, Rev: ch.rev})
+	case is != nil:
+		w.buf = append(w.buf, Event{Type: Added, Object: is, Rev: ch.rev})
+	case was == ch.prev && was != nil:
 		w.buf = append(w.buf, Event{Type: Deleted, Object: ch.gone(), Rev: ch.rev})
+	case was != nil:
+		w.buf = append(w.buf, Event{Type: Deleted, Object: was.At(ch.rev), Rev: ch.rev})
 	}
 	return nil
 }
@@ -342,10 +363,12 @@ func (w *Watcher) addHidden(ch *change) error {
 		return ch.prev.corrupt("delete")
 	case ch.obj.broken:
 		return ch.obj.Err()
-	case w.opts.Match != nil && !w.opts.Match(ch.obj):
+	}
+	is := w.sees(ch.obj)
+	if is == nil {
 		return ch.prev.Err()
 	}
-	w.buf = append(w.buf, Event{Type: Added, Object: ch.obj, Rev: ch.rev})
+	w.buf = append(w.buf, Event{Type: Added, Object: is, Rev: ch.rev})
 	return nil
 }
 
@@ -364,7 +387,7 @@ func (w *Watcher) wait(ctx context.Context, c *cell) error {
 		case <-due:
 		}
 		// The revision is that of now, not that of when the wait began.
-		again, err := w.collectWindow()
+		again, err := w.collectWindow(ctx)
 		if err != nil || again == nil || len(w.buf) > 0 {
 			return err
 		}

@@ -32,6 +32,21 @@ func settle(t testing.TB, r *cache.Resource) {
 	}
 }
 
+// TestSince: what happened before a resource began to be is not its history, though the store knows it.
+func TestSince(t *testing.T) {
+	_, store, c := open(t, cache.Config{})
+	first := put(t, store, "/registry/late/a", "v", nil)
+	last := put(t, store, "/registry/late/a", "w", nil)
+	r := c.Resource(cache.ResourceConfig{Name: "late", Prefix: "/registry/late/", Decode: decode, Since: last})
+	if w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: "/registry/late/", After: first - 1}); !errors.Is(err, storage.Compacted) {
+		t.Errorf("from before: got %v, %v, want %v", w, err, storage.Compacted)
+	}
+	w := watch(t, r, cache.WatchOptions{Prefix: "/registry/late/", After: first})
+	if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Rev != last {
+		t.Errorf("from then on: got %v, %v, want the change at %d", events, err, last)
+	}
+}
+
 func TestSlowWatcher(t *testing.T) {
 	var evicted int
 	r, store, _ := open(t, cache.Config{WindowEvents: 50, Hooks: cache.Hooks{Evicted: func(string) { evicted++ }}})

@@ -37,6 +37,7 @@ type bench struct {
 	structural *structuralschema.Structural
 	validator  apiservervalidation.SchemaValidator
 	source     *crdv1.JSONSchemaProps
+	keepsAll   bool // that is unknown: spec.preserveUnknownFields
 }
 
 func newBench(t *testing.T, s *crdv1.JSONSchemaProps) *bench {
@@ -63,8 +64,10 @@ func newBench(t *testing.T, s *crdv1.JSONSchemaProps) *bench {
 // theirsOf decodes an object as Kubernetes does, and sets its defaults.
 func (b *bench) theirsOf(obj jsonObject) (jsonObject, error) {
 	obj = runtime.DeepCopyJSON(obj)
-	pruning.Prune(obj, b.structural, true)
-	defaulting.PruneNonNullableNullsWithoutDefaults(obj, b.structural)
+	if !b.keepsAll {
+		pruning.Prune(obj, b.structural, true)
+		defaulting.PruneNonNullableNullsWithoutDefaults(obj, b.structural)
+	}
 	if err := objectmeta.Coerce(nil, obj, b.structural, false, false); err != nil {
 		return nil, err
 	}
@@ -79,6 +82,28 @@ func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
 		return nil, err
 	}
 	return obj, b.ours.SetDefaults(obj)
+}
+
+// sameApplied has an object judged that was applied, over one before if there is one: with the nulls in it, but with no field that is not
+// known, which is refused before. What becomes of it in the store is compared as well.
+func (b *bench) sameApplied(t *testing.T, what string, schema, obj, old jsonObject, seen *tally) {
+	t.Helper()
+	obj = runtime.DeepCopyJSON(obj)
+	pruning.Prune(obj, b.structural, true)
+	theirs, ours := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj)
+	defaulting.Default(theirs, b.structural)
+	if err := b.ours.SetDefaults(ours); err != nil {
+		t.Fatal(err)
+	}
+	if string(encode(ours)) != string(encode(theirs)) {
+		t.Fatalf("%s: applied, %s becomes\n   ours: %s\n theirs: %s\n schema: %.2000s", what, encode(obj), encode(ours), encode(theirs), encode(schema))
+	}
+	seen.applied++
+	if len(b.sameErrors(t, what+", applied", schema, theirs, old)) > 0 {
+		return
+	}
+	seen.stored++
+	b.sameRead(t, what+", stored", schema, theirs)
 }
 
 // theirFound are the errors that Kubernetes finds before it asks rules.
@@ -132,7 +157,7 @@ func (b *bench) ourErrors(obj, old jsonObject) []string {
 		before = old
 	}
 	var out []string
-	errs := b.ours.Validate(nil, obj, before)
+	errs := slices.Concat(b.ours.Validate(nil, obj, before), b.ours.ValidateResources(nil, obj), b.ours.ValidateLists(nil, obj, before))
 	if !slices.ContainsFunc(errs, func(err *oursfield.Error) bool { return slices.Contains(misleading, string(err.Type)) }) {
 		errs = append(errs, b.ourRules.Validate(context.Background(), nil, obj, before,
 			func(text string) { out = append(out, "warning "+text) })...)
@@ -145,7 +170,7 @@ func (b *bench) ourErrors(obj, old jsonObject) []string {
 }
 
 // tally counts what was compared.
-type tally struct{ objects, refused, unread, updates, ratcheted int }
+type tally struct{ objects, refused, unread, updates, ratcheted, applied, stored int }
 
 // compare has objects judged by both sides, each as a new one and as an update of one before.
 func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *tally) {
@@ -160,19 +185,14 @@ func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *
 				obj["apiVersion"], obj["kind"], obj["metadata"] = "example.com/v1", "Widget", jsonObject{"name": "a"}
 			}
 		}
-		theirs, theirErr := b.theirsOf(obj)
-		ours, ourErr := b.oursOf(obj)
+		what := fmt.Sprintf("%s, object %d", what, i)
 		seen.objects++
-		if (theirErr == nil) != (ourErr == nil) {
-			t.Fatalf("%s, object %d: reading %s:\n   ours: %v\n theirs: %v\n schema: %.2000s", what, i, encode(obj), ourErr, theirErr, encode(schema))
-		}
-		if theirErr != nil {
+		theirs := b.sameRead(t, what, schema, obj)
+		if theirs == nil {
 			seen.unread++
 			continue
 		}
-		if string(encode(ours)) != string(encode(theirs)) {
-			t.Fatalf("%s, object %d: %s becomes\n   ours: %s\n theirs: %s\n schema: %.2000s", what, i, encode(obj), encode(ours), encode(theirs), encode(schema))
-		}
+		b.sameApplied(t, what, schema, obj, last, seen)
 		created := b.sameErrors(t, what, schema, theirs, nil)
 		if len(created) > 0 {
 			seen.refused++
@@ -185,6 +205,23 @@ func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *
 		}
 		last = theirs
 	}
+}
+
+// sameRead has both sides read an object, and returns what it becomes, nil if it cannot be read.
+func (b *bench) sameRead(t *testing.T, what string, schema, obj jsonObject) jsonObject {
+	t.Helper()
+	theirs, theirErr := b.theirsOf(obj)
+	ours, ourErr := b.oursOf(obj)
+	if (theirErr == nil) != (ourErr == nil) {
+		t.Fatalf("%s: reading %s:\n   ours: %v\n theirs: %v\n schema: %.2000s", what, encode(obj), ourErr, theirErr, encode(schema))
+	}
+	if theirErr != nil {
+		return nil
+	}
+	if string(encode(ours)) != string(encode(theirs)) {
+		t.Fatalf("%s: %s becomes\n   ours: %s\n theirs: %s\n schema: %.2000s", what, encode(obj), encode(ours), encode(theirs), encode(schema))
+	}
+	return theirs
 }
 
 func (b *bench) sameErrors(t *testing.T, what string, schema, obj, old jsonObject) []string {
@@ -232,7 +269,11 @@ func TestRandomObjects(t *testing.T) {
 	for i := range times(1500) {
 		s := propsOf(t, randomSchema(rnd, 0))
 		if errs, ok := theirSchemaErrors(t, s, nil, false); ok && len(errs) == 0 {
-			newBench(t, s).compare(t, rnd, fmt.Sprint("schema ", i), 10, &seen)
+			b := newBench(t, s)
+			if b.keepsAll = chance(rnd, 8); b.keepsAll {
+				b.ours.PreserveAll()
+			}
+			b.compare(t, rnd, fmt.Sprint("schema ", i), 10, &seen)
 		}
 	}
 	t.Logf("%+v", seen)

@@ -118,7 +118,7 @@ func ourSchemaErrors(s, old *crdv1.JSONSchemaProps, status bool) []string {
 	rules := extensions.RulesFor(spec, before)
 	rules.RuleCost = !reflect.DeepEqual(s, old)
 	var out []string
-	for _, err := range extensions.ValidateSchema(path, spec.Versions[0].Schema.OpenAPIV3Schema, status, rules) {
+	for _, err := range extensions.ValidateSchema(context.Background(), path, spec.Versions[0].Schema.OpenAPIV3Schema, status, rules) {
 		out = append(out, schemaError(err.Type, err.Field, err.Body()))
 	}
 	slices.Sort(out)

@@ -125,6 +125,9 @@ func (m *maker) fields(s jsonObject, depth int) jsonObject {
 	if chance(rnd, 12) {
 		out["unknown"] = oneOf[any](rnd, "a", jsonObject{"a": []any{jsonObject{"b": nil}}}, nil)
 	}
+	if len(out) > 0 && chance(rnd, 12) {
+		out[oneOf(rnd, slices.Sorted(maps.Keys(out))...)] = nil
+	}
 	return out
 }
 

@@ -42,11 +42,28 @@ var decisions = []*decision{
 		reason: "A strategic merge patch that does not fit and a resourceVersion that is none are the client's mistakes, not the server's.",
 	},
 	{
+		kinds: ".*", what: `(code 4.., not 500|status differs at (code|reason|status|details|message)[\s\S]*)`, when: func(tr trial) bool {
+			return tr.form() == applyForm && tr.theirs.Code == http.StatusInternalServerError && tr.ours.Code == http.StatusBadRequest &&
+				sameFault(fmt.Sprint(tr.theirs.Body["message"]), fmt.Sprint(tr.ours.Body["message"]))
+		},
+		reason: "What is applied and does not fit is the client's mistake. Of several, Kubernetes finds any first, and of a value that does not fit " +
+			"its field it says less.",
+	},
+	{
 		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
-			return tr.form() == strategicForm && (strings.Contains(string(encode(tr.body)), "99999999999999999999") ||
+			return tr.form() == applyForm && strings.Contains(tr.url, "/absent/") &&
+				(tr.ours.Code == http.StatusNotFound || tr.theirs.Code == http.StatusNotFound)
+		},
+		reason: "What is applied to a part of an object that there is not: Coracle reads it, and then finds out; Kubernetes finds out first, or after " +
+			"it has merged it, as the kind may be.",
+	},
+	{
+		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
+			return (tr.form() == strategicForm || tr.form() == applyForm) && (strings.Contains(string(encode(tr.body)), "99999999999999999999") ||
+				outOfRange.MatchString(fmt.Sprint(tr.ours.Body["message"])) ||
 				slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return outOfRange.MatchString(c) }))
 		},
-		reason: "While it fills an object from a strategic merge patch, Kubernetes lets numbers overflow; those beyond 64 bits are no integers for it.",
+		reason: "While it fills an object from a strategic merge patch or from what was merged, Kubernetes lets numbers overflow; those beyond 64 bits are no integers for it.",
 	},
 	{
 		kinds: "Endpoints", what: "warning extra: .*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusUnsupportedMediaType },
@@ -216,6 +233,17 @@ var decisions = []*decision{
 
 // outOfRange is what Coracle says about numbers that a field cannot hold.
 var outOfRange = regexp.MustCompile(`json: cannot unmarshal number -?[0-9]+ into |: cannot convert float64 to int(32|64)$`)
+
+// sameFault reports whether two messages about what was applied name the same step and object.
+func sameFault(a, b string) bool {
+	for _, before := range []string{"): ", ") to proper version: "} {
+		step, _, ok := strings.Cut(a, before)
+		if ok && strings.HasPrefix(b, step+before) {
+			return true
+		}
+	}
+	return a == b
+}
 
 // sameButCut reports whether two causes are the same but for the value that the second one shows the beginning of.
 func sameButCut(theirs, ours string) bool {

@@ -14,8 +14,9 @@
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.
-//   - TestPatches: JSON, merge and strategic merge patches of stored objects through each door: what makes a random mutation of an
-//     object, what does more or other than that, and what is no patch, with all sorts of options and media types. TestPatchLimits:
+//   - TestPatches: JSON, merge and strategic merge patches and applications to stored objects through each door: what makes a random
+//     mutation of an object, what does more or other than that, such as nulls, and what is no patch, with all sorts of options and
+//     media types. TestPatchLimits:
 //     patches as large as may be. TestMergers: the three merges by themselves, over made-up documents with all directives.
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a server of its own, make of the same
 //     random services, pods and Endpoints.
@@ -30,9 +31,12 @@
 //     writes: creates, puts with any managedFields, applications, subresources, versions and schemas that change. Object, entries
 //     and errors after every step. TestScaleOwners: the same for entries taken to scales and back. TestResetFields: the fields
 //     that nobody can own, by kind and door.
-//   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions.
+//   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions. TestCustomOpenAPI: likewise what they say of
+//     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
 //     of version 1.36: messages, types, estimates, costs and values.
+//   - TestCustomDoors: custom resources of made-up definitions, created, updated, and updated through status and scale, judged by the
+//     strategies that both extensions servers have for them.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

@@ -21,6 +21,7 @@ const (
 	jsonForm      = "application/json-patch+json"
 	mergeForm     = "application/merge-patch+json"
 	strategicForm = "application/strategic-merge-patch+json"
+	applyForm     = "application/apply-patch+yaml"
 )
 
 // TestPatches compares what Kubernetes and Coracle say to patches of stored objects through each door: patches that make
@@ -113,7 +114,7 @@ type patchMaker struct{ *mutator }
 func (m *patchMaker) chance(percent int) bool { return m.rand.IntN(100) < percent }
 
 func (m *patchMaker) make(t reflect.Type, obj map[string]any) patchRequest {
-	p := patchRequest{form: one(m.mutator, jsonForm, mergeForm, strategicForm, strategicForm), options: url.Values{"dryRun": {"All"}}}
+	p := patchRequest{form: one(m.mutator, jsonForm, mergeForm, strategicForm, strategicForm, applyForm), options: url.Values{"dryRun": {"All"}}}
 	mutated := m.mutate(t, obj)
 	if m.chance(6) {
 		m.identity(mutated)
@@ -123,6 +124,12 @@ func (m *patchMaker) make(t reflect.Type, obj map[string]any) patchRequest {
 		p.body = m.operations(obj, mutated)
 	case mergeForm:
 		p.body = m.difference(obj, mutated)
+	case applyForm:
+		p.body = encode(m.config(mutated))
+		p.options.Set("fieldManager", "me")
+		if m.chance(50) {
+			p.options.Set("force", "true")
+		}
 	default:
 		var err error
 		p.body, err = strategicpatch.CreateTwoWayMergePatch(encode(obj), encode(mutated), reflect.New(t).Interface())
@@ -191,6 +198,53 @@ func (m *patchMaker) identity(obj map[string]any) {
 		obj["metadata"] = one[any](m.mutator, nil, map[string]any{}, "x")
 	}
 	m.note("other identity")
+}
+
+// config is some of what is in an object, for somebody to apply, with some of it null.
+func (m *patchMaker) config(obj map[string]any) map[string]any {
+	out, _ := m.some(obj).(map[string]any)
+	for _, name := range []string{"apiVersion", "kind"} {
+		out[name] = obj[name]
+	}
+	if head, ok := obj["metadata"].(map[string]any); ok && !m.chance(2) {
+		some, _ := out["metadata"].(map[string]any)
+		if some == nil {
+			some = map[string]any{}
+		}
+		some["name"] = head["name"]
+		delete(some, "managedFields")
+		out["metadata"] = some
+	}
+	return out
+}
+
+// some leaves fields and elements out, and makes others null.
+func (m *patchMaker) some(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for _, name := range keys(v) {
+			switch {
+			case m.chance(2):
+				out[name] = nil
+			case !m.chance(15):
+				out[name] = m.some(v[name])
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, e := range v {
+			switch {
+			case m.chance(1):
+				out = append(out, nil)
+			case !m.chance(15):
+				out = append(out, m.some(e))
+			}
+		}
+		return out
+	}
+	return v
 }
 
 // difference is a merge patch that makes mutated of obj.

@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -168,4 +169,29 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 			return nil, fmt.Errorf("%s %s/%s: %d %s", q.method, path, q.name, t.Code, t.Error)
 		}
 	}
+}
+
+// etcdRange asks an etcd for a key, or for all from Key to before End.
+type etcdRange struct {
+	Key      []byte `json:"key"`
+	End      []byte `json:"range_end,omitempty"`
+	KeysOnly bool   `json:"keys_only,omitempty"`
+}
+
+// inEtcd reads what is in the store itself.
+func (c *caller) inEtcd(what etcdRange) ([]struct{ Key, Value []byte }, error) {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Post(c.cluster.etcdURL+"/v3/kv/range", asJSON, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var found struct{ KVs []struct{ Key, Value []byte } }
+	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("read %s in etcd: %s %w", what.Key, resp.Status, err)
+	}
+	return found.KVs, nil
 }

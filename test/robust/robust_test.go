@@ -18,7 +18,7 @@ var (
 	programs = Programs{Server: os.Getenv("CORACLE"), Etcd: os.Getenv("ETCD")}
 	duration = 40 * time.Second
 	seed     = rand.Uint64N(1_000_000)
-	soaking  = os.Getenv("SOAK") != "" // services, evictions and garbage take their time
+	soaking  = os.Getenv("SOAK") != "" // services, evictions, definitions and garbage take their time
 	binaries string                    // folder of what is built
 )
 

@@ -1,12 +1,10 @@
 package robust
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,27 +155,15 @@ func (c *caller) notices() ([]Notice, error) {
 
 // ports reads which ports are taken, out of the store, as there is no other way to ask.
 func (c *caller) ports() ([]int, error) {
-	key, err := json.Marshal(map[string][]byte{"key": []byte("/registry/ranges/servicenodeports")})
-	if err != nil {
+	found, err := c.inEtcd(etcdRange{Key: []byte("/registry/ranges/servicenodeports")})
+	if err != nil || len(found) == 0 {
 		return nil, err
-	}
-	resp, err := c.http.Post(c.cluster.etcdURL+"/v3/kv/range", asJSON, bytes.NewReader(key))
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	var found struct{ KVs []struct{ Value []byte } }
-	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read the ports in etcd: %s %w", resp.Status, err)
-	}
-	if len(found.KVs) == 0 {
-		return nil, nil
 	}
 	var record struct {
 		Range string
 		Data  []byte
 	}
-	if err := json.Unmarshal(found.KVs[0].Value, &record); err != nil {
+	if err := json.Unmarshal(found[0].Value, &record); err != nil {
 		return nil, err
 	}
 	from, _, _ := strings.Cut(record.Range, "-")

@@ -62,7 +62,7 @@ func (r *TypeRules) Validate(object, old meta.Typed) field.ErrorList {
 	return r.rules.Validate(context.Background(), nil, now, before, func(string) {})
 }
 
-// Err compiles the rules and returns what is wrong with them, for a test of one's types. Otherwise it is said of each object.
+// Err compiles the rules and returns what is wrong with them. What is not found so is said of each object.
 func (r *TypeRules) Err() error {
 	if r == nil {
 		return nil

@@ -1,0 +1,201 @@
+package kind
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// errNotObject is what is said of a body that is JSON, but no object.
+var errNotObject = errors.New("the value is not an object")
+
+func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
+	var out codec.Decoded
+	data := req.Data
+	switch req.Type {
+	case codec.Protobuf:
+		return out, errors.New("the kind has no protobuf form")
+	case codec.YAML:
+		var repeated string
+		var err error
+		if data, repeated, err = codec.YAMLToJSON(data, req.Strict, req.Meter); err != nil {
+			return out, err
+		}
+		if repeated != "" {
+			out.Strict = append(out.Strict, repeated)
+		}
+	}
+	u := &scheme.Unstructured{}
+	tree, repeated, err := decodeObject(data, &req, u)
+	if err != nil && req.Meter.Err() != nil {
+		return out, err
+	}
+	if err := req.Meter.Step(len(data)); err != nil { // for what follows
+		return out, err
+	}
+	if req.As != (meta.GroupVersionKind{}) {
+		out.GVK = req.As
+	} else if gvk, wrong := k.kindOf(tree, data, req.Data, req.Default); wrong != nil {
+		return out, wrong
+	} else {
+		out.GVK = gvk
+	}
+	if err != nil {
+		return out, err
+	}
+	version := In(k, out.GVK.Version)
+	switch known := version != nil && out.GVK == version.GVK; {
+	case known && req.Unpruned:
+	case known:
+		unknown, err := version.prune(tree)
+		if err != nil {
+			return out, err
+		}
+		if req.Strict {
+			out.Strict = slices.Concat(out.Strict, repeated, headFirst(unknown))
+		}
+	case k.hubless && req.Strict:
+		out.Strict = slices.Concat(out.Strict, repeated)
+	case !k.hubless: // else the object is told what it should be, in the words for its kind
+		return out, k.unknown(out.GVK)
+	}
+	u.Content = tree
+	if err := takeHead(u); err != nil {
+		return out, err
+	}
+	u.SetGroupVersionKind(out.GVK)
+	out.Object = u
+	return out, nil
+}
+
+// decodeObject decodes an object into a tree, the metadata right into u if nothing about them is unusual. repeated are fields that are
+// there twice.
+func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured) (tree map[string]any, repeated []string, err error) {
+	if tree = codec.DecodeResource(data, req.Shared, req.Strict, req.Meter, &u.ObjectMeta); tree != nil {
+		return tree, nil, nil
+	}
+	u.ObjectMeta = meta.ObjectMeta{}
+	value, repeated, err := codec.DecodeTree(data, req.Strict, req.Meter)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		err = errNotObject
+	}
+	return tree, repeated, err
+}
+
+// takeHead moves what every object has out of the content.
+func takeHead(u *scheme.Unstructured) error {
+	head := u.Content["metadata"]
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(u.Content, name)
+	}
+	if head != nil {
+		text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
+		if err != nil {
+			return err
+		}
+		if err := codec.DecodeJSON(text, &u.ObjectMeta); err != nil {
+			return err
+		}
+	}
+	if len(u.ManagedFields) == 0 {
+		u.ManagedFields = nil // an empty list says no more than none
+	}
+	return nil
+}
+
+// headFirst moves what is unknown in the object's own metadata to the front, in place.
+func headFirst(unknown []string) []string {
+	slices.SortStableFunc(unknown, func(a, b string) int { return order(a) - order(b) })
+	return unknown
+}
+
+func order(unknown string) int {
+	if strings.HasPrefix(unknown, `unknown field "metadata.`) {
+		return 0
+	}
+	return 1
+}
+
+// kindOf reads what a tree, decoded from data, calls its kind. What says it in an unusual way, or not at all, is looked at again, so
+// that errors come in the order in which kube-apiserver finds them: an object in versions that differ has to say it.
+func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+	apiVersion, _ := tree["apiVersion"].(string)
+	name, _ := tree["kind"].(string)
+	if gv, ok := meta.ParseGroupVersion(apiVersion); ok && apiVersion != "" && name != "" {
+		return gv.WithKind(name), nil
+	}
+	if k.hubless {
+		def = meta.GroupVersionKind{}
+	}
+	return codec.Interpret(data, written, def)
+}
+
+func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
+	if m.Type == codec.Protobuf {
+		return codec.AppendProto(dst, obj) // which says that there is none
+	}
+	var space [2 << 10]byte // most objects fit, and what is kept of them has their size
+	data, err := appendObject(space[:0], obj.(*scheme.Unstructured))
+	if err != nil {
+		return dst, err
+	}
+	switch {
+	case m.Type == codec.YAML:
+		return codec.AppendYAML(dst, data)
+	case m.Pretty:
+		return codec.AppendIndent(dst, data), nil
+	}
+	return append(slices.Grow(dst, len(data)), data...), nil
+}
+
+// appendObject appends the JSON of an object, its fields in alphabetical order.
+func appendObject(dst []byte, u *scheme.Unstructured) ([]byte, error) {
+	var space [16]string
+	names := append(space[:0], "apiVersion", "kind", "metadata")
+	for name := range u.Content {
+		if !slices.Contains(names[:3], name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	sep := byte('{')
+	for _, name := range names {
+		before := len(dst)
+		dst = append(jsontext.AppendString(append(dst, sep), name, jsontext.Plain), ':')
+		empty := false
+		var err error
+		switch name {
+		case "apiVersion":
+			dst, empty = jsontext.AppendString(dst, u.APIVersion, jsontext.Plain), u.APIVersion == ""
+		case "kind":
+			dst, empty = jsontext.AppendString(dst, u.Kind, jsontext.Plain), u.Kind == ""
+		case "metadata":
+			at := len(dst)
+			dst, err = codec.AppendJSON(dst, &u.ObjectMeta)
+			empty = string(dst[at:]) == "{}"
+		default:
+			dst, err = jsontext.AppendTree(dst, u.Content[name], jsontext.Plain)
+		}
+		if err != nil {
+			return dst, err
+		}
+		if empty {
+			dst = dst[:before]
+			continue
+		}
+		sep = ','
+	}
+	if sep == '{' {
+		dst = append(dst, '{')
+	}
+	return append(dst, '}'), nil
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// conversionMetrics count and time what conversion webhooks do, under Kubernetes' names.
+type conversionMetrics struct {
+	definitions *prometheus.HistogramVec
+	seconds     *prometheus.HistogramVec
+	total       *prometheus.CounterVec
+}
+
+func newConversionMetrics(reg prometheus.Registerer) (*conversionMetrics, error) {
+	labels := []string{"result", "failure_type"}
+	m := &conversionMetrics{
+		definitions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_crd_conversion_webhook_duration_seconds",
+			Help:    "Time that a conversion of custom resources by their webhook took, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"crd_name", "from_version", "to_version", "succeeded"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_conversion_webhook_duration_seconds",
+			Help:    "Time that a conversion by a webhook took, in seconds.",
+			Buckets: []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60}}, labels),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_conversion_webhook_request_total",
+			Help: "Conversions by webhooks, by result and what has failed."}, labels),
+	}
+	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
+}
+
+// of returns what counts the conversions of a definition.
+func (m *conversionMetrics) of(definition string) func(extensions.Conversion) {
+	return func(c extensions.Conversion) {
+		result, took := "success", c.Took.Seconds()
+		if c.Failure != "" {
+			result = "failure"
+		}
+		m.definitions.WithLabelValues(definition, c.From, c.To, strconv.FormatBool(c.Failure == "")).Observe(took)
+		m.seconds.WithLabelValues(result, c.Failure).Observe(took)
+		m.total.WithLabelValues(result, c.Failure).Inc()
+	}
+}
+
+// forget deletes what was counted of the definition of a resource, which has its name.
+func (m *conversionMetrics) forget(gr meta.GroupResource) {
+	m.definitions.DeletePartialMatch(prometheus.Labels{"crd_name": gr.String()})
+}
