@@ -73,7 +73,7 @@ func TestValidatorsStop(t *testing.T) {
 // TestBuiltInRules compiles the rules of the kinds that come with the server, which are not looked into at start.
 func TestBuiltInRules(t *testing.T) {
 	s := scheme.New()
-	for _, g := range coreGroups(APIConfig{}, Stores{}, nil) {
+	for _, g := range coreGroups(APIConfig{}, surroundings{}) {
 		g.AddToScheme(s)
 	}
 	if err := s.Complete(); err != nil {
