@@ -57,8 +57,9 @@ func (g *Group) names() (names []meta.GroupResource) {
 func (c *Config) groups(around surroundings) []Group {
 	groups := coreGroups(c.API, around)
 	if !c.API.Core {
-		byRoles := slices.Contains(c.Authorization.Modes, AuthorizeByRoles)
-		groups = slices.DeleteFunc(groups, func(g Group) bool { return !byRoles || g.Name != rbacv1.GroupVersion.Group })
+		isRoles := func(g Group) bool { return g.Name == rbacv1.GroupVersion.Group }
+		added := slices.Contains(c.Authorization.Modes, AuthorizeByRoles) && !slices.ContainsFunc(c.API.Groups, isRoles)
+		groups = slices.DeleteFunc(groups, func(g Group) bool { return !added || !isRoles(g) })
 	}
 	for i := range groups {
 		groups[i].builtIn = true
