@@ -99,15 +99,24 @@ func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupReso
 		return err
 	}
 	held, _, heldErr := g.Rules.RulesFor(ctx, r.User, r.Namespace)
+	err := Refusal(ctx, r.User, held, heldErr, rules)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return meta.NewForbidden(of, name, err)
+}
+
+// Refusal returns why a user may not give away what rules allow, nil if they may. heldErr is why more may be held than is known.
+func Refusal(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error, rules []rbacv1.PolicyRule) error {
 	missing, err := Missing(ctx, held, rules)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", r.User.Name, r.User.Groups, describe(missing))
+	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", user.Name, user.Groups, describe(missing))
 	if heldErr != nil {
 		msg += fmt.Sprintf("; resolution errors: [%v]", heldErr)
 	}
-	return meta.NewForbidden(of, name, errors.New(msg))
+	return errors.New(msg)
 }
 
 // guarded makes the guard of a resource of a check of its objects.

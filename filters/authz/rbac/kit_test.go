@@ -61,11 +61,11 @@ func (s *objects) Read(_ context.Context, mark any) (Update, error) {
 		return Update{}, s.err
 	}
 	end := len(s.changes)
-	u, keys := Update{Mark: &end, Whole: mark == nil}, slices.Collect(maps.Keys(s.all))
+	u, keys := Update{Mark: &end, Whole: mark == nil}, maps.Keys(s.all)
 	if mark != nil {
-		keys = s.changes[*mark.(*int):]
+		keys = slices.Values(s.changes[*mark.(*int):])
 	}
-	for _, k := range keys {
+	for k := range keys {
 		u.Changes = append(u.Changes, Change{k.kind, k.namespace, k.name, s.all[k]})
 	}
 	return u, nil
