@@ -17,6 +17,7 @@ type Request struct {
 	Now       time.Time // of the present try of a write, not of the request; UTC, whole seconds
 	User      *request.User
 	Namespace string
+	Name      string // of the path; "" for a create
 	DryRun    bool
 	Context   context.Context // of the request: who works for long looks at it
 
@@ -41,6 +42,7 @@ type (
 	Table       = TableOf[meta.Object]
 	Projection  = ProjectionOf[meta.Object]
 	Reserve     = ReserveOf[meta.Object]
+	Guard       = GuardOf[meta.Object]
 )
 
 // StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock but Request.Now.
@@ -144,6 +146,11 @@ func (c MetaChecks) ofDoor() MetaChecks {
 // decides. settle must not fail; its ctx outlives the request's.
 type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle func(ctx context.Context, stored bool), err error)
 
+// GuardOf says why a user who may write an object may not write this one, as an answer; nil if they may. It sees the object as
+// admission has changed it, before it is prepared or checked, and may do I/O. old is nil on create. Writes of the server itself are
+// not guarded.
+type GuardOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) error
+
 // FieldValue reads one selectable field from an encoded object.
 type FieldValue struct {
 	// Label is the name in a field selector, such as "spec.nodeName".
@@ -203,6 +210,8 @@ type ResourceOf[T meta.Object] struct {
 	Status *StatusOf[T]
 	// Reserve is nil for nearly all kinds.
 	Reserve ReserveOf[T]
+	// Guard is nil for nearly all kinds.
+	Guard GuardOf[T]
 	// Subresources are further doors to a part of the object, and what else can be done with it: scale, binding.
 	Subresources []SubresourceOf[T]
 

@@ -23,7 +23,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion, StoredAsJSON: r.StoredAsJSON,
-		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
+		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Guard: guard(r.Guard), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
 		Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables, ResetIn: r.ResetIn, Custom: r.Custom, Deprecated: r.Deprecated,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
@@ -90,6 +90,13 @@ func reserve[T meta.Object](f ReserveOf[T]) Reserve {
 	return func(ctx context.Context, r *Request, obj, old meta.Object) (func(context.Context, bool), error) {
 		return f(ctx, r, as[T](obj), as[T](old))
 	}
+}
+
+func guard[T meta.Object](f GuardOf[T]) Guard {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, r *Request, obj, old meta.Object) error { return f(ctx, r, as[T](obj), as[T](old)) }
 }
 
 func projection[T meta.Object](p *ProjectionOf[T]) *Projection {

@@ -24,6 +24,7 @@ import (
 //	own        record who owns which fields; what a client applies is put into the object, and owned, before all that (own.go)
 //	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
 //	           repeat are dropped, and entries of managedFields that cannot be read taken back
+//	guard      the declaration says whether the user may write this object
 //	baptize    the object gets its namespace, and a new one its name and UID                        (finish)
 //	reserve    take what is counted outside of the object
 //	take back  what this door may not set: whatever follows sees only changes that are allowed
@@ -58,7 +59,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 		request Request
 		attrs   admission.Attributes
 	}
-	own.request = Request{User: req.User, Namespace: req.Namespace, DryRun: req.DryRun, warn: req.Warn}
+	own.request = Request{User: req.User, Namespace: req.Namespace, Name: req.Name, DryRun: req.DryRun, warn: req.Warn}
 	own.attrs = s.attributes(req, op)
 	own.write = write{s: s, req: req, r: &own.request, attrs: &own.attrs}
 	return &own.write
@@ -146,6 +147,9 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	}
 	if w.s.project != nil {
 		return w.project()
+	}
+	if guard := w.s.res.Guard; guard != nil && w.req.User != nil {
+		return guard(ctx, w.r, w.obj, w.old)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 type access struct {
 	tokens request.TokenAuthenticator
 	judge  request.Authorizer
-	rules  request.RuleResolver
+	rules  request.RuleResolver // of all who decide and can tell
+	roles  request.RuleResolver // of roles alone, whoever decides; nil: there are none
 }
 
 // AuthenticateToken implements request.TokenAuthenticator.

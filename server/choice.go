@@ -23,6 +23,7 @@ var profiles = map[string][]meta.GroupResource{
 		{Resource: "namespaces"}, {Resource: "configmaps"}, {Resource: "secrets"}, {Resource: "serviceaccounts"},
 		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
 		customResourceDefinitions,
+		roleResources[0], roleResources[1], roleResources[2], roleResources[3],
 	},
 }
 

@@ -183,7 +183,9 @@ func TestBadChoice(t *testing.T) {
 // TestProfile wants a server for resources of one's own to have no pods, unless they are asked for, and the groups of its user.
 func TestProfile(t *testing.T) {
 	kept := []string{"/v1 configmaps", "/v1 events", "/v1 namespaces", "/v1 secrets", "/v1 serviceaccounts",
-		"apiextensions.k8s.io/v1 customresourcedefinitions", "coordination.k8s.io/v1 leases", "events.k8s.io/v1 events", "shared.io/v1 things", "two.io/v1beta1 things"}
+		"apiextensions.k8s.io/v1 customresourcedefinitions", "coordination.k8s.io/v1 leases", "events.k8s.io/v1 events",
+		"rbac.authorization.k8s.io/v1 clusterrolebindings", "rbac.authorization.k8s.io/v1 clusterroles", "rbac.authorization.k8s.io/v1 rolebindings",
+		"rbac.authorization.k8s.io/v1 roles", "shared.io/v1 things", "two.io/v1beta1 things"}
 	whole := resourcesOf(t, newBare(t, server.APIConfig{Core: true, Groups: twoVersions()}))
 	p := newBare(t, server.APIConfig{Core: true, Groups: twoVersions(), Profile: server.ProfileCRDOnly, Runtime: runtimeConfig("two.io/v1alpha1=false")})
 	want := slices.DeleteFunc(kept, func(r string) bool { return !slices.Contains(whole, r) })

@@ -38,7 +38,7 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	if c.Authorization.Modes == nil {
-		c.Authorization.Modes = []string{AuthorizePrivileged}
+		c.Authorization.Modes = []string{AuthorizeByRoles}
 	}
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)

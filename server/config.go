@@ -73,7 +73,7 @@ type ServicesConfig struct {
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
-// service accounts, events and leases.
+// service accounts, roles and their bindings, events and leases.
 const ProfileCRDOnly = "crd-only"
 
 // The storage engines that StorageConfig.Engine names.
@@ -165,14 +165,14 @@ type AuthenticationConfig struct {
 
 // The authorization modes that AuthorizationConfig.Modes names.
 const (
-	AuthorizeAlways     = "AlwaysAllow"
-	AuthorizeNever      = "AlwaysDeny"
-	AuthorizePrivileged = "Privileged" // system:masters may do everything, others may look at health and discovery
+	AuthorizeAlways  = "AlwaysAllow"
+	AuthorizeNever   = "AlwaysDeny"
+	AuthorizeByRoles = "RBAC" // what roles allow, which are objects of rbac.authorization.k8s.io
 )
 
 // AuthorizationConfig says who may do what. Members of system:masters may always do everything.
 type AuthorizationConfig struct {
-	// Modes are asked in turn, until one allows or denies; default AuthorizePrivileged. (--authorization-mode)
+	// Modes are asked in turn, until one allows or denies; default AuthorizeByRoles. (--authorization-mode)
 	Modes []string
 	// Authorizer is asked before the modes, if set.
 	Authorizer request.Authorizer

@@ -54,6 +54,11 @@ var controllerSet = []controllerEntry{
 		make: func(e controllerEnv) runner { return &controller.ServiceAccount{Informers: e.in, Log: e.log} },
 	},
 	{
+		name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", yields: true,
+		needs: []meta.GroupResource{clusterRoleResource.GroupResource()},
+		make:  func(e controllerEnv) runner { return &controller.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
+	},
+	{
 		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true, needs: []meta.GroupResource{jobs},
 		make: func(e controllerEnv) runner { return &controller.FinishedJobs{Informers: e.in, Log: e.log} },
 	},

@@ -37,6 +37,7 @@ type surroundings struct {
 func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.ranges() // checked when the configuration was completed
+	roles := rbac.Config{Access: around.access, Rules: byRoles{around.access}, Stores: around.stores}
 	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores}
 	groups := []Group{
 		{
@@ -50,7 +51,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 		{Name: "certificates.k8s.io", Priority: 17300, Resources: certificates.Resources()},
 		{Name: "networking.k8s.io", Priority: 17200, Resources: networking.Resources()},
 		{Name: "policy", Priority: 17100, Resources: policy.Resources()},
-		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources()},
+		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources(roles)},
 		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
 		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
 		{Name: "apiextensions.k8s.io", Priority: 16700, Resources: extensions.Resources()},

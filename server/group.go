@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -52,16 +53,18 @@ func (g *Group) names() (names []meta.GroupResource) {
 	return names
 }
 
-// groups are all that may be served: Kubernetes' own, if they are wanted, and the configured ones.
-func (c *APIConfig) groups(around surroundings) []Group {
-	if !c.Core {
-		return c.Groups
+// groups are all that may be served: Kubernetes' own, if they are wanted, else roles, if they decide, and the configured ones.
+func (c *Config) groups(around surroundings) []Group {
+	groups := coreGroups(c.API, around)
+	if !c.API.Core {
+		isRoles := func(g Group) bool { return g.Name == rbacv1.GroupVersion.Group }
+		added := slices.Contains(c.Authorization.Modes, AuthorizeByRoles) && !slices.ContainsFunc(c.API.Groups, isRoles)
+		groups = slices.DeleteFunc(groups, func(g Group) bool { return !added || !isRoles(g) })
 	}
-	groups := coreGroups(*c, around)
 	for i := range groups {
 		groups[i].builtIn = true
 	}
-	return append(groups, c.Groups...)
+	return append(groups, c.API.Groups...)
 }
 
 // register adds the kinds of the group to a scheme.

@@ -94,8 +94,16 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authorizer := newAuthorizer(c.Authorization)
-	*d.access = access{tokens: tokens, judge: authorizer}
+	roles := newRoles(d.resources.Stores)
+	authorizer, rules, err := newAuthorizer(c.Authorization, roles)
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	*d.access = access{tokens: tokens, judge: authorizer, rules: rules}
+	if roles != nil {
+		d.access.roles = roles
+	}
 	d.resources.files, _ = store.engine.(*file.Store)
 	handler := filters.Chain(d.core, filters.Config{
 		Fail:           router.WriteError,
@@ -146,7 +154,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	nodePorts := ports.New(span)
-	all := c.API.groups(surroundings{stores: Stores{t}, nodePorts: nodePorts, access: d.access})
+	all := c.groups(surroundings{stores: Stores{t}, nodePorts: nodePorts, access: d.access})
 	for i := range all {
 		all[i].register(d.scheme)
 	}

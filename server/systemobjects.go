@@ -22,6 +22,7 @@ var systemObjects = []struct {
 }{
 	{"start-system-namespaces-controller", namespaces, addSystemNamespaces, keepSystemNamespaces},
 	{"scheduling/bootstrap-system-priority-classes", priorityClasses, addSystemClasses, nil},
+	{"rbac/bootstrap-roles", clusterRoleResource.GroupResource(), addBootstrapRoles, nil},
 }
 
 // addSystemObjects adds the hooks. Each tries until it has made what is missing; the server is not ready before that.

@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 		"bind address":   {o.config.Serving.BindAddress, "127.0.0.1"},
 		"secure port":    {o.config.Serving.SecurePort, 6443},
 		"http port":      {o.config.Serving.HTTPPort, server.NoPort},
-		"authorization":  {strings.Join(o.config.Authorization.Modes, ","), server.AuthorizePrivileged},
+		"authorization":  {strings.Join(o.config.Authorization.Modes, ","), server.AuthorizeByRoles},
 		"no anonymous":   {o.config.Authentication.NoAnonymous, false},
 		"controllers":    {o.config.Controllers, []string{"*"}},
 		"event ttl":      {o.config.API.EventTTL, time.Hour},

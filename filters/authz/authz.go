@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
 // Func is an Authorizer that is a function.
@@ -23,11 +24,22 @@ func (f Func) Authorize(ctx context.Context, a *request.Attributes) (request.Dec
 	return f(ctx, a)
 }
 
-// AlwaysAllow allows everything.
-func AlwaysAllow() request.Authorizer {
-	return Func(func(context.Context, *request.Attributes) (request.Decision, string, error) {
-		return request.Allow, "", nil
-	})
+// AlwaysAllow allows everything. It is a request.RuleResolver, too.
+func AlwaysAllow() request.Authorizer { return always{} }
+
+type always struct{}
+
+func (always) Authorize(context.Context, *request.Attributes) (request.Decision, string, error) {
+	return request.Allow, "", nil
+}
+
+var everything = []rbacv1.PolicyRule{
+	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
+	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
+}
+
+func (always) RulesFor(context.Context, *request.User, string) ([]rbacv1.PolicyRule, bool, error) {
+	return everything, false, nil
 }
 
 // AlwaysDeny leaves nothing allowed. It has no opinion rather than denying, so that it can end a Union.
@@ -77,4 +89,21 @@ func (u union) Authorize(ctx context.Context, a *request.Attributes) (request.De
 		}
 	}
 	return request.NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
+}
+
+// Rules returns the rules of all, with all errors.
+func Rules(all ...request.RuleResolver) request.RuleResolver { return resolvers(all) }
+
+type resolvers []request.RuleResolver
+
+func (rs resolvers) RulesFor(ctx context.Context, user *request.User, namespace string) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
+	var errs []error
+	for _, r := range rs {
+		some, lacks, err := r.RulesFor(ctx, user, namespace)
+		rules, incomplete = append(rules, some...), incomplete || lacks
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return rules, incomplete, errors.Join(errs...)
 }

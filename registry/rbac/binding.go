@@ -13,10 +13,11 @@ import (
 )
 
 // roleBindings makes the resource rolebindings.
-func roleBindings() registry.Resource {
+func roleBindings(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.RoleBinding]{
 		GroupResource: resource("rolebindings"),
 		Kind:          "RoleBinding",
+		Guard:         guarded(c, guardRoleBinding),
 		Namespaced:    true,
 		Strategy: registry.StrategyOf[*rbacv1.RoleBinding]{
 			Metadata:                 registry.MetaWhole,
@@ -35,10 +36,11 @@ func roleBindings() registry.Resource {
 }
 
 // clusterRoleBindings makes the resource clusterrolebindings.
-func clusterRoleBindings() registry.Resource {
+func clusterRoleBindings(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.ClusterRoleBinding]{
 		GroupResource: resource("clusterrolebindings"),
 		Kind:          "ClusterRoleBinding",
+		Guard:         guarded(c, guardClusterRoleBinding),
 		Strategy: registry.StrategyOf[*rbacv1.ClusterRoleBinding]{
 			Metadata:                 registry.MetaWhole,
 			ValidateName:             anyName,

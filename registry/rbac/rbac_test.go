@@ -12,7 +12,7 @@ import (
 
 // TestDeclarations: whatever rights there are, clients can PUT them, with a version or without.
 func TestDeclarations(t *testing.T) {
-	for _, r := range Resources() {
+	for _, r := range Resources(Config{}) {
 		s := &r.Strategy
 		if !s.AllowCreateOnUpdate || !s.AllowUnconditionalUpdate || s.Metadata != registry.MetaWhole {
 			t.Errorf("%s: got %v, want an object that can be put", r.Kind, s)
@@ -33,7 +33,7 @@ const (
 )
 
 func TestRoles(t *testing.T) {
-	role := checktest.Resource(t, Resources(), "Role")
+	role := checktest.Resource(t, Resources(Config{}), "Role")
 	for rules, want := range map[string]string{
 		`[]`: ``,
 		`[{"verbs":["get"],"apiGroups":[""],"resources":["pods"],"resourceNames":["a"]}]`: ``,
@@ -57,7 +57,7 @@ rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply t
 }
 
 func TestClusterRoles(t *testing.T) {
-	role := checktest.Resource(t, Resources(), "ClusterRole")
+	role := checktest.Resource(t, Resources(Config{}), "ClusterRole")
 	const both = `rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs`
 	for text, want := range map[string]string{
 		`{"rules":[{"verbs":["get"],"nonResourceURLs":["/a"]}]}`:                       ``,
@@ -111,9 +111,9 @@ subjects[1].apiGroup: Unsupported value: "a": supported values: "rbac.authorizat
 subjects[2].kind: Unsupported value: "Odd": supported values: "ServiceAccount", "User", "Group"`},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
-			s := checktest.Resource(t, Resources(), "RoleBinding").Strategy
+			s := checktest.Resource(t, Resources(Config{}), "RoleBinding").Strategy
 			checktest.Want(t, s.Validate(checktest.Decode[rbacv1.RoleBinding](t, `{`+tt.text+`}`), nil), tt.want)
-			s = checktest.Resource(t, Resources(), "ClusterRoleBinding").Strategy
+			s = checktest.Resource(t, Resources(Config{}), "ClusterRoleBinding").Strategy
 			checktest.Want(t, s.Validate(checktest.Decode[rbacv1.ClusterRoleBinding](t, `{`+tt.text+`}`), nil), tt.cluster)
 		})
 	}
@@ -123,9 +123,9 @@ func TestRoleOfBindingStays(t *testing.T) {
 	const view, edit = `{"roleRef":{"kind":"ClusterRole","name":"view"}}`, `{"roleRef":{"kind":"ClusterRole","name":"edit"}}`
 	const changed = `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"ClusterRole","Name":"edit"}: cannot change roleRef`
 	for text, want := range map[string]string{view: "", edit: changed} {
-		s := checktest.Resource(t, Resources(), "RoleBinding").Strategy
+		s := checktest.Resource(t, Resources(Config{}), "RoleBinding").Strategy
 		checktest.Want(t, s.Validate(checktest.Decode[rbacv1.RoleBinding](t, text), checktest.Decode[rbacv1.RoleBinding](t, view)), want)
-		s = checktest.Resource(t, Resources(), "ClusterRoleBinding").Strategy
+		s = checktest.Resource(t, Resources(Config{}), "ClusterRoleBinding").Strategy
 		checktest.Want(t, s.Validate(checktest.Decode[rbacv1.ClusterRoleBinding](t, text), checktest.Decode[rbacv1.ClusterRoleBinding](t, view)), want)
 	}
 }
@@ -137,6 +137,6 @@ func TestTables(t *testing.T) {
 		"RoleBinding":        checktest.Decode[rbacv1.RoleBinding](t, text),
 		"ClusterRoleBinding": checktest.Decode[rbacv1.ClusterRoleBinding](t, text),
 	} {
-		checktest.WantCells(t, checktest.Resource(t, Resources(), kind), obj, time.Now(), "b", "ClusterRole/view", "<unknown>", "u, v", "g", "n/a, /b")
+		checktest.WantCells(t, checktest.Resource(t, Resources(Config{}), kind), obj, time.Now(), "b", "ClusterRole/view", "<unknown>", "u, v", "g", "n/a, /b")
 	}
 }

@@ -8,10 +8,11 @@ import (
 )
 
 // roles makes the resource roles.
-func roles() registry.Resource {
+func roles(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.Role]{
 		GroupResource: resource("roles"),
 		Kind:          "Role",
+		Guard:         guarded(c, guardRole),
 		Namespaced:    true,
 		Strategy: registry.StrategyOf[*rbacv1.Role]{
 			Metadata:                 registry.MetaWhole,
@@ -25,10 +26,11 @@ func roles() registry.Resource {
 }
 
 // clusterRoles makes the resource clusterroles.
-func clusterRoles() registry.Resource {
+func clusterRoles(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.ClusterRole]{
 		GroupResource: resource("clusterroles"),
 		Kind:          "ClusterRole",
+		Guard:         guarded(c, guardClusterRole),
 		Strategy: registry.StrategyOf[*rbacv1.ClusterRole]{
 			Metadata:                 registry.MetaWhole,
 			ValidateName:             anyName,

@@ -13,7 +13,6 @@ const (
 	impersonation = "impersonation and SelfSubjectReview"
 	policies      = "admission policies"
 	quotas        = "what quotas and limit ranges do to other objects"
-	rbac          = "RBAC"
 	reviews       = "the reviews of users, rights and tokens"
 	tokens        = "tokens of service accounts"
 	wording       = "descriptions in Kubernetes's own words; ours are our own"
@@ -31,10 +30,9 @@ var waiting = map[string]wait{
 	"authn/impersonation":                       {impersonation, nil}, // step 2 was served as the caller
 	"authn/self-subject-review":                 {reviews, []int{0, 1, 4, 5, 6, 7}},
 	"authz/access-reviews":                      {reviews, []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11}},
-	"authz/escalation":                          {rbac, nil},
-	"authz/groups-and-cluster-roles":            {rbac, nil},
-	"authz/resource-names":                      {rbac, nil},
-	"authz/role-granted-and-revoked":            {rbac, nil},
+	"authz/escalation":                          {impersonation, nil},
+	"authz/groups-and-cluster-roles":            {impersonation, nil},
+	"authz/resource-names":                      {impersonation, nil},
 	"authz/rules-review":                        {reviews, nil},
 	"discovery/aggregated-apis":                 {allKinds, nil},
 	"discovery/authorization-group":             {reviews, nil},

@@ -33,7 +33,7 @@
 //
 // Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
 // Read: config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, cold.go,
-// watch.go, history.go, past.go, write.go, own.go, tap.go.
+// watch.go, history.go, past.go, write.go, own.go, tap.go, place.go.
 package cache
 
 import (

@@ -48,7 +48,8 @@ type Resource struct {
 	writes  writes
 	shelf   *shelf
 
-	closed atomic.Bool // Close was called: nothing is read or written any more
+	closed   atomic.Bool   // Close was called: nothing is read or written any more
+	answered atomic.Uint64 // the highest revision of an object that a write or deletion here was answered with
 
 	warming    atomic.Bool // a goroutine has the objects loaded
 	storeReads [reasons]atomic.Uint64

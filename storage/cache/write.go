@@ -44,7 +44,9 @@ func (r *Resource) CreateAs(ctx context.Context, key string, value []byte, form 
 	if err != nil {
 		return nil, err
 	}
-	return p.write(ctx, 0)
+	o, err := p.write(ctx, 0)
+	r.answer(revOf(o))
+	return o, err
 }
 
 // Update replaces the object at key by what fn makes of it. It starts from the cached state and, if that was stale,
@@ -64,6 +66,7 @@ func (r *Resource) Update(ctx context.Context, key string, opts UpdateOptions, f
 	for {
 		o, err := u.try(ctx)
 		if err != errAgain {
+			r.answer(revOf(o))
 			return o, err
 		}
 		if err := ctx.Err(); err != nil {
@@ -160,6 +163,12 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 // state. The result is the last state at the revision of the deletion. Errors: NotFound, Conflict (opts.Rev), InDoubt
 // (and it could not be found out), or check's.
 func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
+	o, err := r.remove(ctx, key, opts, check)
+	r.answer(revOf(o))
+	return o, err
+}
+
+func (r *Resource) remove(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
 	u := &updating{r: r, key: key, cur: r.guess(key)}
 	var doubt error // of the last deletion, until it is known not to have happened
 	for try := 0; ; {
@@ -227,7 +236,8 @@ func (r *Resource) Discard(ctx context.Context, key string, rev storage.Revision
 	if r.closed.Load() {
 		return closed("delete", key)
 	}
-	_, err := r.c.store.Delete(ctx, key, storage.Pre{Rev: rev})
+	gone, err := r.c.store.Delete(ctx, key, storage.Pre{Rev: rev})
+	r.answer(gone)
 	return err
 }
 

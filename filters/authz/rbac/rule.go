@@ -1,0 +1,111 @@
+package rbac
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+)
+
+// all stands for everything in rules.
+const all = "*"
+
+// verbs are the usual ones, each of which is a bit.
+var verbs = [...]string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "post", "put", "head", "options",
+	"bind", "escalate", "impersonate", "use"}
+
+// bitOf is the bit of a verb, 0 if it is not usual.
+func bitOf(verb string) uint16 {
+	for i := range verbs {
+		if verbs[i] == verb {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// rule is a rule made ready to be looked at.
+type rule struct {
+	*rbacv1.PolicyRule
+	verbs       uint16   // the usual ones; all of them for "*"
+	others      []string // the rest
+	anyGroup    bool
+	anyResource bool
+	urls        []url
+}
+
+// url is a path, or what paths begin with.
+type url struct {
+	path   string
+	prefix bool
+}
+
+// compile makes rules ready.
+func compile(rules []rbacv1.PolicyRule) []rule {
+	out := make([]rule, len(rules))
+	for i := range rules {
+		r := &out[i]
+		r.PolicyRule = &rules[i]
+		for _, verb := range r.Verbs {
+			bit := bitOf(verb)
+			if verb == all {
+				bit = ^uint16(0)
+			}
+			if r.verbs |= bit; bit == 0 || verb == all {
+				r.others = append(r.others, verb)
+			}
+		}
+		r.anyGroup, r.anyResource = slices.Contains(r.APIGroups, all), slices.Contains(r.Resources, all)
+		for _, path := range r.NonResourceURLs {
+			r.urls = append(r.urls, url{strings.TrimRight(path, all), strings.HasSuffix(path, all)})
+		}
+	}
+	return out
+}
+
+// question is what a decision is about.
+type question struct {
+	*request.Attributes
+	verb    uint16 // 0: an unusual one
+	missing bool   // a role was missing on the way
+}
+
+// allows reports whether the rule allows what is asked about.
+func (r *rule) allows(q *question) bool {
+	switch {
+	case q.verb != 0 && r.verbs&q.verb == 0, q.verb == 0 && !slices.Contains(r.others, q.Verb) && !slices.Contains(r.others, all):
+		return false
+	case !q.IsResource:
+		return r.hasPath(q.Path)
+	}
+	return (r.anyGroup || slices.Contains(r.APIGroups, q.Group)) &&
+		(r.anyResource || r.hasResource(q.Resource, q.Subresource)) &&
+		(len(r.ResourceNames) == 0 || slices.Contains(r.ResourceNames, q.Name))
+}
+
+// hasResource reports whether the rule names a resource, or a subresource of it or of all.
+func (r *rule) hasResource(resource, sub string) bool {
+	if sub == "" {
+		return slices.Contains(r.Resources, resource)
+	}
+	for _, name := range r.Resources {
+		of, ok := strings.CutSuffix(name, sub)
+		if !ok {
+			continue
+		}
+		if of, ok = strings.CutSuffix(of, "/"); ok && (of == resource || of == all) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *rule) hasPath(path string) bool {
+	for _, u := range r.urls {
+		if u.path == path && !u.prefix || u.prefix && strings.HasPrefix(path, u.path) {
+			return true
+		}
+	}
+	return false
+}
