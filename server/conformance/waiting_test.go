@@ -11,11 +11,9 @@ type wait struct {
 const (
 	allKinds        = "all kinds of Kubernetes"
 	customResources = "custom resources"
-	impersonation   = "impersonation and SelfSubjectReview"
 	policies        = "admission policies"
 	quotas          = "what quotas and limit ranges do to other objects"
 	rbac            = "RBAC"
-	reviews         = "the reviews of users, rights and tokens"
 	tokens          = "tokens of service accounts"
 	wording         = "descriptions in Kubernetes's own words; ours are our own"
 )
@@ -29,16 +27,13 @@ var waiting = map[string]wait{
 	"admission-policy/objects":                  {policies, nil},
 	"admission-policy/params":                   {policies, nil},
 	"admission-policy/warn-and-audit":           {policies, nil},
-	"authn/impersonation":                       {impersonation, nil}, // step 2 was served as the caller
-	"authn/self-subject-review":                 {reviews, []int{0, 1, 4, 5, 6, 7}},
-	"authz/access-reviews":                      {reviews, []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11}},
+	"authz/access-reviews":                      {rbac, []int{2}},
 	"authz/escalation":                          {rbac, nil},
 	"authz/groups-and-cluster-roles":            {rbac, nil},
 	"authz/resource-names":                      {rbac, nil},
 	"authz/role-granted-and-revoked":            {rbac, nil},
-	"authz/rules-review":                        {reviews, nil},
+	"authz/rules-review":                        {rbac, nil},
 	"discovery/aggregated-apis":                 {allKinds, nil},
-	"discovery/authorization-group":             {reviews, nil},
 	"discovery/core-v1":                         {allKinds, nil},
 	"discovery/groups":                          {allKinds, nil},
 	"openapi/v2":                                {wording, []int{0}},
