@@ -7,14 +7,14 @@ import (
 	"errors"
 	"flag"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
@@ -54,12 +54,12 @@ var engines = []struct {
 // start runs a server as the recordings want it: no controllers, a user alice without rights of her own.
 func start(t *testing.T, cfg server.Config) *target {
 	t.Helper()
-	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(tokens, []byte("admin-token,admin,admin,system:masters\nalice-token,alice,alice,dev\n"), 0o600); err != nil {
+	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,alice,dev\n"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Controllers = []string{}
-	cfg.Authentication.TokenAuthFile = tokens
+	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
 	s := servertest.Start(t, cfg)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CAPEM)
@@ -75,7 +75,7 @@ func start(t *testing.T, cfg server.Config) *target {
 			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		tokens: map[string]string{"admin": "admin-token", "alice": "alice-token", "anonymous": "", "bad": "unknown-token"},
+		tokens: map[string]string{"admin": s.Token, "alice": "alice-token", "anonymous": "", "bad": "unknown-token"},
 	}
 }
 
