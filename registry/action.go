@@ -64,6 +64,7 @@ type Actor struct {
 	check       func(a *Action) error // nil: nothing can be wrong
 	run         func(ctx context.Context, a *Action) (meta.Typed, error)
 	owners      map[string]*owner // by version; nil: nobody is told who owns what was sent
+	anew        bool              // what is sent is no object that there is, and has nothing that only such have
 }
 
 // NewActor makes the Actor of a resource without a store.
@@ -81,7 +82,7 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 	}
 	c := &Actor{
 		cfg: cfg, resource: a.GroupResource, namespaced: a.Namespaced, kind: k, forms: newForms(new(atomic.Uint32)),
-		check: a.Check, run: a.Create,
+		check: a.Check, run: a.Create, anew: true,
 	}
 	c.openOwners(a.Returned)
 	return c, nil
@@ -171,6 +172,9 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 		return nil, err
 	}
 	version := c.versionOf(obj)
+	if m := hub.GetObjectMeta(); c.anew {
+		m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds, m.SelfLink = "", nil, nil, nil, ""
+	}
 	hub.GetObjectMeta().ManagedFields = c.own(ctx, hub, version, req.Manager)
 	a := &admission.Attributes{
 		Operation: admission.Create, Kind: version.GVK, Type: c.kind,
