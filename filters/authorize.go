@@ -25,7 +25,9 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 			x := of(r)
 			x.attributes.From(&x.info)
 			x.judge, x.log, x.info.Rights = may, log, x
-			if err := x.May(r.Context(), x.info.Verb); err != nil {
+			decision, reason, err := may.Authorize(r.Context(), &x.attributes)
+			x.info.Judged(decision, reason, err)
+			if err := x.judged(decision, reason, err); err != nil {
 				fail(w, r, err)
 				return
 			}
@@ -36,10 +38,12 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 
 // May implements request.Rights. The error is a 500 if it cannot be found out.
 func (x *exchange) May(ctx context.Context, verb string) error {
-	a := &x.attributes
-	a.Verb = verb
-	decision, reason, err := x.judge.Authorize(ctx, a)
-	x.info.Decision, x.info.Reason = decision, reason
+	x.attributes.Verb = verb
+	return x.judged(x.judge.Authorize(ctx, &x.attributes))
+}
+
+// judged returns what the user is told of a decision; nil if it allows.
+func (x *exchange) judged(decision request.Decision, reason string, err error) error {
 	switch {
 	case decision == request.Allow:
 		return nil
@@ -48,7 +52,7 @@ func (x *exchange) May(ctx context.Context, verb string) error {
 		return meta.NewInternalError(err)
 	}
 	x.response.Header().Set("X-Content-Type-Options", "nosniff")
-	return Forbidden(a, reason)
+	return Forbidden(&x.attributes, reason)
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.

@@ -46,6 +46,8 @@ type Metrics struct {
 	long      *prometheus.GaugeVec
 	aborts    *prometheus.CounterVec
 
+	impersonation impersonationMetrics
+
 	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
 	mu    struct {
 		sync.Mutex
@@ -91,10 +93,11 @@ func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error)
 			Help: "Long-running requests being served."}, names),
 		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
 			Help: "Requests whose connection the server cut."}, names[:6]),
+		impersonation: newImpersonationMetrics(),
 	}
 	m.known.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
-	all := []prometheus.Collector{m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts}
+	all := append(m.impersonation.all(), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
 	if inflight != nil {
 		running := func(kind string, count func() int64) prometheus.Collector {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",

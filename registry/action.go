@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/apply"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -45,6 +47,8 @@ type Actions struct {
 	// Create does what the client asks for and returns what it is told: an object of the hub of the kind, or a
 	// *meta.Status. It may do I/O, and is called once admission has let the request pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
+	// Returned: the answer is the object that the client sent, completed, and says like a new one who owns its fields.
+	Returned bool
 }
 
 // Actor serves creates of what is not stored: of a resource without a store, or of a subresource with Create. All methods
@@ -59,6 +63,8 @@ type Actor struct {
 	forms       *forms
 	check       func(a *Action) error // nil: nothing can be wrong
 	run         func(ctx context.Context, a *Action) (meta.Typed, error)
+	owners      map[string]*owner // by version; nil: nobody is told who owns what was sent
+	anew        bool              // what is sent is no object that there is, and has nothing that only such have
 }
 
 // NewActor makes the Actor of a resource without a store.
@@ -74,10 +80,12 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 	if k == nil {
 		return nil, fmt.Errorf("registry: the kind %s of %s is not registered", gk, a.GroupResource)
 	}
-	return &Actor{
+	c := &Actor{
 		cfg: cfg, resource: a.GroupResource, namespaced: a.Namespaced, kind: k, forms: newForms(new(atomic.Uint32)),
-		check: a.Check, run: a.Create,
-	}, nil
+		check: a.Check, run: a.Create, anew: true,
+	}
+	c.openOwners(a.Returned)
+	return c, nil
 }
 
 // Actor returns what serves creates of a declared subresource with Create. The error says that its kind is unknown.
@@ -89,10 +97,53 @@ func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 			return nil, fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
 	}
-	return &Actor{
+	c := &Actor{
 		cfg: s.cfg, resource: s.res.GroupResource, subresource: sub.Name, namespaced: s.res.Namespaced, kind: k,
 		fixed: sub.Kind, forms: newForms(new(atomic.Uint32)), check: sub.Check, run: sub.Create,
-	}, nil
+	}
+	c.openOwners(sub.Returned)
+	return c, nil
+}
+
+// openOwners makes the owners of all versions, if anybody is told what they find.
+func (c *Actor) openOwners(returned bool) {
+	if !returned {
+		return
+	}
+	c.owners = map[string]*owner{}
+	all := versions{c.kind, c.cfg.Kinds}
+	for _, v := range c.kind.Versions() {
+		c.owners[v.GVK.Version] = &owner{
+			Door:    apply.Door{Versions: all, Kind: v.GVK, Subresource: c.subresource, Custom: v.Type == nil},
+			version: v.GVK.Version,
+			empty:   sync.OnceValues(func() (any, error) { return all.empty(c.kind, v.GVK) }),
+		}
+	}
+}
+
+// own returns who owns the fields of an object that was sent in a version, which is complete. Where that cannot be told nobody does.
+func (c *Actor) own(ctx context.Context, hub meta.Object, version *kind.Version, manager string) []meta.ManagedFieldsEntry {
+	m := hub.GetObjectMeta()
+	sent := m.ManagedFields
+	m.ManagedFields = nil
+	o := c.owners[version.GVK.Version]
+	if o == nil || manager == "" {
+		return nil
+	}
+	live, err := o.empty()
+	if err != nil {
+		return nil
+	}
+	tree, err := encodeTree(ctx, c.kind, hub, o.Kind)
+	if err != nil || len(tree) > maxOwned {
+		return nil
+	}
+	by := apply.Writer{Manager: manager, Now: c.cfg.now()}
+	entries, err := o.Update(ctx, apply.Object{Tree: live}, apply.Object{Tree: tree, Managed: sent}, by)
+	if err != nil {
+		return nil
+	}
+	return entries
 }
 
 // Kind is what the Actor takes and answers.
@@ -120,8 +171,11 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	hub.GetObjectMeta().ManagedFields = nil // it is not kept, and nobody owns what is in it
 	version := c.versionOf(obj)
+	if m := hub.GetObjectMeta(); c.anew {
+		m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds, m.SelfLink = "", nil, nil, nil, ""
+	}
+	hub.GetObjectMeta().ManagedFields = c.own(ctx, hub, version, req.Manager)
 	a := &admission.Attributes{
 		Operation: admission.Create, Kind: version.GVK, Type: c.kind,
 		Resource:    meta.GroupVersionResource{Group: c.resource.Group, Version: req.Version, Resource: c.resource.Resource},

@@ -337,10 +337,12 @@ func (s *Store) decode(ctx context.Context, enc request.Encoded) (meta.Object, e
 }
 
 // now is the time that a try of a write carries.
-func (s *Store) now() time.Time {
+func (s *Store) now() time.Time { return s.cfg.now() }
+
+func (c *Config) now() time.Time {
 	now := time.Now
-	if s.cfg.Now != nil {
-		now = s.cfg.Now
+	if c.Now != nil {
+		now = c.Now
 	}
 	return now().UTC().Truncate(time.Second)
 }

@@ -311,6 +311,8 @@ type SubresourceOf[T meta.Object] struct {
 	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.
 	// It may do I/O, and is called once admission has let the request pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
+	// Returned: the answer of Create is the object that the client sent, completed, and says like a new one who owns its fields.
+	Returned bool
 	// Connect returns the handler of a request to the object at namespace and name, which the client's options, in the
 	// query, and the rest of the path are for.
 	Connect func(ctx context.Context, c *Connection) (http.Handler, error)

@@ -4,6 +4,8 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admissionregistration"
 	"github.com/coracle-project/coracle/registry/apps"
+	"github.com/coracle-project/coracle/registry/authentication"
+	"github.com/coracle-project/coracle/registry/authorization"
 	"github.com/coracle-project/coracle/registry/autoscaling"
 	"github.com/coracle-project/coracle/registry/batch"
 	"github.com/coracle-project/coracle/registry/certificates"
@@ -46,6 +48,8 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
+		{Name: "authentication.k8s.io", Priority: 17700, Actions: authentication.Actions(around.access)},
+		{Name: "authorization.k8s.io", Priority: 17600, Actions: authorization.Actions(around.access, around.access)},
 		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},
 		{Name: "batch", Priority: 17400, Resources: batch.Resources(rules)},
 		{Name: "certificates.k8s.io", Priority: 17300, Resources: certificates.Resources()},

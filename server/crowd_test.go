@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,7 +107,10 @@ func (p *inProcess) discovered() []string {
 			Metadata struct{ Name string }
 			Versions []struct {
 				Version   string
-				Resources []struct{ Resource string }
+				Resources []struct {
+					Resource string
+					Verbs    []string
+				}
 			}
 		}
 	}
@@ -118,7 +122,9 @@ func (p *inProcess) discovered() []string {
 	for _, g := range doc.Items {
 		for _, v := range g.Versions {
 			for _, r := range v.Resources {
-				paths = append(paths, "/apis/"+g.Metadata.Name+"/"+v.Version+"/"+r.Resource)
+				if slices.Contains(r.Verbs, "list") {
+					paths = append(paths, "/apis/"+g.Metadata.Name+"/"+v.Version+"/"+r.Resource)
+				}
 			}
 		}
 	}

@@ -200,7 +200,7 @@ func TestEndInSpiteOfStrangers(t *testing.T) {
 	}
 }
 
-// TestImpersonationOnTheWire refuses impersonation however its headers are spelled.
+// TestImpersonationOnTheWire: impersonation is recognized however its headers are spelled.
 func TestImpersonationOnTheWire(t *testing.T) {
 	s := servertest.Start(t)
 	address := s.Server.Address().String()
@@ -208,19 +208,20 @@ func TestImpersonationOnTheWire(t *testing.T) {
 		lines []string // of the header, "name: value"
 		want  string
 	}{
-		{[]string{"Impersonate-User: jane"}, "403"},
+		{[]string{"Impersonate-User: jane"}, "403"}, // who may do nothing
 		{[]string{"impersonate-user: jane"}, "403"},
 		{[]string{"IMPERSONATE-USER: jane"}, "403"},
-		{[]string{"iMpErSoNaTe-gRoUp: system:masters"}, "403"},
-		{[]string{"Impersonate-User:"}, "403"},
-		{[]string{"Impersonate-User:", "Impersonate-User: jane"}, "403"},
+		{[]string{"Impersonate-User: jane", "impersonate-group: system:masters"}, "200"},
+		{[]string{"iMpErSoNaTe-gRoUp: system:masters"}, "400"}, // without a user
 		{[]string{"Impersonate-User: jane", "Impersonate-User: system:admin"}, "403"},
-		{[]string{"impersonate-uid: 1"}, "403"},
-		{[]string{"impersonate-extra-scopes: a", "impersonate-extra-scopes: b"}, "403"},
-		{[]string{"impersonate-extra-%2f: a"}, "403"},
-		{[]string{"impersonate-extra-: a"}, "403"},
-		{[]string{"impersonate-: a"}, "403"},
-		{[]string{"impersonate-whatever: a"}, "403"},
+		{[]string{"impersonate-uid: 1"}, "400"},
+		{[]string{"impersonate-extra-scopes: a", "impersonate-extra-scopes: b"}, "400"},
+		{[]string{"impersonate-extra-%2f: a"}, "400"},
+		{[]string{"impersonate-extra-: a"}, "400"},
+		{[]string{"Impersonate-User:"}, "200"}, // nobody is asked for, as in Kubernetes
+		{[]string{"Impersonate-User:", "Impersonate-User: jane"}, "200"},
+		{[]string{"impersonate-: a"}, "200"},
+		{[]string{"impersonate-whatever: a"}, "200"},
 		{[]string{"impersonate: a"}, "200"},
 		{[]string{"impersonate_user: a"}, "200"},
 		{[]string{"x-impersonate-user: a"}, "200"},

@@ -30,10 +30,7 @@ func podBinding(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 func bindings(stores registry.Stores) registry.Actions {
 	return registry.Actions{
 		GroupResource: meta.GroupResource{Resource: "bindings"}, Kind: "Binding", Singular: "binding", Namespaced: true, Check: checkBinding,
-		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
-			a.Object.GetObjectMeta().UID = ""
-			return bind(ctx, stores, a)
-		},
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bind(ctx, stores, a) },
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // Decision is what an Authorizer thinks of a request.
@@ -43,9 +44,38 @@ type Attributes struct {
 	Subresource string
 	Name        string
 	Path        string
-	// Selectors as sent, of list, watch and deletecollection.
+	// Selectors as sent, of list, watch and deletecollection. What they say is for Fields and Labels to tell.
 	FieldSelector string
 	LabelSelector string
+	// Selected is what is selected where nobody has sent selectors as text, as in access reviews; nil: nothing but what they say.
+	Selected *Selected
+}
+
+// Selected is what selectors say. With an error there may be requirements as well: those that could be understood. All of
+// them hold of what is asked about, so that one less is a question about more.
+type Selected struct {
+	Fields    meta.FieldRequirements
+	FieldsErr error
+	Labels    meta.LabelRequirements
+	LabelsErr error
+}
+
+// Fields returns what must hold of the fields of the objects that the request is about; nothing, if the selector cannot be
+// read. It is parsed for each who asks.
+func (a *Attributes) Fields() (meta.FieldRequirements, error) {
+	if a.Selected != nil {
+		return a.Selected.Fields, a.Selected.FieldsErr
+	}
+	return meta.ParseFields(a.FieldSelector)
+}
+
+// Labels returns what must hold of the labels of the objects that the request is about; nothing, if the selector cannot be
+// read. It is parsed for each who asks.
+func (a *Attributes) Labels() (meta.LabelRequirements, error) {
+	if a.Selected != nil {
+		return a.Selected.Labels, a.Selected.LabelsErr
+	}
+	return meta.ParseLabels(a.LabelSelector)
 }
 
 // From fills a in with what info says.
@@ -53,7 +83,7 @@ func (a *Attributes) From(info *Info) {
 	a.User, a.Verb, a.Path, a.IsResource = info.User, info.Verb, info.Path, info.IsResource
 	a.Group, a.Version, a.Namespace = info.APIGroup, info.APIVersion, info.Namespace
 	a.Resource, a.Subresource, a.Name = info.Resource, info.Subresource, info.Name
-	a.FieldSelector, a.LabelSelector = info.FieldSelector, info.LabelSelector
+	a.FieldSelector, a.LabelSelector, a.Selected = info.FieldSelector, info.LabelSelector, nil
 }
 
 // Authorizer decides whether a request may be served. Implementations are in filters/authz. It is safe for concurrent use.

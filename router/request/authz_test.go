@@ -1,11 +1,16 @@
 package request
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
 
 func TestAttributesFrom(t *testing.T) {
 	info := &Info{User: &User{Name: "u"}, Verb: "list", IsResource: true, APIGroup: "g", APIVersion: "v", Namespace: "n",
 		Resource: "r", Subresource: "s", Name: "x", Path: "/p", FieldSelector: "f", LabelSelector: "l"}
-	want := Attributes{info.User, "list", true, "g", "v", "n", "r", "s", "x", "/p", "f", "l"}
+	want := Attributes{info.User, "list", true, "g", "v", "n", "r", "s", "x", "/p", "f", "l", nil}
 	var got Attributes
 	if got.From(info); got != want {
 		t.Errorf("From: got %+v, want %+v", got, want)
@@ -20,6 +25,32 @@ func TestDecisions(t *testing.T) {
 	for d, want := range map[Decision]string{Deny: "deny", Allow: "allow", NoOpinion: "no opinion", 9: "unknown"} {
 		if got := d.String(); got != want {
 			t.Errorf("String of %d: got %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestSelectors: selectors are read from text, but where there is more than text.
+func TestSelectors(t *testing.T) {
+	oops := errors.New("oops")
+	given := &Selected{Fields: meta.FieldRequirements{{Field: "a", Value: "b"}}, FieldsErr: oops}
+	for _, tt := range []struct {
+		name           string
+		a              Attributes
+		fields, labels string
+		fails          bool
+	}{
+		{"none", Attributes{}, "", "", false},
+		{"text", Attributes{FieldSelector: "spec.nodeName==n", LabelSelector: "a in (b,c)"}, "spec.nodeName=n", "a in (b,c)", false},
+		{"bad text", Attributes{FieldSelector: "a", LabelSelector: "a in"}, "", "", true},
+		{"given", Attributes{FieldSelector: "x=y", LabelSelector: "x", Selected: given}, "a=b", "", true},
+	} {
+		fields, err := tt.a.Fields()
+		if fields.String() != tt.fields || (err != nil) != tt.fails {
+			t.Errorf("%s: Fields: got %s, %v, want %s", tt.name, fields, err, tt.fields)
+		}
+		labels, err := tt.a.Labels()
+		if labels.String() != tt.labels || (err != nil) != (tt.fails && tt.a.Selected == nil) {
+			t.Errorf("%s: Labels: got %s, %v, want %s", tt.name, labels, err, tt.labels)
 		}
 	}
 }

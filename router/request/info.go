@@ -43,11 +43,15 @@ type Info struct {
 	AuditID  string
 	Received time.Time
 	User     *User // nil until authenticated
-	// Impersonator is who asked to be User instead; nil if nobody did.
+	// Impersonator is who asked to be User instead; nil if nobody did. Constraint is the verb by which that was allowed, "" if it was
+	// the right to be that user for whatever purpose.
 	Impersonator *User
+	Constraint   string
 	Rights       Rights // nil until authorized
-	// Decision and Reason are what the authorizer said last; Reason may name roles and bindings, and is for the audit record.
+	// Decision and Reason are what the authorizer said of the request as it came, once it is Decided; Reason may name roles and
+	// bindings. They are for the audit record: see Authorization.
 	Decision  Decision
+	Decided   bool
 	Reason    string
 	UserAgent string
 	// Warnings are sent as Warning headers, in order. Warn adds to them.
@@ -76,6 +80,37 @@ func (u *User) InGroup(group string) bool {
 		}
 	}
 	return false
+}
+
+// What the audit record of a request says of its authorization, as annotations.
+const (
+	DecisionAnnotation = "authorization.k8s.io/decision" // allow or forbid
+	ReasonAnnotation   = "authorization.k8s.io/reason"
+	reasonError        = "internal error" // no decision could be found
+)
+
+// Authorization tells add the annotations about the authorization of the request; none, if it did not come to that.
+func (i *Info) Authorization(add func(key, value string)) {
+	switch {
+	case !i.Decided:
+		if i.Reason != "" {
+			add(ReasonAnnotation, i.Reason)
+		}
+		return
+	case i.Decision == Allow:
+		add(DecisionAnnotation, "allow")
+	default:
+		add(DecisionAnnotation, "forbid")
+	}
+	add(ReasonAnnotation, i.Reason)
+}
+
+// Judged keeps what the authorizer said. A decision that could not be found is none, and err is not for the record.
+func (i *Info) Judged(decision Decision, reason string, err error) {
+	i.Decision, i.Decided, i.Reason = decision, decision == Allow || err == nil, reason
+	if !i.Decided {
+		i.Reason = reasonError
+	}
 }
 
 // Annotate adds to the audit record. What has been said once stays.

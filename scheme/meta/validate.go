@@ -236,25 +236,26 @@ func ValidateLabelSelector(s *LabelSelector, path *field.Path) field.ErrorList {
 	}
 	errs := ValidateLabels(s.MatchLabels, path.Child("matchLabels"))
 	for i, r := range field.Each(&errs, s.MatchExpressions) {
-		errs = append(errs, validateRequirement(r, path.Child("matchExpressions").Index(i))...)
+		at := path.Child("matchExpressions").Index(i)
+		if !isLabelOperator(r.Operator) {
+			errs = append(errs, field.Invalid(at.Child("operator"), r.Operator, "not a valid selector operator"))
+		}
+		errs = append(errs, ValidateLabelRequirement(r, at)...)
 	}
 	return errs
 }
 
-func validateRequirement(r *LabelSelectorRequirement, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	switch r.Operator {
-	case LabelSelectorOpIn, LabelSelectorOpNotIn:
-		if len(r.Values) == 0 {
-			errs = append(errs, field.Required(path.Child("values"), "must be specified when `operator` is 'In' or 'NotIn'"))
-		}
-	case LabelSelectorOpExists, LabelSelectorOpDoesNotExist:
-		if len(r.Values) > 0 {
-			errs = append(errs, field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
-		}
-	default:
-		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
+func isLabelOperator(op LabelSelectorOperator) bool {
+	switch op {
+	case LabelSelectorOpIn, LabelSelectorOpNotIn, LabelSelectorOpExists, LabelSelectorOpDoesNotExist:
+		return true
 	}
+	return false
+}
+
+// ValidateLabelRequirement checks a requirement, whose operator may be one that nobody knows.
+func ValidateLabelRequirement(r *LabelSelectorRequirement, path *field.Path) field.ErrorList {
+	errs := validateValues(string(r.Operator), r.Values, path)
 	for _, msg := range names.IsQualifiedName(r.Key) {
 		errs = append(errs, field.Invalid(path.Child("key"), r.Key, msg))
 	}
@@ -264,4 +265,28 @@ func validateRequirement(r *LabelSelectorRequirement, path *field.Path) field.Er
 		}
 	}
 	return errs
+}
+
+// ValidateFieldRequirement checks a requirement, whose operator may be one that nobody knows.
+func ValidateFieldRequirement(r *FieldSelectorRequirement, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.Key == "" {
+		errs = append(errs, field.Required(path.Child("key"), "must be specified"))
+	}
+	return append(errs, validateValues(string(r.Operator), r.Values, path)...)
+}
+
+// validateValues checks that there are values where an operator of labels or fields needs some, and none where not.
+func validateValues(operator string, values []string, path *field.Path) field.ErrorList {
+	switch operator {
+	case string(LabelSelectorOpIn), string(LabelSelectorOpNotIn):
+		if len(values) == 0 {
+			return field.ErrorList{field.Required(path.Child("values"), "must be specified when `operator` is 'In' or 'NotIn'")}
+		}
+	case string(LabelSelectorOpExists), string(LabelSelectorOpDoesNotExist):
+		if len(values) > 0 {
+			return field.ErrorList{field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")}
+		}
+	}
+	return nil
 }

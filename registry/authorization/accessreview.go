@@ -1,0 +1,95 @@
+package authorization
+
+import (
+	"context"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/authorizationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// subjectAccessReviews answer whether anybody may do something.
+func subjectAccessReviews(may request.Authorizer) registry.Actions {
+	return registry.Actions{
+		GroupResource: resource("subjectaccessreviews"), Kind: "SubjectAccessReview", Singular: "subjectaccessreview", Returned: true,
+		Check: func(a *registry.Action) error {
+			r := a.Object.(*authorizationv1.SubjectAccessReview)
+			return invalid(append(checkSubject(&r.Spec), checkEmpty(r.ObjectMeta)...))
+		},
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
+			r := a.Object.(*authorizationv1.SubjectAccessReview)
+			err := answer(ctx, may, attributesOf(&r.Spec), &r.Status)
+			return r, err
+		},
+	}
+}
+
+// localSubjectAccessReviews answer whether anybody may do something in a namespace.
+func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
+	return registry.Actions{
+		GroupResource: resource("localsubjectaccessreviews"), Kind: "LocalSubjectAccessReview", Singular: "localsubjectaccessreview",
+		Namespaced: true, Returned: true,
+		Check: func(a *registry.Action) error {
+			return invalid(checkLocal(a.Object.(*authorizationv1.LocalSubjectAccessReview)))
+		},
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
+			r := a.Object.(*authorizationv1.LocalSubjectAccessReview)
+			err := answer(ctx, may, attributesOf(&r.Spec), &r.Status)
+			return r, err
+		},
+	}
+}
+
+// selfSubjectAccessReviews answer whether the caller may do something.
+func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
+	return registry.Actions{
+		GroupResource: resource("selfsubjectaccessreviews"), Kind: "SelfSubjectAccessReview", Singular: "selfsubjectaccessreview",
+		Returned: true,
+		Check: func(a *registry.Action) error {
+			r := a.Object.(*authorizationv1.SelfSubjectAccessReview)
+			errs := checkAttributes(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+			errs = append(errs, checkSelectors(r.Spec.ResourceAttributes)...)
+			return invalid(append(errs, checkEmpty(r.ObjectMeta)...))
+		},
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
+			r := a.Object.(*authorizationv1.SelfSubjectAccessReview)
+			err := answer(ctx, may, attributesFor(a.User, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), &r.Status)
+			return r, err
+		},
+	}
+}
+
+// answer asks whether something may be done. It fails only where the question is not asked any more.
+func answer(ctx context.Context, may request.Authorizer, a *request.Attributes, status *authorizationv1.SubjectAccessReviewStatus) error {
+	decision, reason, err := may.Authorize(ctx, a)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	*status = authorizationv1.SubjectAccessReviewStatus{
+		Allowed: decision == request.Allow, Denied: decision == request.Deny, Reason: reason, EvaluationError: mistakes(a, err),
+	}
+	return nil
+}
+
+// mistakes says what went wrong while a question was answered.
+func mistakes(a *request.Attributes, err error) string {
+	var all []string
+	if err != nil {
+		all = append(all, err.Error())
+	}
+	ignored := func(selector string, some bool, err error) {
+		switch {
+		case err != nil && some:
+			all = append(all, "spec.resourceAttributes."+selector+" partially ignored due to parse error")
+		case err != nil:
+			all = append(all, "spec.resourceAttributes."+selector+" ignored due to parse error")
+		}
+	}
+	fields, err := a.Fields()
+	ignored("fieldSelector", len(fields) > 0, err)
+	labels, err := a.Labels()
+	ignored("labelSelector", len(labels) > 0, err)
+	return strings.Join(all, "; ")
+}

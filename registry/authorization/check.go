@@ -1,0 +1,113 @@
+package authorization
+
+import (
+	"fmt"
+
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/authorizationv1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// specPath and attributesPath are what messages name. The second is one name, as kube-apiserver has it, which nobody can see.
+var (
+	specPath       = field.NewPath("spec")
+	attributesPath = field.NewPath("spec.resourceAttributes")
+)
+
+// invalid is the error about what is wrong with a review; nil if nothing is. It names no kind, as that of kube-apiserver.
+func invalid(errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return meta.NewInvalid(meta.GroupKind{Group: authorizationv1.GroupVersion.Group}, "", errs)
+}
+
+// checkSubject checks a question about others.
+func checkSubject(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
+	errs := checkAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)
+	if spec.User == "" && len(spec.Groups) == 0 {
+		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
+	}
+	return append(errs, checkSelectors(spec.ResourceAttributes)...)
+}
+
+// checkLocal checks a question about others in one namespace, which is that of the request.
+func checkLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
+	m := r.ObjectMeta
+	m.Namespace = ""
+	errs := checkSubject(&r.Spec)
+	if !isEmpty(m) {
+		errs = append(errs, field.Invalid(field.NewPath("metadata"), govalue.JSON(r.ObjectMeta), "must be empty except for namespace"))
+	}
+	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != r.Namespace {
+		errs = append(errs, field.Invalid(attributesPath.Child("namespace"), a.Namespace, "must match metadata.namespace"))
+	}
+	if a := r.Spec.NonResourceAttributes; a != nil {
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(a), "disallowed on this kind of request"))
+	}
+	return errs
+}
+
+// checkAttributes checks that a question is about one thing.
+func checkAttributes(res *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+	switch {
+	case res != nil && path != nil:
+		return field.ErrorList{field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(path),
+			"cannot be specified in combination with resourceAttributes")}
+	case res == nil && path == nil:
+		return field.ErrorList{field.Invalid(specPath.Child("resourceAttributes"), govalue.JSON(path),
+			"exactly one of nonResourceAttributes or resourceAttributes must be specified")}
+	}
+	return nil
+}
+
+// checkEmpty checks that a review has no metadata.
+func checkEmpty(m meta.ObjectMeta) field.ErrorList {
+	if isEmpty(m) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata"), govalue.JSON(m), "must be empty")}
+}
+
+// isEmpty reports whether there is nothing in the metadata of a review but who owns its fields.
+func isEmpty(m meta.ObjectMeta) bool {
+	m.ManagedFields = nil
+	return scheme.Equal(&m, new(meta.ObjectMeta))
+}
+
+// checkSelectors checks the selectors of a question. Operators that nobody knows are left to the answer, as a client may know more
+// than the server.
+func checkSelectors(a *authorizationv1.ResourceAttributes) field.ErrorList {
+	if a == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if s := a.FieldSelector; s != nil {
+		p := attributesPath.Child("fieldSelector")
+		errs = append(errs, checkForms(s.RawSelector, len(s.Requirements), p)...)
+		for i, r := range field.Each(&errs, s.Requirements) {
+			errs = append(errs, meta.ValidateFieldRequirement(r, p.Child("requirements").Index(i))...)
+		}
+	}
+	if s := a.LabelSelector; s != nil {
+		p := attributesPath.Child("labelSelector")
+		errs = append(errs, checkForms(s.RawSelector, len(s.Requirements), p)...)
+		for i, r := range field.Each(&errs, s.Requirements) {
+			errs = append(errs, meta.ValidateLabelRequirement(r, p.Child("requirements").Index(i))...)
+		}
+	}
+	return errs
+}
+
+// checkForms checks that a selector is there in one form.
+func checkForms(raw string, requirements int, p *field.Path) field.ErrorList {
+	switch {
+	case raw != "" && requirements > 0:
+		return field.ErrorList{field.Invalid(p.Child("rawSelector"), raw, "may not specified at the same time as requirements")}
+	case raw == "" && requirements == 0:
+		return field.ErrorList{field.Required(p.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", p))}
+	}
+	return nil
+}

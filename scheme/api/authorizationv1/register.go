@@ -1,0 +1,16 @@
+package authorizationv1
+
+import (
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// GroupVersion is the version that this package declares.
+var GroupVersion = meta.GroupVersion{Group: "authorization.k8s.io", Version: "v1"}
+
+// Scheme registers the kinds.
+var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
+	s.AddKnownTypes(GroupVersion,
+		&SubjectAccessReview{}, &SelfSubjectAccessReview{}, &LocalSubjectAccessReview{}, &SelfSubjectRulesReview{},
+	)
+})
