@@ -74,12 +74,30 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if _, ok := treeOf(s.Default).(map[string]any); s.Default != nil && !ok { // Kubernetes cannot tell then
 		return false
 	}
-	return anyIn(s, func(s *v1.JSONSchemaProps) bool {
-		if s.Default == nil {
-			return false
-		}
+	return hasUnprunedDefault(s, false)
+}
+
+// hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema is of the elements of a list which
+// preserves unknown fields in them.
+func hasUnprunedDefault(s *v1.JSONSchemaProps, keep bool) bool {
+	if s == nil {
+		return false
+	}
+	if s.Default != nil {
 		literal := compile(s, schema.ParseLiteral)
-		literal.Resource = false
-		return len(literal.Prune(treeOf(s.Default))) > 0
-	})
+		literal.Resource, literal.PreserveUnknown = false, literal.PreserveUnknown || keep
+		if len(literal.Prune(treeOf(s.Default))) > 0 {
+			return true
+		}
+	}
+	keep = keep || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+	if hasUnprunedDefault(elementSchema(s), keep) || s.AdditionalProperties != nil && hasUnprunedDefault(s.AdditionalProperties.Schema, false) {
+		return true
+	}
+	for _, below := range s.Properties {
+		if hasUnprunedDefault(&below, false) {
+			return true
+		}
+	}
+	return false
 }

@@ -28,7 +28,7 @@ func (c *checker) checkType(s, t *Schema, v any) {
 	want, format, got := c.typeNames(t), c.knownFormat(t), typeOf(v)
 	switch {
 	case v == nil:
-		if want != "" && !s.Nullable {
+		if want != "" && want != got && !s.Nullable {
 			c.mistyped(want, got)
 			return
 		}
