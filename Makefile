@@ -64,11 +64,12 @@ mutants: ## change PACKAGE (such as ./filters) in many small ways, and name the 
 
 .PHONY: bench
 bench: ## Go benchmarks of the hot paths
-	$(GO) test -run '^$$' -bench . -benchmem ./filters ./router/... ./registry/... ./storage/cache ./storage/embedded ./scheme/... ./server
+	$(GO) test -run '^$$' -bench . -benchmem ./filters/... ./router/... ./registry/... ./storage/cache ./storage/embedded ./scheme/... ./server
 
 .PHONY: bench-chain
-bench-chain: ## our filter chain beside that of k8s.io/apiserver (a module of its own)
+bench-chain: ## our filter chain beside that of k8s.io/apiserver, and decisions by roles beside Kubernetes' own (modules of their own)
 	cd test/bench && $(GO) test -run '^$$' -bench . -benchmem ./...
+	cd test/differential && $(GO) test -run '^$$' -bench ByRoles -benchmem .
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s each)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/filters/authz/rbac"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -27,7 +28,7 @@ func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
 func benchConfig(tb testing.TB) Config {
 	c := testConfig(tb)
-	c.Authorizer = authz.Union(authz.Privileged(request.GroupMasters), authz.AlwaysAllow())
+	c.Authorizer = authz.Union(authz.Privileged(request.GroupMasters), rbac.New(largePolicy()))
 	return c
 }
 

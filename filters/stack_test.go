@@ -23,6 +23,7 @@ func TestChainStack(t *testing.T) {
 		var taken uintptr
 		for range 2 { // the first may move the stack
 			r := get()
+			r.Header["Authorization"] = credentials
 			r.URL.Path, r.URL.RawQuery = "/api/v1/configmaps", query
 			outside := here()
 			h.ServeHTTP(&sink{header: http.Header{}}, r)
@@ -47,6 +48,7 @@ func TestStackOfWrites(t *testing.T) {
 	go func() { // as net/http does for each
 		defer close(done)
 		r := get()
+		r.Header["Authorization"] = credentials
 		r.Method, r.ProtoMajor = http.MethodPost, 2
 		h.ServeHTTP(&sink{header: http.Header{}}, r)
 	}()

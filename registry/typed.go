@@ -96,7 +96,9 @@ func guard[T meta.Object](f GuardOf[T]) Guard {
 	if f == nil {
 		return nil
 	}
-	return func(ctx context.Context, r *Request, obj, old meta.Object) error { return f(ctx, r, as[T](obj), as[T](old)) }
+	return func(ctx context.Context, r *Request, obj, old meta.Object) error {
+		return f(ctx, r, as[T](obj), as[T](old))
+	}
 }
 
 func projection[T meta.Object](p *ProjectionOf[T]) *Projection {

@@ -8,16 +8,17 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/rbac"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/client"
 )
 
 // addBootstrapRoles makes the roles and bindings that every cluster has, and gives back to those that are there what they lack of
-// theirs: what administrators have added stays, and what they have marked to be left alone is. Where all is as it should be it reads
-// four lists.
+// theirs: what administrators have added stays, and what they have marked to be left alone is. The server writes them itself, past the
+// filters: there are many, and it is not ready before.
 func addBootstrapRoles(ctx context.Context, s *Server) error {
 	p := rbac.Bootstrap()
 	errs := make([]error, 4)
@@ -32,42 +33,36 @@ func addBootstrapRoles(ctx context.Context, s *Server) error {
 	return errors.Join(errs...)
 }
 
-// mend gives an object that is there what it lacks. anew: it cannot be mended, and has to be made anew.
-type mend[T meta.Object] func(ctx context.Context, have, want T) (changed, anew bool, err error)
+// ensuring is the work on the objects of a resource.
+type ensuring[T meta.Object] struct {
+	store *registry.Store
+	view  registry.View[T]
+	// mend gives an object that is there what it lacks. anew: it cannot be mended, and has to be made anew.
+	mend func(ctx context.Context, have, want T) (changed, anew bool, err error)
+}
 
-// maxEnsuring is how many objects of a resource are written at once, which is one write to the disk.
-const maxEnsuring = 64
+// maxEnsuring is how many objects of a resource are written at once: those that come together share a write to the disk.
+const maxEnsuring = 16
 
-// ensureAll makes or mends the objects of a resource.
-func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVersionResource, wanted []T, f mend[T]) error {
-	objects := client.For[T](s.client, gvr)
-	type place struct{ namespace, name string }
-	have := map[place]T{}
-	list, err := objects.List(ctx, meta.ListOptions{})
-	if err != nil && !meta.IsInternalError(err) { // some object cannot be read: then each is looked at
+// ensureAll makes or mends the objects of a resource, which the server may lack.
+func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVersionResource, wanted []T, mend func(context.Context, T, T) (bool, bool, error)) error {
+	e := ensuring[T]{store: s.Store(gvr.GroupResource()), mend: mend}
+	if e.store == nil {
+		return nil
+	}
+	var err error
+	if e.view, err = registry.ViewOf[T](e.store); err != nil {
 		return err
-	}
-	if err == nil {
-		for _, obj := range list.Items {
-			m := obj.GetObjectMeta()
-			have[place{m.Namespace, m.Name}] = obj
-		}
-	}
-	if namespaced := wanted[0].GetObjectMeta().Namespace != ""; namespaced && len(have) < len(wanted) && s.Store(namespaces) != nil {
-		if err := addSystemNamespaces(ctx, s); err != nil {
-			return err
-		}
 	}
 	errs, room := make([]error, len(wanted)), make(chan struct{}, maxEnsuring)
 	var wg sync.WaitGroup
 	for i, want := range wanted {
-		m := want.GetObjectMeta()
-		obj, known := have[place{m.Namespace, m.Name}]
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			err := ensure(ctx, objects.In(m.Namespace), obj, known, want, f)
+			err := e.ensure(ctx, want)
 			if meta.IsInternalError(err) { // it is there, and cannot be read: nobody is served by waiting for that
+				m := want.GetObjectMeta()
 				s.log.Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource), zap.String("name", m.Name), zap.Error(err))
 				return
 			}
@@ -78,45 +73,68 @@ func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVers
 	return errors.Join(errs...)
 }
 
-// maxEnsureTries is how often one object is tried that others write at the same time.
-const maxEnsureTries = 5
-
-// ensure makes one object, or mends it; known says that it was there.
-func ensure[T meta.Object](ctx context.Context, objects client.Resource[T], have T, known bool, want T, f mend[T]) error {
-	name := want.GetObjectMeta().Name
-	for try := 1; ; try++ {
-		err := ensureOnce(ctx, objects, have, known, want, f)
-		if err == nil || try == maxEnsureTries || !meta.IsNotFound(err) && !meta.IsConflict(err) && !meta.IsAlreadyExists(err) {
-			return err
-		}
-		have, err = objects.Get(ctx, name, meta.GetOptions{})
-		if known = err == nil; err != nil && !meta.IsNotFound(err) {
-			return err
-		}
+// ensure makes one object, or mends it. One that others write at the same time is for the next try.
+func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
+	wm := want.GetObjectMeta()
+	have, err := e.view.Get(ctx, wm.Namespace, wm.Name)
+	if meta.IsNotFound(err) {
+		return e.create(ctx, want)
 	}
+	if err != nil {
+		return err
+	}
+	changed, anew, err := e.change(ctx, have, want)
+	switch {
+	case err != nil:
+		return err
+	case anew:
+		uid := have.GetObjectMeta().UID
+		if err := e.view.Delete(ctx, wm.Namespace, wm.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &uid}}); err != nil {
+			return err
+		}
+		return e.create(ctx, want)
+	case changed:
+		return e.update(ctx, want)
+	}
+	return nil
 }
 
-func ensureOnce[T meta.Object](ctx context.Context, objects client.Resource[T], have T, known bool, want T, f mend[T]) error {
-	if known {
-		m := have.GetObjectMeta()
-		if m.Annotations[rbac.AutoUpdate] == "false" {
-			return nil
-		}
-		changed, anew, err := f(ctx, have, want)
-		switch {
-		case err != nil:
-			return err
-		case !anew:
-			if mendMeta(m, want.GetObjectMeta()) || changed {
-				_, err = objects.Update(ctx, have, meta.UpdateOptions{})
-			}
-			return err
-		}
-		if err := objects.Delete(ctx, m.Name, meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &m.UID}}); err != nil && !meta.IsNotFound(err) {
-			return err
-		}
+// change gives have what it lacks, unless it is to be left alone.
+func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew bool, err error) {
+	m := have.GetObjectMeta()
+	if m.Annotations[rbac.AutoUpdate] == "false" {
+		return false, false, nil
 	}
-	_, err := objects.Create(ctx, want, meta.CreateOptions{})
+	changed, anew, err = e.mend(ctx, have, want)
+	return mendMeta(m, want.GetObjectMeta()) || changed, anew, err
+}
+
+// ensureManager owns what is written.
+const ensureManager = "coracle"
+
+func (e *ensuring[T]) create(ctx context.Context, want T) error {
+	_, err := e.store.Create(ctx, &request.Write{
+		Namespace: want.GetObjectMeta().Namespace, Manager: ensureManager, Options: &meta.CreateOptions{}, Admitted: true,
+		Change: func(context.Context, request.Current) (meta.Typed, error) { return want, nil },
+	})
+	if meta.IsAlreadyExists(err) { // another server was faster
+		return nil
+	}
+	return err
+}
+
+func (e *ensuring[T]) update(ctx context.Context, want T) error {
+	m := want.GetObjectMeta()
+	_, _, err := e.store.Update(ctx, &request.Write{
+		Namespace: m.Namespace, Name: m.Name, Manager: ensureManager, Options: &meta.UpdateOptions{}, Admitted: true,
+		Change: func(ctx context.Context, cur request.Current) (meta.Typed, error) {
+			have, err := cur.Object()
+			if err == nil {
+				_, _, err = e.change(ctx, have.(T), want)
+			}
+			return have, err
+		},
+	})
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
 const allow, deny, pass = request.Allow, request.Deny, request.NoOpinion
@@ -51,4 +52,23 @@ func TestPrivileged(t *testing.T) {
 			t.Errorf("Authorize(%v): got %v, want %v", tt.user, got, tt.want)
 		}
 	}
+}
+
+func TestRules(t *testing.T) {
+	all := AlwaysAllow().(request.RuleResolver)
+	oops := errors.New("oops")
+	broken := resolver(func() ([]rbacv1.PolicyRule, bool, error) { return make([]rbacv1.PolicyRule, 1), true, oops })
+	rules, incomplete, err := Rules(all, broken).RulesFor(t.Context(), new(request.User), "")
+	if len(rules) != 3 || !incomplete || !errors.Is(err, oops) {
+		t.Errorf("got %v %t %v, want all that could be found", rules, incomplete, err)
+	}
+	if rules, incomplete, err := Rules().RulesFor(t.Context(), new(request.User), ""); rules != nil || incomplete || err != nil {
+		t.Errorf("nobody: got %v %t %v", rules, incomplete, err)
+	}
+}
+
+type resolver func() ([]rbacv1.PolicyRule, bool, error)
+
+func (f resolver) RulesFor(context.Context, *request.User, string) ([]rbacv1.PolicyRule, bool, error) {
+	return f()
 }

@@ -175,8 +175,10 @@ func TestModel(t *testing.T) {
 			} else if want {
 				allowed++
 			}
-			fresh := New(s)
-			if again, _ := ask(t, fresh, q); again != got {
+			if d.IntN(10) > 0 {
+				continue
+			}
+			if again, _ := ask(t, New(s), q); again != got {
 				t.Fatalf("seed %d: an index made at once says %v, one made step by step %v", seed, again, got)
 			}
 		}

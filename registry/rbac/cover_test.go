@@ -1,0 +1,26 @@
+package rbac
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+)
+
+// TestMissingIsBounded: a rule can stand for more rights than anybody could write down, and whoever asks may go away.
+func TestMissingIsBounded(t *testing.T) {
+	var words []string
+	for i := range 5000 {
+		words = append(words, string(rune('a'+i%26))+string(rune('a'+i/26)))
+	}
+	rules := []rbacv1.PolicyRule{{Verbs: words, APIGroups: words, Resources: words, ResourceNames: words}}
+	if got, err := Missing(t.Context(), nil, rules); len(got) != maxMissing || err != nil {
+		t.Errorf("got %d rights, %v, want %d", len(got), err, maxMissing)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Missing(ctx, rules, rules); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,120 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// since reads what has changed after p, as "key=value" or "-key".
+func since(t *testing.T, r *cache.Resource, p cache.Place) (string, bool, cache.Place) {
+	t.Helper()
+	changes, whole, next, err := r.Since(t.Context(), p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, ch := range changes {
+		if key := name(ch.Key); ch.Object == nil {
+			list = append(list, "-"+key)
+		} else {
+			list = append(list, key+"="+value(ch.Object))
+		}
+	}
+	return strings.Join(list, " "), whole, next
+}
+
+func TestPlace(t *testing.T) {
+	r, store, _ := open(t, cache.Config{WindowEvents: 5})
+	put(t, store, things+"ns/a", "1", nil)
+	var p cache.Place
+	if r.Holds(p) || r.Reloads(p) {
+		t.Error("a reader that has read nothing is up to date")
+	}
+	for _, step := range []struct {
+		do    func()
+		want  string
+		whole bool
+	}{
+		{func() {}, "a=1", true},
+		{func() {}, "", false},
+		{func() { put(t, store, things+"ns/b", "2", nil); settle(t, r) }, "b=2", false},
+		{func() { remove(t, store, things+"ns/a"); put(t, store, things+"ns/b", "3", nil); settle(t, r) }, "-a b=3", false},
+		{func() { // more than is remembered
+			for i := range 10 {
+				put(t, store, things+"ns/c", fmt.Sprint(i), nil)
+			}
+			settle(t, r)
+		}, "b=3 c=9", true},
+	} {
+		step.do()
+		if got := r.Holds(p); got != (step.want == "") {
+			t.Errorf("before %q: Holds: got %t", step.want, got)
+		}
+		got, whole, next := since(t, r, p)
+		if got != step.want || whole != step.whole {
+			t.Errorf("got %q (whole: %t), want %q (%t)", got, whole, step.want, step.whole)
+		}
+		if p = next; !r.Holds(p) || p.Revision() == 0 {
+			t.Errorf("after %q: the place does not hold", got)
+		}
+	}
+}
+
+// TestPlaceOfOwnWrites: what was written here counts from the moment at which that was answered, however late the watch is.
+func TestPlaceOfOwnWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		defer store.Close()
+		r, _, _ := openOn(t, &lateStore{Store: store}, cache.Config{})
+		ctx := t.Context()
+		_, _, p := since(t, r, cache.Place{})
+		for _, write := range []struct {
+			do   func() error
+			want string
+		}{
+			{func() error { _, err := r.Create(ctx, things+"ns/a", body(things+"ns/a", "1", nil), 0); return err }, "a=1"},
+			{func() error {
+				_, err := r.Update(ctx, things+"ns/a", cache.UpdateOptions{}, func(*cache.Object) ([]byte, storage.LeaseID, error) {
+					return body(things+"ns/a", "2", nil), 0, nil
+				})
+				return err
+			}, "a=2"},
+			{func() error { _, err := r.Delete(ctx, things+"ns/a", cache.DeleteOptions{}, nil); return err }, "-a"},
+		} {
+			if err := write.do(); err != nil {
+				t.Fatal(err)
+			}
+			if r.Holds(p) {
+				t.Errorf("before %q: the place holds", write.want)
+			}
+			got, _, next := since(t, r, p)
+			if p = next; got != write.want || !r.Holds(p) {
+				t.Errorf("got %q, want %q, and a place that holds", got, write.want)
+			}
+		}
+	})
+}
+
+// lateStore hears of everything a second late.
+type lateStore struct{ storage.Store }
+
+func (s *lateStore) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	c, err := s.Store.Watch(ctx, req)
+	return &lateCursor{c}, err
+}
+
+type lateCursor struct{ storage.Cursor }
+
+func (c *lateCursor) Next(ctx context.Context) (storage.Batch, error) {
+	batch, err := c.Cursor.Next(ctx)
+	time.Sleep(time.Second)
+	return batch, err
+}
