@@ -21,6 +21,8 @@
 //     random services, pods and Endpoints.
 //   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The answers, and what pods and budgets
 //     are like afterwards.
+//   - TestReviews: random questions about rights, right and wrong ones, with one authorizer whose reasons show what it is asked.
+//     TestImpersonation: who is served as whom, by which right, for random users and headers, with one authorizer.
 //   - TestDisruptionStatus: what both disruption controllers write into the status of budgets.
 //   - TestShown: which fields of an object messages show, and in which order.
 //   - TestApplySets, TestApplyWalk, TestApplyModels: sets of fields, and what ownership does with objects by their schemas (check,
