@@ -19,6 +19,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // accountIssuer signs tokens of service accounts, and has the keys that verify them.
@@ -108,6 +109,11 @@ func (i *accountIssuer) sign(t *core.AccountToken) (token, credential string, er
 		Namespace: t.Namespace, Account: *ref(&t.Account), Pod: ref(t.Pod), Secret: ref(t.Secret), Node: ref(t.Node),
 		Audiences: t.Audiences, Issued: t.Issued, Lasts: t.Lasts, WarnAfter: t.WarnAfter,
 	})
+}
+
+// signLegacy makes a token that stands in a secret.
+func (i *accountIssuer) signLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
+	return i.legacy.SignLegacy(namespace, authn.Ref{Name: account, UID: uid}, secret)
 }
 
 // tokens is how tokens of service accounts are made, once there is a key.
