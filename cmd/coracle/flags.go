@@ -13,8 +13,8 @@ import (
 type options struct {
 	config    server.Config
 	anonymous bool
-	lookup    bool // of tokens in secrets
-	extend    bool // tokens of pods
+	lookup    bool     // of tokens in secrets
+	extend    bool     // tokens of pods
 	runtime   []string // key=value, or just a key
 	minWatch  int      // seconds
 	media     string
