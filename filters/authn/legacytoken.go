@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -20,39 +19,46 @@ import (
 type legacyToken struct {
 	secret                   Object
 	namespace, name, account string       // of the secret and its account
+	wrong                    error        // with what it says
 	marked                   atomic.Int64 // the day on which its use was last taken note of
 }
 
 // legacy makes what is remembered of a token that stands in a secret.
-func (s *ServiceAccounts) legacy(public *jwt.Claims, private *legacyClaims) (*accountToken, error) {
+func (s *ServiceAccounts) legacy(public *jwt.Claims, private *legacyClaims) *accountToken {
+	account := Ref{private.Account, private.UID}
+	return &accountToken{
+		user: accountUser(private.Namespace, account), audiences: public.Audience, subject: public.Subject,
+		account: bound{Object: s.cfg.Objects.Object("serviceaccounts", private.Namespace, private.Account), ref: account},
+		legacy: &legacyToken{
+			secret:    s.cfg.Objects.Object("secrets", private.Namespace, private.Secret),
+			namespace: private.Namespace, name: private.Secret, account: private.Account, wrong: checkLegacy(public, private),
+		},
+	}
+}
+
+// checkLegacy returns what is wrong with what a token says, nil if nothing is.
+func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 	for _, c := range []struct{ name, value string }{
 		{"sub", public.Subject}, {"namespace", private.Namespace}, {"secretName", private.Secret},
 		{"serviceAccountName", private.Account}, {"serviceAccountUID", string(private.UID)},
 	} {
 		if c.value == "" {
-			return nil, fmt.Errorf("%s claim is missing", c.name)
+			return fmt.Errorf("%s claim is missing", c.name)
 		}
 	}
-	namespace, name, _ := strings.Cut(strings.TrimPrefix(public.Subject, accountPrefix), ":")
-	if public.Subject != accountName(private.Namespace, private.Account) || namespace != private.Namespace || name != private.Account ||
-		len(names.DNSLabelName(namespace, false)) > 0 || len(names.DNSSubdomainName(name, false)) > 0 {
-		return nil, errors.New("sub claim is invalid")
+	if public.Subject != accountName(private.Namespace, private.Account) ||
+		len(names.DNSLabelName(private.Namespace, false)) > 0 || len(names.DNSSubdomainName(private.Account, false)) > 0 {
+		return errors.New("sub claim is invalid")
 	}
-	return &accountToken{
-		user: accountUser(namespace, Ref{name, private.UID}), audiences: public.Audience, subject: public.Subject,
-		account: bound{Object: s.cfg.Objects.Object("serviceaccounts", namespace, name), ref: Ref{name, private.UID}},
-		legacy: &legacyToken{
-			secret: s.cfg.Objects.Object("secrets", namespace, private.Secret), namespace: namespace, name: private.Secret, account: name,
-		},
-	}, nil
+	return nil
 }
 
 // holdLegacy returns why a token that stands in a secret does not hold now.
 func (s *ServiceAccounts) holdLegacy(ctx context.Context, t *accountToken, token string) error {
-	if s.cfg.Trusting {
-		return nil
-	}
 	l := t.legacy
+	if l.wrong != nil || s.cfg.Trusting {
+		return l.wrong
+	}
 	secret, err := l.secret.Get(ctx)
 	switch {
 	case err != nil || !secret.Deleted.IsZero():

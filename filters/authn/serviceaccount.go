@@ -248,12 +248,23 @@ type claims struct {
 // verify returns what a token says, if its signature holds; nil if it is of no issuer that is known here. What it says is read
 // once, before the signature is verified, which takes longer, and means nothing until then.
 func (s *ServiceAccounts) verify(token string) (*accountToken, error) {
+	if strings.ContainsAny(token, " \t\r\n") { // as of a file that ends in a line break
+		token = strings.Join(strings.Fields(token), "")
+	}
 	parsed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, nil
 	}
 	var c claims
-	unreadable := json.Unmarshal(parsed.UnsafePayloadWithoutVerification(), &c)
+	payload := parsed.UnsafePayloadWithoutVerification()
+	unreadable := json.Unmarshal(payload, &c) != nil
+	if unreadable { // one of another issuer may say what it likes
+		var said struct {
+			Issuer string `json:"iss"`
+		}
+		_ = json.Unmarshal(payload, &said)
+		c.Issuer = said.Issuer
+	}
 	if c.Issuer != LegacyIssuer && !slices.Contains(s.cfg.Issuers, c.Issuer) {
 		return nil, nil
 	}
@@ -269,10 +280,10 @@ func (s *ServiceAccounts) verify(token string) (*accountToken, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case unreadable != nil:
-		return nil, unreadable
+	case unreadable:
+		return nil, errors.New("what the token says cannot be read")
 	case c.Issuer == LegacyIssuer:
-		return s.legacy(&c.Claims, &c.legacyClaims)
+		return s.legacy(&c.Claims, &c.legacyClaims), nil
 	}
 	return s.bind(&c.Claims, &c.boundClaims), nil
 }

@@ -340,7 +340,9 @@ func TestLegacyTokens(t *testing.T) {
 		{name: "gone", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("secrets/n/mine", nil) }, want: "Token has been invalidated"},
 		{name: "going", secret: "mine", then: func(w *world, s *ObjectState) { s.Deleted = w.now.Add(time.Hour) }, want: "Token has been invalidated"},
 		{name: "account gone", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("serviceaccounts/n/bot", nil) }, want: "serviceaccounts/n/bot not found"},
-		{name: "account going", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a1", Deleted: w.now}) },
+		{name: "account going", secret: "mine", then: func(w *world, _ *ObjectState) {
+			w.put("serviceaccounts/n/bot", &ObjectState{UID: "a1", Deleted: w.now})
+		},
 			want: "ServiceAccount n/bot has been deleted"},
 		{name: "account recreated", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a2"}) },
 			want: "ServiceAccount UID (a2) does not match claim (a1)"},
