@@ -14,7 +14,6 @@ const (
 	policies        = "admission policies"
 	quotas          = "what quotas and limit ranges do to other objects"
 	rbac            = "RBAC"
-	tokens          = "tokens of service accounts"
 	wording         = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -43,8 +42,5 @@ var waiting = map[string]wait{
 	"quota/object-counts":                       {quotas, nil},
 	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {wording, []int{2}},
-	"tokens/bound":                              {tokens, nil},
-	"tokens/request":                            {tokens, nil},
-	"tokens/review":                             {tokens, nil},
 	"watch/too-old":                             {customResources, nil},
 }

@@ -32,6 +32,8 @@
 //     writes: creates, puts with any managedFields, applications, subresources, versions and schemas that change. Object, entries
 //     and errors after every step. TestScaleOwners: the same for entries taken to scales and back. TestResetFields: the fields
 //     that nobody can own, by kind and door.
+//   - TestTokens: made-up tokens of service accounts, signed by known and other keys, whole and cut up, in a world that is made up as well,
+//     are shown to both: users, audiences, refusals and their words.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
 //     of version 1.36: messages, types, estimates, costs and values.
