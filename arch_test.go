@@ -49,6 +49,7 @@ var modules = map[string]string{
 	"github.com/fsnotify/fsnotify":        "outside edits of the file engine",
 	"github.com/prometheus/client_golang": "metrics",
 	"github.com/coreos/go-semver":         "versions of an etcd's data",
+	"github.com/go-jose/go-jose/v4":       "signed tokens of service accounts",
 	"github.com/spf13/cobra":              "commands",
 	"github.com/spf13/pflag":              "flags",
 	"github.com/robfig/cron/v3":           "schedules, as cron jobs have them",

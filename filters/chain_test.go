@@ -202,6 +202,9 @@ func TestRights(t *testing.T) {
 		if want := `pods "p" is forbidden: User "alice" cannot create resource "pods" in API group "" in the namespace "n"`; err == nil || err.Error() != want {
 			t.Errorf("create: got %v, want %s", err, want)
 		}
+		if info := request.From(r.Context()); !info.Decided || info.Decision != request.Allow { // that of the request as it came
+			t.Errorf("what is kept for the record: %v %v", info.Decided, info.Decision)
+		}
 	}, "alice-token", "GET", "/api/v1/namespaces/n/pods/p")
 }
 

@@ -3,6 +3,7 @@ package filters
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -315,5 +316,41 @@ func TestSeriesConcurrent(t *testing.T) {
 	}
 	if got := len(*m.known.Load()); got < len(resources)-1 {
 		t.Errorf("known: got %d, want about %d", got, len(resources))
+	}
+}
+
+// TestImpersonationMetrics counts who is served as somebody else, and what was asked for that.
+func TestImpersonationMetrics(t *testing.T) {
+	c, reg := metricsConfig(t)
+	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }
+	serve(c, ok, "admin-token", "GET", "/api/v1/pods", "Impersonate-User", "jane") // for that purpose, of those that the admin may
+	serve(c, ok, "alice-token", "GET", "/api/v1/pods", "Impersonate-User", "jane")
+	serve(c, ok, "alice-token", "GET", "/api/v1/pods")
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		name, ours := strings.CutPrefix(f.GetName(), "apiserver_impersonation_")
+		for _, m := range f.GetMetric() {
+			if ours {
+				for _, l := range m.GetLabel() {
+					name += " " + l.GetValue()
+				}
+				got[name] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+				name, _ = strings.CutPrefix(f.GetName(), "apiserver_impersonation_")
+			}
+		}
+	}
+	want := map[string]float64{
+		"attempts_total allowed user-info": 1, "attempts_total denied ": 1,
+		"attempts_duration_seconds allowed user-info": 1, "attempts_duration_seconds denied ": 1,
+		"authorization_attempts_total allowed user-info": 2, "authorization_attempts_total denied user-info": 1, "authorization_attempts_total denied legacy": 1,
+		"authorization_attempts_duration_seconds allowed user-info": 2, "authorization_attempts_duration_seconds denied user-info": 1,
+		"authorization_attempts_duration_seconds denied legacy": 1,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }

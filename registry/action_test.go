@@ -2,12 +2,14 @@ package registry_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -215,6 +217,64 @@ func TestAdmissionOfAction(t *testing.T) {
 	force = 101
 	_, err = actor.Create(k.ctx, k.sent("", "", oldPokeOf(1)))
 	wantReason(t, "what the resource forbids", err, meta.StatusReasonInvalid)
+}
+
+// TestActionReturned: what a resource without a store is sent is no object that there is; and if it is the answer, that says who owns
+// the fields that were sent, in the version in which they were.
+func TestActionReturned(t *testing.T) {
+	k := newKit(t, options{types: addPokes})
+	for _, returned := range []bool{false, true} {
+		actor, err := registry.NewActor(k.cfg, registry.Actions{
+			GroupResource: meta.GroupResource{Group: pokeV1.Group, Resource: "pokes"}, Kind: "Poke", Returned: returned,
+			Create: func(_ context.Context, a *registry.Action) (meta.Typed, error) {
+				a.Object.(*poke).Answer = "ouch"
+				return a.Object, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for version, want := range map[string]string{
+			"v1":      `m Update act.example.com/v1 {"f:force":{}}`,
+			"v1beta1": `m Update act.example.com/v1beta1 {"f:strength":{}}`,
+		} {
+			now := meta.NewTime(time.Now())
+			var sent meta.Object = &poke{Force: 3}
+			if version == "v1beta1" {
+				sent = oldPokeOf(3)
+			}
+			sent.GetTypeMeta().SetGroupVersionKind(meta.GroupVersionKind{Group: pokeV1.Group, Version: version, Kind: "Poke"})
+			*sent.GetObjectMeta() = meta.ObjectMeta{UID: "u", CreationTimestamp: &now, DeletionTimestamp: &now}
+			req := k.sent("", "", sent)
+			req.Version, req.Manager = version, "m"
+			enc, err := actor.Create(k.ctx, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer struct{ Metadata meta.ObjectMeta }
+			if err := json.Unmarshal([]byte(body(enc)), &answer); err != nil {
+				t.Fatal(err)
+			}
+			m := &answer.Metadata
+			if m.UID != "" || m.CreationTimestamp != nil || m.DeletionTimestamp != nil {
+				t.Errorf("%s: got %s, want nothing that only objects have which there are", version, body(enc))
+			}
+			got := ""
+			for _, e := range m.ManagedFields {
+				fields, err := json.Marshal(e.FieldsV1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += fmt.Sprintf("%s %s %s %s", e.Manager, e.Operation, e.APIVersion, fields)
+			}
+			if !returned {
+				want = ""
+			}
+			if got != want {
+				t.Errorf("%s, returned %v: got %s, want %s", version, returned, got, want)
+			}
+		}
+	}
 }
 
 // TestActionWithoutStore asks a resource that stores nothing, in either of its versions.

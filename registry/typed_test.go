@@ -123,6 +123,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	judge := func(*Request, field.ErrorList, *Gadget, *Gadget) field.ErrorList { return nil }
 	given.Strategy.Judge, sub.Judge = judge, judge
 	sub.Also, sub.Check = []string{"v2"}, func(*Action) error { return nil }
+	sub.Complete = func(context.Context, *Action) error { return nil }
 	sub.Create, sub.Returned = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }, true
 	sub.Connect = func(context.Context, *Connection) (http.Handler, error) { return nil, nil }
 	res := Typed(given)

@@ -37,6 +37,7 @@ func (c Config) complete() (completed, error) {
 	c.API = c.API.complete()
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
+	c.Authentication = c.Authentication.complete()
 	if c.Authorization.Modes == nil {
 		c.Authorization.Modes = []string{AuthorizeByRoles}
 	}
@@ -74,6 +75,16 @@ func (c ServingConfig) complete() ServingConfig {
 	return c
 }
 
+func (c AuthenticationConfig) complete() AuthenticationConfig {
+	if len(c.ServiceAccounts.Issuers) == 0 {
+		c.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
+	}
+	if len(c.Audiences) == 0 {
+		c.Audiences = c.ServiceAccounts.Issuers
+	}
+	return c
+}
+
 func (c LimitsConfig) complete() LimitsConfig {
 	setDefault(&c.MaxReads, 400)
 	setDefault(&c.MaxWrites, 200)
@@ -105,7 +116,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authorization.validate()}
+	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.ServiceAccounts.validate(), c.Authorization.validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

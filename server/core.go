@@ -33,6 +33,7 @@ type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
 	access    *access
+	tokens    core.TokenConfig
 }
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
@@ -40,7 +41,9 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.ranges() // checked when the configuration was completed
 	roles := rbac.Config{Access: around.access, Rules: byRoles{around.access}, Stores: around.stores}
-	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores}
+	legacy := core.Config{
+		Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
+	}
 	groups := []Group{
 		{
 			Name: "", Priority: 18000,

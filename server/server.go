@@ -89,7 +89,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity)
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log})
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -100,7 +100,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	*d.access = access{tokens: tokens, judge: authorizer, rules: rules}
+	*d.access = access{
+		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizer, rules: rules, issuer: identity.accounts,
+	}
 	if roles != nil {
 		d.access.roles = roles
 	}
@@ -154,7 +156,9 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	nodePorts := ports.New(span)
-	all := c.groups(surroundings{stores: Stores{t}, nodePorts: nodePorts, access: d.access})
+	all := c.groups(surroundings{
+		stores: Stores{t}, nodePorts: nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access),
+	})
 	for i := range all {
 		all[i].register(d.scheme)
 	}
@@ -227,6 +231,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
+	if err := s.addIssuerPaths(c); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -58,6 +58,7 @@ func TestDefaults(t *testing.T) {
 		"secure port":    {o.config.Serving.SecurePort, 6443},
 		"http port":      {o.config.Serving.HTTPPort, server.NoPort},
 		"authorization":  {strings.Join(o.config.Authorization.Modes, ","), server.AuthorizeByRoles},
+		"tokens":         {o.config.Authentication.ServiceAccounts, server.ServiceAccountsConfig{Issuers: []string{"https://kubernetes.default.svc.cluster.local"}}},
 		"no anonymous":   {o.config.Authentication.NoAnonymous, false},
 		"controllers":    {o.config.Controllers, []string{"*"}},
 		"event ttl":      {o.config.API.EventTTL, time.Hour},
@@ -78,10 +79,11 @@ func TestDefaults(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	o := parse(t, "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
 		"--runtime-config=v1,apps/v1/deployments=false", "--runtime-config=api/all=true", "--profile=crd-only",
+		"--service-account-lookup=false", "--service-account-extend-token-expiration=false",
 		"--etcd-compaction-interval=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
 	c := o.config
 	if c.Serving.SecurePort != server.NoPort || c.Limits.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
-		!c.Authentication.NoAnonymous || c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
+		!c.Authentication.NoAnonymous || !c.Authentication.ServiceAccounts.NoLookup || !c.Authentication.ServiceAccounts.NoExtension || c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
 	if want := map[string]string{"v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
@@ -101,6 +103,13 @@ func TestBadFlags(t *testing.T) {
 		{"--authorization-mode=Maybe"},
 		{"--controllers=nope"},
 		{"--bind-address=here"},
+		{"--service-account-issuer=https://a", "--service-account-issuer=https://a"},
+		{"--service-account-issuer="},
+		{"--service-account-issuer=https://a:b"},
+		{"--service-account-jwks-uri=http://a"},
+		{"--service-account-max-token-expiration=59m"},
+		{"--service-account-signing-key-file=none"},
+		{"--service-account-key-file=none"},
 		{"--tls-cert-file=only-half"},
 		{"--no-such-flag"},
 		{"argument"},

@@ -5,11 +5,14 @@
 // well; Bearer is the way from a request to them. With Anonymous around it, requests without any credentials have a user
 // as well, but those with bad ones still fail: a caller whose token has run out must learn that.
 //
+// Tokens of service accounts are verified once and judged at each use (serviceaccount.go). Authenticators that ask other servers are
+// wrapped in Cached. Nobody here writes a token anywhere: errors name what is wrong, never what was shown.
+//
 // Users are shared between requests and must not be changed. Everything here is safe for concurrent use. Not here: the answer
 // to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
 // certificate and leave the judgement to X509.
 //
-// Read: authn.go, x509.go, bearer.go, tokens.go.
+// Read: authn.go, x509.go, bearer.go, tokens.go; serviceaccount.go, legacytoken.go, tokensigner.go; remember.go, cache.go.
 package authn
 
 import (

@@ -82,37 +82,6 @@ func (u *User) InGroup(group string) bool {
 	return false
 }
 
-// What the audit record of a request says of its authorization, as annotations.
-const (
-	DecisionAnnotation = "authorization.k8s.io/decision" // allow or forbid
-	ReasonAnnotation   = "authorization.k8s.io/reason"
-	reasonError        = "internal error" // no decision could be found
-)
-
-// Authorization tells add the annotations about the authorization of the request; none, if it did not come to that.
-func (i *Info) Authorization(add func(key, value string)) {
-	switch {
-	case !i.Decided:
-		if i.Reason != "" {
-			add(ReasonAnnotation, i.Reason)
-		}
-		return
-	case i.Decision == Allow:
-		add(DecisionAnnotation, "allow")
-	default:
-		add(DecisionAnnotation, "forbid")
-	}
-	add(ReasonAnnotation, i.Reason)
-}
-
-// Judged keeps what the authorizer said. A decision that could not be found is none, and err is not for the record.
-func (i *Info) Judged(decision Decision, reason string, err error) {
-	i.Decision, i.Decided, i.Reason = decision, decision == Allow || err == nil, reason
-	if !i.Decided {
-		i.Reason = reasonError
-	}
-}
-
 // Annotate adds to the audit record. What has been said once stays.
 func (i *Info) Annotate(key, value string) {
 	if _, said := i.Annotations[key]; said {

@@ -38,9 +38,6 @@ func ServiceAccountOf(user string) (namespace, name string, ok bool) {
 // nodePrefix begins the names of the users that nodes are.
 const nodePrefix = "system:node:"
 
-// GroupNodes are all nodes.
-const GroupNodes = "system:nodes"
-
 // NodeOf returns the node that a user is by name, whatever groups they are in; ok is false if the name is not that of one.
 func NodeOf(user string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(user, nodePrefix)

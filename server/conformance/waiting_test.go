@@ -12,7 +12,6 @@ const (
 	allKinds = "all kinds of Kubernetes"
 	policies = "admission policies"
 	quotas   = "what quotas and limit ranges do to other objects"
-	tokens   = "tokens of service accounts"
 	wording  = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -35,7 +34,4 @@ var waiting = map[string]wait{
 	"quota/object-counts":                       {quotas, nil},
 	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {wording, []int{2}},
-	"tokens/bound":                              {tokens, nil},
-	"tokens/request":                            {tokens, nil},
-	"tokens/review":                             {tokens, nil},
 }

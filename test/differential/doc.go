@@ -22,6 +22,8 @@
 //     random services, pods and Endpoints.
 //   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The answers, and what pods and budgets
 //     are like afterwards.
+//   - TestReviews: random questions about rights, right and wrong ones, with one authorizer whose reasons show what it is asked.
+//     TestImpersonation: who is served as whom, by which right, for random users and headers, with one authorizer.
 //   - TestDisruptionStatus: what both disruption controllers write into the status of budgets.
 //   - TestShown: which fields of an object messages show, and in which order.
 //   - TestApplySets, TestApplyWalk, TestApplyModels: sets of fields, and what ownership does with objects by their schemas (check,
@@ -31,6 +33,8 @@
 //     writes: creates, puts with any managedFields, applications, subresources, versions and schemas that change. Object, entries
 //     and errors after every step. TestScaleOwners: the same for entries taken to scales and back. TestResetFields: the fields
 //     that nobody can own, by kind and door.
+//   - TestTokens: made-up tokens of service accounts, signed by known and other keys, whole and cut up, in a world that is made up as well,
+//     are shown to both: users, audiences, refusals and their words.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions. TestCustomOpenAPI: likewise what they say of
 //     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment

@@ -285,8 +285,6 @@ var documentDecisions = []*documentDecision{
 		"Where Kubernetes has no description, Coracle has one, and nothing can stand beside a reference."),
 	documented(`(\bv[0-9]+(alpha|beta)[0-9]+|apis/(internal\.apiserver|storagemigration)|meta\.v1\.GroupResource)\b.*: missing: `,
 		"The copy was made with all APIs on; these are off by default."),
-	documented(`(apis/|api\.)(authentication|authorization)\b.*: missing: |meta\.v1\.FieldSelectorRequirement: missing: |/serviceaccounts/\{name\}/token: missing: `,
-		"The group authentication.k8s.io with the tokens of service accounts, and authorization.k8s.io, are not served yet."),
 	documented(`(apis/|pkg\.apis\.|io\.k8s\.kube-aggregator\.pkg\.apis\.)apiregistration\b.*: missing: `,
 		"The group apiregistration.k8s.io is not served yet."),
 	documented(`^/paths//api/v1/namespaces/\{namespace\}/pods/\{name\}/(attach|exec|log|portforward): missing: |/\{name\}/proxy(/\{path\})?: missing: `,

@@ -10,5 +10,6 @@ var GroupVersion = meta.GroupVersion{Group: "authentication.k8s.io", Version: "v
 
 // Scheme registers the kinds.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
-	s.AddKnownTypes(GroupVersion, &TokenReview{}, &SelfSubjectReview{})
+	s.AddKnownTypes(GroupVersion, &TokenReview{}, &SelfSubjectReview{}, &TokenRequest{})
+	scheme.AddDefaulting(s, defaultTokenRequestSpec)
 })

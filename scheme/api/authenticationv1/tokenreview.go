@@ -16,7 +16,7 @@ type TokenReview struct {
 // TokenReviewSpec is the question of a TokenReview.
 type TokenReviewSpec struct {
 	// The token.
-	Token string `json:"token,omitempty" pb:"1" check:"required"`
+	Token string `json:"token,omitempty" pb:"1" check:"listed"`
 	// Audiences that the asker takes tokens for: this one must be meant for at least one of them. Left out, it is those of the API
 	// server.
 	Audiences []string `json:"audiences,omitempty" pb:"2" list:"atomic"`

@@ -1,0 +1,91 @@
+package authentication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// judged is a TokenAuthenticator that is a function.
+type judged func(token string, audiences []string) (*request.User, []string, error)
+
+func (j judged) AuthenticateToken(_ context.Context, token string, audiences []string) (*request.User, []string, error) {
+	return j(token, audiences)
+}
+
+// ask creates a review, past decoding and admission.
+func ask(t *testing.T, tokens request.TokenAuthenticator, name string, obj meta.Object) (meta.Typed, error) {
+	t.Helper()
+	all := Actions(tokens)
+	i := slices.IndexFunc(all, func(a registry.Actions) bool { return a.GroupResource.Resource == name })
+	act := &registry.Action{Object: obj, User: &request.User{Name: "alice", UID: "7", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"a", "b"}}}}
+	if check := all[i].Check; check != nil {
+		if err := check(act); err != nil {
+			return nil, err
+		}
+	}
+	return all[i].Create(t.Context(), act)
+}
+
+// TestTokenReview: whom a token stands for, and what is said where it stands for nobody.
+func TestTokenReview(t *testing.T) {
+	jane := &request.User{Name: "jane", UID: "8", Groups: []string{"dev"}}
+	for _, tt := range []struct {
+		name      string
+		token     string
+		audiences []string
+		user      *request.User
+		accepted  []string
+		err       error
+		want      string // the status, or the error
+	}{
+		{"known", "t", nil, jane, nil, nil, `{true {jane 8 [dev] map[]} [] }`},
+		{"known, for the server", "t", nil, jane, []string{"api"}, nil, `{true {jane 8 [dev] map[]} [api] }`},
+		{"known, for one of two", "t", []string{"a", "b"}, jane, []string{"b"}, nil, `{true {jane 8 [dev] map[]} [b] }`},
+		{"known to one who cares for no audiences", "t", []string{"a"}, jane, nil, nil, "Internal error occurred: error validating audiences"},
+		{"unknown", "t", nil, nil, nil, nil, `{false {  [] map[]} [] invalid bearer token}`},
+		{"not to be judged", "t", nil, nil, nil, errors.New("expired"), `{false {  [] map[]} [] [invalid bearer token, expired]}`},
+		{"not to be judged by several", "t", nil, nil, nil, errors.Join(errors.New("expired"), errors.Join(errors.New("bad key"), errors.New("expired"))),
+			`{false {  [] map[]} [] [invalid bearer token, expired, bad key]}`},
+		{"known, but", "t", nil, jane, nil, errors.New("expired"), `{false {  [] map[]} [] [invalid bearer token, expired]}`},
+		{"none", "", nil, jane, nil, nil, "token is required for TokenReview in authentication"},
+	} {
+		tokens := judged(func(token string, audiences []string) (*request.User, []string, error) {
+			if token != tt.token || !slices.Equal(audiences, tt.audiences) {
+				t.Errorf("%s: asked about %q for %q", tt.name, token, audiences)
+			}
+			return tt.user, tt.accepted, tt.err
+		})
+		r := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: tt.token, Audiences: tt.audiences}}
+		r.Status.Authenticated, r.Status.User.Username = true, "what the client says of it"
+		out, err := ask(t, tokens, "tokenreviews", r)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(out.(*authenticationv1.TokenReview).Status)
+		}
+		if got != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestSelfSubjectReview: the answer has nothing of the question.
+func TestSelfSubjectReview(t *testing.T) {
+	sent := &authenticationv1.SelfSubjectReview{ObjectMeta: meta.ObjectMeta{Name: "x"}}
+	sent.Status.UserInfo.Username = "root"
+	out, err := ask(t, nil, "selfsubjectreviews", sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := out.(*authenticationv1.SelfSubjectReview)
+	if got, want := fmt.Sprint(r.Name, r.Status), "{{alice 7 [dev] map[k:[a b]]}}"; got != want || r.CreationTimestamp.IsZero() {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

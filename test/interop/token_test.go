@@ -1,0 +1,77 @@
+package interop
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// requestToken has a token made for an account, which ends with a secret.
+func requestToken(t *testing.T, c kubernetes.Interface, ns, account, secret string) string {
+	t.Helper()
+	r, err := c.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: secret}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Status.Token
+}
+
+// TestTokenRotation has a client get its token from a program, as exec credentials have it, and another one when the first has ended.
+func TestTokenRotation(t *testing.T) {
+	t.Parallel()
+	admin := shared.client(t)
+	ns := namespace(t, admin)
+	if _, err := admin.CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bot"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	rotate := func(secret string) {
+		t.Helper()
+		if _, err := admin.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(requestToken(t, admin, ns, "bot", secret)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rotate("first")
+	config := rest.AnonymousClientConfig(shared.config(t))
+	config.ExecProvider = &clientcmdapi.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+		Command: "sh", Args: []string{"-c", fmt.Sprintf(
+			`printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%%s"}}' "$(cat %q)"`, file)},
+	}
+	bot := clientset(t, config)
+	known := func() bool {
+		t.Helper()
+		_, err := bot.CoreV1().ConfigMaps(ns).Get(t.Context(), "none", metav1.GetOptions{})
+		if err != nil && !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		return !apierrors.IsUnauthorized(err)
+	}
+	if !known() {
+		t.Fatal("is not known by the first token")
+	}
+	rotate("second")
+	if err := admin.CoreV1().Secrets(ns).Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if known() {
+		t.Error("is known by a token that has ended")
+	}
+	if !known() { // the program has been asked again
+		t.Error("is not known by the second token")
+	}
+}
