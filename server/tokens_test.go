@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/server"
 )
@@ -240,6 +244,44 @@ func TestTokensOutliveServers(t *testing.T) {
 	}
 	if open(t.TempDir()).known(token) {
 		t.Error("is known to another server")
+	}
+}
+
+// TestTokensInNoLog shows tokens of all kinds, good and bad, and looks for them in the log at its most talkative, in the metrics, and in
+// what they are answered.
+func TestTokensInNoLog(t *testing.T) {
+	var log bytes.Buffer
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.AddSync(&log), zapcore.DebugLevel)
+	p := newInProcess(t, func(c *server.Config) { c.Log, c.Authentication.BootstrapTokens = zap.New(core), true })
+	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	bound, _, _ := p.askFor("bot", `{}`)
+	elsewhere, _, _ := p.askFor("bot", `{"audiences":["else"]}`)
+	legacy, err := p.SecretToken("ns", "bot", "u", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(bound, ".")
+	for _, token := range []string{
+		bound, elsewhere, legacy, "abcdef.0123456789abcdef", parts[0] + "." + parts[1] + "." + strings.Repeat("A", len(parts[2])),
+		parts[0] + "." + strings.Repeat("A", 40) + "." + parts[2], "plain-and-unknown",
+	} {
+		var seen strings.Builder
+		for _, path := range []string{"/api/v1/namespaces/ns", "/api/v1/nope", "/metrics", "/api/v1/namespaces/ns/configmaps/none"} {
+			_, body := p.do("GET", path, "", "Authorization", "Bearer "+token)
+			seen.WriteString(body)
+		}
+		_, metrics := p.do("GET", "/metrics", "")
+		for _, part := range strings.Split(token, ".") {
+			if where := log.String() + seen.String() + metrics; len(part) > 6 && strings.Contains(where, part) {
+				t.Errorf("%.20s... stands in the log, the metrics or an answer", token)
+			}
+		}
+	}
+	if log.Len() == 0 {
+		t.Error("there is no log")
+	}
+	if _, metrics := p.do("GET", "/metrics", ""); !strings.Contains(metrics, "\nserviceaccount_legacy_tokens_total 4\n") {
+		t.Error("uses of tokens without an audience are not counted")
 	}
 }
 
