@@ -2,10 +2,19 @@ package server_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -317,5 +326,101 @@ func TestIssuerPaths(t *testing.T) {
 	}
 	if code, _ := newInProcess(t, func(c *server.Config) { c.Authentication.ServiceAccounts.Issuers = []string{"me"} }).do("GET", "/openid/v1/jwks", ""); code != http.StatusNotFound {
 		t.Errorf("of an issuer that is no URL: got %d", code)
+	}
+}
+
+// TestTokenKeyFiles has servers sign with keys of their own, and one of them trust the others' as well.
+func TestTokenKeyFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, typ string, der []byte, err error) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err == nil {
+			err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	rs, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ec, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	certDER, err := x509.CreateCertificate(rand.Reader, template, template, &ec.PublicKey, ec)
+	cert := write("ec.crt", "CERTIFICATE", certDER, err)
+	ecDER, err := x509.MarshalECPrivateKey(ec)
+	ecFile := write("ec.key", "EC PRIVATE KEY", ecDER, err)
+	rsFile := write("rsa.key", "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rs), nil)
+	open := func(sa server.ServiceAccountsConfig) *inProcess {
+		sa.NoLookup = true
+		p := newInProcess(t, func(c *server.Config) { c.Authentication.ServiceAccounts = sa })
+		p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+		return p
+	}
+	token := func(p *inProcess) string {
+		t.Helper()
+		text, err := p.SecretToken("ns", "bot", "u", "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	own, ofRSA, ofEC := open(server.ServiceAccountsConfig{}), open(server.ServiceAccountsConfig{SigningKeyFile: rsFile}), open(server.ServiceAccountsConfig{SigningKeyFile: ecFile})
+	all := open(server.ServiceAccountsConfig{SigningKeyFile: rsFile, KeyFiles: []string{cert}})
+	for name, tt := range map[string]struct {
+		token            string
+		rsa, ec, trusted bool
+	}{
+		"own": {token(own), false, false, false}, "RSA": {token(ofRSA), true, false, true}, "EC": {token(ofEC), false, true, true},
+	} {
+		if got := [3]bool{ofRSA.known(tt.token), ofEC.known(tt.token), all.known(tt.token)}; got != [3]bool{tt.rsa, tt.ec, tt.trusted} {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	_, keys := all.do("GET", "/openid/v1/jwks", "")
+	if !strings.Contains(keys, `"alg":"ES384"`) || !strings.Contains(keys, `"alg":"RS256"`) || strings.Contains(keys, `"d"`) {
+		t.Errorf("got %s, want both public keys", keys)
+	}
+	// Of several issuers the first signs; tokens of the others are accepted.
+	before := open(server.ServiceAccountsConfig{SigningKeyFile: rsFile, Issuers: []string{"https://before"}})
+	bound, _, _ := before.askFor("bot", `{"audiences":["api"]}`)
+	after := newInProcess(t, func(c *server.Config) {
+		c.Authentication.Audiences = []string{"api"}
+		c.Authentication.ServiceAccounts = server.ServiceAccountsConfig{SigningKeyFile: rsFile, Issuers: []string{"https://after", "https://before"}}
+	})
+	after.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	if code, body := after.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+bound); code != http.StatusUnauthorized { // another account of the name
+		t.Errorf("of another cluster's account: got %d %s", code, body)
+	}
+	if text, _, _ := after.askFor("bot", `{}`); claims(t, text)["iss"] != "https://after" || !after.known(text) {
+		t.Errorf("got %v", claims(t, text))
+	}
+}
+
+// TestBoundObjectCostsNothing: to look again at what has not changed takes no memory.
+func TestBoundObjectCostsNothing(t *testing.T) {
+	p := newInProcess(t)
+	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	p.must("GET", accountsPath, "") // which waits until all are in the cache
+	bot := p.TokenObject("serviceaccounts", "ns", "bot")
+	if got := testing.AllocsPerRun(100, func() {
+		if state, err := bot.Get(t.Context()); err != nil || state.UID == "" {
+			t.Fatal(state, err)
+		}
+	}); got > 0 {
+		t.Errorf("got %v allocs, want 0", got)
+	}
+	for _, resource := range []string{"pods", "secrets", "nodes", "serviceaccounts"} {
+		for _, name := range []string{"none", "", "a/b"} {
+			if state, err := p.TokenObject(resource, "ns", name).Get(t.Context()); err == nil {
+				t.Errorf("%s %q: got %v", resource, name, state)
+			}
+		}
 	}
 }
