@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -196,6 +197,18 @@ func TestTokenRequests(t *testing.T) {
 	}
 }
 
+// TestTokensInProfile: where there are neither pods nor nodes, a token can be had, and be bound to none.
+func TestTokensInProfile(t *testing.T) {
+	p := newInProcess(t, func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })
+	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	if token, _, answer := p.askFor("bot", `{}`); token == "" || !p.known(token) {
+		t.Errorf("got %s", answer)
+	}
+	if _, _, got := p.askFor("bot", `{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}}`); got != `pods "p" not found` {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestSecretTokens shows a token that stands in a secret, before and after its use is noted.
 func TestSecretTokens(t *testing.T) {
 	dir := t.TempDir()
@@ -256,10 +269,28 @@ func TestTokensOutliveServers(t *testing.T) {
 	}
 }
 
+// lockedBuffer can be read while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 // TestTokensInNoLog shows tokens of all kinds, good and bad, and looks for them in the log at its most talkative, in the metrics, and in
 // what they are answered.
 func TestTokensInNoLog(t *testing.T) {
-	var log bytes.Buffer
+	var log lockedBuffer
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.AddSync(&log), zapcore.DebugLevel)
 	p := newInProcess(t, func(c *server.Config) { c.Log, c.Authentication.BootstrapTokens = zap.New(core), true })
 	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
@@ -286,7 +317,7 @@ func TestTokensInNoLog(t *testing.T) {
 			}
 		}
 	}
-	if log.Len() == 0 {
+	if log.String() == "" {
 		t.Error("there is no log")
 	}
 	if _, metrics := p.do("GET", "/metrics", ""); !strings.Contains(metrics, "\nserviceaccount_legacy_tokens_total 4\n") {
