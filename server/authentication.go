@@ -10,7 +10,7 @@ import (
 // newAuthentication makes what finds out who sends a request, and what judges a token, in the order in which they are asked: client
 // certificates, the server's own token, static tokens, service accounts, bootstrap tokens, and what the configuration adds. Tokens
 // that do not say what they are for are for the server.
-func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects) (request.Authenticator, request.TokenAuthenticator, error) {
+func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, note func(authn.TokenUse)) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all []request.Authenticator
 	if id.own != nil {
 		all = append(all, authn.NewX509(id.clients.get))
@@ -29,7 +29,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 	if objects.stores.Store(serviceAccounts) != nil {
 		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
 			Issuers: c.ServiceAccounts.Issuers, Keys: id.accounts.keys, Audiences: c.Audiences,
-			Trusting: c.ServiceAccounts.NoLookup, Objects: objects,
+			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: note,
 		}))
 	}
 	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {

@@ -1,8 +1,16 @@
 package server
 
-import "github.com/coracle-project/coracle/scheme/meta"
+import (
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
 
 // SecretToken makes the token that stands in a secret.
 func (s *Server) SecretToken(namespace, account, uid, secret string) (string, error) {
 	return s.identity.accounts.signLegacy(namespace, account, meta.UID(uid), secret)
+}
+
+// TokenObject tells of an object that a token is bound to.
+func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
+	return (&tokenObjects{s.resources.Stores, s.log}).Object(resource, namespace, name)
 }

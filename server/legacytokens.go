@@ -19,8 +19,11 @@ const (
 
 var configMapResource = corev1.GroupVersion.WithResource("configmaps")
 
-// addTracking makes the config map, or mends it.
+// addTracking makes the config map, or mends it. Its namespace may be made at the same time.
 func addTracking(ctx context.Context, s *Server) error {
+	if err := addSystemNamespaces(ctx, s); err != nil {
+		return err
+	}
 	maps := client.For[*corev1.ConfigMap](s.client, configMapResource).In("kube-system")
 	today := time.Now().UTC().Format(time.DateOnly)
 	m, err := maps.Get(ctx, trackingMap, meta.GetOptions{})

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
@@ -20,6 +21,7 @@ type metrics struct {
 	watches    *watchMetrics
 	store      *storeMetrics
 	unreadable *unreadables
+	tokens     func(authn.TokenUse) // counts uses of tokens of service accounts
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
 	conversions *conversionMetrics
@@ -47,6 +49,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
 	requests, requestsErr := filters.NewMetrics(reg, inflight)
+	tokens, tokensErr := newTokenMetrics(reg)
 	labels := []string{"group", "version", "resource"}
 	watches := &watchMetrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
@@ -56,7 +59,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, requestsErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, requestsErr, tokensErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -66,7 +69,9 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 		o := t.find(gvr.GroupResource())
 		return o != nil && o.serves(gvr.GroupVersion(), subresource)
 	}
-	return &metrics{requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated, conversions: conversions}, errors.Join(errs...)
+	return &metrics{
+		requests: requests, watches: watches, store: store, unreadable: unreadable, tokens: tokens, deprecated: deprecated, conversions: conversions,
+	}, errors.Join(errs...)
 }
 
 // deprecatedUse counts that something deprecated was asked for.

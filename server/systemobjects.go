@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,20 +17,20 @@ import (
 // systemObjects exist in every cluster that has their resource. They are made by post-start hooks.
 var systemObjects = []struct {
 	hook string
-	of   meta.GroupResource
+	of   []meta.GroupResource // the first is that of the objects; all must be served
 	add  func(ctx context.Context, s *Server) error
 	keep func(ctx context.Context, s *Server) // goes on after that; nil: nobody can delete the objects
 }{
-	{"start-system-namespaces-controller", namespaces, addSystemNamespaces, keepSystemNamespaces},
-	{"start-legacy-token-tracking-controller", secrets, addTracking, keepTracking},
-	{"scheduling/bootstrap-system-priority-classes", priorityClasses, addSystemClasses, nil},
-	{"rbac/bootstrap-roles", clusterRoleResource.GroupResource(), addBootstrapRoles, nil},
+	{"start-system-namespaces-controller", []meta.GroupResource{namespaces}, addSystemNamespaces, keepSystemNamespaces},
+	{"start-legacy-token-tracking-controller", []meta.GroupResource{configMaps, namespaces, secrets}, addTracking, keepTracking},
+	{"scheduling/bootstrap-system-priority-classes", []meta.GroupResource{priorityClasses}, addSystemClasses, nil},
+	{"rbac/bootstrap-roles", []meta.GroupResource{clusterRoleResource.GroupResource()}, addBootstrapRoles, nil},
 }
 
 // addSystemObjects adds the hooks. Each tries until it has made what is missing; the server is not ready before that.
 func (s *Server) addSystemObjects() error {
 	for _, o := range systemObjects {
-		if s.Store(o.of) == nil {
+		if slices.ContainsFunc(o.of, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }) {
 			continue
 		}
 		run := func(ctx context.Context, s *Server) error {
@@ -41,7 +42,7 @@ func (s *Server) addSystemObjects() error {
 				if err == nil || ctx.Err() != nil {
 					return nil
 				}
-				s.log.Warn("cannot create the system's objects yet", zap.String("resource", o.of.Resource), zap.Error(err))
+				s.log.Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
 				select {
 				case <-ctx.Done():
 				case <-time.After(time.Second):

@@ -1,13 +1,27 @@
 package server_test
 
 import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/server"
 )
@@ -183,6 +197,18 @@ func TestTokenRequests(t *testing.T) {
 	}
 }
 
+// TestTokensInProfile: where there are neither pods nor nodes, a token can be had, and be bound to none.
+func TestTokensInProfile(t *testing.T) {
+	p := newInProcess(t, func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })
+	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	if token, _, answer := p.askFor("bot", `{}`); token == "" || !p.known(token) {
+		t.Errorf("got %s", answer)
+	}
+	if _, _, got := p.askFor("bot", `{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}}`); got != `pods "p" not found` {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestSecretTokens shows a token that stands in a secret, before and after its use is noted.
 func TestSecretTokens(t *testing.T) {
 	dir := t.TempDir()
@@ -243,6 +269,62 @@ func TestTokensOutliveServers(t *testing.T) {
 	}
 }
 
+// lockedBuffer can be read while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// TestTokensInNoLog shows tokens of all kinds, good and bad, and looks for them in the log at its most talkative, in the metrics, and in
+// what they are answered.
+func TestTokensInNoLog(t *testing.T) {
+	var log lockedBuffer
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.AddSync(&log), zapcore.DebugLevel)
+	p := newInProcess(t, func(c *server.Config) { c.Log, c.Authentication.BootstrapTokens = zap.New(core), true })
+	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	bound, _, _ := p.askFor("bot", `{}`)
+	elsewhere, _, _ := p.askFor("bot", `{"audiences":["else"]}`)
+	legacy, err := p.SecretToken("ns", "bot", "u", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(bound, ".")
+	for _, token := range []string{
+		bound, elsewhere, legacy, "abcdef.0123456789abcdef", parts[0] + "." + parts[1] + "." + strings.Repeat("A", len(parts[2])),
+		parts[0] + "." + strings.Repeat("A", 40) + "." + parts[2], "plain-and-unknown",
+	} {
+		var seen strings.Builder
+		for _, path := range []string{"/api/v1/namespaces/ns", "/api/v1/nope", "/metrics", "/api/v1/namespaces/ns/configmaps/none"} {
+			_, body := p.do("GET", path, "", "Authorization", "Bearer "+token)
+			seen.WriteString(body)
+		}
+		_, metrics := p.do("GET", "/metrics", "")
+		for _, part := range strings.Split(token, ".") {
+			if where := log.String() + seen.String() + metrics; len(part) > 6 && strings.Contains(where, part) {
+				t.Errorf("%.20s... stands in the log, the metrics or an answer", token)
+			}
+		}
+	}
+	if log.String() == "" {
+		t.Error("there is no log")
+	}
+	if _, metrics := p.do("GET", "/metrics", ""); !strings.Contains(metrics, "\nserviceaccount_legacy_tokens_total 4\n") {
+		t.Error("uses of tokens without an audience are not counted")
+	}
+}
+
 // TestBootstrapTokens joins with tokens of kube-system.
 func TestBootstrapTokens(t *testing.T) {
 	for _, on := range []bool{true, false} {
@@ -275,5 +357,101 @@ func TestIssuerPaths(t *testing.T) {
 	}
 	if code, _ := newInProcess(t, func(c *server.Config) { c.Authentication.ServiceAccounts.Issuers = []string{"me"} }).do("GET", "/openid/v1/jwks", ""); code != http.StatusNotFound {
 		t.Errorf("of an issuer that is no URL: got %d", code)
+	}
+}
+
+// TestTokenKeyFiles has servers sign with keys of their own, and one of them trust the others' as well.
+func TestTokenKeyFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, typ string, der []byte, err error) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err == nil {
+			err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	rs, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ec, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	certDER, err := x509.CreateCertificate(rand.Reader, template, template, &ec.PublicKey, ec)
+	cert := write("ec.crt", "CERTIFICATE", certDER, err)
+	ecDER, err := x509.MarshalECPrivateKey(ec)
+	ecFile := write("ec.key", "EC PRIVATE KEY", ecDER, err)
+	rsFile := write("rsa.key", "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rs), nil)
+	open := func(sa server.ServiceAccountsConfig) *inProcess {
+		sa.NoLookup = true
+		p := newInProcess(t, func(c *server.Config) { c.Authentication.ServiceAccounts = sa })
+		p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+		return p
+	}
+	token := func(p *inProcess) string {
+		t.Helper()
+		text, err := p.SecretToken("ns", "bot", "u", "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	own, ofRSA, ofEC := open(server.ServiceAccountsConfig{}), open(server.ServiceAccountsConfig{SigningKeyFile: rsFile}), open(server.ServiceAccountsConfig{SigningKeyFile: ecFile})
+	all := open(server.ServiceAccountsConfig{SigningKeyFile: rsFile, KeyFiles: []string{cert}})
+	for name, tt := range map[string]struct {
+		token            string
+		rsa, ec, trusted bool
+	}{
+		"own": {token(own), false, false, false}, "RSA": {token(ofRSA), true, false, true}, "EC": {token(ofEC), false, true, true},
+	} {
+		if got := [3]bool{ofRSA.known(tt.token), ofEC.known(tt.token), all.known(tt.token)}; got != [3]bool{tt.rsa, tt.ec, tt.trusted} {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	_, keys := all.do("GET", "/openid/v1/jwks", "")
+	if !strings.Contains(keys, `"alg":"ES384"`) || !strings.Contains(keys, `"alg":"RS256"`) || strings.Contains(keys, `"d"`) {
+		t.Errorf("got %s, want both public keys", keys)
+	}
+	// Of several issuers the first signs; tokens of the others are accepted.
+	before := open(server.ServiceAccountsConfig{SigningKeyFile: rsFile, Issuers: []string{"https://before"}})
+	bound, _, _ := before.askFor("bot", `{"audiences":["api"]}`)
+	after := newInProcess(t, func(c *server.Config) {
+		c.Authentication.Audiences = []string{"api"}
+		c.Authentication.ServiceAccounts = server.ServiceAccountsConfig{SigningKeyFile: rsFile, Issuers: []string{"https://after", "https://before"}}
+	})
+	after.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	if code, body := after.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+bound); code != http.StatusUnauthorized { // another account of the name
+		t.Errorf("of another cluster's account: got %d %s", code, body)
+	}
+	if text, _, _ := after.askFor("bot", `{}`); claims(t, text)["iss"] != "https://after" || !after.known(text) {
+		t.Errorf("got %v", claims(t, text))
+	}
+}
+
+// TestBoundObjectCostsNothing: to look again at what has not changed takes no memory.
+func TestBoundObjectCostsNothing(t *testing.T) {
+	p := newInProcess(t)
+	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
+	p.must("GET", accountsPath, "") // which waits until all are in the cache
+	bot := p.TokenObject("serviceaccounts", "ns", "bot")
+	if got := testing.AllocsPerRun(100, func() {
+		if state, err := bot.Get(t.Context()); err != nil || state.UID == "" {
+			t.Fatal(state, err)
+		}
+	}); got > 0 {
+		t.Errorf("got %v allocs, want 0", got)
+	}
+	for _, resource := range []string{"pods", "secrets", "nodes", "serviceaccounts"} {
+		for _, name := range []string{"none", "", "a/b"} {
+			if state, err := p.TokenObject(resource, "ns", name).Get(t.Context()); err == nil {
+				t.Errorf("%s %q: got %v", resource, name, state)
+			}
+		}
 	}
 }
