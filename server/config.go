@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/storage"
@@ -157,10 +158,27 @@ type AuthenticationConfig struct {
 	ClientCAFile string
 	// TokenAuthFile is a CSV of token,user,uid,"group,...". (--token-auth-file)
 	TokenAuthFile string
+	// BasicAuthFile is a CSV of password,user,uid,"group,...". Passwords are weaker than all else here. (--basic-auth-file)
+	BasicAuthFile string
+	// FrontProxy are the proxies that say whom they speak for.
+	FrontProxy FrontProxyConfig
 	// NoAnonymous refuses requests without credentials. (--anonymous-auth=false)
 	NoAnonymous bool
 	// Authenticators are asked after those above.
 	Authenticators []request.Authenticator
+}
+
+// FrontProxyConfig says whom to believe what they say of others, in headers.
+type FrontProxyConfig struct {
+	// ClientCAFile holds the CAs of the proxies' certificates; "" believes nobody. It is read again when it changes.
+	// (--requestheader-client-ca-file)
+	ClientCAFile string
+	// AllowedNames are the common names of proxies; with none, whoever has a certificate of these CAs is one.
+	// (--requestheader-allowed-names)
+	AllowedNames []string
+	// Headers say who the user is. (--requestheader-username-headers, --requestheader-uid-headers, --requestheader-group-headers,
+	// --requestheader-extra-headers-prefix)
+	Headers authn.Headers
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.

@@ -89,7 +89,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity)
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity, c.Log)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -215,6 +215,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
+	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
 	if c.Setup != nil {

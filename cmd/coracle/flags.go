@@ -44,9 +44,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Serving.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
 	f.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil, "further names and addresses for a self-made serving certificate")
 
-	f.StringVar(&c.Authentication.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
-	f.StringVar(&c.Authentication.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
-	f.BoolVar(&o.anonymous, "anonymous-auth", true, "let requests without credentials in as system:anonymous")
+	o.bindAuthentication(f)
 	f.StringSliceVar(&c.Authorization.Modes, "authorization-mode", []string{server.AuthorizePrivileged}, "who decides, in this order: AlwaysAllow, AlwaysDeny, or Privileged: all for system:masters, health and discovery for others")
 	f.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
 

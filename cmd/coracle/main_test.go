@@ -90,6 +90,20 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
+// TestAuthenticationFlags checks that each flag about authentication goes where it belongs.
+func TestAuthenticationFlags(t *testing.T) {
+	got := parse(t, "--client-ca-file=a", "--token-auth-file=b", "--basic-auth-file=c",
+		"--requestheader-client-ca-file=d", "--requestheader-allowed-names=e,f", "--requestheader-username-headers=g",
+		"--requestheader-uid-headers=h", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k").config.Authentication
+	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c"}
+	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
+	headers := &want.FrontProxy.Headers
+	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h"}, []string{"i", "j"}, []string{"k"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--storage=floppy"},
