@@ -1,15 +1,18 @@
 package server
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -19,11 +22,11 @@ import (
 //  1. front proxies, which speak for others
 //  2. passwords
 //  3. client certificates
-//  4. bearer tokens: the server's own, static ones
+//  4. bearer tokens: the server's own, static ones, those that the webhook knows
 //  5. what the configuration adds
 //
 // Whoever shows no credentials at all is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
-func newAuthentication(c AuthenticationConfig, id *identity, log *zap.Logger) (request.Authenticator, request.TokenAuthenticator, error) {
+func newAuthentication(c AuthenticationConfig, id *identity, work *background, log *zap.Logger) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all []request.Authenticator
 	if id.proxies != nil {
 		all = append(all, authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers))
@@ -40,11 +43,11 @@ func newAuthentication(c AuthenticationConfig, id *identity, log *zap.Logger) (r
 	if id.own != nil {
 		all = append(all, authn.NewX509(id.clients.get))
 	}
-	tokens, err := newTokens(c, id)
+	tokens, err := newTokens(c, id, work)
 	if err != nil {
 		return nil, nil, err
 	}
-	all = append(append(all, authn.Bearer(tokens)), c.Authenticators...)
+	all = append(append(all, authn.Bearer(tokens, c.Audiences...)), c.Authenticators...)
 	who := authn.Union(all...)
 	if !c.NoAnonymous {
 		who = authn.Anonymous(who)
@@ -53,7 +56,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, log *zap.Logger) (r
 }
 
 // newTokens makes what judges bearer tokens, local first, then remote.
-func newTokens(c AuthenticationConfig, id *identity) (request.TokenAuthenticator, error) {
+func newTokens(c AuthenticationConfig, id *identity, work *background) (request.TokenAuthenticator, error) {
 	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
@@ -65,7 +68,37 @@ func newTokens(c AuthenticationConfig, id *identity) (request.TokenAuthenticator
 		}
 		known = append(known, static)
 	}
+	if c.Webhook.File != "" {
+		hook, err := newTokenWebhook(c, work)
+		if err != nil {
+			return nil, fmt.Errorf("server: token webhook: %w", err)
+		}
+		known = append(known, hook)
+	}
 	return authn.TokenUnion(known...), nil
+}
+
+// hookTries is how often a webhook that does not answer is asked about one token.
+const hookTries = 5
+
+// newTokenWebhook makes what asks the webhook about tokens. Its connections end with work.
+func newTokenWebhook(c AuthenticationConfig, work *background) (request.TokenAuthenticator, error) {
+	target, err := callout.ReadKubeconfig(c.Webhook.File)
+	if err != nil {
+		return nil, err
+	}
+	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(work.ctx, client.Close)
+	return authn.NewWebhook(client, c.Webhook.Version, c.Audiences)
+}
+
+func (c AuthenticationConfig) complete() AuthenticationConfig {
+	setDefault(&c.Webhook.Version, authn.ReviewV1beta1)
+	setDefault(&c.Webhook.CacheTTL, 2*time.Minute)
+	return c
 }
 
 func (c *AuthenticationConfig) validate() error {

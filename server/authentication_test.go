@@ -7,14 +7,18 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"io"
 	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,12 +265,57 @@ func TestFrontProxyConfig(t *testing.T) {
 		"no name":          {FrontProxy: server.FrontProxyConfig{AllowedNames: []string{" "}}},
 		"empty header":     {FrontProxy: server.FrontProxyConfig{Headers: authn.Headers{Names: []string{""}}}},
 		"missing password": {BasicAuthFile: "none"},
+		"missing webhook":  {Webhook: server.TokenWebhookConfig{File: "none"}},
 	} {
 		s, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
 		if err == nil {
 			t.Errorf("%s: got no error", name)
 			if err := s.Close(); err != nil {
 				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestTokenWebhook asks a webhook over TLS whose tokens are which, and may learn that it is away.
+func TestTokenWebhook(t *testing.T) {
+	var asked atomic.Int64
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+			return
+		}
+		var review struct {
+			APIVersion string
+			Spec       struct {
+				Token     string
+				Audiences []string
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || !slices.Equal(review.Spec.Audiences, []string{"api"}) {
+			t.Errorf("asked for %q, %v", review.Spec.Audiences, err)
+		}
+		answer := map[string]any{}
+		if review.Spec.Token == "sesame" {
+			answer = map[string]any{"authenticated": true, "user": map[string]any{"username": "alice", "groups": []string{"system:masters"}}}
+		}
+		json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": "TokenReview", "status": answer})
+	}))
+	t.Cleanup(hook.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "webhook.yaml")
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	if err := os.WriteFile(kubeconfig, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],`+
+		`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`/review","certificate-authority-data":"`+ca+`"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{authn.ReviewV1, ""} {
+		asked.Store(0)
+		s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
+			Audiences: []string{"api"}, Webhook: server.TokenWebhookConfig{File: kubeconfig, Version: version},
+		}})
+		for token, want := range map[string]int{"sesame": 200, "other": 401} {
+			if code, body := ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", "Bearer "+token); code != want {
+				t.Errorf("version %q, %s: got %d %s, want %d", version, token, code, body, want)
 			}
 		}
 	}

@@ -37,6 +37,7 @@ func (c Config) complete() (completed, error) {
 	c.API = c.API.complete()
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
+	c.Authentication = c.Authentication.complete()
 	if c.Authorization.Modes == nil {
 		c.Authorization.Modes = []string{AuthorizePrivileged}
 	}

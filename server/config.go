@@ -162,6 +162,11 @@ type AuthenticationConfig struct {
 	BasicAuthFile string
 	// FrontProxy are the proxies that say whom they speak for.
 	FrontProxy FrontProxyConfig
+	// Audiences are what the API is called by those who make tokens for it: where a token says what it is for, that must be one of
+	// them. (--api-audiences)
+	Audiences []string
+	// Webhook is asked whose a token is that nobody else here knows.
+	Webhook TokenWebhookConfig
 	// NoAnonymous refuses requests without credentials. (--anonymous-auth=false)
 	NoAnonymous bool
 	// Authenticators are asked after those above.
@@ -179,6 +184,17 @@ type FrontProxyConfig struct {
 	// Headers say who the user is. (--requestheader-username-headers, --requestheader-uid-headers, --requestheader-group-headers,
 	// --requestheader-extra-headers-prefix)
 	Headers authn.Headers
+}
+
+// TokenWebhookConfig says where to ask whose a token is.
+type TokenWebhookConfig struct {
+	// File is a kubeconfig whose current context points to the webhook; "" means none. (--authentication-token-webhook-config-file)
+	File string
+	// Version is that of the TokenReview to send, authn.ReviewV1 or authn.ReviewV1beta1, the default.
+	// (--authentication-token-webhook-version)
+	Version string
+	// CacheTTL is how long answers are believed, default 2 min; negative: not at all. (--authentication-token-webhook-cache-ttl)
+	CacheTTL time.Duration
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.

@@ -77,8 +77,10 @@ func (o *options) finish() error {
 		}
 	}
 	c.Authentication.NoAnonymous = !o.anonymous
-	if c.Storage.CompactionInterval == 0 {
-		c.Storage.CompactionInterval = -1
+	for _, d := range []*time.Duration{&c.Storage.CompactionInterval, &c.Authentication.Webhook.CacheTTL} {
+		if *d == 0 {
+			*d = -1
+		}
 	}
 	for _, n := range []*int{&c.Limits.MaxReads, &c.Limits.MaxWrites, &c.Limits.MaxWatches} {
 		if *n == 0 {

@@ -94,8 +94,11 @@ func TestMeanings(t *testing.T) {
 func TestAuthenticationFlags(t *testing.T) {
 	got := parse(t, "--client-ca-file=a", "--token-auth-file=b", "--basic-auth-file=c",
 		"--requestheader-client-ca-file=d", "--requestheader-allowed-names=e,f", "--requestheader-username-headers=g",
-		"--requestheader-uid-headers=h", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k").config.Authentication
-	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c"}
+		"--requestheader-uid-headers=h", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k",
+		"--api-audiences=l,m", "--authentication-token-webhook-config-file=n", "--authentication-token-webhook-version=v1",
+		"--authentication-token-webhook-cache-ttl=0").config.Authentication
+	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c", Audiences: []string{"l", "m"}}
+	want.Webhook = server.TokenWebhookConfig{File: "n", Version: "v1", CacheTTL: -1}
 	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
 	headers := &want.FrontProxy.Headers
 	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h"}, []string{"i", "j"}, []string{"k"}
