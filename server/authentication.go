@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // newAuthentication makes what finds out who sends a request, and what judges a token. Requests are shown to these in turn, until one
@@ -22,11 +24,11 @@ import (
 //  1. front proxies, which speak for others
 //  2. passwords
 //  3. client certificates
-//  4. bearer tokens: the server's own, static ones, those that the webhook knows
+//  4. bearer tokens: the server's own, static ones, those of issuers elsewhere, those that the webhook knows
 //  5. what the configuration adds
 //
 // Whoever shows no credentials at all is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
-func newAuthentication(c AuthenticationConfig, id *identity, work *background, log *zap.Logger) (request.Authenticator, request.TokenAuthenticator, error) {
+func newAuthentication(c AuthenticationConfig, id *identity, work *background, reg prometheus.Registerer, log *zap.Logger) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all []request.Authenticator
 	if id.proxies != nil {
 		all = append(all, authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers))
@@ -43,20 +45,46 @@ func newAuthentication(c AuthenticationConfig, id *identity, work *background, l
 	if id.own != nil {
 		all = append(all, authn.NewX509(id.clients.get))
 	}
-	tokens, err := newTokens(c, id, work)
+	known, err := openIssuers(&c, work, reg, log)
+	if err != nil {
+		return nil, nil, fmt.Errorf("server: %w", err)
+	}
+	tokens, err := newTokens(c, id, known, work)
 	if err != nil {
 		return nil, nil, err
 	}
 	all = append(append(all, authn.Bearer(tokens, c.Audiences...)), c.Authenticators...)
 	who := authn.Union(all...)
-	if !c.NoAnonymous {
-		who = authn.Anonymous(who)
+	if who, err = withAnonymous(who, &c, known); err != nil {
+		return nil, nil, fmt.Errorf("server: %w", err)
 	}
 	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
 }
 
+// withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
+func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *issuers) (request.Authenticator, error) {
+	if known == nil || known.anonymous == nil {
+		if c.Anonymous != nil && !*c.Anonymous {
+			return who, nil
+		}
+		return authn.Anonymous(who), nil
+	}
+	a := known.anonymous
+	switch {
+	case c.Anonymous != nil:
+		return nil, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
+	case !a.Enabled:
+		return who, nil
+	}
+	var paths []string
+	for _, condition := range a.Conditions {
+		paths = append(paths, condition.Path)
+	}
+	return authn.Anonymous(who, paths...), nil
+}
+
 // newTokens makes what judges bearer tokens, local first, then remote.
-func newTokens(c AuthenticationConfig, id *identity, work *background) (request.TokenAuthenticator, error) {
+func newTokens(c AuthenticationConfig, id *identity, issuers *issuers, work *background) (request.TokenAuthenticator, error) {
 	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
@@ -67,6 +95,9 @@ func newTokens(c AuthenticationConfig, id *identity, work *background) (request.
 			return nil, fmt.Errorf("server: %w", err)
 		}
 		known = append(known, static)
+	}
+	if issuers != nil {
+		known = append(known, authn.Fixed(issuers, c.Audiences))
 	}
 	if c.Webhook.File != "" {
 		hook, err := newTokenWebhook(c, work)
@@ -98,11 +129,12 @@ func newTokenWebhook(c AuthenticationConfig, work *background) (request.TokenAut
 func (c AuthenticationConfig) complete() AuthenticationConfig {
 	setDefault(&c.Webhook.Version, authn.ReviewV1beta1)
 	setDefault(&c.Webhook.CacheTTL, 2*time.Minute)
+	c.OIDC = c.OIDC.complete()
 	return c
 }
 
 func (c *AuthenticationConfig) validate() error {
-	return c.FrontProxy.validate(c.ClientCAFile)
+	return errors.Join(c.FrontProxy.validate(c.ClientCAFile), c.OIDC.validate(c.File))
 }
 
 // validate also refuses that clients can make themselves front proxies: where both have the same CA, proxies must be told apart by

@@ -167,8 +167,14 @@ type AuthenticationConfig struct {
 	Audiences []string
 	// Webhook is asked whose a token is that nobody else here knows.
 	Webhook TokenWebhookConfig
-	// NoAnonymous refuses requests without credentials. (--anonymous-auth=false)
-	NoAnonymous bool
+	// OIDC is an OpenID Connect provider whose tokens count.
+	OIDC OIDCConfig
+	// File is an AuthenticationConfiguration: the issuers whose tokens count, in place of OIDC, and who may come without credentials. It
+	// is read again when it changes, but for the latter. (--authentication-config)
+	File string
+	// Anonymous lets requests without credentials in; nil leaves it to File, which is not to say anything otherwise, and means true if
+	// that says nothing either. (--anonymous-auth)
+	Anonymous *bool
 	// Authenticators are asked after those above.
 	Authenticators []request.Authenticator
 }
@@ -195,6 +201,28 @@ type TokenWebhookConfig struct {
 	Version string
 	// CacheTTL is how long answers are believed, default 2 min; negative: not at all. (--authentication-token-webhook-cache-ttl)
 	CacheTTL time.Duration
+}
+
+// OIDCConfig says whose tokens count, and what they say of a user.
+type OIDCConfig struct {
+	// IssuerURL is the provider, as its tokens name it; "" means none. (--oidc-issuer-url)
+	IssuerURL string
+	// ClientID is whom tokens must be for. (--oidc-client-id)
+	ClientID string
+	// CAFile holds who signs for the provider's servers, as PEM; "" means those whom the system trusts. (--oidc-ca-file)
+	CAFile string
+	// UsernameClaim is the claim with the user's name, default "sub". (--oidc-username-claim)
+	UsernameClaim string
+	// UsernamePrefix goes before the name: "-" means nothing, and "" the issuer's URL and "#", unless the claim is "email".
+	// (--oidc-username-prefix)
+	UsernamePrefix string
+	// GroupsClaim is the claim with the user's groups, and GroupsPrefix goes before each; "" means none.
+	// (--oidc-groups-claim, --oidc-groups-prefix)
+	GroupsClaim, GroupsPrefix string
+	// RequiredClaims have to be in a token, with these values. (--oidc-required-claim)
+	RequiredClaims map[string]string
+	// SigningAlgs are the algorithms that tokens may be signed with, default RS256. (--oidc-signing-algs)
+	SigningAlgs []string
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.

@@ -89,7 +89,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity, d.life.work, c.Log)
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity, d.life.work, reg, c.Log)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())

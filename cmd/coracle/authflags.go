@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -9,6 +11,7 @@ import (
 // bindAuthentication declares the flags about who is let in.
 func (o *options) bindAuthentication(f *pflag.FlagSet) {
 	c := &o.config.Authentication
+	o.given = f.Changed
 	f.StringVar(&c.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
 	f.StringVar(&c.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
 	f.StringVar(&c.BasicAuthFile, "basic-auth-file", "", "CSV file of passwords, which are weaker than all else: password,user,uid,\"group1,group2\"")
@@ -27,4 +30,35 @@ func (o *options) bindAuthentication(f *pflag.FlagSet) {
 	f.StringVar(&hook.File, "authentication-token-webhook-config-file", "", "kubeconfig of a webhook that is asked whose a token is")
 	f.StringVar(&hook.Version, "authentication-token-webhook-version", "v1beta1", "version of the TokenReview that it is sent: v1 or v1beta1")
 	f.DurationVar(&hook.CacheTTL, "authentication-token-webhook-cache-ttl", 2*time.Minute, "how long its answers are believed; 0 for not at all")
+
+	f.StringVar(&c.File, "authentication-config", "", "AuthenticationConfiguration file: issuers whose tokens count, and who may come without credentials")
+	oidc := &c.OIDC
+	f.StringVar(&oidc.IssuerURL, "oidc-issuer-url", "", "OpenID Connect provider whose tokens count, as an https URL")
+	f.StringVar(&oidc.ClientID, "oidc-client-id", "", "whom its tokens must be for")
+	f.StringVar(&oidc.CAFile, "oidc-ca-file", "", "who signs for its servers; by default those whom the system trusts")
+	f.StringVar(&oidc.UsernameClaim, "oidc-username-claim", "sub", "claim with the user's name")
+	f.StringVar(&oidc.UsernamePrefix, "oidc-username-prefix", "", "what goes before the name: - for nothing; by default the issuer, unless the claim is email")
+	f.StringVar(&oidc.GroupsClaim, "oidc-groups-claim", "", "claim with the user's groups: a string or a list of strings")
+	f.StringVar(&oidc.GroupsPrefix, "oidc-groups-prefix", "", "what goes before each group")
+	f.StringSliceVar(&oidc.SigningAlgs, "oidc-signing-algs", []string{"RS256"}, "algorithms that tokens may be signed with")
+	f.StringArrayVar(&o.claims, "oidc-required-claim", nil, "claim that must be in a token, as name=value; may be repeated")
+}
+
+// finishAuthentication turns the flags' ways of saying things into the Config's.
+func (o *options) finishAuthentication() error {
+	c := &o.config.Authentication
+	if o.given("anonymous-auth") {
+		c.Anonymous = &o.anonymous
+	}
+	for _, entry := range o.claims {
+		claim, value, ok := strings.Cut(entry, "=")
+		if claim = strings.TrimSpace(claim); !ok || claim == "" {
+			return fmt.Errorf("--oidc-required-claim %q: want name=value", entry)
+		}
+		if c.OIDC.RequiredClaims == nil {
+			c.OIDC.RequiredClaims = map[string]string{}
+		}
+		c.OIDC.RequiredClaims[claim] = strings.TrimSpace(value)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 type options struct {
 	config    server.Config
 	anonymous bool
+	claims    []string // name=value
+	given     func(flag string) bool
 	runtime   []string // key=value, or just a key
 	minWatch  int      // seconds
 	media     string
@@ -76,7 +79,6 @@ func (o *options) finish() error {
 			*port = server.NoPort
 		}
 	}
-	c.Authentication.NoAnonymous = !o.anonymous
 	for _, d := range []*time.Duration{&c.Storage.CompactionInterval, &c.Authentication.Webhook.CacheTTL} {
 		if *d == 0 {
 			*d = -1
@@ -97,5 +99,5 @@ func (o *options) finish() error {
 			c.API.Runtime[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}
-	return o.finishNames()
+	return errors.Join(o.finishAuthentication(), o.finishNames())
 }

@@ -44,8 +44,8 @@ func (u union) Authenticate(r *http.Request) (*request.User, error) {
 	return nil, errors.Join(errs...)
 }
 
-// credentialID is the extra that says by which of their credentials somebody is known, so that it can be found and revoked.
-const credentialID = "authentication.kubernetes.io/credential-id"
+// CredentialID is the extra that says by which of their credentials somebody is known, so that it can be found and revoked.
+const CredentialID = "authentication.kubernetes.io/credential-id"
 
 // Anonymous wraps a, so that whoever shows no credentials is system:anonymous; with paths, only if that is where they want to go.
 // a may be nil.
@@ -71,9 +71,9 @@ func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
 	return a.user, nil
 }
 
-// withAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
+// WithAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
 // made, not when one is found.
-func withAuthenticated(groups []string) []string {
+func WithAuthenticated(groups []string) []string {
 	if slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
 		return groups
 	}

@@ -58,7 +58,7 @@ func (h *Headers) user(from http.Header) *request.User {
 		}
 	}
 	if name != request.AnonymousUser {
-		user.Groups = withAuthenticated(user.Groups)
+		user.Groups = WithAuthenticated(user.Groups)
 	}
 	for _, prefix := range h.ExtraPrefixes {
 		user.Extra = addExtra(user.Extra, from, prefix)

@@ -76,7 +76,7 @@ func (t *Tokens) Add(token string, user request.User) {
 	if t.users == nil {
 		t.users = map[[sha256.Size]byte]*request.User{}
 	}
-	user.Groups = withAuthenticated(user.Groups)
+	user.Groups = WithAuthenticated(user.Groups)
 	t.users[sha256.Sum256([]byte(token))] = &user
 	t.longest = max(t.longest, len(token))
 }

@@ -178,8 +178,8 @@ func userOf(c *x509.Certificate) (*request.User, error) {
 	return &request.User{
 		Name:   c.Subject.CommonName,
 		UID:    uid,
-		Groups: withAuthenticated(c.Subject.Organization),
-		Extra:  map[string][]string{credentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
+		Groups: WithAuthenticated(c.Subject.Organization),
+		Extra:  map[string][]string{CredentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
 	}, nil
 }
 
