@@ -33,6 +33,8 @@
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
 //     of version 1.36: messages, types, estimates, costs and values.
+//   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
+//     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

@@ -60,13 +60,15 @@ func (x *compiler) expression(about, text string, condition bool, path *field.Pa
 	if err == nil && condition && checked.Type() != celgo.BoolType {
 		err = fmt.Errorf("must evaluate to %v", celgo.BoolType)
 	}
-	e := &expression{text: text, about: about}
-	if err == nil {
-		e.email, e.verified = checked.Selects(aboutClaims, "email"), checked.Selects(aboutClaims, "email_verified")
-		e.program, err = checked.Program()
-	}
 	if err != nil {
 		x.fail(field.Invalid(path, text, err.Error()))
+		return nil
+	}
+	e := &expression{
+		text: text, about: about, email: checked.Selects(aboutClaims, "email"), verified: checked.Selects(aboutClaims, "email_verified"),
+	}
+	if e.program, err = checked.Program(); err != nil {
+		x.fail(field.InternalError(path, err))
 		return nil
 	}
 	return e

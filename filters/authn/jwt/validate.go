@@ -49,7 +49,12 @@ func compile(c *Config, disallowed []string) (all []*compiled, errs field.ErrorL
 		discoveryURLs[source.DiscoveryURL] = true
 	}
 	if a := c.Anonymous; a != nil && !a.Enabled && len(a.Conditions) > 0 {
-		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), a.Conditions, "enabled should be set to true when conditions are defined"))
+		type shown struct{ Path string } // as kube-apiserver shows them
+		conditions := make([]shown, len(a.Conditions))
+		for i, c := range a.Conditions {
+			conditions[i] = shown(c)
+		}
+		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), conditions, "enabled should be set to true when conditions are defined"))
 	}
 	return all, errs
 }
