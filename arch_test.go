@@ -50,6 +50,7 @@ var modules = map[string]string{
 	"github.com/prometheus/client_golang": "metrics",
 	"github.com/coreos/go-oidc/v3":        "tokens of OpenID Connect providers",
 	"github.com/coreos/go-semver":         "versions of an etcd's data",
+	"github.com/go-jose/go-jose/v4":      "signed tokens of service accounts",
 	"github.com/spf13/cobra":              "commands",
 	"github.com/spf13/pflag":              "flags",
 	"github.com/robfig/cron/v3":           "schedules, as cron jobs have them",

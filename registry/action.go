@@ -22,6 +22,22 @@ type Action struct {
 	Options         *meta.CreateOptions
 	User            *request.User
 	DryRun          bool
+	warn            func(text string)
+	annotate        func(key, value string)
+}
+
+// Warn tells the client something beside the answer.
+func (a *Action) Warn(text string) {
+	if a.warn != nil {
+		a.warn(text)
+	}
+}
+
+// Annotate adds to the audit record of the request.
+func (a *Action) Annotate(key, value string) {
+	if a.annotate != nil {
+		a.annotate(key, value)
+	}
 }
 
 // Connection is one request to be connected to what an object stands for: a shell, a log, a port.
@@ -57,7 +73,8 @@ type Actor struct {
 	kind        kind.Kind
 	fixed       meta.GroupVersionKind // what a subresource with a kind of its own takes, whatever the version of the resource
 	forms       *forms
-	check       func(a *Action) error // nil: nothing can be wrong
+	complete    func(ctx context.Context, a *Action) error // nil: what is sent is complete
+	check       func(a *Action) error                      // nil: nothing can be wrong
 	run         func(ctx context.Context, a *Action) (meta.Typed, error)
 }
 
@@ -91,7 +108,7 @@ func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	}
 	return &Actor{
 		cfg: s.cfg, resource: s.res.GroupResource, subresource: sub.Name, namespaced: s.res.Namespaced, kind: k,
-		fixed: sub.Kind, forms: newForms(new(atomic.Uint32)), check: sub.Check, run: sub.Create,
+		fixed: sub.Kind, forms: newForms(new(atomic.Uint32)), complete: sub.Complete, check: sub.Check, run: sub.Create,
 	}, nil
 }
 
@@ -129,7 +146,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
 	a.Listen(req.Warn, req.Annotate)
-	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun}
+	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun, warn: req.Warn, annotate: req.Annotate}
 	act.Options, _ = req.Options.(*meta.CreateOptions)
 	if err := c.admit(ctx, a, act); err != nil {
 		return nil, err
@@ -153,6 +170,11 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action)
 		a.Warn(warning)
 	}
 	act.Object = a.Object
+	if c.complete != nil {
+		if err := c.complete(ctx, act); err != nil {
+			return err
+		}
+	}
 	if errs := c.kind.Check(a.Object, nil); len(errs) > 0 {
 		return meta.NewInvalid(c.kind.GroupKind(), a.Name, errs)
 	}

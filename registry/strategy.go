@@ -292,6 +292,9 @@ type SubresourceOf[T meta.Object] struct {
 	Project *ProjectionOf[T]
 	// Also are further versions of Kind that an action takes.
 	Also []string
+	// Complete fills in what the client may leave out of an action, by what the server knows, and refuses what that rules out. It comes
+	// before Check, may do I/O, and may be nil.
+	Complete func(ctx context.Context, a *Action) error
 	// Check says what is wrong with what the client sent, before admission approves of it; may be nil.
 	Check func(a *Action) error
 	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.

@@ -38,7 +38,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 		res.Subresources = append(res.Subresources, Subresource{
 			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs, Metadata: sub.Metadata, Reset: sub.Reset,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Judge: judging(sub.Judge), Warnings: onChange(sub.Warnings),
-			Project: projection(sub.Project), Also: sub.Also, Check: sub.Check, Create: sub.Create, Connect: sub.Connect,
+			Project: projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check, Create: sub.Create, Connect: sub.Connect,
 		})
 	}
 	if t := r.Table; t != nil {

@@ -10,13 +10,18 @@ import (
 // access is who asks and what they may do, for resources that answer such questions or depend on them. These are declared
 // before there is an answer; build fills access in, before anybody can ask.
 type access struct {
-	tokens request.TokenAuthenticator
-	judge  request.Authorizer
-	rules  request.RuleResolver
+	tokens    request.TokenAuthenticator
+	audiences []string // of the server
+	judge     request.Authorizer
+	rules     request.RuleResolver
+	issuer    *accountIssuer
 }
 
-// AuthenticateToken implements request.TokenAuthenticator.
+// AuthenticateToken implements request.TokenAuthenticator. A token that is asked about for no audience is to be for the server.
 func (a *access) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+	if len(audiences) == 0 {
+		audiences = a.audiences
+	}
 	return a.tokens.AuthenticateToken(ctx, token, audiences)
 }
 

@@ -2,12 +2,7 @@ package server
 
 import (
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -24,11 +19,12 @@ import (
 //  1. front proxies, which speak for others
 //  2. passwords
 //  3. client certificates
-//  4. bearer tokens: the server's own, static ones, those of issuers elsewhere, those that the webhook knows
+//  4. bearer tokens: the server's own, static ones, those of service accounts, bootstrap tokens, those of issuers elsewhere, those
+//     that the webhook knows
 //  5. what the configuration adds
 //
-// Whoever shows no credentials at all is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
-func newAuthentication(c AuthenticationConfig, id *identity, work *background, reg prometheus.Registerer, log *zap.Logger) (request.Authenticator, request.TokenAuthenticator, error) {
+// Tokens that do not say what they are for are for the server. Whoever shows no credentials at all is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
+func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, work *background, reg prometheus.Registerer) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all []request.Authenticator
 	if id.proxies != nil {
 		all = append(all, authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers))
@@ -38,18 +34,18 @@ func newAuthentication(c AuthenticationConfig, id *identity, work *background, r
 		if err != nil {
 			return nil, nil, fmt.Errorf("server: %w", err)
 		}
-		log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
+		objects.log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
 			zap.String("file", c.BasicAuthFile))
 		all = append(all, passwords)
 	}
 	if id.own != nil {
 		all = append(all, authn.NewX509(id.clients.get))
 	}
-	known, err := openIssuers(&c, work, reg, log)
+	known, err := openIssuers(&c, work, reg, objects.log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	tokens, err := newTokens(c, id, known, work)
+	tokens, err := newTokens(c, id, objects, known, work)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,17 +80,26 @@ func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *is
 }
 
 // newTokens makes what judges bearer tokens, local first, then remote.
-func newTokens(c AuthenticationConfig, id *identity, issuers *issuers, work *background) (request.TokenAuthenticator, error) {
+func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, work *background) (request.TokenAuthenticator, error) {
 	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
-	known := []request.TokenAuthenticator{own}
+	known := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
 	if c.TokenAuthFile != "" {
 		static, err := authn.ReadTokenFile(c.TokenAuthFile)
 		if err != nil {
 			return nil, fmt.Errorf("server: %w", err)
 		}
-		known = append(known, static)
+		known = append(known, authn.Fixed(static, c.Audiences))
+	}
+	if objects.stores.Store(serviceAccounts) != nil {
+		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
+			Issuers: c.ServiceAccounts.Issuers, Keys: id.accounts.keys, Audiences: c.Audiences,
+			Trusting: c.ServiceAccounts.NoLookup, Objects: objects,
+		}))
+	}
+	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
+		known = append(known, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
 	}
 	if issuers != nil {
 		known = append(known, authn.Fixed(issuers, c.Audiences))
@@ -123,41 +128,9 @@ func newTokenWebhook(c AuthenticationConfig, work *background) (request.TokenAut
 		return nil, err
 	}
 	context.AfterFunc(work.ctx, client.Close)
-	return authn.NewWebhook(client, c.Webhook.Version, c.Audiences)
-}
-
-func (c AuthenticationConfig) complete() AuthenticationConfig {
-	setDefault(&c.Webhook.Version, authn.ReviewV1beta1)
-	setDefault(&c.Webhook.CacheTTL, 2*time.Minute)
-	c.OIDC = c.OIDC.complete()
-	return c
-}
-
-func (c *AuthenticationConfig) validate() error {
-	return errors.Join(c.FrontProxy.validate(c.ClientCAFile), c.OIDC.validate(c.File))
-}
-
-// validate also refuses that clients can make themselves front proxies: where both have the same CA, proxies must be told apart by
-// their names.
-func (c *FrontProxyConfig) validate(clientCAFile string) error {
-	if err := c.Headers.Validate(); err != nil {
-		return fmt.Errorf("front proxies: %w", err)
+	hook, err := authn.NewWebhook(client, c.Webhook.Version, c.Audiences)
+	if err != nil || c.Webhook.CacheTTL < 0 {
+		return hook, err
 	}
-	for _, name := range c.AllowedNames {
-		if strings.TrimSpace(name) == "" {
-			return errors.New("front proxies: an allowed name is empty")
-		}
-	}
-	if c.ClientCAFile == "" || clientCAFile == "" || len(c.AllowedNames) > 0 {
-		return nil
-	}
-	proxies, proxiesErr := readCertificates(c.ClientCAFile)
-	clients, clientsErr := readCertificates(clientCAFile)
-	if proxiesErr != nil || clientsErr != nil {
-		return nil // said when they are read to be used
-	}
-	if slices.ContainsFunc(proxies, func(p *x509.Certificate) bool { return slices.ContainsFunc(clients, p.Equal) }) {
-		return fmt.Errorf("front proxies and clients have a CA in common (%s, %s): the names of front proxies must be given", c.ClientCAFile, clientCAFile)
-	}
-	return nil
+	return authn.Cached(hook, c.Webhook.CacheTTL, c.Webhook.CacheTTL), nil
 }

@@ -322,6 +322,12 @@ func TestTokenWebhook(t *testing.T) {
 				t.Errorf("version %q, %s: got %d %s, want %d", version, token, code, body, want)
 			}
 		}
+		before := asked.Load()
+		for token, want := range map[string]int{"sesame": 200, "other": 401} {
+			if code, _ := ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", "Bearer "+token); code != want || asked.Load() > before {
+				t.Errorf("version %q, %s again: got %d after %d more questions", version, token, code, asked.Load()-before)
+			}
+		}
 	}
 }
 

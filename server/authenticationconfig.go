@@ -1,240 +1,160 @@
 package server
 
 import (
-	"bytes"
-	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
-	"reflect"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
-
-	"github.com/coracle-project/coracle/filters/authn/jwt"
+	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// issuers judge tokens that others issue: those of an AuthenticationConfiguration, which is read again when it changes, or the one
-// that the flags name.
-type issuers struct {
-	log     *zap.Logger
-	options jwt.Options
-	now     atomic.Pointer[jwt.Authenticators]
-
-	// Of a file alone; they belong to the loop that follows it.
-	file      string
-	data      []byte // that is in force, or can never be
-	changed   time.Time
-	anonymous *jwt.Anonymous
-	metrics   *reloadMetrics
+// AuthenticationConfig says how the server finds out who asks. Client certificates of its own authority always count.
+type AuthenticationConfig struct {
+	// ClientCAFile holds the CAs of client certificates, beside the server's own. It is read again when it changes.
+	// (--client-ca-file)
+	ClientCAFile string
+	// TokenAuthFile is a CSV of token,user,uid,"group,...". (--token-auth-file)
+	TokenAuthFile string
+	// BasicAuthFile is a CSV of password,user,uid,"group,...". Passwords are weaker than all else here. (--basic-auth-file)
+	BasicAuthFile string
+	// FrontProxy are the proxies that say whom they speak for.
+	FrontProxy FrontProxyConfig
+	// ServiceAccounts is how service accounts are known.
+	ServiceAccounts ServiceAccountsConfig
+	// Audiences are those of the server itself, which the tokens are for that it accepts; default ServiceAccounts.Issuers.
+	// (--api-audiences)
+	Audiences []string
+	// BootstrapTokens lets in those who show a token that stands in a secret of kube-system, of the type
+	// bootstrap.kubernetes.io/token. (--enable-bootstrap-token-auth)
+	BootstrapTokens bool
+	// Webhook is asked whose a token is that nobody else here knows.
+	Webhook TokenWebhookConfig
+	// OIDC is an OpenID Connect provider whose tokens count.
+	OIDC OIDCConfig
+	// File is an AuthenticationConfiguration: the issuers whose tokens count, in place of OIDC, and who may come without credentials. It
+	// is read again when it changes, but for the latter. (--authentication-config)
+	File string
+	// Anonymous lets requests without credentials in; nil leaves it to File, which is not to say anything otherwise, and means true if
+	// that says nothing either. (--anonymous-auth)
+	Anonymous *bool
+	// Authenticators are asked after those above.
+	Authenticators []request.Authenticator
 }
 
-const (
-	// findTime is how long the issuers of a new configuration may take to be found. It is not in force before.
-	findTime = time.Minute
-	// retireTime is how long the issuers of the one before are kept for requests that are being judged.
-	retireTime = time.Minute
-)
-
-// openIssuers reads the configuration of c; nil if it has none. It ends with work.
-func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, log *zap.Logger) (*issuers, error) {
-	s := &issuers{log: log.Named("issuers"), file: c.File}
-	s.options.Failed = func(issuer string, err error) {
-		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
-	}
-	switch {
-	case c.File != "":
-		return s, s.openFile(work, reg)
-	case c.OIDC.IssuerURL != "":
-		config, err := c.OIDC.config()
-		if err != nil {
-			return nil, err
-		}
-		s.options.Algorithms = c.OIDC.SigningAlgs
-		all, err := jwt.New(config, s.options)
-		if err != nil {
-			return nil, fmt.Errorf("invalid authentication configuration: %w", err)
-		}
-		s.now.Store(all)
-		work.run(func(ctx context.Context) {
-			<-ctx.Done()
-			all.Close()
-		})
-		return s, nil
-	}
-	return nil, nil
+// FrontProxyConfig says whom to believe what they say of others, in headers.
+type FrontProxyConfig struct {
+	// ClientCAFile holds the CAs of the proxies' certificates; "" believes nobody. It is read again when it changes.
+	// (--requestheader-client-ca-file)
+	ClientCAFile string
+	// AllowedNames are the common names of proxies; with none, whoever has a certificate of these CAs is one.
+	// (--requestheader-allowed-names)
+	AllowedNames []string
+	// Headers say who the user is. (--requestheader-username-headers, --requestheader-uid-headers, --requestheader-group-headers,
+	// --requestheader-extra-headers-prefix)
+	Headers authn.Headers
 }
 
-// openFile reads the file, and follows it.
-func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
-	var err error
-	if s.metrics, err = newReloadMetrics(reg); err != nil {
-		return err
+// TokenWebhookConfig says where to ask whose a token is.
+type TokenWebhookConfig struct {
+	// File is a kubeconfig whose current context points to the webhook; "" means none. (--authentication-token-webhook-config-file)
+	File string
+	// Version is that of the TokenReview to send, authn.ReviewV1 or authn.ReviewV1beta1, the default.
+	// (--authentication-token-webhook-version)
+	Version string
+	// CacheTTL is how long answers are believed, default 2 min; negative: not at all. (--authentication-token-webhook-cache-ttl)
+	CacheTTL time.Duration
+}
+
+// OIDCConfig says whose tokens count, and what they say of a user.
+type OIDCConfig struct {
+	// IssuerURL is the provider, as its tokens name it; "" means none. (--oidc-issuer-url)
+	IssuerURL string
+	// ClientID is whom tokens must be for. (--oidc-client-id)
+	ClientID string
+	// CAFile holds who signs for the provider's servers, as PEM; "" means those whom the system trusts. (--oidc-ca-file)
+	CAFile string
+	// UsernameClaim is the claim with the user's name, default "sub". (--oidc-username-claim)
+	UsernameClaim string
+	// UsernamePrefix goes before the name: "-" means nothing, and "" the issuer's URL and "#", unless the claim is "email".
+	// (--oidc-username-prefix)
+	UsernamePrefix string
+	// GroupsClaim is the claim with the user's groups, and GroupsPrefix goes before each; "" means none.
+	// (--oidc-groups-claim, --oidc-groups-prefix)
+	GroupsClaim, GroupsPrefix string
+	// RequiredClaims have to be in a token, with these values. (--oidc-required-claim)
+	RequiredClaims map[string]string
+	// SigningAlgs are the algorithms that tokens may be signed with, default RS256. (--oidc-signing-algs)
+	SigningAlgs []string
+}
+
+// ServiceAccountsConfig says how service accounts are known: by tokens that the server signs when it is asked to
+// (serviceaccounts/token), and by those that stand in secrets.
+type ServiceAccountsConfig struct {
+	// Issuers sign tokens that are accepted. The server itself signs as the first; default
+	// "https://kubernetes.default.svc.cluster.local". (--service-account-issuer)
+	Issuers []string
+	// SigningKeyFile holds the key to sign with, as PEM: RSA, or ECDSA over P-256, P-384 or P-521; "" makes one for P-256 under
+	// DataDir/pki. Servers of one cluster need the same. (--service-account-signing-key-file)
+	SigningKeyFile string
+	// KeyFiles hold keys to verify tokens with beside that one, as PEM: public or private keys or certificates, several in
+	// each. (--service-account-key-file)
+	KeyFiles []string
+	// KeysURL is where others find the keys by which they can verify tokens; default KeysPath of this server.
+	// (--service-account-jwks-uri)
+	KeysURL string
+	// Longest bounds how long a token may be asked to be good; 0 does not. (--service-account-max-token-expiration)
+	Longest time.Duration
+	// NoExtension has tokens that pods are given be good for no longer than kubelet asks, which is an hour, instead of a year.
+	// (--service-account-extend-token-expiration=false)
+	NoExtension bool
+	// NoLookup accepts tokens that stood in secrets without looking whether they still do. (--service-account-lookup=false)
+	NoLookup bool
+}
+
+func (c AuthenticationConfig) complete() AuthenticationConfig {
+	if len(c.ServiceAccounts.Issuers) == 0 {
+		c.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
 	}
-	s.changed = modified(s.file)
-	if s.data, err = os.ReadFile(s.file); err != nil {
-		return err
+	if len(c.Audiences) == 0 {
+		c.Audiences = c.ServiceAccounts.Issuers
 	}
-	config, err := jwt.Read(s.data)
-	if err != nil {
-		return fmt.Errorf("failed to load authentication configuration from file %q: %w", s.file, err)
+	setDefault(&c.Webhook.Version, authn.ReviewV1beta1)
+	setDefault(&c.Webhook.CacheTTL, 2*time.Minute)
+	c.OIDC = c.OIDC.complete()
+	return c
+}
+
+func (c *AuthenticationConfig) validate() error {
+	return errors.Join(c.ServiceAccounts.validate(), c.FrontProxy.validate(c.ClientCAFile), c.OIDC.validate(c.File))
+}
+
+// validate also refuses that clients can make themselves front proxies: where both have the same CA, proxies must be told apart by
+// their names.
+func (c *FrontProxyConfig) validate(clientCAFile string) error {
+	if err := c.Headers.Validate(); err != nil {
+		return fmt.Errorf("front proxies: %w", err)
 	}
-	s.anonymous = config.Anonymous
-	all, err := jwt.New(config, s.options)
-	if err != nil {
-		return fmt.Errorf("invalid authentication configuration: %w", err)
+	for _, name := range c.AllowedNames {
+		if strings.TrimSpace(name) == "" {
+			return errors.New("front proxies: an allowed name is empty")
+		}
 	}
-	s.now.Store(all)
-	work.run(func(ctx context.Context) {
-		s.follow(ctx, work)
-		s.now.Load().Close()
-	})
+	if c.ClientCAFile == "" || clientCAFile == "" || len(c.AllowedNames) > 0 {
+		return nil
+	}
+	proxies, proxiesErr := readCertificates(c.ClientCAFile)
+	clients, clientsErr := readCertificates(clientCAFile)
+	if proxiesErr != nil || clientsErr != nil {
+		return nil // said when they are read to be used
+	}
+	if slices.ContainsFunc(proxies, func(p *x509.Certificate) bool { return slices.ContainsFunc(clients, p.Equal) }) {
+		return fmt.Errorf("front proxies and clients have a CA in common (%s, %s): the names of front proxies must be given", c.ClientCAFile, clientCAFile)
+	}
 	return nil
-}
-
-// AuthenticateToken implements request.TokenAuthenticator.
-func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
-	return s.now.Load().AuthenticateToken(ctx, token, audiences)
-}
-
-// follow reads the file again when it changes, until ctx ends. What cannot be used leaves what is there in force.
-func (s *issuers) follow(ctx context.Context, work *background) {
-	again := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(checkEvery):
-		}
-		at := modified(s.file)
-		if at.Equal(s.changed) && !again {
-			continue
-		}
-		s.changed = at
-		data, err := os.ReadFile(s.file)
-		if err == nil && bytes.Equal(data, s.data) {
-			again = false
-			continue
-		}
-		var lasting bool
-		if err == nil {
-			lasting, err = s.replace(ctx, work, data)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if again = err != nil && !lasting; !again {
-			s.data = data
-		}
-		s.metrics.reloaded(err)
-		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
-			continue
-		}
-		s.log.Info("read the authentication configuration again", zap.String("file", s.file))
-	}
-}
-
-// replace puts another configuration in force. lasting says that trying again would not help.
-func (s *issuers) replace(ctx context.Context, work *background, data []byte) (lasting bool, err error) {
-	config, err := jwt.Read(data)
-	if err != nil {
-		return true, err
-	}
-	errs := jwt.Validate(config, s.options.Disallowed)
-	if !reflect.DeepEqual(config.Anonymous, s.anonymous) {
-		errs = append(errs, field.Forbidden(field.NewPath("anonymous"), "changed from initial configuration file"))
-	}
-	if err := errs.ToAggregate(); err != nil {
-		return true, err
-	}
-	next, err := jwt.New(config, s.options)
-	if err != nil {
-		return true, err
-	}
-	bound, cancel := context.WithTimeout(ctx, findTime)
-	defer cancel()
-	if err := next.Found(bound); err != nil {
-		next.Close()
-		return false, err
-	}
-	before := s.now.Swap(next)
-	work.run(func(ctx context.Context) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(retireTime):
-		}
-		before.Close()
-	})
-	return false, nil
-}
-
-// modified is when a file changed, the zero time if there is none.
-func modified(file string) time.Time {
-	info, err := os.Stat(file)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
-// reloadMetrics count how often a configuration was read again.
-type reloadMetrics struct {
-	total *prometheus.CounterVec
-	last  *prometheus.GaugeVec
-}
-
-func newReloadMetrics(reg prometheus.Registerer) (*reloadMetrics, error) {
-	m := &reloadMetrics{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authentication_config_controller_automatic_reloads_total",
-			Help: "How often the authentication configuration was read again, by how that went."}, []string{"status"}),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
-			Help: "When the authentication configuration was read again last, by how that went."}, []string{"status"}),
-	}
-	return m, errors.Join(reg.Register(m.total), reg.Register(m.last))
-}
-
-func (m *reloadMetrics) reloaded(err error) {
-	status := "success"
-	if err != nil {
-		status = "failure"
-	}
-	m.total.WithLabelValues(status).Inc()
-	m.last.WithLabelValues(status).SetToCurrentTime()
-}
-
-// config is what the flags say as a file would.
-func (c *OIDCConfig) config() (*jwt.Config, error) {
-	prefix := c.UsernamePrefix
-	switch {
-	case prefix == "-":
-		prefix = ""
-	case prefix == "" && c.UsernameClaim != "email":
-		prefix = c.IssuerURL + "#"
-	}
-	issuer := jwt.Issuer{
-		Issuer:        jwt.Source{URL: c.IssuerURL, Audiences: []string{c.ClientID}},
-		ClaimMappings: jwt.Mappings{Username: jwt.PrefixedMapping{Claim: c.UsernameClaim, Prefix: &prefix}},
-	}
-	if c.GroupsClaim != "" {
-		issuer.ClaimMappings.Groups = jwt.PrefixedMapping{Claim: c.GroupsClaim, Prefix: &c.GroupsPrefix}
-	}
-	if c.CAFile != "" {
-		ca, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		issuer.Issuer.CertificateAuthority = string(ca)
-	}
-	for claim, value := range c.RequiredClaims {
-		issuer.ClaimValidationRules = append(issuer.ClaimValidationRules, jwt.ClaimRule{Claim: claim, RequiredValue: value})
-	}
-	return &jwt.Config{JWT: []jwt.Issuer{issuer}}, nil
 }
 
 func (c OIDCConfig) complete() OIDCConfig {

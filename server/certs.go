@@ -137,9 +137,17 @@ func (p *pki) read(name string) (*keyPair, error) {
 	return &keyPair{certPEM: certPEM, keyPEM: keyPEM, cert: pair.Leaf, key: key}, nil
 }
 
-// make creates a key and a certificate like template, signed by the authority, or by itself if there is none yet, and
-// writes both.
+// make creates a pair like template and writes it.
 func (p *pki) make(name string, template *x509.Certificate) (*keyPair, error) {
+	pair, err := p.sign(template)
+	if err != nil {
+		return nil, err
+	}
+	return pair, p.write(name, pair)
+}
+
+// sign creates a key and a certificate like template, signed by the authority, or by itself if there is none yet.
+func (p *pki) sign(template *x509.Certificate) (*keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -165,10 +173,8 @@ func (p *pki) make(name string, template *x509.Certificate) (*keyPair, error) {
 		keyPEM:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
 		key:     key,
 	}
-	if pair.cert, err = x509.ParseCertificate(der); err != nil {
-		return nil, err
-	}
-	return pair, p.write(name, pair)
+	pair.cert, err = x509.ParseCertificate(der)
+	return pair, err
 }
 
 // write replaces the two files of a pair. The certificate goes first and comes last, so that wherever this is cut off, a

@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/storage"
@@ -149,80 +148,6 @@ type TLSConfig struct {
 	CertFile, KeyFile string
 	// SANs are further names and addresses for a self-made certificate.
 	SANs []string
-}
-
-// AuthenticationConfig says how the server finds out who asks. Client certificates of its own authority always count.
-type AuthenticationConfig struct {
-	// ClientCAFile holds the CAs of client certificates, beside the server's own. It is read again when it changes.
-	// (--client-ca-file)
-	ClientCAFile string
-	// TokenAuthFile is a CSV of token,user,uid,"group,...". (--token-auth-file)
-	TokenAuthFile string
-	// BasicAuthFile is a CSV of password,user,uid,"group,...". Passwords are weaker than all else here. (--basic-auth-file)
-	BasicAuthFile string
-	// FrontProxy are the proxies that say whom they speak for.
-	FrontProxy FrontProxyConfig
-	// Audiences are what the API is called by those who make tokens for it: where a token says what it is for, that must be one of
-	// them. (--api-audiences)
-	Audiences []string
-	// Webhook is asked whose a token is that nobody else here knows.
-	Webhook TokenWebhookConfig
-	// OIDC is an OpenID Connect provider whose tokens count.
-	OIDC OIDCConfig
-	// File is an AuthenticationConfiguration: the issuers whose tokens count, in place of OIDC, and who may come without credentials. It
-	// is read again when it changes, but for the latter. (--authentication-config)
-	File string
-	// Anonymous lets requests without credentials in; nil leaves it to File, which is not to say anything otherwise, and means true if
-	// that says nothing either. (--anonymous-auth)
-	Anonymous *bool
-	// Authenticators are asked after those above.
-	Authenticators []request.Authenticator
-}
-
-// FrontProxyConfig says whom to believe what they say of others, in headers.
-type FrontProxyConfig struct {
-	// ClientCAFile holds the CAs of the proxies' certificates; "" believes nobody. It is read again when it changes.
-	// (--requestheader-client-ca-file)
-	ClientCAFile string
-	// AllowedNames are the common names of proxies; with none, whoever has a certificate of these CAs is one.
-	// (--requestheader-allowed-names)
-	AllowedNames []string
-	// Headers say who the user is. (--requestheader-username-headers, --requestheader-uid-headers, --requestheader-group-headers,
-	// --requestheader-extra-headers-prefix)
-	Headers authn.Headers
-}
-
-// TokenWebhookConfig says where to ask whose a token is.
-type TokenWebhookConfig struct {
-	// File is a kubeconfig whose current context points to the webhook; "" means none. (--authentication-token-webhook-config-file)
-	File string
-	// Version is that of the TokenReview to send, authn.ReviewV1 or authn.ReviewV1beta1, the default.
-	// (--authentication-token-webhook-version)
-	Version string
-	// CacheTTL is how long answers are believed, default 2 min; negative: not at all. (--authentication-token-webhook-cache-ttl)
-	CacheTTL time.Duration
-}
-
-// OIDCConfig says whose tokens count, and what they say of a user.
-type OIDCConfig struct {
-	// IssuerURL is the provider, as its tokens name it; "" means none. (--oidc-issuer-url)
-	IssuerURL string
-	// ClientID is whom tokens must be for. (--oidc-client-id)
-	ClientID string
-	// CAFile holds who signs for the provider's servers, as PEM; "" means those whom the system trusts. (--oidc-ca-file)
-	CAFile string
-	// UsernameClaim is the claim with the user's name, default "sub". (--oidc-username-claim)
-	UsernameClaim string
-	// UsernamePrefix goes before the name: "-" means nothing, and "" the issuer's URL and "#", unless the claim is "email".
-	// (--oidc-username-prefix)
-	UsernamePrefix string
-	// GroupsClaim is the claim with the user's groups, and GroupsPrefix goes before each; "" means none.
-	// (--oidc-groups-claim, --oidc-groups-prefix)
-	GroupsClaim, GroupsPrefix string
-	// RequiredClaims have to be in a token, with these values. (--oidc-required-claim)
-	RequiredClaims map[string]string
-	// SigningAlgs are the algorithms that tokens may be signed with, default RS256. (--oidc-signing-algs)
-	SigningAlgs []string
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.

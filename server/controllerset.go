@@ -54,6 +54,12 @@ var controllerSet = []controllerEntry{
 		make: func(e controllerEnv) runner { return &controller.ServiceAccount{Informers: e.in, Log: e.log} },
 	},
 	{
+		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, needs: []meta.GroupResource{serviceAccounts, secrets},
+		make: func(e controllerEnv) runner {
+			return &controller.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.accounts.signLegacy, Log: e.log}
+		},
+	},
+	{
 		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true, needs: []meta.GroupResource{jobs},
 		make: func(e controllerEnv) runner { return &controller.FinishedJobs{Informers: e.in, Log: e.log} },
 	},

@@ -31,13 +31,16 @@ type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
 	access    *access
+	tokens    core.TokenConfig
 }
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
 func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.ranges() // checked when the configuration was completed
-	legacy := core.Config{Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores}
+	legacy := core.Config{
+		Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
+	}
 	groups := []Group{
 		{
 			Name: "", Priority: 18000,
@@ -45,6 +48,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 		},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
+		{Name: "authentication.k8s.io", Priority: 17700},
 		{Name: "autoscaling", Priority: 17500, Resources: autoscaling.Resources()},
 		{Name: "batch", Priority: 17400, Resources: batch.Resources(rules)},
 		{Name: "certificates.k8s.io", Priority: 17300, Resources: certificates.Resources()},

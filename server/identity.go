@@ -29,6 +29,7 @@ type identity struct {
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
 	// member of system:masters.
 	loopback string
+	accounts *accountIssuer
 }
 
 // newIdentity reads or makes certificates.
@@ -37,10 +38,13 @@ func newIdentity(c completed) (*identity, error) {
 		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"),
 		proxyCAFile: c.Authentication.FrontProxy.ClientCAFile, loopback: rand.Text(),
 	}
+	var err error
+	if id.accounts, err = newAccountIssuer(c); err != nil {
+		return nil, fmt.Errorf("server: service account tokens: %w", err)
+	}
 	if c.Serving.SecurePort == NoPort {
 		return id, nil
 	}
-	var err error
 	if id.own, err = openPKI(c.path("pki")); err != nil {
 		return nil, fmt.Errorf("server: certificates: %w", err)
 	}

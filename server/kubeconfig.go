@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 )
 
 // Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens.
@@ -39,25 +40,35 @@ func (id *identity) writeKubeconfig(addr net.Addr) error {
 	if err != nil {
 		return err
 	}
-	b64 := base64.StdEncoding.EncodeToString
-	text := fmt.Sprintf(`apiVersion: v1
+	return writeFile(id.kubeconfig, kubeconfigText("https://"+host, trusted, "admin", "", certificateText(id.admin)))
+}
+
+// kubeconfigText is a kubeconfig for one user, in a namespace that may be "". credentials are lines about who that is.
+func kubeconfigText(url string, trusted []byte, user, namespace, credentials string) []byte {
+	if namespace != "" {
+		namespace = "\n    namespace: " + strconv.Quote(namespace)
+	}
+	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: coracle
 clusters:
 - name: coracle
   cluster:
-    server: https://%s
+    server: %s
     certificate-authority-data: %s
 contexts:
 - name: coracle
   context:
     cluster: coracle
-    user: admin
+    user: %s%s
 users:
-- name: admin
+- name: %[3]s
   user:
-    client-certificate-data: %s
-    client-key-data: %s
-`, host, b64(trusted), b64(id.admin.certPEM), b64(id.admin.keyPEM))
-	return writeFile(id.kubeconfig, []byte(text))
+%[5]s`, url, base64.StdEncoding.EncodeToString(trusted), strconv.Quote(user), namespace, credentials)
+}
+
+// certificateText are lines of a kubeconfig about who shows a certificate.
+func certificateText(pair *keyPair) string {
+	b64 := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("    client-certificate-data: %s\n    client-key-data: %s\n", b64(pair.certPEM), b64(pair.keyPEM))
 }

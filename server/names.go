@@ -8,6 +8,7 @@ var (
 	nodes                     = meta.GroupResource{Resource: "nodes"}
 	pods                      = meta.GroupResource{Resource: "pods"}
 	configMaps                = meta.GroupResource{Resource: "configmaps"}
+	secrets                   = meta.GroupResource{Resource: "secrets"}
 	serviceAccounts           = meta.GroupResource{Resource: "serviceaccounts"}
 	claims                    = meta.GroupResource{Resource: "persistentvolumeclaims"}
 	volumes                   = meta.GroupResource{Resource: "persistentvolumes"}

@@ -89,13 +89,13 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity, d.life.work, reg, c.Log)
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	authorizer := newAuthorizer(c.Authorization)
-	*d.access = access{tokens: tokens, judge: authorizer}
+	*d.access = access{tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizer, issuer: identity.accounts}
 	d.resources.files, _ = store.engine.(*file.Store)
 	handler := filters.Chain(d.core, filters.Config{
 		Fail:           router.WriteError,
@@ -146,7 +146,9 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	nodePorts := ports.New(span)
-	all := c.API.groups(surroundings{stores: Stores{t}, nodePorts: nodePorts, access: d.access})
+	all := c.API.groups(surroundings{
+		stores: Stores{t}, nodePorts: nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access),
+	})
 	for i := range all {
 		all[i].register(d.scheme)
 	}
@@ -215,6 +217,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
+	if err := s.addIssuerPaths(c); err != nil {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {

@@ -21,6 +21,7 @@ var systemObjects = []struct {
 	keep func(ctx context.Context, s *Server) // goes on after that; nil: nobody can delete the objects
 }{
 	{"start-system-namespaces-controller", namespaces, addSystemNamespaces, keepSystemNamespaces},
+	{"start-legacy-token-tracking-controller", secrets, addTracking, keepTracking},
 	{"scheduling/bootstrap-system-priority-classes", priorityClasses, addSystemClasses, nil},
 }
 

@@ -15,8 +15,19 @@ func (o *options) bindAuthentication(f *pflag.FlagSet) {
 	f.StringVar(&c.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
 	f.StringVar(&c.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
 	f.StringVar(&c.BasicAuthFile, "basic-auth-file", "", "CSV file of passwords, which are weaker than all else: password,user,uid,\"group1,group2\"")
-	f.StringSliceVar(&c.Audiences, "api-audiences", nil, "what those who make tokens call the API")
 	f.BoolVar(&o.anonymous, "anonymous-auth", true, "let requests without credentials in as system:anonymous")
+
+	sa := &c.ServiceAccounts
+	f.StringArrayVar(&sa.Issuers, "service-account-issuer", []string{"https://kubernetes.default.svc.cluster.local"},
+		"issuer of service account tokens, as a URL; of several, which are all accepted, the first signs")
+	f.StringVar(&sa.SigningKeyFile, "service-account-signing-key-file", "", "key to sign service account tokens with; made under the data directory if not given")
+	f.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil, "file of further keys, or certificates, to verify service account tokens with")
+	f.StringVar(&sa.KeysURL, "service-account-jwks-uri", "", "URL of the keys that verify service account tokens; by default this server's")
+	f.DurationVar(&sa.Longest, "service-account-max-token-expiration", 0, "longest that a service account token may be asked to be good; 0 for no bound")
+	f.BoolVar(&o.extend, "service-account-extend-token-expiration", true, "let service account tokens of pods be good for a year, for programs that do not read new ones")
+	f.BoolVar(&o.lookup, "service-account-lookup", true, "look whether service account tokens of secrets still stand there")
+	f.StringSliceVar(&c.Audiences, "api-audiences", nil, "what tokens for this server are meant for; by default the issuers of service account tokens")
+	f.BoolVar(&c.BootstrapTokens, "enable-bootstrap-token-auth", false, "let nodes join by bootstrap tokens, which stand in secrets of kube-system")
 
 	proxy := &c.FrontProxy
 	f.StringVar(&proxy.ClientCAFile, "requestheader-client-ca-file", "", "CAs of the certificates of front proxies, which say in headers whom they speak for")
@@ -47,6 +58,7 @@ func (o *options) bindAuthentication(f *pflag.FlagSet) {
 // finishAuthentication turns the flags' ways of saying things into the Config's.
 func (o *options) finishAuthentication() error {
 	c := &o.config.Authentication
+	c.ServiceAccounts.NoLookup, c.ServiceAccounts.NoExtension = !o.lookup, !o.extend
 	if o.given("anonymous-auth") {
 		c.Anonymous = &o.anonymous
 	}

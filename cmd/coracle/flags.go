@@ -16,6 +16,8 @@ type options struct {
 	anonymous bool
 	claims    []string // name=value
 	given     func(flag string) bool
+	lookup    bool     // of tokens in secrets
+	extend    bool     // tokens of pods
 	runtime   []string // key=value, or just a key
 	minWatch  int      // seconds
 	media     string

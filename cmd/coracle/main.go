@@ -1,13 +1,14 @@
 // Command coracle is a Kubernetes-style API server in one binary.
 //
 //	coracle serve      run the server; works without any flag
+//	coracle kubeconfig print a kubeconfig for a user or a service account
 //	coracle migrate    store the objects of a resource again, in the version that is stored now
 //	coracle validate   judge objects by their definitions, without a server
 //	coracle version    print what this is
 //
 // Flags of serve fill a server.Config and nothing else; where kube-apiserver has a flag for the same thing, the name is its.
 //
-// Read: main.go, serve.go, flags.go, umask_unix.go, migrate.go, validate.go.
+// Read: main.go, serve.go, flags.go, umask_unix.go, kubeconfig.go, migrate.go, validate.go.
 package main
 
 import (
@@ -34,7 +35,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(serveCommand(), migrateCommand(), validateCommand(), versionCommand())
+	root.AddCommand(serveCommand(), kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
 	return root
 }
 

@@ -104,7 +104,7 @@ func TestAuthenticationFlags(t *testing.T) {
 	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
 	headers := &want.FrontProxy.Headers
 	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h"}, []string{"i", "j"}, []string{"k"}
-	want.File = "o"
+	want.File, want.ServiceAccounts.Issuers = "o", []string{"https://kubernetes.default.svc.cluster.local"}
 	want.OIDC = server.OIDCConfig{
 		IssuerURL: "p", ClientID: "q", CAFile: "r", UsernameClaim: "s", UsernamePrefix: "t", GroupsClaim: "u", GroupsPrefix: "v",
 		SigningAlgs: []string{"w", "x"}, RequiredClaims: map[string]string{"y": "a,b=c", "z": ""},

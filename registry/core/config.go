@@ -121,7 +121,6 @@ const (
 	sshKeyKey           = "ssh-privatekey"
 	dockercfgKey        = ".dockercfg"
 	dockerConfigJSONKey = ".dockerconfigjson"
-	accountAnnotation   = "kubernetes.io/service-account.name"
 )
 
 // checkSecret tells of the type and the seal before the rest.
@@ -159,8 +158,8 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	}
 	switch s.Type {
 	case corev1.SecretTypeServiceAccountToken:
-		if s.Annotations[accountAnnotation] == "" {
-			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(accountAnnotation), ""))
+		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
+			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
 		}
 	case corev1.SecretTypeDockercfg:
 		needJSON(dockercfgKey)

@@ -36,12 +36,14 @@ type Config struct {
 	Stores registry.Stores
 	// NodePorts hands out the node ports of services; nil: what clients ask for is taken as it is.
 	NodePorts *ports.Allocator
+	// Tokens are what service accounts are given; without Sign there are none.
+	Tokens TokenConfig
 }
 
 // Resources returns the resources of the core group.
 func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
-		namespaces(), configMaps(), secrets(), serviceAccounts(), nodes(), events(c.EventTTL), services(c), pods(c),
+		namespaces(), configMaps(), secrets(), serviceAccounts(c), nodes(), events(c.EventTTL), services(c), pods(c),
 		persistentVolumes(), claims(),
 		podTemplates(c.Rules), replicationControllers(c.Rules), endpoints(), limitRanges(), resourceQuotas(),
 	}

@@ -11,11 +11,16 @@ import (
 const mountableAnnotation = "kubernetes.io/enforce-mountable-secrets"
 
 // serviceAccounts makes the resource serviceaccounts.
-func serviceAccounts() registry.Resource {
+func serviceAccounts(c Config) registry.Resource {
+	var subresources []registry.SubresourceOf[*corev1.ServiceAccount]
+	if c.Tokens.Sign != nil {
+		subresources = append(subresources, accountToken(c.Tokens, c.Stores))
+	}
 	return registry.Typed(registry.ResourceOf[*corev1.ServiceAccount]{
 		GroupResource: meta.GroupResource{Resource: "serviceaccounts"},
 		Kind:          "ServiceAccount", ShortNames: []string{"sa"},
-		Namespaced: true,
+		Namespaced:   true,
+		Subresources: subresources,
 		Strategy: registry.StrategyOf[*corev1.ServiceAccount]{
 			Metadata:                 registry.MetaWhole,
 			Prepare:                  prepareServiceAccount,

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv2"
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
@@ -34,6 +35,7 @@ var Groups = map[string]*scheme.Builder{
 	"admissionregistration.k8s.io": admissionregistrationv1.Scheme,
 	"apiextensions.k8s.io":         apiextensionsv1.Scheme,
 	"apps":                         appsv1.Scheme,
+	"authentication.k8s.io":        authenticationv1.Scheme,
 	"autoscaling":                  scheme.NewBuilder(autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
 	"batch":                        batchv1.Scheme,
 	"certificates.k8s.io":          certificatesv1.Scheme,

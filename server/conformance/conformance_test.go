@@ -60,6 +60,7 @@ func start(t *testing.T, cfg server.Config) *target {
 	}
 	cfg.Controllers = []string{}
 	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
+	cfg.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc"}
 	s := servertest.Start(t, cfg)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CAPEM)

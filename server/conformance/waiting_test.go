@@ -16,7 +16,6 @@ const (
 	quotas          = "what quotas and limit ranges do to other objects"
 	rbac            = "RBAC"
 	reviews         = "the reviews of users, rights and tokens"
-	tokens          = "tokens of service accounts"
 	wording         = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -48,8 +47,8 @@ var waiting = map[string]wait{
 	"quota/object-counts":                       {quotas, nil},
 	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {wording, []int{2}},
-	"tokens/bound":                              {tokens, nil},
-	"tokens/request":                            {tokens, nil},
-	"tokens/review":                             {tokens, nil},
+	"tokens/bound":                              {reviews, []int{2, 3, 8}},
+	"tokens/request":                            {reviews, []int{1, 2, 4}},
+	"tokens/review":                             {reviews, nil},
 	"watch/too-old":                             {customResources, nil},
 }

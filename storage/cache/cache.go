@@ -99,6 +99,13 @@ func (c *Cache) Store() storage.Store { return c.store }
 // Seen returns the revision up to which all loaded resources are complete.
 func (c *Cache) Seen() storage.Revision { return c.seen.now() }
 
+// acknowledged takes note of the revision of an own write.
+func (c *Cache) acknowledged(rev storage.Revision) {
+	for old := c.acked.Load(); uint64(rev) > old && !c.acked.CompareAndSwap(old, uint64(rev)); {
+		old = c.acked.Load()
+	}
+}
+
 // known returns the highest revision that the store has shown here, by the watch or by the answer to a write.
 func (c *Cache) known() storage.Revision { return max(c.seen.now(), storage.Revision(c.acked.Load())) }
 

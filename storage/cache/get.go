@@ -17,6 +17,7 @@ const (
 	Any                       // any state that the server has had
 	NotOlderThan              // Want.Rev or later
 	Exact                     // exactly Want.Rev
+	Own                       // every write of this server acknowledged before the read began; the store is not asked
 )
 
 // Want is how fresh a read must be. The zero Want is consistent.
@@ -42,6 +43,8 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 	switch want.Match {
 	case Any:
 		rev = 0
+	case Own:
+		rev = storage.Revision(r.c.acked.Load())
 	case Consistent:
 		var err error
 		if rev, err = r.c.Revision(ctx); err != nil {
@@ -77,7 +80,7 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 
 // late tells a revision in the future from a cache that is behind.
 func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) error {
-	if want.Match == Consistent {
+	if want.Match == Consistent || want.Match == Own {
 		return errBehind
 	}
 	now, err := r.c.Revision(ctx)

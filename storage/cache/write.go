@@ -193,6 +193,7 @@ func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, c
 			if err != nil {
 				return nil, err
 			}
+			r.c.acknowledged(rev)
 			return u.cur.At(rev), nil
 		}
 		last := u.cur
@@ -205,6 +206,7 @@ func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, c
 		case err != nil:
 			return nil, doubt
 		case u.cur == nil:
+			r.c.acknowledged(gone)
 			return last.At(gone), nil // by us, or by somebody else at the same time: it is gone either way
 		case u.cur.Rev == last.Rev:
 			continue
@@ -306,9 +308,7 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 	case err != nil:
 		return nil, err
 	}
-	for old := c.acked.Load(); uint64(entry.Rev) > old && !c.acked.CompareAndSwap(old, uint64(entry.Rev)); {
-		old = c.acked.Load()
-	}
+	c.acknowledged(entry.Rev)
 	if w != nil {
 		return p.r.writes.done(w, entry.Rev), nil
 	}

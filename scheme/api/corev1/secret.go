@@ -29,3 +29,12 @@ type SecretList struct {
 	// The objects in the list.
 	Items []Secret `json:"items" pb:"2"`
 }
+
+// What a secret of SecretTypeServiceAccountToken has: annotations that name the service account, and keys of its data.
+const (
+	ServiceAccountNameKey      = "kubernetes.io/service-account.name"
+	ServiceAccountUIDKey       = "kubernetes.io/service-account.uid"
+	ServiceAccountTokenKey     = "token"
+	ServiceAccountRootCAKey    = "ca.crt"
+	ServiceAccountNamespaceKey = "namespace"
+)

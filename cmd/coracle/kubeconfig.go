@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+func kubeconfigCommand() *cobra.Command {
+	var h server.Handout
+	var user, account string
+	var groups []string
+	cmd := &cobra.Command{
+		Use:   "kubeconfig {--user NAME [--group GROUP...] | --service-account NAMESPACE/NAME}",
+		Short: "Print a kubeconfig for a user or a service account",
+		Long: "Print a kubeconfig for somebody else than the administrator: with a certificate of a user, signed by the\n" +
+			"server's own authority, or with a token of a service account, which the running server is asked for. What they\n" +
+			"may do is said by roles and their bindings. Nobody can take the credentials back before they expire, a token\n" +
+			"apart, which ends with its account.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := []byte(nil), errors.New("either --user or --service-account must be given")
+			switch namespace, name, ok := strings.Cut(account, "/"); {
+			case user != "" && account == "":
+				text, err = h.User(user, groups)
+			case account != "" && (user != "" || len(groups) > 0):
+				err = errors.New("a service account has neither --user nor --group")
+			case account != "" && !ok:
+				err = fmt.Errorf("--service-account %q: must be NAMESPACE/NAME", account)
+			case account != "":
+				text, err = h.ServiceAccount(cmd.Context(), namespace, name)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&user, "user", "", "name of the user")
+	f.StringSliceVar(&groups, "group", nil, "groups of the user")
+	f.StringVar(&account, "service-account", "", "service account, as NAMESPACE/NAME")
+	f.DurationVar(&h.Lasts, "expires", 24*time.Hour, "how long the credentials are good")
+	f.StringVar(&h.DataDir, "data-dir", ".coracle", "data directory of the server")
+	f.StringVar(&h.URL, "server", "", "URL of the server for whom the kubeconfig is; by default the one that the administrator uses")
+	return cmd
+}

@@ -1,0 +1,63 @@
+package authn
+
+import (
+	"context"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// Cached remembers what tokens says of a token that is asked about for some audiences: of a good one for the time good, of another,
+// or one that tokens does not know, for the time bad; 0 remembers none of them. Errors are not remembered. It is for authenticators that
+// are dear to ask, and whose answers may be that old: those that ask other servers. Of those who ask about the same at the same
+// time one asks tokens. An answer that is remembered costs no allocation.
+func Cached(tokens request.TokenAuthenticator, good, bad time.Duration) request.TokenAuthenticator {
+	c := &cached{tokens: tokens, good: good, bad: bad}
+	c.found.now = time.Now
+	return c
+}
+
+type cached struct {
+	tokens    request.TokenAuthenticator
+	good, bad time.Duration
+	found     remembered[identified]
+}
+
+// identified is what a TokenAuthenticator returns.
+type identified struct {
+	user     *request.User
+	accepted []string
+}
+
+func (c *cached) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+	key := digestOf(token, audiences)
+	if a, ok := c.found.find(key); ok {
+		return a.value.user, a.value.accepted, nil
+	}
+	i, err := c.found.ask(ctx, key, func(ctx context.Context) answer[identified] {
+		user, accepted, err := c.tokens.AuthenticateToken(ctx, token, audiences)
+		switch {
+		case err != nil:
+			return answer[identified]{err: err}
+		case user == nil:
+			return answer[identified]{keep: c.bad}
+		}
+		return answer[identified]{value: identified{user, accepted}, good: true, keep: c.good, size: sizeOf(user)}
+	})
+	return i.user, i.accepted, err
+}
+
+// sizeOf is about how many bytes a user takes.
+func sizeOf(u *request.User) int {
+	n := len(u.Name) + len(u.UID) + 256
+	for _, g := range u.Groups {
+		n += len(g) + 16
+	}
+	for key, values := range u.Extra {
+		n += len(key) + 64
+		for _, v := range values {
+			n += len(v) + 16
+		}
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package authn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// TestCached asks again, for others, and after a while.
+func TestCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		c := Cached(tokenFunc(func(token string, audiences []string) (*request.User, []string, error) {
+			asked = append(asked, fmt.Sprint(token, audiences))
+			switch token {
+			case "good":
+				return &request.User{Name: "u"}, audiences, nil
+			case "broken":
+				return nil, nil, errors.New("broken")
+			}
+			return nil, nil, nil
+		}), 10*time.Second, 2*time.Second)
+		for _, tt := range []struct {
+			after     time.Duration
+			token     string
+			audiences []string
+			asks      bool
+		}{
+			{0, "good", []string{"a"}, true},
+			{0, "good", []string{"a"}, false},
+			{0, "good", []string{"b"}, true},
+			{0, "good", []string{"a", "b"}, true},
+			{0, "good", []string{"ab"}, true},
+			{0, "good", nil, true},
+			{9 * time.Second, "good", []string{"a"}, false},
+			{2 * time.Second, "good", []string{"a"}, true},
+			{0, "bad", nil, true},
+			{time.Second, "bad", nil, false},
+			{time.Second, "bad", nil, true},
+			{0, "broken", nil, true},
+			{0, "broken", nil, true},
+		} {
+			time.Sleep(tt.after)
+			before := len(asked)
+			user, accepted, err := c.AuthenticateToken(t.Context(), tt.token, tt.audiences)
+			if asks := len(asked) > before; asks != tt.asks {
+				t.Errorf("%s for %q: asks %v, want %v", tt.token, tt.audiences, asks, tt.asks)
+			}
+			if (user != nil) != (tt.token == "good") || (err != nil) != (tt.token == "broken") || user != nil && !slices.Equal(accepted, tt.audiences) {
+				t.Errorf("%s for %q: got %v for %q, %v", tt.token, tt.audiences, user, accepted, err)
+			}
+		}
+	})
+}
+
+// TestCachedAsksOnce has many ask for one token at a time: one of them finds out, and when it gives up, another.
+func TestCachedAsksOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		c := Cached(contextFunc(func(ctx context.Context) (*request.User, error) {
+			asked.Add(1)
+			select {
+			case <-time.After(time.Second):
+				return &request.User{Name: "u"}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}), time.Minute, 0)
+		impatient, giveUp := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if user, _, err := c.AuthenticateToken(impatient, "t", nil); user != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("who gives up: got %v, %v", user, err)
+			}
+		})
+		synctest.Wait()
+		for range 100 {
+			wg.Go(func() {
+				if user, _, err := c.AuthenticateToken(t.Context(), "t", nil); user == nil || err != nil {
+					t.Errorf("got %v, %v", user, err)
+				}
+			})
+		}
+		synctest.Wait()
+		late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if user, _, err := c.AuthenticateToken(late, "t", nil); user != nil || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("who waits in vain: got %v, %v", user, err)
+		}
+		giveUp()
+		wg.Wait()
+		if n := asked.Load(); n != 2 {
+			t.Errorf("asked %d times, want twice", n)
+		}
+	})
+}
+
+type contextFunc func(ctx context.Context) (*request.User, error)
+
+func (f contextFunc) AuthenticateToken(ctx context.Context, _ string, _ []string) (*request.User, []string, error) {
+	user, err := f(ctx)
+	return user, nil, err
+}
+
+// TestCachedPanics: those who wait for somebody who panics do not wait for ever.
+func TestCachedPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Cached(contextFunc(func(context.Context) (*request.User, error) {
+			time.Sleep(time.Second)
+			panic("on purpose")
+		}), time.Minute, time.Minute)
+		go func() {
+			defer func() { _ = recover() }()
+			c.AuthenticateToken(t.Context(), "t", nil)
+		}()
+		synctest.Wait()
+		if user, _, err := c.AuthenticateToken(t.Context(), "t", nil); user != nil || err == nil {
+			t.Errorf("got %v, %v", user, err)
+		}
+	})
+}
+
+// TestCacheBounded floods a cache with what it does not know: that has its bounds, and drives out nothing that is good.
+func TestCacheBounded(t *testing.T) {
+	big := strings.Repeat("x", 100_000)
+	c := Cached(tokenFunc(func(token string, _ []string) (*request.User, []string, error) {
+		switch {
+		case strings.HasPrefix(token, "big"):
+			return &request.User{Name: big}, nil, nil
+		case token == "good":
+			return &request.User{Name: "u"}, nil, nil
+		}
+		return nil, nil, nil
+	}), time.Hour, time.Hour).(*cached)
+	c.AuthenticateToken(t.Context(), "good", nil)
+	for i := range 2 * maxRemembered {
+		c.AuthenticateToken(t.Context(), fmt.Sprint("bad", i), nil)
+	}
+	if _, ok := c.found.find(digestOf("good", nil)); !ok {
+		t.Error("what is good has been driven out")
+	}
+	if n := len(c.found.mu.bad.entries); n > maxRemembered || n < maxRemembered/2 {
+		t.Errorf("got %d refusals", n)
+	}
+	for i := range 1000 {
+		c.AuthenticateToken(t.Context(), fmt.Sprint("big", i), nil)
+	}
+	sum := 0
+	for _, e := range c.found.mu.good.entries {
+		sum += e.size
+	}
+	if in := &c.found.mu.good; in.bytes != sum || sum > maxRememberedBytes || len(in.entries) < 50 {
+		t.Errorf("got %d entries with %d bytes, counted as %d", len(in.entries), sum, in.bytes)
+	}
+}
+
+func TestCachedAllocatesNothing(t *testing.T) {
+	c := Cached(tokenFunc(func(string, []string) (*request.User, []string, error) { return &request.User{Name: "u"}, nil, nil }), time.Hour, 0)
+	token, audiences := strings.Repeat("t", 2000), []string{"a", "b"}
+	if got := testing.AllocsPerRun(100, func() { c.AuthenticateToken(context.Background(), token, audiences) }); got > 0 {
+		t.Errorf("got %v allocs, want 0", got)
+	}
+}

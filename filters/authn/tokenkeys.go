@@ -1,0 +1,144 @@
+package authn
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+// TokenKeys are the keys that tokens of service accounts are verified with. They never change.
+type TokenKeys struct {
+	all  []jose.JSONWebKey // public ones, each once
+	byID map[string]int
+}
+
+// NewTokenKeys makes TokenKeys of public keys: RSA, or ECDSA over P-256, P-384 or P-521.
+func NewTokenKeys(keys ...crypto.PublicKey) (*TokenKeys, error) {
+	k := &TokenKeys{byID: map[string]int{}}
+	for _, key := range keys {
+		alg, err := algorithmOf(key)
+		if err != nil {
+			return nil, err
+		}
+		id, err := keyID(key)
+		if err != nil {
+			return nil, err
+		}
+		if _, known := k.byID[id]; known {
+			continue
+		}
+		k.byID[id] = len(k.all)
+		k.all = append(k.all, jose.JSONWebKey{Key: key, KeyID: id, Algorithm: string(alg), Use: "sig"})
+	}
+	return k, nil
+}
+
+// of returns the keys that a token which names one may be signed with; with "" all.
+func (k *TokenKeys) of(id string) []jose.JSONWebKey {
+	if id == "" {
+		return k.all
+	}
+	if i, ok := k.byID[id]; ok {
+		return k.all[i : i+1]
+	}
+	return nil
+}
+
+// keyID names a key by its hash.
+func keyID(key crypto.PublicKey) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return "", fmt.Errorf("a public key cannot be encoded: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+// algorithmOf is what tokens are signed by with a key.
+func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
+	switch key := key.(type) {
+	case *rsa.PublicKey:
+		return jose.RS256, nil
+	case *ecdsa.PublicKey:
+		switch key.Curve {
+		case elliptic.P256():
+			return jose.ES256, nil
+		case elliptic.P384():
+			return jose.ES384, nil
+		case elliptic.P521():
+			return jose.ES512, nil
+		}
+		return "", errors.New("unknown curve of a key: must be P-256, P-384 or P-521")
+	}
+	return "", fmt.Errorf("unknown kind of key %T: must be RSA or ECDSA", key)
+}
+
+// ParseSigningKey returns the first private key in a PEM file that tokens can be signed with.
+func ParseSigningKey(data []byte) (crypto.Signer, error) {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if key := privateKey(block.Bytes); key != nil {
+			return key, nil
+		}
+	}
+	return nil, errors.New("data does not contain a valid RSA or ECDSA private key")
+}
+
+// ParseTokenKeys returns all keys in a PEM file: public ones, those of certificates, and those of private keys. What is neither, such
+// as parameters of a curve, is left out.
+func ParseTokenKeys(data []byte) ([]crypto.PublicKey, error) {
+	var keys []crypto.PublicKey
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if key := privateKey(block.Bytes); key != nil {
+			keys = append(keys, key.Public())
+		} else if key := publicKey(block.Bytes); key != nil {
+			keys = append(keys, key)
+		}
+	}
+	if keys == nil {
+		return nil, errors.New("data does not contain any valid RSA or ECDSA public keys")
+	}
+	return keys, nil
+}
+
+func privateKey(der []byte) crypto.Signer {
+	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		return key
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key
+	}
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		switch key := key.(type) {
+		case *rsa.PrivateKey:
+			return key
+		case *ecdsa.PrivateKey:
+			return key
+		}
+	}
+	return nil
+}
+
+func publicKey(der []byte) crypto.PublicKey {
+	key, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		cert, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil
+		}
+		key = cert.PublicKey
+	}
+	switch key.(type) {
+	case *rsa.PublicKey, *ecdsa.PublicKey:
+		return key
+	}
+	return nil
+}

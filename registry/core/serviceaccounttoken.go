@@ -1,0 +1,213 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// TokenConfig says how tokens of service accounts are made.
+type TokenConfig struct {
+	// Sign makes a token, and says by which id those who use it are known.
+	Sign func(t *AccountToken) (token, credential string, err error)
+	// Audiences are those of the server itself: what a token is for by default.
+	Audiences []string
+	// Longest bounds how long a token may be asked to be good; 0 does not.
+	Longest time.Duration
+	// Extend has tokens that pods are given by kubelet be good for a year, as there are programs that read theirs but once.
+	Extend bool
+}
+
+// AccountToken is what a token says that is to be made.
+type AccountToken struct {
+	Namespace string
+	Account   ObjectName
+	// Pod, Secret or Node is what the token is bound to. With a pod, Node is where that runs, and may have no UID.
+	Pod, Secret, Node *ObjectName
+	Audiences         []string
+	Issued            time.Time
+	Lasts, WarnAfter  time.Duration // WarnAfter is 0 unless the token lasts longer than it should be used
+}
+
+// ObjectName names one object in its namespace.
+type ObjectName struct {
+	Name string
+	UID  meta.UID
+}
+
+var tokenRequestKind = authenticationv1.GroupVersion.WithKind("TokenRequest")
+
+// Bounds on how long a token may be asked to be good, in seconds.
+const (
+	minTokenSeconds = 10 * 60
+	maxTokenSeconds = 1 << 32
+)
+
+// A token that kubelet asks for by default lasts so long; if Extend says so, it is good for that much longer.
+const (
+	kubeletToken  = (60*60 + 7) * time.Second
+	extendedToken = 365 * 24 * time.Hour
+)
+
+// accountToken makes the subresource that hands out tokens of a service account.
+func accountToken(c TokenConfig, stores registry.Stores) registry.SubresourceOf[*corev1.ServiceAccount] {
+	return registry.SubresourceOf[*corev1.ServiceAccount]{
+		Name: "token", Kind: tokenRequestKind,
+		Complete: func(ctx context.Context, a *registry.Action) error { return completeTokenRequest(ctx, c, stores, a) },
+		Check:    checkTokenRequest,
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
+			return makeToken(ctx, c, stores, a)
+		},
+	}
+}
+
+// completeTokenRequest fills in who the account is.
+func completeTokenRequest(ctx context.Context, c TokenConfig, stores registry.Stores, a *registry.Action) error {
+	r := a.Object.(*authenticationv1.TokenRequest)
+	if r.Name != "" && r.Name != a.Name {
+		return meta.NewInvalid(tokenRequestKind.GroupKind(), a.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "name"), r.Name, "must match the service account name if specified")})
+	}
+	account, err := find[*corev1.ServiceAccount](ctx, stores, "serviceaccounts", a.Namespace, a.Name)
+	if err != nil {
+		return err
+	}
+	if r.UID != "" && r.UID != account.UID {
+		return meta.NewConflict(meta.GroupResource{Group: tokenRequestKind.Group, Resource: tokenRequestKind.Kind}, a.Name,
+			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.UID))
+	}
+	if len(r.Spec.Audiences) == 0 {
+		r.Spec.Audiences = c.Audiences
+	}
+	r.Name, r.Namespace, r.UID = account.Name, account.Namespace, account.UID
+	now := meta.NewTime(time.Now())
+	r.CreationTimestamp = &now
+	r.Status = authenticationv1.TokenRequestStatus{}
+	return nil
+}
+
+func checkTokenRequest(a *registry.Action) error {
+	p, seconds := field.NewPath("spec", "expirationSeconds"), *a.Object.(*authenticationv1.TokenRequest).Spec.ExpirationSeconds
+	var errs field.ErrorList
+	if seconds < minTokenSeconds {
+		errs = append(errs, field.Invalid(p, seconds, "may not specify a duration less than 10 minutes"))
+	}
+	if seconds > maxTokenSeconds {
+		errs = append(errs, field.Invalid(p, seconds, "may not specify a duration larger than 2^32 seconds"))
+	}
+	if len(errs) > 0 {
+		return meta.NewInvalid(tokenRequestKind.GroupKind(), "", errs)
+	}
+	return nil
+}
+
+// makeToken makes the token that a request asks for which is complete.
+func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
+	r := a.Object.(*authenticationv1.TokenRequest)
+	t := &AccountToken{Namespace: r.Namespace, Account: ObjectName{r.Name, r.UID}, Audiences: r.Spec.Audiences, Issued: r.CreationTimestamp.Time}
+	if err := bindToken(ctx, stores, r, t); err != nil {
+		return nil, err
+	}
+	seconds := r.Spec.ExpirationSeconds
+	if longest := int64(c.Longest / time.Second); longest > 0 && *seconds > longest {
+		a.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", *seconds, longest))
+		*seconds = longest
+	}
+	t.Lasts = time.Duration(*seconds) * time.Second
+	ours := func(audience string) bool { return slices.Contains(c.Audiences, audience) }
+	r.Status.ExpirationTimestamp = meta.NewTime(t.Issued.Add(t.Lasts))
+	if c.Extend && t.Pod != nil && t.Lasts == kubeletToken && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
+		t.Lasts, t.WarnAfter = extendedToken, t.Lasts
+	}
+	token, credential, err := c.Sign(t)
+	if err != nil {
+		return nil, meta.NewInternalError(fmt.Errorf("failed to generate token: %w", err))
+	}
+	r.Status.Token = token
+	a.Annotate("authentication.kubernetes.io/issued-credential-id", credential)
+	return r, nil
+}
+
+// bindToken finds what a token is to be bound to.
+func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.TokenRequest, t *AccountToken) error {
+	ref := r.Spec.BoundObjectRef
+	if ref == nil {
+		return nil
+	}
+	gvk := meta.GroupVersionKind{Kind: ref.Kind}
+	if gv, ok := meta.ParseGroupVersion(ref.APIVersion); ok {
+		gvk = gv.WithKind(ref.Kind)
+	}
+	to := &ObjectName{Name: ref.Name}
+	switch (meta.GroupKind{Group: gvk.Group, Kind: gvk.Kind}) {
+	case meta.GroupKind{Kind: "Pod"}:
+		pod, err := find[*corev1.Pod](ctx, stores, "pods", r.Namespace, ref.Name)
+		if err != nil {
+			return err
+		}
+		if pod.Spec.ServiceAccountName != r.Name {
+			return meta.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", r.Name))
+		}
+		to.UID, t.Pod = pod.UID, to
+		if t.Node, err = nodeOf(ctx, stores, pod); err != nil {
+			return err
+		}
+	case meta.GroupKind{Kind: "Node"}:
+		node, err := find[*corev1.Node](ctx, stores, "nodes", "", ref.Name)
+		if err != nil {
+			return err
+		}
+		to.UID, t.Node = node.UID, to
+	case meta.GroupKind{Kind: "Secret"}:
+		secret, err := find[*corev1.Secret](ctx, stores, "secrets", r.Namespace, ref.Name)
+		if err != nil {
+			return err
+		}
+		to.UID, t.Secret = secret.UID, to
+	default:
+		return meta.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
+	}
+	if ref.UID != "" && to.UID != ref.UID {
+		return meta.NewConflict(meta.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name, fmt.Errorf("the UID in the bound object "+
+			"reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
+	}
+	return nil
+}
+
+// nodeOf returns the node that a pod runs on, nil if it runs on none. A node that is not there is known by its name.
+func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*ObjectName, error) {
+	name := pod.Spec.NodeName
+	if name == "" {
+		return nil, nil
+	}
+	node, err := find[*corev1.Node](ctx, stores, "nodes", "", name)
+	switch {
+	case meta.IsNotFound(err):
+		return &ObjectName{Name: name}, nil
+	case err != nil:
+		return nil, meta.NewInternalError(err)
+	}
+	return &ObjectName{name, node.UID}, nil
+}
+
+// find reads an object of the core group. A resource that the server does not have has no objects.
+func find[T meta.Object](ctx context.Context, stores registry.Stores, resource, namespace, name string) (T, error) {
+	gr := meta.GroupResource{Resource: resource}
+	store := stores.Store(gr)
+	if store == nil {
+		return *new(T), meta.NewNotFound(gr, name)
+	}
+	view, err := registry.ViewOf[T](store)
+	if err != nil {
+		return *new(T), meta.NewInternalError(errors.New("the resource is declared for another type"))
+	}
+	return view.Get(ctx, namespace, name)
+}

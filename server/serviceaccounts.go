@@ -1,0 +1,148 @@
+package server
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// accountIssuer signs tokens of service accounts, and has the keys that verify them.
+type accountIssuer struct {
+	bound, legacy *authn.TokenSigner
+	keys          *authn.TokenKeys
+}
+
+// newAccountIssuer reads the keys, or makes one.
+func newAccountIssuer(c completed) (*accountIssuer, error) {
+	sa := c.Authentication.ServiceAccounts
+	var key crypto.Signer
+	var err error
+	if sa.SigningKeyFile != "" {
+		key, err = readSigningKey(sa.SigningKeyFile)
+	} else {
+		key, err = ownSigningKey(c.path("pki"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var keys []crypto.PublicKey
+	for _, file := range sa.KeyFiles {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		in, err := authn.ParseTokenKeys(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		keys = append(keys, in...)
+	}
+	var i accountIssuer
+	if i.keys, err = authn.NewTokenKeys(append(keys, key.Public())...); err != nil {
+		return nil, err
+	}
+	if i.bound, err = authn.NewTokenSigner(key, sa.Issuers[0]); err != nil {
+		return nil, err
+	}
+	i.legacy, err = authn.NewTokenSigner(key, authn.LegacyIssuer)
+	return &i, err
+}
+
+func readSigningKey(file string) (crypto.Signer, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	key, err := authn.ParseSigningKey(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return key, nil
+}
+
+// ownSigningKey returns the key sa.key in a folder, and makes it if it is not there: tokens outlive the server.
+func ownSigningKey(dir string) (crypto.Signer, error) {
+	file := filepath.Join(dir, "sa.key")
+	key, err := readSigningKey(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := os.MkdirAll(dir, dataMode); err != nil {
+		return nil, err
+	}
+	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalECPrivateKey(made)
+	if err != nil {
+		return nil, err
+	}
+	return made, writeFile(file, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+}
+
+// sign makes a bound token.
+func (i *accountIssuer) sign(t *core.AccountToken) (token, credential string, err error) {
+	ref := func(o *core.ObjectName) *authn.Ref {
+		if o == nil {
+			return nil
+		}
+		return &authn.Ref{Name: o.Name, UID: o.UID}
+	}
+	return i.bound.Sign(&authn.BoundToken{
+		Namespace: t.Namespace, Account: *ref(&t.Account), Pod: ref(t.Pod), Secret: ref(t.Secret), Node: ref(t.Node),
+		Audiences: t.Audiences, Issued: t.Issued, Lasts: t.Lasts, WarnAfter: t.WarnAfter,
+	})
+}
+
+// signLegacy makes a token that stands in a secret.
+func (i *accountIssuer) signLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
+	return i.legacy.SignLegacy(namespace, authn.Ref{Name: account, UID: uid}, secret)
+}
+
+// tokens is how tokens of service accounts are made, once there is a key.
+func (c *AuthenticationConfig) tokens(a *access) core.TokenConfig {
+	return core.TokenConfig{
+		Sign:      func(t *core.AccountToken) (string, string, error) { return a.issuer.sign(t) },
+		Audiences: c.Audiences, Longest: c.ServiceAccounts.Longest, Extend: !c.ServiceAccounts.NoExtension,
+	}
+}
+
+// validate returns what is wrong with a configuration that has its defaults.
+func (c *ServiceAccountsConfig) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for i, issuer := range c.Issuers {
+		if issuer == "" {
+			bad("a service account issuer is empty")
+		} else if slices.Contains(c.Issuers[:i], issuer) {
+			bad("service account issuer %q is given twice", issuer)
+		} else if _, err := url.Parse(issuer); err != nil && strings.Contains(issuer, ":") {
+			bad("service account issuer %q contains a \":\" and is no URL: %w", issuer, err)
+		}
+	}
+	if u, err := url.Parse(c.KeysURL); c.KeysURL != "" && (err != nil || u.Scheme != "https") {
+		bad("the URL of keys of service accounts must be one with https, not %q", c.KeysURL)
+	}
+	const least, most = time.Hour, (1 << 32) * time.Second
+	if c.Longest != 0 && (c.Longest < least || c.Longest > most) {
+		bad("the maximum expiration of service account tokens must be between 1 hour and 2^32 seconds, not %v", c.Longest)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// tokenObjects finds the objects that tokens are bound to in the caches of their resources.
+type tokenObjects struct {
+	stores Stores
+	log    *zap.Logger
+}
+
+// Object implements authn.Objects.
+func (o *tokenObjects) Object(resource, namespace, name string) authn.Object {
+	gr := meta.GroupResource{Resource: resource}
+	switch gr {
+	case serviceAccounts:
+		return tokenObject(o.stores, gr, namespace, name, func(a *corev1.ServiceAccount) *authn.ObjectState {
+			s := stateOf(&a.ObjectMeta)
+			for _, ref := range a.Secrets {
+				s.Secrets = append(s.Secrets, strings.Clone(ref.Name))
+			}
+			return s
+		})
+	case secrets:
+		return tokenObject(o.stores, gr, namespace, name, func(secret *corev1.Secret) *authn.ObjectState {
+			s := stateOf(&secret.ObjectMeta)
+			s.Token = string(secret.Data[corev1.ServiceAccountTokenKey])
+			s.InvalidSince = strings.Clone(secret.Labels[authn.InvalidSinceLabel])
+			s.LastUsed = strings.Clone(secret.Labels[authn.LastUsedLabel])
+			return s
+		})
+	case pods:
+		return tokenObject(o.stores, gr, namespace, name, func(p *corev1.Pod) *authn.ObjectState { return stateOf(&p.ObjectMeta) })
+	default:
+		return tokenObject(o.stores, nodes, "", name, func(n *corev1.Node) *authn.ObjectState { return stateOf(&n.ObjectMeta) })
+	}
+}
+
+// Used implements authn.Objects.
+func (o *tokenObjects) Used(ctx context.Context, namespace, secret, day string) {
+	view, err := registry.ViewOf[*corev1.Secret](o.stores.Store(secrets))
+	if err == nil {
+		_, err = view.Update(ctx, namespace, secret, false, func(s *corev1.Secret) error {
+			if s.Labels == nil {
+				s.Labels = map[string]string{}
+			}
+			s.Labels[authn.LastUsedLabel] = day
+			return nil
+		})
+	}
+	if err != nil {
+		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace), zap.String("secret", secret), zap.Error(err))
+	}
+}
+
+// secret reads a secret.
+func (o *tokenObjects) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	view, err := registry.ViewOf[*corev1.Secret](o.stores.Store(secrets))
+	if err != nil {
+		return nil, err
+	}
+	return view.Get(ctx, namespace, name)
+}
+
+// stateOf is what tokens go by of any object. It keeps no memory of the object's.
+func stateOf(m *meta.ObjectMeta) *authn.ObjectState {
+	s := &authn.ObjectState{UID: meta.UID(strings.Clone(string(m.UID)))}
+	if m.DeletionTimestamp != nil {
+		s.Deleted = m.DeletionTimestamp.Time
+	}
+	return s
+}
+
+// tokenObject tells of an object, if there can be one of that name.
+func tokenObject[T meta.Object](stores Stores, gr meta.GroupResource, namespace, name string, of func(T) *authn.ObjectState) authn.Object {
+	store := stores.Store(gr)
+	if store == nil {
+		return noObject{meta.NewNotFound(gr, name)}
+	}
+	view, err := registry.ViewOf[T](store)
+	if err != nil {
+		return noObject{meta.NewInternalError(err)}
+	}
+	memo, err := registry.NewMemo(view, namespace, name, of)
+	if err != nil {
+		return noObject{err}
+	}
+	return memo
+}
+
+// noObject is one that cannot be.
+type noObject struct{ err error }
+
+func (o noObject) Get(context.Context) (*authn.ObjectState, error) { return nil, o.err }
