@@ -9,7 +9,8 @@
 // to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
 // certificate and leave the judgement to X509.
 //
-// Read: authn.go, x509.go, requestheader.go, bearer.go, tokens.go, basic.go.
+// Read: authn.go, x509.go, requestheader.go, bearer.go, tokens.go, basic.go, webhook.go; serviceaccount.go, bootstrap.go; cache.go. Package
+// jwt knows the tokens of OpenID Connect providers.
 package authn
 
 import (
