@@ -22,6 +22,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server"
@@ -324,5 +328,64 @@ func TestTokenWebhook(t *testing.T) {
 				t.Errorf("version %q, %s again: got %d after %d more questions", version, token, code, asked.Load()-before)
 			}
 		}
+	}
+}
+
+// TestNoCredentialsInLog has a server that logs everything refuse credentials of all kinds, and looks for them in the log.
+func TestNoCredentialsInLog(t *testing.T) {
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review struct{ Spec struct{ Token string } }
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"status": map[string]any{"error": "nobody has " + review.Spec.Token}})
+	}))
+	t.Cleanup(hook.Close)
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	issuer := newTokenIssuer(t)
+	core, logged := observer.New(zapcore.DebugLevel)
+	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: server.AuthenticationConfig{
+		BasicAuthFile: file("passwords.csv", "k1-secret,alice,1\n"),
+		TokenAuthFile: file("tokens.csv", "k2-secret,bob,2\n"),
+		File:          file("config.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"+issuer.config()),
+		Webhook: server.TokenWebhookConfig{File: file("hook.yaml", `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],`+
+			`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`","certificate-authority-data":"`+ca+`"}}],"users":[{"name":"u","user":{"token":"k3-secret"}}]}`)},
+	}})
+	jwt := issuer.token("k4-secret")
+	changed := jwt[:len(jwt)-4] + "AAAA"
+	for _, credentials := range []string{
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("alice:k5-secret")), "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:k1-secret")),
+		"Bearer k6-secret", "Bearer k2-secret", "Bearer " + jwt, "Bearer " + changed,
+	} {
+		ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", credentials)
+	}
+	refused := 0
+	for _, entry := range logged.All() {
+		text, err := json.Marshal(entry.ContextMap())
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := entry.Message + string(text)
+		if strings.Contains(entry.Message, "not authenticated") {
+			refused++
+		}
+		// The name in a good token is no secret.
+		line = strings.ReplaceAll(line, `"user":"k4-secret"`, "")
+		for _, secret := range []string{"-secret", jwt, changed, base64.StdEncoding.EncodeToString([]byte("alice:k5-secret"))} {
+			if strings.Contains(line, secret) {
+				t.Errorf("the log has %q: %s", secret, line)
+			}
+		}
+	}
+	if refused < 3 {
+		t.Errorf("the log tells of %d refusals, want 3", refused)
 	}
 }

@@ -287,7 +287,8 @@ func TestAllocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), Bearer(tokens)))
+	roots := func() *x509.CertPool { return ca.pool }
+	a := StripHeaders(Anonymous(Union(NewFrontProxy(roots, []string{"front"}, StandardHeaders), NewX509(roots), Bearer(tokens))), StandardHeaders)
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for name, r := range map[string]*http.Request{"certificate": with(ca.client(t, "alice")), "token": token, "nothing": httptest.NewRequest("GET", "/", nil)} {
@@ -307,7 +308,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), Bearer(tokens)))
+	roots := func() *x509.CertPool { return ca.pool }
+	a := StripHeaders(Anonymous(Union(NewFrontProxy(roots, []string{"front"}, StandardHeaders), NewX509(roots), Bearer(tokens))), StandardHeaders)
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for _, bb := range []struct {
