@@ -135,14 +135,10 @@ func StripHeaders(a request.Authenticator, used Headers) request.Authenticator {
 	s := &stripping{Authenticator: a}
 	for _, h := range []Headers{StandardHeaders, used} {
 		for _, name := range slices.Concat(h.Names, h.UIDs, h.Groups) {
-			if name = http.CanonicalHeaderKey(name); !slices.Contains(s.names, name) {
-				s.names = append(s.names, name)
-			}
+			s.names = s.add(s.names, name)
 		}
 		for _, prefix := range h.ExtraPrefixes {
-			if prefix = http.CanonicalHeaderKey(prefix); !slices.Contains(s.prefixes, prefix) {
-				s.prefixes = append(s.prefixes, prefix)
-			}
+			s.prefixes = s.add(s.prefixes, prefix)
 		}
 	}
 	return s
@@ -151,22 +147,41 @@ func StripHeaders(a request.Authenticator, used Headers) request.Authenticator {
 type stripping struct {
 	request.Authenticator
 	names, prefixes []string
+	begin           [256]bool // by the first letter of a name: whether it may be one of those
 }
 
+func (s *stripping) add(list []string, name string) []string {
+	if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name == "" || slices.Contains(list, name) {
+		return list
+	}
+	s.begin[name[0]], s.begin[strings.ToLower(name)[0]] = true, true
+	return append(list, name)
+}
+
+// Authenticate looks at each header once, and at most of them at their first letter.
 func (s *stripping) Authenticate(r *http.Request) (*request.User, error) {
 	user, err := s.Authenticator.Authenticate(r)
 	if user == nil || err != nil {
 		return user, err
 	}
-	for _, name := range s.names {
-		delete(r.Header, name)
-	}
 	for name := range r.Header {
-		for _, prefix := range s.prefixes {
-			if hasPrefixFold(name, prefix) {
-				delete(r.Header, name)
-			}
+		if name != "" && s.begin[name[0]] && s.strips(name) {
+			delete(r.Header, name)
 		}
 	}
 	return user, nil
+}
+
+func (s *stripping) strips(name string) bool {
+	for _, n := range s.names {
+		if n == name {
+			return true
+		}
+	}
+	for _, prefix := range s.prefixes {
+		if hasPrefixFold(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
