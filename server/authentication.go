@@ -1,20 +1,87 @@
 package server
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// newAuthentication makes what finds out who sends a request, and what judges a token, in the order in which they are asked: client
-// certificates, the server's own token, static tokens, service accounts, bootstrap tokens, and what the configuration adds. Tokens
-// that do not say what they are for are for the server.
-func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, note func(authn.TokenUse)) (request.Authenticator, request.TokenAuthenticator, error) {
+// newAuthentication makes what finds out who sends a request, and what judges a token. Requests are shown to these in turn, until one
+// knows the user:
+//
+//  1. front proxies, which speak for others
+//  2. passwords
+//  3. client certificates
+//  4. bearer tokens: the server's own, static ones, those of service accounts, bootstrap tokens, those of issuers elsewhere, those
+//     that the webhook knows
+//  5. what the configuration adds
+//
+// Tokens that do not say what they are for are for the server. Whoever shows no credentials at all is anonymous. As soon as the user is
+// known, nobody behind sees headers of front proxies.
+func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, work *background, reg prometheus.Registerer, note func(authn.TokenUse)) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all []request.Authenticator
+	if id.proxies != nil {
+		all = append(all, authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers))
+	}
+	if c.BasicAuthFile != "" {
+		passwords, err := authn.ReadPasswordFile(c.BasicAuthFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("server: %w", err)
+		}
+		objects.log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
+			zap.String("file", c.BasicAuthFile))
+		all = append(all, passwords)
+	}
 	if id.own != nil {
 		all = append(all, authn.NewX509(id.clients.get))
 	}
+	known, err := openIssuers(&c, work, reg, objects.log)
+	if err != nil {
+		return nil, nil, fmt.Errorf("server: %w", err)
+	}
+	tokens, err := newTokens(c, id, objects, known, work, note)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = append(append(all, authn.Bearer(tokens, c.Audiences...)), c.Authenticators...)
+	who := authn.Union(all...)
+	if who, err = withAnonymous(who, &c, known); err != nil {
+		return nil, nil, fmt.Errorf("server: %w", err)
+	}
+	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
+}
+
+// withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
+func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *issuers) (request.Authenticator, error) {
+	if known == nil || known.anonymous == nil {
+		if c.Anonymous != nil && !*c.Anonymous {
+			return who, nil
+		}
+		return authn.Anonymous(who), nil
+	}
+	a := known.anonymous
+	switch {
+	case c.Anonymous != nil:
+		return nil, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
+	case !a.Enabled:
+		return who, nil
+	}
+	var paths []string
+	for _, condition := range a.Conditions {
+		paths = append(paths, condition.Path)
+	}
+	return authn.Anonymous(who, paths...), nil
+}
+
+// newTokens makes what judges bearer tokens, local first, then remote.
+func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, work *background, note func(authn.TokenUse)) (request.TokenAuthenticator, error) {
 	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
@@ -22,7 +89,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 	if c.TokenAuthFile != "" {
 		static, err := authn.ReadTokenFile(c.TokenAuthFile)
 		if err != nil {
-			return nil, nil, fmt.Errorf("server: %w", err)
+			return nil, fmt.Errorf("server: %w", err)
 		}
 		known = append(known, authn.Fixed(static, c.Audiences))
 	}
@@ -35,10 +102,36 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
 		known = append(known, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
 	}
-	tokens := authn.TokenUnion(known...)
-	all = append(append(all, authn.Bearer(tokens, c.Audiences...)), c.Authenticators...)
-	if c.NoAnonymous {
-		return authn.Union(all...), tokens, nil
+	if issuers != nil {
+		known = append(known, authn.Fixed(issuers, c.Audiences))
 	}
-	return authn.Anonymous(authn.Union(all...)), tokens, nil
+	if c.Webhook.File != "" {
+		hook, err := newTokenWebhook(c, work)
+		if err != nil {
+			return nil, fmt.Errorf("server: token webhook: %w", err)
+		}
+		known = append(known, hook)
+	}
+	return authn.TokenUnion(known...), nil
+}
+
+// hookTries is how often a webhook that does not answer is asked about one token.
+const hookTries = 5
+
+// newTokenWebhook makes what asks the webhook about tokens. Its connections end with work.
+func newTokenWebhook(c AuthenticationConfig, work *background) (request.TokenAuthenticator, error) {
+	target, err := callout.ReadKubeconfig(c.Webhook.File)
+	if err != nil {
+		return nil, err
+	}
+	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(work.ctx, client.Close)
+	hook, err := authn.NewWebhook(client, c.Webhook.Version, c.Audiences)
+	if err != nil || c.Webhook.CacheTTL < 0 {
+		return hook, err
+	}
+	return authn.Cached(hook, c.Webhook.CacheTTL, c.Webhook.CacheTTL), nil
 }

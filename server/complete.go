@@ -75,16 +75,6 @@ func (c ServingConfig) complete() ServingConfig {
 	return c
 }
 
-func (c AuthenticationConfig) complete() AuthenticationConfig {
-	if len(c.ServiceAccounts.Issuers) == 0 {
-		c.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
-	}
-	if len(c.Audiences) == 0 {
-		c.Audiences = c.ServiceAccounts.Issuers
-	}
-	return c
-}
-
 func (c LimitsConfig) complete() LimitsConfig {
 	setDefault(&c.MaxReads, 400)
 	setDefault(&c.MaxWrites, 200)
@@ -116,7 +106,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.ServiceAccounts.validate(), c.Authorization.validate()}
+	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.validate(), c.Authorization.validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

@@ -150,51 +150,6 @@ type TLSConfig struct {
 	SANs []string
 }
 
-// AuthenticationConfig says how the server finds out who asks. Client certificates of its own authority always count.
-type AuthenticationConfig struct {
-	// ClientCAFile holds the CAs of client certificates, beside the server's own. It is read again when it changes.
-	// (--client-ca-file)
-	ClientCAFile string
-	// TokenAuthFile is a CSV of token,user,uid,"group,...". (--token-auth-file)
-	TokenAuthFile string
-	// ServiceAccounts is how service accounts are known.
-	ServiceAccounts ServiceAccountsConfig
-	// Audiences are those of the server itself, which the tokens are for that it accepts; default ServiceAccounts.Issuers.
-	// (--api-audiences)
-	Audiences []string
-	// BootstrapTokens lets in those who show a token that stands in a secret of kube-system, of the type
-	// bootstrap.kubernetes.io/token. (--enable-bootstrap-token-auth)
-	BootstrapTokens bool
-	// NoAnonymous refuses requests without credentials. (--anonymous-auth=false)
-	NoAnonymous bool
-	// Authenticators are asked after those above.
-	Authenticators []request.Authenticator
-}
-
-// ServiceAccountsConfig says how service accounts are known: by tokens that the server signs when it is asked to
-// (serviceaccounts/token), and by those that stand in secrets.
-type ServiceAccountsConfig struct {
-	// Issuers sign tokens that are accepted. The server itself signs as the first; default
-	// "https://kubernetes.default.svc.cluster.local". (--service-account-issuer)
-	Issuers []string
-	// SigningKeyFile holds the key to sign with, as PEM: RSA, or ECDSA over P-256, P-384 or P-521; "" makes one for P-256 under
-	// DataDir/pki. Servers of one cluster need the same. (--service-account-signing-key-file)
-	SigningKeyFile string
-	// KeyFiles hold keys to verify tokens with beside that one, as PEM: public or private keys or certificates, several in
-	// each. (--service-account-key-file)
-	KeyFiles []string
-	// KeysURL is where others find the keys by which they can verify tokens; default KeysPath of this server.
-	// (--service-account-jwks-uri)
-	KeysURL string
-	// Longest bounds how long a token may be asked to be good; 0 does not. (--service-account-max-token-expiration)
-	Longest time.Duration
-	// NoExtension has tokens that pods are given be good for no longer than kubelet asks, which is an hour, instead of a year.
-	// (--service-account-extend-token-expiration=false)
-	NoExtension bool
-	// NoLookup accepts tokens that stood in secrets without looking whether they still do. (--service-account-lookup=false)
-	NoLookup bool
-}
-
 // The authorization modes that AuthorizationConfig.Modes names.
 const (
 	AuthorizeAlways  = "AlwaysAllow"

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,12 +18,14 @@ import (
 type identity struct {
 	tls          TLSConfig
 	clientCAFile string
+	proxyCAFile  string // "" if there are no front proxies
 	kubeconfig   string // path of the administrator's
 	own          *pki   // nil if the server has no secure port
 	admin        *keyPair
 
 	serving *reloaded[tls.Certificate]
 	clients *reloaded[x509.CertPool]
+	proxies *reloaded[x509.CertPool] // nil if there are none
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
 	// member of system:masters.
 	loopback string
@@ -33,7 +36,7 @@ type identity struct {
 func newIdentity(c completed) (*identity, error) {
 	id := &identity{
 		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"),
-		loopback: rand.Text(),
+		proxyCAFile: c.Authentication.FrontProxy.ClientCAFile, loopback: rand.Text(),
 	}
 	var err error
 	if id.accounts, err = newAccountIssuer(c); err != nil {
@@ -70,7 +73,36 @@ func newIdentity(c completed) (*identity, error) {
 	if id.clients, err = newReloaded(files, id.readClientCAs); err != nil {
 		return nil, fmt.Errorf("server: client CAs: %w", err)
 	}
-	return id, nil
+	return id, id.readProxies(c.Authentication.FrontProxy.AllowedNames)
+}
+
+// readProxies reads whose certificates front proxies have. Those with certificates of the server's own authority must be named, as
+// clients have such certificates too.
+func (id *identity) readProxies(names []string) error {
+	if id.proxyCAFile == "" {
+		return nil
+	}
+	var err error
+	id.proxies, err = newReloaded([]string{id.proxyCAFile}, func() (*x509.CertPool, error) {
+		authorities, err := readCertificates(id.proxyCAFile)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(authorities) == 0:
+			return nil, fmt.Errorf("%s holds no certificate", id.proxyCAFile)
+		case len(names) == 0 && slices.ContainsFunc(authorities, id.own.ca.cert.Equal):
+			return nil, errors.New("the server's own authority, which signs those of clients as well, is among them: the names of front proxies must be given")
+		}
+		pool := x509.NewCertPool()
+		for _, c := range authorities {
+			pool.AddCert(c)
+		}
+		return pool, nil
+	})
+	if err != nil {
+		return fmt.Errorf("server: CAs of front proxies: %w", err)
+	}
+	return nil
 }
 
 // namesOf are what a self-made serving certificate is for.

@@ -371,7 +371,7 @@ func TestCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := servertest.Start(t, server.Config{DataDir: dir, Authentication: server.AuthenticationConfig{TokenAuthFile: tokens, NoAnonymous: true}})
+	s := servertest.Start(t, server.Config{DataDir: dir, Authentication: server.AuthenticationConfig{TokenAuthFile: tokens, Anonymous: new(bool)}})
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "pki", "admin.crt"), filepath.Join(dir, "pki", "admin.key"))
 	if err != nil {
 		t.Fatal(err)

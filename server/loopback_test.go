@@ -72,7 +72,7 @@ func TestClientIdentity(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
 	who := &witness{}
-	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.NoAnonymous = log, []string{server.AuthorizeNever}, true
+	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{server.AuthorizeNever}, new(bool)
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
 	cfg.Admission.Plugins = func(server.Stores) (admission.Chain, error) { return admission.Chain{who}, nil }
 	cfg.Controllers = []string{} // which would be seen as well

@@ -89,7 +89,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, metrics.tokens)
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics.tokens)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -234,6 +234,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addIssuerPaths(c); err != nil {
+		return err
+	}
+	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
 	if c.Setup != nil {

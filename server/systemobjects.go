@@ -42,10 +42,15 @@ func (s *Server) addSystemObjects() error {
 				if err == nil || ctx.Err() != nil {
 					return nil
 				}
-				s.log.Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
+				pause := time.Second
+				if meta.IsNotFound(err) { // its namespace is about to come
+					pause = 10 * time.Millisecond
+				} else {
+					s.log.Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
+				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(time.Second):
+				case <-time.After(pause):
 				}
 			}
 		}

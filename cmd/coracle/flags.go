@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 type options struct {
 	config    server.Config
 	anonymous bool
+	claims    []string // name=value
+	given     func(flag string) bool
 	lookup    bool     // of tokens in secrets
 	extend    bool     // tokens of pods
 	runtime   []string // key=value, or just a key
@@ -46,20 +49,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Serving.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
 	f.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil, "further names and addresses for a self-made serving certificate")
 
-	f.StringVar(&c.Authentication.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
-	f.StringVar(&c.Authentication.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
-	sa := &c.Authentication.ServiceAccounts
-	f.StringArrayVar(&sa.Issuers, "service-account-issuer", []string{"https://kubernetes.default.svc.cluster.local"},
-		"issuer of service account tokens, as a URL; of several, which are all accepted, the first signs")
-	f.StringVar(&sa.SigningKeyFile, "service-account-signing-key-file", "", "key to sign service account tokens with; made under the data directory if not given")
-	f.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil, "file of further keys, or certificates, to verify service account tokens with")
-	f.StringVar(&sa.KeysURL, "service-account-jwks-uri", "", "URL of the keys that verify service account tokens; by default this server's")
-	f.DurationVar(&sa.Longest, "service-account-max-token-expiration", 0, "longest that a service account token may be asked to be good; 0 for no bound")
-	f.BoolVar(&o.extend, "service-account-extend-token-expiration", true, "let service account tokens of pods be good for a year, for programs that do not read new ones")
-	f.BoolVar(&o.lookup, "service-account-lookup", true, "look whether service account tokens of secrets still stand there")
-	f.StringSliceVar(&c.Authentication.Audiences, "api-audiences", nil, "what tokens for this server are meant for; by default the issuers of service account tokens")
-	f.BoolVar(&c.Authentication.BootstrapTokens, "enable-bootstrap-token-auth", false, "let nodes join by bootstrap tokens, which stand in secrets of kube-system")
-	f.BoolVar(&o.anonymous, "anonymous-auth", true, "let requests without credentials in as system:anonymous")
+	o.bindAuthentication(f)
 	f.StringSliceVar(&c.Authorization.Modes, "authorization-mode", []string{server.AuthorizeByRoles}, "who decides, in this order: RBAC, AlwaysAllow or AlwaysDeny")
 	f.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
 
@@ -91,10 +81,10 @@ func (o *options) finish() error {
 			*port = server.NoPort
 		}
 	}
-	c.Authentication.NoAnonymous = !o.anonymous
-	c.Authentication.ServiceAccounts.NoLookup, c.Authentication.ServiceAccounts.NoExtension = !o.lookup, !o.extend
-	if c.Storage.CompactionInterval == 0 {
-		c.Storage.CompactionInterval = -1
+	for _, d := range []*time.Duration{&c.Storage.CompactionInterval, &c.Authentication.Webhook.CacheTTL} {
+		if *d == 0 {
+			*d = -1
+		}
 	}
 	for _, n := range []*int{&c.Limits.MaxReads, &c.Limits.MaxWrites, &c.Limits.MaxWatches} {
 		if *n == 0 {
@@ -111,5 +101,5 @@ func (o *options) finish() error {
 			c.API.Runtime[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}
-	return o.finishNames()
+	return errors.Join(o.finishAuthentication(), o.finishNames())
 }

@@ -59,7 +59,7 @@ func TestDefaults(t *testing.T) {
 		"http port":      {o.config.Serving.HTTPPort, server.NoPort},
 		"authorization":  {strings.Join(o.config.Authorization.Modes, ","), server.AuthorizeByRoles},
 		"tokens":         {o.config.Authentication.ServiceAccounts, server.ServiceAccountsConfig{Issuers: []string{"https://kubernetes.default.svc.cluster.local"}}},
-		"no anonymous":   {o.config.Authentication.NoAnonymous, false},
+		"anonymous":      {o.config.Authentication.Anonymous, (*bool)(nil)},
 		"controllers":    {o.config.Controllers, []string{"*"}},
 		"event ttl":      {o.config.API.EventTTL, time.Hour},
 		"min watch":      {o.config.Limits.MinWatch, 30 * time.Minute},
@@ -83,12 +83,37 @@ func TestMeanings(t *testing.T) {
 		"--etcd-compaction-interval=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
 	c := o.config
 	if c.Serving.SecurePort != server.NoPort || c.Limits.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
-		!c.Authentication.NoAnonymous || !c.Authentication.ServiceAccounts.NoLookup || !c.Authentication.ServiceAccounts.NoExtension || c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
+		c.Authentication.Anonymous == nil || *c.Authentication.Anonymous || !c.Authentication.ServiceAccounts.NoLookup || !c.Authentication.ServiceAccounts.NoExtension ||
+		c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
 	if want := map[string]string{"v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
 		c.API.Profile != server.ProfileCRDOnly {
 		t.Errorf("got %q and %q, want %q", c.API.Runtime, c.API.Profile, want)
+	}
+}
+
+// TestAuthenticationFlags checks that each flag about authentication goes where it belongs.
+func TestAuthenticationFlags(t *testing.T) {
+	got := parse(t, "--client-ca-file=a", "--token-auth-file=b", "--basic-auth-file=c",
+		"--requestheader-client-ca-file=d", "--requestheader-allowed-names=e,f", "--requestheader-username-headers=g",
+		"--requestheader-uid-headers=h", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k",
+		"--api-audiences=l,m", "--authentication-token-webhook-config-file=n", "--authentication-token-webhook-version=v1",
+		"--authentication-token-webhook-cache-ttl=0", "--authentication-config=o", "--oidc-issuer-url=p", "--oidc-client-id=q", "--oidc-ca-file=r",
+		"--oidc-username-claim=s", "--oidc-username-prefix=t", "--oidc-groups-claim=u", "--oidc-groups-prefix=v",
+		"--oidc-signing-algs=w,x", "--oidc-required-claim=y=a,b=c", "--oidc-required-claim=z=").config.Authentication
+	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c", Audiences: []string{"l", "m"}}
+	want.Webhook = server.TokenWebhookConfig{File: "n", Version: "v1", CacheTTL: -1}
+	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
+	headers := &want.FrontProxy.Headers
+	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h"}, []string{"i", "j"}, []string{"k"}
+	want.File, want.ServiceAccounts.Issuers = "o", []string{"https://kubernetes.default.svc.cluster.local"}
+	want.OIDC = server.OIDCConfig{
+		IssuerURL: "p", ClientID: "q", CAFile: "r", UsernameClaim: "s", UsernamePrefix: "t", GroupsClaim: "u", GroupsPrefix: "v",
+		SigningAlgs: []string{"w", "x"}, RequiredClaims: map[string]string{"y": "a,b=c", "z": ""},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
@@ -111,6 +136,9 @@ func TestBadFlags(t *testing.T) {
 		{"--service-account-signing-key-file=none"},
 		{"--service-account-key-file=none"},
 		{"--tls-cert-file=only-half"},
+		{"--oidc-issuer-url=https://alone"},
+		{"--oidc-required-claim=no-value"},
+		{"--authentication-config=none"},
 		{"--no-such-flag"},
 		{"argument"},
 	} {

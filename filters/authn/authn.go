@@ -1,7 +1,7 @@
 // Package authn finds out who sends a request.
 //
-// Each request.Authenticator here knows one kind of credentials: a client certificate, a bearer token. A Union of them
-// accepts the first user that one of them knows. Tokens are judged by request.TokenAuthenticators, which reviews ask as
+// Each request.Authenticator here knows one kind of credentials: what a front proxy says, a password, a client certificate, a bearer
+// token. A Union of them accepts the first user that one of them knows. Tokens are judged by request.TokenAuthenticators, which reviews ask as
 // well; Bearer is the way from a request to them. With Anonymous around it, requests without any credentials have a user
 // as well, but those with bad ones still fail: a caller whose token has run out must learn that.
 //
@@ -12,7 +12,8 @@
 // to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
 // certificate and leave the judgement to X509.
 //
-// Read: authn.go, x509.go, bearer.go, tokens.go; serviceaccount.go, legacytoken.go, tokensigner.go; remember.go, cache.go.
+// Read: authn.go, x509.go, requestheader.go, bearer.go, tokens.go, basic.go, webhook.go; serviceaccount.go, legacytoken.go,
+// tokensigner.go, bootstrap.go; remember.go, cache.go. Package jwt knows the tokens of OpenID Connect providers.
 package authn
 
 import (
@@ -47,29 +48,36 @@ func (u union) Authenticate(r *http.Request) (*request.User, error) {
 	return nil, errors.Join(errs...)
 }
 
-// Anonymous wraps a, so that whoever shows no credentials is system:anonymous. a may be nil.
-func Anonymous(a request.Authenticator) request.Authenticator {
-	return &anonymous{a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}}
+// CredentialID is the extra that says by which of their credentials somebody is known, so that it can be found and revoked.
+const CredentialID = "authentication.kubernetes.io/credential-id"
+
+// Anonymous wraps a, so that whoever shows no credentials is system:anonymous; with paths, only if that is where they want to go.
+// a may be nil.
+func Anonymous(a request.Authenticator, paths ...string) request.Authenticator {
+	return &anonymous{a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, paths}
 }
 
 type anonymous struct {
 	request.Authenticator
-	user *request.User
+	user  *request.User
+	paths []string
 }
 
 func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
-	if a.Authenticator == nil {
-		return a.user, nil
+	if a.Authenticator != nil {
+		if user, err := a.Authenticator.Authenticate(r); user != nil || err != nil {
+			return user, err
+		}
 	}
-	if user, err := a.Authenticator.Authenticate(r); user != nil || err != nil {
-		return user, err
+	if len(a.paths) > 0 && !slices.Contains(a.paths, r.URL.Path) {
+		return nil, nil
 	}
 	return a.user, nil
 }
 
-// withAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
+// WithAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
 // made, not when one is found.
-func withAuthenticated(groups []string) []string {
+func WithAuthenticated(groups []string) []string {
 	if slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
 		return groups
 	}

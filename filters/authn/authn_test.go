@@ -201,7 +201,13 @@ func TestX509(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	a := NewX509(func() *x509.CertPool { return ca.pool })
 	clientAuth := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	uid := pkix.Name{CommonName: "u", ExtraNames: []pkix.AttributeTypeAndValue{{Type: oidUID, Value: "the-uid"}}}
+	withUIDs := func(values ...string) *http.Request {
+		name := pkix.Name{CommonName: "u"}
+		for _, v := range values {
+			name.ExtraNames = append(name.ExtraNames, pkix.AttributeTypeAndValue{Type: oidUID, Value: v})
+		}
+		return with(ca.sign(t, &x509.Certificate{Subject: name, ExtKeyUsage: clientAuth}))
+	}
 	for _, tt := range []struct {
 		name  string
 		r     *http.Request
@@ -211,7 +217,9 @@ func TestX509(t *testing.T) {
 		{"no TLS", httptest.NewRequest("GET", "/", nil), "", false},
 		{"no certificate", with(), "", false},
 		{"good", with(ca.client(t, "alice", "dev")), "alice", false},
-		{"with uid", with(ca.sign(t, &x509.Certificate{Subject: uid, ExtKeyUsage: clientAuth})), "u", false},
+		{"with uid", withUIDs("the-uid"), "u", false},
+		{"two uids", withUIDs("the-uid", "the-uid"), "", true},
+		{"empty uid", withUIDs(""), "", true},
 		{"no name", with(ca.client(t, "")), "", false},
 		{"of a stranger", with(other.client(t, "alice")), "", true},
 		{"of a server", with(ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "s"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})), "", true},
@@ -279,7 +287,8 @@ func TestAllocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), Bearer(tokens)))
+	roots := func() *x509.CertPool { return ca.pool }
+	a := StripHeaders(Anonymous(Union(NewFrontProxy(roots, []string{"front"}, StandardHeaders), NewX509(roots), Bearer(tokens))), StandardHeaders)
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for name, r := range map[string]*http.Request{"certificate": with(ca.client(t, "alice")), "token": token, "nothing": httptest.NewRequest("GET", "/", nil)} {
@@ -299,7 +308,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := Anonymous(Union(NewX509(func() *x509.CertPool { return ca.pool }), Bearer(tokens)))
+	roots := func() *x509.CertPool { return ca.pool }
+	a := StripHeaders(Anonymous(Union(NewFrontProxy(roots, []string{"front"}, StandardHeaders), NewX509(roots), Bearer(tokens))), StandardHeaders)
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for _, bb := range []struct {

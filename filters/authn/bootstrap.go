@@ -67,7 +67,7 @@ func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []str
 		slices.Sort(groups)
 		groups = slices.Compact(groups)
 	}
-	return &request.User{Name: "system:bootstrap:" + id, Groups: withAuthenticated(groups)}, nil, nil
+	return &request.User{Name: "system:bootstrap:" + id, Groups: WithAuthenticated(groups)}, nil, nil
 }
 
 // parseBootstrap splits a token, if it looks like one.

@@ -314,7 +314,7 @@ func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accoun
 		}
 	}
 	if public.ID != "" {
-		extra[credentialKey] = []string{credentialPrefix + public.ID}
+		extra[CredentialID] = []string{credentialPrefix + public.ID}
 	}
 	if k.Node != nil {
 		if k.Pod == nil {
@@ -333,11 +333,8 @@ func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accoun
 	return t
 }
 
-// The extra information that a credential is known by, and how the ids of JWTs begin there.
-const (
-	credentialKey    = "authentication.kubernetes.io/credential-id"
-	credentialPrefix = "JTI="
-)
+// credentialPrefix is how the ids of JWTs begin as CredentialID.
+const credentialPrefix = "JTI="
 
 // accountPrefix begins the names of users that are service accounts.
 const accountPrefix = "system:serviceaccount:"
@@ -348,6 +345,6 @@ func accountName(namespace, name string) string { return accountPrefix + namespa
 func accountUser(namespace string, account Ref) *request.User {
 	return &request.User{
 		Name: accountName(namespace, account.Name), UID: string(account.UID),
-		Groups: withAuthenticated([]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}),
+		Groups: WithAuthenticated([]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}),
 	}
 }

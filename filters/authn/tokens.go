@@ -36,20 +36,29 @@ func ReadTokenFile(path string) (*Tokens, error) {
 // ReadTokens reads lines of comma-separated values: token, user name, uid and, optionally, the groups as one quoted
 // value with commas inside. Lines with an empty token are left out; of equal tokens the last counts.
 func ReadTokens(r io.Reader) (*Tokens, error) {
+	t := new(Tokens)
+	err := readUsers(r, "token", t.Add)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// readUsers calls add for each line of a file of secrets and their owners.
+func readUsers(r io.Reader, what string, add func(secret string, owner request.User)) error {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord = -1
-	t := new(Tokens)
 	for {
 		fields, err := lines.Read()
 		if err == io.EOF {
-			return t, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(fields) < 3 {
 			line, _ := lines.FieldPos(0)
-			return nil, fmt.Errorf("line %d: must have at least 3 columns (token, user name, user uid), found %d", line, len(fields))
+			return fmt.Errorf("line %d: must have at least 3 columns (%s, user name, user uid), found %d", line, what, len(fields))
 		}
 		if fields[0] == "" {
 			continue
@@ -58,7 +67,7 @@ func ReadTokens(r io.Reader) (*Tokens, error) {
 		if len(fields) > 3 && fields[3] != "" {
 			user.Groups = strings.Split(fields[3], ",")
 		}
-		t.Add(fields[0], user)
+		add(fields[0], user)
 	}
 }
 
@@ -67,7 +76,7 @@ func (t *Tokens) Add(token string, user request.User) {
 	if t.users == nil {
 		t.users = map[[sha256.Size]byte]*request.User{}
 	}
-	user.Groups = withAuthenticated(user.Groups)
+	user.Groups = WithAuthenticated(user.Groups)
 	t.users[sha256.Sum256([]byte(token))] = &user
 	t.longest = max(t.longest, len(token))
 }

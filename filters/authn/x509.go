@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -35,6 +36,7 @@ var oidUID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 // what else the client has shown there.
 type X509 struct {
 	roots func() *x509.CertPool
+	owner func(*x509.Certificate) (*request.User, error) // of a certificate that holds; nil if it is nobody's
 	now   func() time.Time
 
 	mu struct {
@@ -58,8 +60,10 @@ type failed struct {
 
 // NewX509 trusts certificates for client authentication that roots() signed. roots is called for each request, and
 // returns another pool once the trusted authorities have changed, or nil if none is trusted.
-func NewX509(roots func() *x509.CertPool) *X509 {
-	a := &X509{roots: roots, now: time.Now}
+func NewX509(roots func() *x509.CertPool) *X509 { return newVerifier(roots, userOf) }
+
+func newVerifier(roots func() *x509.CertPool, owner func(*x509.Certificate) (*request.User, error)) *X509 {
+	a := &X509{roots: roots, owner: owner, now: time.Now}
 	a.mu.verified = map[string]verified{}
 	a.mu.failed = map[weak.Pointer[tls.ConnectionState]]failed{}
 	return a
@@ -84,14 +88,12 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	if err := a.failure(conn, roots, now); err != nil {
 		return nil, err
 	}
-	if err := verify(conn.PeerCertificates, roots, now); err != nil {
+	user, err := a.verify(conn.PeerCertificates, roots, now)
+	if err != nil {
 		a.remember(conn, failed{err: err, roots: roots, until: now.Add(verifiedFor)})
 		return nil, err
 	}
-	if leaf.Subject.CommonName == "" {
-		return nil, nil
-	}
-	v = verified{user: userOf(leaf), roots: roots, until: now.Add(verifiedFor)}
+	v = verified{user: user, roots: roots, until: now.Add(verifiedFor)}
 	if leaf.NotAfter.Before(v.until) {
 		v.until = leaf.NotAfter
 	}
@@ -126,6 +128,14 @@ func (a *X509) remember(conn *tls.ConnectionState, f failed) {
 	a.mu.failed[key] = f
 }
 
+// verify returns the owner of the first certificate, which one of roots must have signed, through the others.
+func (a *X509) verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) (*request.User, error) {
+	if err := verify(shown, roots, now); err != nil {
+		return nil, err
+	}
+	return a.owner(shown[0])
+}
+
 // verify returns an error unless one of roots has signed the first certificate, through the others.
 func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
 	if len(shown) > maxChain {
@@ -155,17 +165,42 @@ func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) erro
 // maxSerial is how long a serial number may be, in bits.
 const maxSerial = 20 * 8
 
-func userOf(c *x509.Certificate) *request.User {
+// userOf returns whom a certificate names, nil if it has no common name.
+func userOf(c *x509.Certificate) (*request.User, error) {
+	if c.Subject.CommonName == "" {
+		return nil, nil
+	}
+	uid, err := uidOf(c)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(c.Raw)
-	user := &request.User{
+	return &request.User{
 		Name:   c.Subject.CommonName,
-		Groups: withAuthenticated(c.Subject.Organization),
-		Extra:  map[string][]string{"authentication.kubernetes.io/credential-id": {"X509SHA256=" + hex.EncodeToString(sum[:])}},
-	}
+		UID:    uid,
+		Groups: WithAuthenticated(c.Subject.Organization),
+		Extra:  map[string][]string{CredentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
+	}, nil
+}
+
+// uidOf returns the uid in a certificate's subject, "" if there is none. A uid that cannot be told is an error: rights may hang on it.
+func uidOf(c *x509.Certificate) (uid string, err error) {
+	found := 0
 	for _, n := range c.Subject.Names {
-		if uid, ok := n.Value.(string); ok && n.Type.Equal(oidUID) {
-			user.UID = uid
+		if !n.Type.Equal(oidUID) {
+			continue
 		}
+		var ok bool
+		if uid, ok = n.Value.(string); !ok {
+			return "", errors.New("the uid in the certificate is no text")
+		}
+		found++
 	}
-	return user
+	switch {
+	case found > 1:
+		return "", fmt.Errorf("the certificate has %d uids, want one", found)
+	case found == 1 && uid == "":
+		return "", errors.New("the uid in the certificate is empty")
+	}
+	return uid, nil
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
 )
 
 // An Expression has been parsed, and its types are right.
@@ -46,6 +49,26 @@ func (x *Expression) Uses(variable string) bool {
 		}
 	}
 	return false
+}
+
+// Selects reports whether the expression looks at a field of a variable by its name, as x.field or x.?field.
+func (x *Expression) Selects(variable, field string) bool {
+	named := func(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == variable }
+	found := false
+	ast.PreOrderVisit(x.ast.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.SelectKind:
+			s := e.AsSelect()
+			found = found || s.FieldName() == field && named(s.Operand())
+		case ast.CallKind:
+			call := e.AsCall()
+			if args := call.Args(); call.FunctionName() == operators.OptSelect && len(args) == 2 && named(args[0]) {
+				name, ok := args[1].AsLiteral().(types.String)
+				found = found || ok && string(name) == field
+			}
+		}
+	}))
+	return found
 }
 
 // Sizes tells how long the value at a path can be at most: characters of a string, bytes, entries of a list or map; false

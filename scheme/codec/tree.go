@@ -87,6 +87,12 @@ func DecodeJSON[T any](data []byte, to *T) error {
 	return err
 }
 
+// DecodeStrict is DecodeJSON, and lists unknown and repeated fields; see StrictError.
+func DecodeStrict[T any](data []byte, to *T) (strict []string, err error) {
+	t := typeinfo.For[T]()
+	return decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data, Strict: true})
+}
+
 // decodeInto decodes quickly and, if that stops, carefully.
 func decodeInto(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
 	d := newDecoder(data, req.Shared, req.Strict, req.Meter)

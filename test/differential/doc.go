@@ -41,6 +41,8 @@
 //     of version 1.36: messages, types, estimates, costs and values.
 //   - TestCustomDoors: custom resources of made-up definitions, created, updated, and updated through status and scale, judged by the
 //     strategies that both extensions servers have for them.
+//   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
+//     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

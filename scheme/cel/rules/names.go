@@ -46,8 +46,8 @@ func escape(name string) (string, bool) {
 	return b.String() + name[done:], true
 }
 
-// unescape returns the name that an identifier stands for. What is no escape for anything stands for nothing.
-func unescape(ident string) (string, bool) {
+// Unescape returns the name that an identifier stands for. What is no escape for anything stands for nothing.
+func Unescape(ident string) (string, bool) {
 	if !strings.Contains(ident, "__") {
 		return ident, true
 	}

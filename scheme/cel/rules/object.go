@@ -33,7 +33,7 @@ func (o *objectValue) Find(key ref.Val) (ref.Val, bool) {
 	}
 	name := string(k)
 	if o.fields != nil {
-		if name, ok = unescape(name); !ok {
+		if name, ok = Unescape(name); !ok {
 			return nil, false
 		}
 	}

@@ -1,0 +1,131 @@
+package jwt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+// maxSources is how many issuers are remembered whose tokens hold a claim. There are more only if an issuer has gone mad.
+const maxSources = 16
+
+// sources find a claim that an issuer has not put in its token, because somebody else knows it: a distributed claim, see OpenID Connect
+// Core 1.0, section 5.6.2. The token says where to ask for another token that has it.
+type sources struct {
+	claim  string
+	issuer *issuer
+
+	mu        sync.Mutex
+	verifiers map[string]*oidc.IDTokenVerifier // by issuer
+}
+
+// endpoint is where a claim is.
+type endpoint struct {
+	URL         string `json:"endpoint"`
+	AccessToken string `json:"access_token"`
+}
+
+// expand puts the claim among the others, if it is elsewhere.
+func (s *sources) expand(ctx context.Context, c claims) error {
+	if c[s.claim] != nil || c["_claim_names"] == nil {
+		return nil
+	}
+	var names map[string]string
+	if err := c.read("_claim_names", &names); err != nil {
+		return fmt.Errorf("oidc: error parsing distributed claim names: %w", err)
+	}
+	var places map[string]endpoint
+	if err := c.read("_claim_sources", &places); err != nil {
+		return fmt.Errorf("oidc: could not parse claim sources: %w", err)
+	}
+	name, ok := names[s.claim]
+	if !ok {
+		return nil
+	}
+	place, ok := places[name]
+	if !ok {
+		return fmt.Errorf("id token _claim_names contained a source %s missing in _claims_sources", name)
+	}
+	if place.URL == "" { // the claim is in the token in another form, which is not supported
+		return nil
+	}
+	value, err := s.ask(ctx, place)
+	if err != nil {
+		return fmt.Errorf("while getting distributed claim %q: %w", s.claim, err)
+	}
+	c[s.claim] = value
+	return nil
+}
+
+// ask gets the claim from where it is.
+func (s *sources) ask(ctx context.Context, place endpoint) (json.RawMessage, error) {
+	token, err := s.fetch(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := s.verifier(ctx, claimedIssuer(token))
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.issuer.verify(ctx, verifier, token)
+	if err != nil {
+		return nil, fmt.Errorf("verify distributed claim token: %w", err)
+	}
+	value, ok := c[s.claim]
+	if !ok {
+		return nil, errors.New("the token of the source does not hold it")
+	}
+	return value, nil
+}
+
+func (s *sources) fetch(ctx context.Context, place endpoint) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL, nil)
+	if err != nil {
+		return "", errors.New("its source has no URL")
+	}
+	if place.AccessToken != "" {
+		r.Header.Set("Authorization", "Bearer "+place.AccessToken)
+	}
+	resp, err := s.issuer.client.Do(r)
+	if e := (*url.Error)(nil); errors.As(err, &e) {
+		return "", e.Err // without the URL, which may be a secret
+	}
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return "", fmt.Errorf("error while getting distributed claim JWT: %v", resp.Status)
+	}
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// verifier returns what verifies the tokens of an issuer, which is looked for if it is a new one.
+func (s *sources) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVerifier, error) {
+	s.mu.Lock()
+	v := s.verifiers[issuer]
+	s.mu.Unlock()
+	if v != nil {
+		return v, nil
+	}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, s.issuer.client), issuer)
+	if err != nil {
+		return nil, fmt.Errorf("verifier not initialized for issuer: %q: %w", issuer, err)
+	}
+	v = provider.Verifier(s.issuer.config)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.verifiers) >= maxSources || s.verifiers == nil {
+		s.verifiers = map[string]*oidc.IDTokenVerifier{}
+	}
+	s.verifiers[issuer] = v
+	return v, nil
+}

@@ -1,0 +1,239 @@
+package jwt
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Algorithms are those that a token may be signed with.
+var Algorithms = []string{
+	oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.RS256, oidc.RS384, oidc.RS512,
+}
+
+// Options are what New needs to know beside a Config.
+type Options struct {
+	// Algorithms that tokens may be signed with; nil allows all.
+	Algorithms []string
+	// Disallowed are issuers whose tokens somebody else judges.
+	Disallowed []string
+	// Failed is told what keeps an issuer from being found, for now. It may be nil.
+	Failed func(issuer string, err error)
+}
+
+// Authenticators know users by the tokens of issuers. They are a request.TokenAuthenticator.
+type Authenticators struct {
+	issuers map[string]*issuer
+	failed  func(issuer string, err error)
+	stop    context.CancelFunc
+	finding sync.WaitGroup
+}
+
+// New makes Authenticators of a Config, and begins to look for its issuers. The caller must Close them. The error is what is wrong with
+// the Config.
+func New(c *Config, o Options) (*Authenticators, error) {
+	all, errs := compile(c, o.Disallowed)
+	if err := errs.ToAggregate(); err != nil {
+		return nil, err
+	}
+	if o.Algorithms == nil {
+		o.Algorithms = Algorithms
+	}
+	for _, alg := range o.Algorithms {
+		if !slices.Contains(Algorithms, alg) {
+			return nil, fmt.Errorf("oidc: unsupported signing alg: %q", alg)
+		}
+	}
+	life, stop := context.WithCancel(context.Background())
+	a := &Authenticators{issuers: map[string]*issuer{}, failed: o.Failed, stop: stop}
+	for i := range c.JWT {
+		it, err := newIssuer(life, &c.JWT[i], all[i], o.Algorithms)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		a.issuers[it.Issuer.Issuer.URL] = it
+	}
+	for _, it := range a.issuers {
+		a.finding.Go(func() { it.find(life, a.failed) })
+	}
+	return a, nil
+}
+
+// Close ends everything that is under way to issuers. Authenticators are not asked any more then.
+func (a *Authenticators) Close() {
+	a.stop()
+	a.finding.Wait()
+}
+
+// Found waits until all issuers have been found. The error names those that have not been when ctx ends.
+func (a *Authenticators) Found(ctx context.Context) error {
+	var errs []error
+	for url, it := range a.issuers {
+		select {
+		case <-it.found:
+		case <-ctx.Done():
+			errs = append(errs, fmt.Errorf("oidc: authenticator for issuer %q is not initialized: %w", url, ctx.Err()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// AuthenticateToken returns the user of a token of an issuer that it knows. It does not look at the audiences asked for: those that
+// tokens must be for are the issuer's.
+func (a *Authenticators) AuthenticateToken(ctx context.Context, token string, _ []string) (*request.User, []string, error) {
+	it := a.issuers[claimedIssuer(token)]
+	if it == nil {
+		return nil, nil, nil
+	}
+	user, err := it.user(ctx, token)
+	return user, nil, err
+}
+
+// claimedIssuer returns which issuer a token names, "" if it is no token. It is not to be believed.
+func claimedIssuer(token string) string {
+	parts := strings.SplitN(token, ".", 4)
+	if len(parts) != 3 || strings.HasPrefix(strings.TrimSpace(token), "{") {
+		return ""
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return ""
+	}
+	if claims.Issuer == "accounts.google.com" { // as Google called itself once
+		return "https://accounts.google.com"
+	}
+	return claims.Issuer
+}
+
+// issuer judges the tokens of one issuer.
+type issuer struct {
+	mapping
+	transport *transport
+	client    *http.Client
+	config    *oidc.Config
+	verifier  atomic.Pointer[oidc.IDTokenVerifier] // nil until the issuer has been found
+	found     chan struct{}                        // closed then
+	sources   *sources                             // nil if no claim is asked for elsewhere
+}
+
+func newIssuer(life context.Context, i *Issuer, c *compiled, algorithms []string) (*issuer, error) {
+	if t := i.Issuer.EgressSelectorType; t != "" {
+		return nil, fmt.Errorf("oidc: egress lookup required with egress selector type %q", t)
+	}
+	way, err := newTransport(life, &i.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("oidc: issuer %q: %w", i.Issuer.URL, err)
+	}
+	it := &issuer{
+		mapping: mapping{i, c}, transport: way, client: &http.Client{Transport: way}, found: make(chan struct{}),
+		// Audiences are checked here: there may be several.
+		config: &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms},
+	}
+	if claim := i.ClaimMappings.Groups.Claim; claim != "" {
+		it.sources = &sources{claim: claim, issuer: it}
+	}
+	return it, nil
+}
+
+// How often an issuer that cannot be found is looked for.
+const findEvery = 10 * time.Second
+
+// find looks for the issuer until it has found it, or life ends.
+func (i *issuer) find(life context.Context, failed func(string, error)) {
+	for {
+		err := i.discover(life)
+		if err == nil || life.Err() != nil {
+			return
+		}
+		if failed != nil {
+			failed(i.Issuer.Issuer.URL, errors.New(meta.Excerpt(err.Error())))
+		}
+		select {
+		case <-life.Done():
+			return
+		case <-time.After(findEvery):
+		}
+	}
+}
+
+func (i *issuer) discover(life context.Context) error {
+	provider, err := oidc.NewProvider(oidc.ClientContext(life, i.client), i.Issuer.Issuer.URL)
+	if err != nil {
+		return err
+	}
+	var says struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&says); err != nil {
+		return err
+	}
+	if says.Keys == "" {
+		return errors.New("provider did not return JWKS URL")
+	}
+	i.transport.keysAt(says.Keys)
+	i.verifier.Store(provider.Verifier(i.config))
+	close(i.found)
+	return nil
+}
+
+// user returns the user whom a token of this issuer stands for.
+func (i *issuer) user(ctx context.Context, token string) (*request.User, error) {
+	verifier := i.verifier.Load()
+	if verifier == nil {
+		return nil, errors.New("oidc: authenticator not initialized")
+	}
+	c, err := i.verify(ctx, verifier, token)
+	if err != nil {
+		return nil, fmt.Errorf("oidc: verify token: %w", err)
+	}
+	if i.sources != nil {
+		if err := i.sources.expand(ctx, c); err != nil {
+			return nil, fmt.Errorf("oidc: could not expand distributed claims: %w", err)
+		}
+	}
+	user, err := i.mapping.user(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if user.Name != request.AnonymousUser {
+		user.Groups = authn.WithAuthenticated(user.Groups)
+	}
+	return user, nil
+}
+
+// verify returns the claims of a token that is signed, good now, and for one of the issuer's audiences.
+func (i *issuer) verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (claims, error) {
+	t, err := verifier.Verify(ctx, token)
+	if err != nil {
+		return nil, errors.New(meta.Excerpt(err.Error())) // which may hold what the issuer answered
+	}
+	if !slices.ContainsFunc(t.Audience, func(a string) bool { return slices.Contains(i.Issuer.Issuer.Audiences, a) }) {
+		return nil, fmt.Errorf("oidc: expected audience in %q", i.Issuer.Issuer.Audiences)
+	}
+	var c claims
+	if err := t.Claims(&c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

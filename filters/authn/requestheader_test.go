@@ -1,0 +1,158 @@
+package authn
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+var proxyHeaders = Headers{
+	Names: []string{"X-Remote-User", "x-other-user"}, UIDs: []string{"X-Remote-Uid"}, Groups: []string{"X-Remote-Group", "x-team"},
+	ExtraPrefixes: []string{"X-Remote-Extra-", "x-more-"},
+}
+
+// speaking is a request with a certificate and headers: names and values in turn.
+func speaking(c *x509.Certificate, headers ...string) *http.Request {
+	r := with(c)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+func TestFrontProxy(t *testing.T) {
+	proxies, clients := newAuthority(t), newAuthority(t)
+	proxy, alice := proxies.client(t, "front"), clients.client(t, "alice", "dev")
+	a := Anonymous(Union(
+		NewFrontProxy(func() *x509.CertPool { return proxies.pool }, []string{"front"}, proxyHeaders),
+		NewX509(func() *x509.CertPool { return clients.pool }),
+	))
+	in := func(groups ...string) []string { return append(groups, request.GroupAuthenticated) }
+	for _, tt := range []struct {
+		name  string
+		r     *http.Request
+		want  *request.User // nil: refused; of a client certificate only the name
+		fails string
+	}{
+		{"a name", speaking(proxy, "X-Remote-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
+		{"the second header", speaking(proxy, "X-Remote-User", "", "X-Other-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
+		{
+			"everything", speaking(proxy, "X-Remote-User", "bob", "X-Remote-Uid", "7", "X-Team", "b", "X-Remote-Group", "a", "X-Remote-Group", "", "X-Remote-Group", "c",
+				"X-Remote-Extra-Scopes", "one", "X-Remote-Extra-Scopes", "two", "X-Remote-Extra-Acme.io%2fKey", "v", "X-More-Bad%zz", "w"),
+			&request.User{Name: "bob", UID: "7", Groups: in("a", "c", "b"), Extra: map[string][]string{
+				"scopes": {"one", "two"}, "acme.io/key": {"v"}, "bad%zz": {"w"},
+			}}, "",
+		},
+		{"says that nobody is", speaking(proxy, "X-Remote-User", request.AnonymousUser), &request.User{Name: request.AnonymousUser}, ""},
+		{"already among them", speaking(proxy, "X-Remote-User", "u", "X-Remote-Group", request.GroupAuthenticated), &request.User{Name: "u", Groups: in()}, ""},
+		{"no name", speaking(proxy, "X-Remote-Group", "system:masters"), nil, "unknown authority"},
+		{"not a proxy", speaking(proxies.client(t, "back"), "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
+		{"a client", speaking(alice, "X-Remote-User", "root", "X-Remote-Group", "system:masters"), &request.User{Name: "alice"}, ""},
+		{"a client that is called as a proxy", speaking(clients.client(t, "front"), "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
+		{"nobody", speaking(nil, "X-Remote-User", "root"), &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, ""},
+		{"of a server", speaking(proxies.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "front"}}), "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.r.TLS.PeerCertificates[0] == nil {
+				tt.r.TLS = nil
+			}
+			for range 2 { // the second time from memory
+				user, err := a.Authenticate(tt.r)
+				switch {
+				case tt.fails != "":
+					if err == nil || !strings.Contains(err.Error(), tt.fails) {
+						t.Errorf("got %v, %v, want an error with %q", user, err, tt.fails)
+					}
+				case err != nil:
+					t.Errorf("got error %v", err)
+				case len(tt.want.Groups) == 0 && tt.want.Name != request.AnonymousUser:
+					if user.Name != tt.want.Name || user.InGroup("system:masters") {
+						t.Errorf("got %+v, want %s", user, tt.want.Name)
+					}
+				case !reflect.DeepEqual(user, tt.want):
+					t.Errorf("got %+v, want %+v", user, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// Proxies are no proxies any more when their authority is not trusted any more.
+func TestFrontProxyForgets(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	pool := ca.pool
+	a := NewFrontProxy(func() *x509.CertPool { return pool }, nil, StandardHeaders)
+	r := speaking(ca.client(t, "anybody"), "X-Remote-User", "bob")
+	if user, err := a.Authenticate(r); err != nil || user == nil || user.Name != "bob" {
+		t.Errorf("at first: got %v, %v", user, err)
+	}
+	pool = other.pool
+	if user, err := a.Authenticate(r); err == nil {
+		t.Errorf("under other roots: got %v", user)
+	}
+}
+
+// What outsiders say about themselves never reaches who believes it.
+func TestStripHeaders(t *testing.T) {
+	a := StripHeaders(fixed{user: &request.User{Name: "alice"}}, Headers{Names: []string{"x-who"}, ExtraPrefixes: []string{"x-MORE-"}})
+	r := speaking(nil, "X-Remote-User", "root", "X-Remote-Uid", "0", "X-Remote-Group", "system:masters", "X-Remote-Group", "more", "X-Remote-Extra-Scopes", "all",
+		"X-Who", "root", "X-More-A", "a", "X-Remote", "stays", "Accept", "stays", "X-Remote-Users", "stays")
+	r.Header["x-remote-extra-raw name"] = []string{"as it came"}
+	if _, err := a.Authenticate(r); err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{"X-Remote": {"stays"}, "Accept": {"stays"}, "X-Remote-Users": {"stays"}}
+	if !reflect.DeepEqual(r.Header, want) {
+		t.Errorf("left: got %q, want %q", r.Header, want)
+	}
+}
+
+func TestHeadersValidate(t *testing.T) {
+	for _, tt := range []struct {
+		headers Headers
+		ok      bool
+	}{
+		{Headers{}, true}, {StandardHeaders, true}, {Headers{Names: []string{" "}}, false}, {Headers{Groups: []string{""}}, false},
+		{Headers{ExtraPrefixes: []string{"a", ""}}, false}, {Headers{UIDs: []string{"X-Uid"}}, false}, {Headers{UIDs: []string{"X-Uid", "x-remote-uid"}}, true},
+	} {
+		if err := tt.headers.Validate(); (err == nil) != tt.ok {
+			t.Errorf("%+v: got %v, want no error: %v", tt.headers, err, tt.ok)
+		}
+	}
+}
+
+// FuzzHeaders sends any headers: only a proxy's are believed, and of nobody's any are left.
+func FuzzHeaders(f *testing.F) {
+	proxies := newAuthority(f)
+	proxy := proxies.client(f, "front")
+	outsider := newAuthority(f).client(f, "front")
+	a := StripHeaders(Anonymous(NewFrontProxy(func() *x509.CertPool { return proxies.pool }, []string{"front"}, proxyHeaders)), proxyHeaders)
+	f.Add("X-Remote-User: bob\nX-Remote-Extra-A%2fb: c\nx-more-: d\nX-Remote-Extra-%: \x00")
+	f.Add("X-Remote-User: \nX-Other-User: \xff\nX-Team: a,b")
+	f.Fuzz(func(t *testing.T, lines string) {
+		r, out := speaking(proxy), speaking(outsider)
+		for line := range strings.SplitSeq(lines, "\n") {
+			name, value, _ := strings.Cut(line, ":")
+			r.Header.Add(name, value)
+			out.Header.Add(name, value)
+		}
+		name := first(r.Header, proxyHeaders.Names)
+		user, err := a.Authenticate(r)
+		if err != nil || name != "" && user.Name != name || name == "" && user.Name != request.AnonymousUser {
+			t.Errorf("%q: got %v, %v, want %q", lines, user, err, name)
+		}
+		for key := range r.Header {
+			if strings.HasPrefix(strings.ToLower(key), "x-remote-extra-") || strings.EqualFold(key, "x-team") || strings.EqualFold(key, "x-remote-user") {
+				t.Errorf("%q is left", key)
+			}
+		}
+		if user, err := a.Authenticate(out); err == nil && user.Name != request.AnonymousUser {
+			t.Errorf("an outsider is %v", user)
+		}
+	})
+}

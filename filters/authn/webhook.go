@@ -1,0 +1,108 @@
+package authn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// The versions of TokenReview that webhooks may speak.
+const (
+	ReviewV1      = "v1"
+	ReviewV1beta1 = "v1beta1"
+)
+
+// Caller posts in as JSON to a webhook and decodes its answer into out. Its error holds nothing of either.
+type Caller interface {
+	Call(ctx context.Context, in, out any) error
+}
+
+// NewWebhook asks a webhook for every token, in a TokenReview of a version; put a cache around it. If its answer does not say what a
+// token is for, the token is for audiences.
+func NewWebhook(hook Caller, version string, audiences []string) (request.TokenAuthenticator, error) {
+	if version != ReviewV1 && version != ReviewV1beta1 {
+		return nil, fmt.Errorf("unsupported authentication webhook version %q, supported versions are %q, %q", version, ReviewV1, ReviewV1beta1)
+	}
+	return &webhook{hook, "authentication.k8s.io/" + version, audiences}, nil
+}
+
+type webhook struct {
+	hook      Caller
+	version   string
+	audiences []string
+}
+
+// tokenReview is a TokenReview of either version, which differ in nothing else.
+type tokenReview struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   struct{}          `json:"metadata"`
+	Spec       tokenReviewSpec   `json:"spec"`
+	Status     tokenReviewStatus `json:"status"`
+}
+
+type tokenReviewSpec struct {
+	Token     string   `json:"token"`
+	Audiences []string `json:"audiences,omitempty"`
+}
+
+type tokenReviewStatus struct {
+	Authenticated bool `json:"authenticated,omitempty"`
+	User          struct {
+		Username string              `json:"username,omitempty"`
+		UID      string              `json:"uid,omitempty"`
+		Groups   []string            `json:"groups,omitempty"`
+		Extra    map[string][]string `json:"extra,omitempty"`
+	} `json:"user"`
+	Audiences []string `json:"audiences,omitempty"`
+	Error     string   `json:"error,omitempty"`
+}
+
+const tokenReviewKind = "TokenReview"
+
+// AuthenticateToken returns the user whom the webhook knows by the token.
+func (w *webhook) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+	ask := tokenReview{APIVersion: w.version, Kind: tokenReviewKind, Spec: tokenReviewSpec{Token: token, Audiences: audiences}}
+	var answer tokenReview
+	if err := w.hook.Call(ctx, &ask, &answer); err != nil {
+		return nil, nil, fmt.Errorf("token webhook: %w", err)
+	}
+	if answer.Kind != "" && answer.Kind != tokenReviewKind || answer.APIVersion != "" && answer.APIVersion != w.version {
+		return nil, nil, errors.New("token webhook: the answer is no TokenReview of version " + w.version)
+	}
+	var accepted []string
+	if len(audiences) > 0 {
+		of := answer.Status.Audiences
+		if len(of) == 0 {
+			of = w.audiences
+		}
+		if accepted = meant(audiences, of); accepted == nil {
+			return nil, nil, nil
+		}
+	}
+	if !answer.Status.Authenticated {
+		return nil, nil, refusal(answer.Status.Error, token)
+	}
+	told := answer.Status.User
+	user := &request.User{Name: told.Username, UID: told.UID, Groups: slices.Clip(told.Groups), Extra: told.Extra}
+	if user.Name != request.AnonymousUser {
+		user.Groups = WithAuthenticated(user.Groups)
+	}
+	return user, accepted, nil
+}
+
+// refusal is why a webhook refused a token, unless it repeats the token.
+func refusal(why, token string) error {
+	switch {
+	case why == "":
+		return nil
+	case strings.Contains(why, token):
+		return errBadToken
+	}
+	return errors.New("token webhook: " + meta.Excerpt(why))
+}

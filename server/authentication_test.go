@@ -1,0 +1,391 @@
+package server_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// signer is an authority of tests.
+type signer struct {
+	t    testing.TB
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	file string // with the certificate, as PEM
+}
+
+func newSigner(t testing.TB, name string) *signer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &signer{t: t, key: key, file: filepath.Join(t.TempDir(), name+".crt")}
+	der := s.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, &key.PublicKey)
+	if s.cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.file)
+	return s
+}
+
+// write puts the certificates of all authorities in a file.
+func (s *signer) write(file string, others ...*signer) {
+	s.t.Helper()
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.cert.Raw})
+	for _, o := range others {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: o.cert.Raw})...)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *signer) sign(c *x509.Certificate, public *ecdsa.PublicKey) []byte {
+	s.t.Helper()
+	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent := s.cert
+	if parent == nil {
+		parent = c
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, public, s.key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return der
+}
+
+// client returns a client certificate.
+func (s *signer) client(name string, groups ...string) tls.Certificate {
+	s.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	der := s.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, &key.PublicKey)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// ask sends a request with a certificate, if there is one, and headers: names and values in turn.
+func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool(t, s.CAPEM), Certificates: certs}}
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// eventually waits until something holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came about that %s", what)
+		}
+	}
+}
+
+// do sends a request of the administrator's.
+func do(t testing.TB, s *servertest.Server, method, path, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	resp, err := s.Client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// TestFrontProxy comes through a front proxy, and past it.
+func TestFrontProxy(t *testing.T) {
+	proxies, clients, more := newSigner(t, "front"), newSigner(t, "clients"), newSigner(t, "more")
+	passwords := filepath.Join(t.TempDir(), "passwords.csv")
+	if err := os.WriteFile(passwords, []byte("sesame,carol,3,system:masters\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
+		ClientCAFile: clients.file, BasicAuthFile: passwords,
+		FrontProxy: server.FrontProxyConfig{ClientCAFile: proxies.file, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
+	}})
+	const namespace = "/api/v1/namespaces/default"
+	as := func(name string, groups ...string) []string {
+		header := []string{"X-Remote-User", name}
+		for _, g := range groups {
+			header = append(header, "X-Remote-Group", g)
+		}
+		return header
+	}
+	proxy, alice := []tls.Certificate{proxies.client("front")}, []tls.Certificate{clients.client("alice")}
+	for name, tt := range map[string]struct {
+		certs  []tls.Certificate
+		header []string
+		code   int
+		says   string
+	}{
+		"for an administrator": {proxy, as("bob", "system:masters"), 200, ""},
+		"for a user":           {proxy, as("bob"), 403, `User \"bob\" cannot get`},
+		"for nobody":           {proxy, nil, 401, ""},
+		"an outsider":          {nil, as("root", "system:masters"), 403, `User \"system:anonymous\" cannot`},
+		"a client":             {alice, as("root", "system:masters"), 403, `User \"alice\" cannot`},
+		"another server":       {[]tls.Certificate{proxies.client("back")}, as("root", "system:masters"), 401, ""},
+		"a stranger":           {[]tls.Certificate{more.client("front", "system:masters")}, as("root", "system:masters"), 401, ""},
+		"a password":           {nil, []string{"Authorization", "Basic Y2Fyb2w6c2VzYW1l"}, 200, ""},
+		"a wrong one":          {nil, []string{"Authorization", "Basic Y2Fyb2w6c2VzYW0="}, 401, ""},
+	} {
+		if code, body := ask(t, s, namespace, tt.certs, tt.header...); code != tt.code || !strings.Contains(body, tt.says) {
+			t.Errorf("%s: got %d %s, want %d %s", name, code, body, tt.code, tt.says)
+		}
+	}
+	more.write(proxies.file, proxies)
+	eventually(t, "another authority of front proxies counts", func() bool {
+		code, _ := ask(t, s, namespace, []tls.Certificate{more.client("front")}, as("bob", "system:masters")...)
+		return code == 200
+	})
+}
+
+// TestAuthenticationTrust reads what other servers of a cluster read when they start.
+func TestAuthenticationTrust(t *testing.T) {
+	proxies, clients := newSigner(t, "front"), newSigner(t, "clients")
+	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
+		ClientCAFile: clients.file,
+		FrontProxy:   server.FrontProxyConfig{ClientCAFile: proxies.file, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
+	}})
+	const name = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+	read := func() map[string]string {
+		var m corev1.ConfigMap
+		code, body := do(t, s, "GET", name, "")
+		if code != 200 {
+			return nil
+		}
+		if err := json.Unmarshal([]byte(body), &m); err != nil {
+			t.Fatal(err)
+		}
+		return m.Data
+	}
+	complete := func() bool {
+		data := read()
+		for key, want := range map[string]string{
+			"requestheader-allowed-names":        `["front"]`,
+			"requestheader-username-headers":     `["X-Remote-User"]`,
+			"requestheader-uid-headers":          `["X-Remote-Uid"]`,
+			"requestheader-group-headers":        `["X-Remote-Group"]`,
+			"requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+		} {
+			if data[key] != want {
+				return false
+			}
+		}
+		ca, err := os.ReadFile(clients.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxyCA, err := os.ReadFile(proxies.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data["client-ca-file"] == string(s.CAPEM)+string(ca) && data["requestheader-client-ca-file"] == string(proxyCA)
+	}
+	eventually(t, "the config map is there", complete)
+	if code, body := do(t, s, "DELETE", name, ""); code != 200 {
+		t.Fatal(code, body)
+	}
+	eventually(t, "it comes again", complete)
+	if code, body := do(t, s, "PATCH", name, `{"data":{"client-ca-file":"none","requestheader-allowed-names":"[\"other\"]","own":"x"}}`); code != 200 {
+		t.Fatal(code, body)
+	}
+	eventually(t, "what others know is kept, and nothing else", func() bool {
+		data := read()
+		return data["requestheader-allowed-names"] == `["other","front"]` && strings.Count(data["client-ca-file"], "BEGIN") == 2 && data["own"] == ""
+	})
+}
+
+func TestFrontProxyConfig(t *testing.T) {
+	ca := newSigner(t, "ca")
+	dir := t.TempDir()
+	first, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]server.AuthenticationConfig{
+		"the server's own": {FrontProxy: server.FrontProxyConfig{ClientCAFile: filepath.Join(dir, "pki", "ca.crt"), Headers: authn.StandardHeaders}},
+		"one CA for all":   {ClientCAFile: ca.file, FrontProxy: server.FrontProxyConfig{ClientCAFile: ca.file, Headers: authn.StandardHeaders}},
+		"no CA":            {FrontProxy: server.FrontProxyConfig{ClientCAFile: os.DevNull}},
+		"missing CA":       {FrontProxy: server.FrontProxyConfig{ClientCAFile: "none"}},
+		"no name":          {FrontProxy: server.FrontProxyConfig{AllowedNames: []string{" "}}},
+		"empty header":     {FrontProxy: server.FrontProxyConfig{Headers: authn.Headers{Names: []string{""}}}},
+		"missing password": {BasicAuthFile: "none"},
+		"missing webhook":  {Webhook: server.TokenWebhookConfig{File: "none"}},
+	} {
+		s, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
+		if err == nil {
+			t.Errorf("%s: got no error", name)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestTokenWebhook asks a webhook over TLS whose tokens are which, and may learn that it is away.
+func TestTokenWebhook(t *testing.T) {
+	var asked atomic.Int64
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+			return
+		}
+		var review struct {
+			APIVersion string
+			Spec       struct {
+				Token     string
+				Audiences []string
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || !slices.Equal(review.Spec.Audiences, []string{"api"}) {
+			t.Errorf("asked for %q, %v", review.Spec.Audiences, err)
+		}
+		answer := map[string]any{}
+		if review.Spec.Token == "sesame" {
+			answer = map[string]any{"authenticated": true, "user": map[string]any{"username": "alice", "groups": []string{"system:masters"}}}
+		}
+		json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": "TokenReview", "status": answer})
+	}))
+	t.Cleanup(hook.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "webhook.yaml")
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	if err := os.WriteFile(kubeconfig, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],`+
+		`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`/review","certificate-authority-data":"`+ca+`"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{authn.ReviewV1, ""} {
+		asked.Store(0)
+		s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
+			Audiences: []string{"api"}, Webhook: server.TokenWebhookConfig{File: kubeconfig, Version: version},
+		}})
+		for token, want := range map[string]int{"sesame": 200, "other": 401} {
+			if code, body := ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", "Bearer "+token); code != want {
+				t.Errorf("version %q, %s: got %d %s, want %d", version, token, code, body, want)
+			}
+		}
+		before := asked.Load()
+		for token, want := range map[string]int{"sesame": 200, "other": 401} {
+			if code, _ := ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", "Bearer "+token); code != want || asked.Load() > before {
+				t.Errorf("version %q, %s again: got %d after %d more questions", version, token, code, asked.Load()-before)
+			}
+		}
+	}
+}
+
+// TestNoCredentialsInLog has a server that logs everything refuse credentials of all kinds, and looks for them in the log.
+func TestNoCredentialsInLog(t *testing.T) {
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review struct{ Spec struct{ Token string } }
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"status": map[string]any{"error": "nobody has " + review.Spec.Token}})
+	}))
+	t.Cleanup(hook.Close)
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	issuer := newTokenIssuer(t)
+	core, logged := observer.New(zapcore.DebugLevel)
+	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: server.AuthenticationConfig{
+		BasicAuthFile: file("passwords.csv", "k1-secret,alice,1\n"),
+		TokenAuthFile: file("tokens.csv", "k2-secret,bob,2\n"),
+		File:          file("config.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"+issuer.config()),
+		Webhook: server.TokenWebhookConfig{File: file("hook.yaml", `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],`+
+			`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`","certificate-authority-data":"`+ca+`"}}],"users":[{"name":"u","user":{"token":"k3-secret"}}]}`)},
+	}})
+	jwt := issuer.token("k4-secret")
+	changed := jwt[:len(jwt)-4] + "AAAA"
+	for _, credentials := range []string{
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("alice:k5-secret")), "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:k1-secret")),
+		"Bearer k6-secret", "Bearer k2-secret", "Bearer " + jwt, "Bearer " + changed,
+	} {
+		ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", credentials)
+	}
+	refused := 0
+	for _, entry := range logged.All() {
+		text, err := json.Marshal(entry.ContextMap())
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := entry.Message + string(text)
+		if strings.Contains(entry.Message, "not authenticated") {
+			refused++
+		}
+		// The name in a good token is no secret.
+		line = strings.ReplaceAll(line, `"user":"k4-secret"`, "")
+		for _, secret := range []string{"-secret", jwt, changed, base64.StdEncoding.EncodeToString([]byte("alice:k5-secret"))} {
+			if strings.Contains(line, secret) {
+				t.Errorf("the log has %q: %s", secret, line)
+			}
+		}
+	}
+	if refused < 3 {
+		t.Errorf("the log tells of %d refusals, want 3", refused)
+	}
+}

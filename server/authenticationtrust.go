@@ -1,0 +1,193 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// The config map from which other servers of the cluster learn whose certificates to trust: kube-controller-manager, the scheduler and
+// extension servers read it when they start.
+const (
+	trustNamespace = "kube-system"
+	trustName      = "extension-apiserver-authentication"
+	trustClients   = "client-ca-file"
+	trustProxies   = "requestheader-client-ca-file"
+	// trustEvery is how often it is held against the files, which may change, and the certificates in it, which may expire.
+	trustEvery = time.Minute
+	// trustSoon is how long it waits for its namespace, again and again.
+	trustSoon = 100 * time.Millisecond
+	// trustGrace is how much longer than they hold certificates are kept in it: clocks differ.
+	trustGrace = 5 * time.Minute
+)
+
+// trust is what one server knows about that.
+type trust struct {
+	clients, proxies []*x509.Certificate
+	// lists are the names of front proxies and of their headers, by key.
+	lists map[string][]string
+}
+
+// addAuthenticationTrust has the config map kept, on every server: each adds what it knows to what is there.
+func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
+	if s.Store(configMaps) == nil || s.Store(namespaces) == nil || s.identity.own == nil {
+		return nil
+	}
+	objects := client.For[*corev1.ConfigMap](s.client, corev1.GroupVersion.WithResource(configMaps.Resource))
+	keep := controller.Loop{
+		Source: controller.WatchOne(objects, controller.Name{Namespace: trustNamespace, Name: trustName}),
+		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
+			mine, err := s.identity.trust(c)
+			if err != nil {
+				return 0, err
+			}
+			err = publishTrust(ctx, objects.In(trustNamespace), mine)
+			switch {
+			case meta.IsNotFound(err): // the namespace is about to come
+				return trustSoon, nil
+			case meta.IsConflict(err), meta.IsAlreadyExists(err): // the watch tells of what is there
+				return 0, nil
+			}
+			return trustEvery, err
+		},
+		Log: s.log.Named("authentication-trust"),
+	}
+	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
+		s.life.controllers.run(keep.Run)
+		return nil
+	}})
+}
+
+// trust reads what this server knows.
+func (id *identity) trust(c *FrontProxyConfig) (t trust, err error) {
+	t.clients = []*x509.Certificate{id.own.ca.cert}
+	if id.clientCAFile != "" {
+		more, err := readCertificates(id.clientCAFile)
+		if err != nil {
+			return t, err
+		}
+		t.clients = append(t.clients, more...)
+	}
+	if id.proxyCAFile == "" {
+		return t, nil
+	}
+	t.lists = map[string][]string{
+		"requestheader-allowed-names":        c.AllowedNames,
+		"requestheader-username-headers":     c.Headers.Names,
+		"requestheader-group-headers":        c.Headers.Groups,
+		"requestheader-uid-headers":          c.Headers.UIDs,
+		"requestheader-extra-headers-prefix": c.Headers.ExtraPrefixes,
+	}
+	t.proxies, err = readCertificates(id.proxyCAFile)
+	return t, err
+}
+
+// publishTrust adds to the config map what is missing, or makes it. One that has become too large for that begins anew.
+func publishTrust(ctx context.Context, objects client.Resource[*corev1.ConfigMap], mine trust) error {
+	have, err := objects.Get(ctx, trustName, meta.GetOptions{})
+	if meta.IsNotFound(err) {
+		_, err = objects.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: meta.ObjectMeta{Namespace: trustNamespace, Name: trustName}, Data: mine.data(nil, time.Now()),
+		}, meta.CreateOptions{})
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	data := mine.data(have.Data, time.Now())
+	if maps.Equal(data, have.Data) {
+		return nil
+	}
+	have.Data = data
+	_, err = objects.Update(ctx, have, meta.UpdateOptions{})
+	if meta.IsRequestEntityTooLarge(err) || meta.IsInvalid(err) {
+		return errors.Join(err, objects.Delete(ctx, trustName, meta.DeleteOptions{}))
+	}
+	return err
+}
+
+// data returns what the config map says when t has been added to it. What cannot be read in it is left out, and certificates that do
+// not hold any more are.
+func (t *trust) data(have map[string]string, now time.Time) map[string]string {
+	data := map[string]string{}
+	if clients := mergeCertificates(have[trustClients], t.clients, now); clients != "" {
+		data[trustClients] = clients
+	}
+	proxies := mergeCertificates(have[trustProxies], t.proxies, now)
+	if proxies == "" {
+		return data
+	}
+	data[trustProxies] = proxies
+	for _, key := range []string{
+		"requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers", "requestheader-uid-headers",
+		"requestheader-extra-headers-prefix",
+	} {
+		var list []string
+		_ = json.Unmarshal([]byte(have[key]), &list) // or nothing
+		all := []string{}
+		for _, name := range slices.Concat(list, t.lists[key]) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+		if len(all) == 0 && key == "requestheader-uid-headers" { // which servers of old do not know
+			continue
+		}
+		text, _ := json.Marshal(all) // strings, which always have JSON
+		data[key] = string(text)
+	}
+	return data
+}
+
+// mergeCertificates returns the certificates of both, each once, as PEM.
+func mergeCertificates(have string, more []*x509.Certificate, now time.Time) string {
+	all, _ := parseCertificates([]byte(have)) // or nothing
+	var text bytes.Buffer
+	var seen []*x509.Certificate
+	for _, c := range slices.Concat(all, more) {
+		if c.NotAfter.After(now.Add(-trustGrace)) && !slices.ContainsFunc(seen, c.Equal) {
+			seen = append(seen, c)
+			_ = pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // into memory
+		}
+	}
+	return text.String()
+}
+
+// readCertificates reads the certificates in a PEM file.
+func readCertificates(file string) ([]*x509.Certificate, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return parseCertificates(data)
+}
+
+// parseCertificates returns the certificates in PEM text; blocks of other kinds are passed over.
+func parseCertificates(data []byte) (all []*x509.Certificate, err error) {
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return all, nil
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/filters/authn/jwt"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// issuers judge tokens that others issue: those of an AuthenticationConfiguration, which is read again when it changes, or the one
+// that the flags name.
+type issuers struct {
+	log     *zap.Logger
+	options jwt.Options
+	now     atomic.Pointer[cachedIssuers]
+
+	// Of a file alone; they belong to the loop that follows it.
+	file      string
+	data      []byte // that is in force, or can never be
+	changed   time.Time
+	anonymous *jwt.Anonymous
+	metrics   *reloadMetrics
+}
+
+// cachedIssuers remember for a while whose tokens were good. Others have other memories.
+type cachedIssuers struct {
+	*jwt.Authenticators
+	cache request.TokenAuthenticator
+}
+
+func cacheIssuers(a *jwt.Authenticators) *cachedIssuers {
+	return &cachedIssuers{a, authn.Cached(a, goodTime, 0)}
+}
+
+const (
+	// goodTime is how long a token is believed that was good.
+	goodTime = 10 * time.Second
+	// findTime is how long the issuers of a new configuration may take to be found. It is not in force before.
+	findTime = time.Minute
+	// retireTime is how long the issuers of the one before are kept for requests that are being judged.
+	retireTime = time.Minute
+)
+
+// openIssuers reads the configuration of c; nil if it has none. It ends with work.
+func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, log *zap.Logger) (*issuers, error) {
+	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}}
+	s.options.Failed = func(issuer string, err error) {
+		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
+	}
+	switch {
+	case c.File != "":
+		return s, s.openFile(work, reg)
+	case c.OIDC.IssuerURL != "":
+		config, err := c.OIDC.config()
+		if err != nil {
+			return nil, err
+		}
+		s.options.Algorithms = c.OIDC.SigningAlgs
+		all, err := jwt.New(config, s.options)
+		if err != nil {
+			return nil, fmt.Errorf("invalid authentication configuration: %w", err)
+		}
+		s.now.Store(cacheIssuers(all))
+		work.run(func(ctx context.Context) {
+			<-ctx.Done()
+			all.Close()
+		})
+		return s, nil
+	}
+	return nil, nil
+}
+
+// openFile reads the file, and follows it.
+func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
+	var err error
+	if s.metrics, err = newReloadMetrics(reg); err != nil {
+		return err
+	}
+	s.changed = modified(s.file)
+	if s.data, err = os.ReadFile(s.file); err != nil {
+		return err
+	}
+	config, err := jwt.Read(s.data)
+	if err != nil {
+		return fmt.Errorf("failed to load authentication configuration from file %q: %w", s.file, err)
+	}
+	s.anonymous = config.Anonymous
+	all, err := jwt.New(config, s.options)
+	if err != nil {
+		return fmt.Errorf("invalid authentication configuration: %w", err)
+	}
+	s.now.Store(cacheIssuers(all))
+	work.run(func(ctx context.Context) {
+		s.follow(ctx, work)
+		s.now.Load().Close()
+	})
+	return nil
+}
+
+// AuthenticateToken implements request.TokenAuthenticator.
+func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
+}
+
+// follow reads the file again when it changes, until ctx ends. What cannot be used leaves what is there in force.
+func (s *issuers) follow(ctx context.Context, work *background) {
+	again := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(checkEvery):
+		}
+		at := modified(s.file)
+		if at.Equal(s.changed) && !again {
+			continue
+		}
+		s.changed = at
+		data, err := os.ReadFile(s.file)
+		if err == nil && bytes.Equal(data, s.data) {
+			again = false
+			continue
+		}
+		var lasting bool
+		if err == nil {
+			lasting, err = s.replace(ctx, work, data)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if again = err != nil && !lasting; !again {
+			s.data = data
+		}
+		s.metrics.reloaded(err)
+		if err != nil {
+			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
+			continue
+		}
+		s.log.Info("read the authentication configuration again", zap.String("file", s.file))
+	}
+}
+
+// replace puts another configuration in force. lasting says that trying again would not help.
+func (s *issuers) replace(ctx context.Context, work *background, data []byte) (lasting bool, err error) {
+	config, err := jwt.Read(data)
+	if err != nil {
+		return true, err
+	}
+	errs := jwt.Validate(config, s.options.Disallowed)
+	if !reflect.DeepEqual(config.Anonymous, s.anonymous) {
+		errs = append(errs, field.Forbidden(field.NewPath("anonymous"), "changed from initial configuration file"))
+	}
+	if err := errs.ToAggregate(); err != nil {
+		return true, err
+	}
+	next, err := jwt.New(config, s.options)
+	if err != nil {
+		return true, err
+	}
+	bound, cancel := context.WithTimeout(ctx, findTime)
+	defer cancel()
+	if err := next.Found(bound); err != nil {
+		next.Close()
+		return false, err
+	}
+	before := s.now.Swap(cacheIssuers(next))
+	work.run(func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(retireTime):
+		}
+		before.Close()
+	})
+	return false, nil
+}
+
+// modified is when a file changed, the zero time if there is none.
+func modified(file string) time.Time {
+	info, err := os.Stat(file)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// reloadMetrics count how often a configuration was read again.
+type reloadMetrics struct {
+	total *prometheus.CounterVec
+	last  *prometheus.GaugeVec
+}
+
+func newReloadMetrics(reg prometheus.Registerer) (*reloadMetrics, error) {
+	m := &reloadMetrics{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authentication_config_controller_automatic_reloads_total",
+			Help: "How often the authentication configuration was read again, by how that went."}, []string{"status"}),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
+			Help: "When the authentication configuration was read again last, by how that went."}, []string{"status"}),
+	}
+	return m, errors.Join(reg.Register(m.total), reg.Register(m.last))
+}
+
+func (m *reloadMetrics) reloaded(err error) {
+	status := "success"
+	if err != nil {
+		status = "failure"
+	}
+	m.total.WithLabelValues(status).Inc()
+	m.last.WithLabelValues(status).SetToCurrentTime()
+}
+
+// config is what the flags say as a file would.
+func (c *OIDCConfig) config() (*jwt.Config, error) {
+	prefix := c.UsernamePrefix
+	switch {
+	case prefix == "-":
+		prefix = ""
+	case prefix == "" && c.UsernameClaim != "email":
+		prefix = c.IssuerURL + "#"
+	}
+	issuer := jwt.Issuer{
+		Issuer:        jwt.Source{URL: c.IssuerURL, Audiences: []string{c.ClientID}},
+		ClaimMappings: jwt.Mappings{Username: jwt.PrefixedMapping{Claim: c.UsernameClaim, Prefix: &prefix}},
+	}
+	if c.GroupsClaim != "" {
+		issuer.ClaimMappings.Groups = jwt.PrefixedMapping{Claim: c.GroupsClaim, Prefix: &c.GroupsPrefix}
+	}
+	if c.CAFile != "" {
+		ca, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		issuer.Issuer.CertificateAuthority = string(ca)
+	}
+	for claim, value := range c.RequiredClaims {
+		issuer.ClaimValidationRules = append(issuer.ClaimValidationRules, jwt.ClaimRule{Claim: claim, RequiredValue: value})
+	}
+	return &jwt.Config{JWT: []jwt.Issuer{issuer}}, nil
+}

@@ -1,0 +1,164 @@
+package server_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// tokenIssuer is an OpenID Connect provider as far as servers see it.
+type tokenIssuer struct {
+	*httptest.Server
+	t   testing.TB
+	key *ecdsa.PrivateKey
+	ca  string
+}
+
+func newTokenIssuer(t testing.TB) *tokenIssuer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &tokenIssuer{t: t, key: key}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, p.URL, p.URL+"/keys")
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"keys":[{"kty":"EC","crv":"P-256","x":%q,"y":%q}]}`, inBase64(point[1:33]), inBase64(point[33:]))
+	})
+	p.Server = httptest.NewTLSServer(mux)
+	p.ca = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func inBase64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// config is what trusts it, as part of an AuthenticationConfiguration.
+func (p *tokenIssuer) config() string {
+	return fmt.Sprintf("jwt: [{issuer: {url: %q, certificateAuthority: %s, audiences: [us]},"+
+		" claimMappings: {username: {expression: claims.sub}, groups: {claim: groups, prefix: ''}}}]\n", p.URL, strconv.Quote(p.ca))
+}
+
+// token is for a user with groups.
+func (p *tokenIssuer) token(name string, groups ...string) string {
+	p.t.Helper()
+	content, err := json.Marshal(map[string]any{
+		"iss": p.URL, "aud": []string{"us"}, "sub": name, "groups": groups, "hd": "example.com", "exp": time.Now().Add(time.Hour).Unix(),
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	text := inBase64([]byte(`{"alg":"ES256"}`)) + "." + inBase64(content)
+	sum := sha256.Sum256([]byte(text))
+	r, s, err := ecdsa.Sign(rand.Reader, p.key, sum[:])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text + "." + inBase64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
+}
+
+// TestIssuers has the server believe tokens of an issuer that its configuration names, and of another when that changes.
+func TestIssuers(t *testing.T) {
+	first, second := newTokenIssuer(t), newTokenIssuer(t)
+	file := filepath.Join(t.TempDir(), "authentication.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const anonymous = "anonymous: {enabled: true, conditions: [{path: /livez}]}\n"
+	write(anonymous + first.config())
+	core, logged := observer.New(zapcore.ErrorLevel)
+	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: server.AuthenticationConfig{File: file}})
+	code := func(path, token string) int {
+		var header []string
+		if token != "" {
+			header = []string{"Authorization", "Bearer " + token}
+		}
+		code, _ := ask(t, s, path, nil, header...)
+		return code
+	}
+	const namespace = "/api/v1/namespaces/default"
+	eventually(t, "a token of the issuer counts", func() bool { return code(namespace, first.token("alice", "system:masters")) == 200 })
+	for name, tt := range map[string]struct {
+		path, token string
+		code        int
+	}{
+		"a token of another":      {namespace, second.token("alice", "system:masters"), 401},
+		"without rights":          {namespace, first.token("bob"), 403},
+		"anonymous":               {"/livez", "", 200},
+		"anonymous, where not":    {"/readyz", "", 401},
+		"a bad token in that way": {"/livez", second.token("alice"), 401},
+	} {
+		if got := code(tt.path, tt.token); got != tt.code {
+			t.Errorf("%s: got %d, want %d", name, got, tt.code)
+		}
+	}
+	failures := func() int { return logged.FilterMessageSnippet("cannot use the new").Len() }
+	for n, text := range []string{anonymous + "jwt: 7\n", anonymous + "jwt: [{issuer: {url: 'http://x'}}]\n", second.config()} {
+		write(text)
+		eventually(t, "the log says what is wrong", func() bool { return failures() == n+1 })
+		if got := code(namespace, first.token("alice", "system:masters")); got != 200 {
+			t.Errorf("with %q the one before is not in force: got %d", text, got)
+		}
+	}
+	write(anonymous + second.config())
+	eventually(t, "a token of the other issuer counts", func() bool { return code(namespace, second.token("alice", "system:masters")) == 200 })
+	if got := code(namespace, first.token("alice", "system:masters")); got != 401 {
+		t.Errorf("the issuer before: got %d", got)
+	}
+	if _, text := do(t, s, "GET", "/metrics", ""); !strings.Contains(text, `apiserver_authentication_config_controller_automatic_reloads_total{status="failure"} 3`) ||
+		!strings.Contains(text, `apiserver_authentication_config_controller_automatic_reloads_total{status="success"} 1`) {
+		t.Error("the metrics do not say how often the file was read again")
+	}
+}
+
+// TestOIDC has the server believe the tokens of a provider that flags name, whose groups have a prefix.
+func TestOIDC(t *testing.T) {
+	p := newTokenIssuer(t)
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(ca, []byte(p.ca), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{OIDC: server.OIDCConfig{
+		IssuerURL: p.URL, ClientID: "us", CAFile: ca, GroupsClaim: "groups", GroupsPrefix: "system:", SigningAlgs: []string{"ES256"},
+		RequiredClaims: map[string]string{"hd": "example.com"},
+	}}})
+	const namespace = "/api/v1/namespaces/default"
+	eventually(t, "a token counts", func() bool {
+		code, _ := ask(t, s, namespace, nil, "Authorization", "Bearer "+p.token("alice", "masters"))
+		return code == 200
+	})
+	want := `User \"` + p.URL + `#bob\" cannot`
+	if code, body := ask(t, s, namespace, nil, "Authorization", "Bearer "+p.token("bob")); code != 403 || !strings.Contains(body, want) {
+		t.Errorf("got %d %s, want 403 with %s", code, body, want)
+	}
+}
