@@ -167,6 +167,7 @@ type AuthenticationConfig struct {
 const (
 	AuthorizeAlways     = "AlwaysAllow"
 	AuthorizeNever      = "AlwaysDeny"
+	AuthorizeNode       = "Node"       // kubelets may do what they have to, and read what the pods of their node need
 	AuthorizePrivileged = "Privileged" // system:masters may do everything, others may look at health and discovery
 )
 

@@ -94,13 +94,17 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authorizer := newAuthorizer(c.Authorization)
-	*d.access = access{tokens: tokens, judge: authorizer}
+	authorization, err := newAuthorization(c.Authorization, reg)
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	*d.access = access{tokens: tokens, judge: authorization, rules: authorization}
 	d.resources.files, _ = store.engine.(*file.Store)
 	handler := filters.Chain(d.core, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  acquainted{authenticator},
-		Authorizer:     authorizer,
+		Authorizer:     authorization,
 		Log:            c.Log,
 		Metrics:        metrics.requests,
 		Drain:          d.life.drain,
@@ -122,7 +126,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions.seen)); err != nil {
+	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions.seen), authorization.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
 // Func is an Authorizer that is a function.
@@ -24,10 +25,23 @@ func (f Func) Authorize(ctx context.Context, a *request.Attributes) (request.Dec
 }
 
 // AlwaysAllow allows everything.
-func AlwaysAllow() request.Authorizer {
-	return Func(func(context.Context, *request.Attributes) (request.Decision, string, error) {
-		return request.Allow, "", nil
-	})
+func AlwaysAllow() request.Authorizer { return alwaysAllow{} }
+
+type alwaysAllow struct{}
+
+func (alwaysAllow) Authorize(context.Context, *request.Attributes) (request.Decision, string, error) {
+	return request.Allow, "", nil
+}
+
+// RulesFor implements request.RuleResolver.
+func (alwaysAllow) RulesFor(context.Context, *request.User, string) ([]rbacv1.PolicyRule, bool, error) {
+	return everything, false, nil
+}
+
+// everything is what who may do everything may do.
+var everything = []rbacv1.PolicyRule{
+	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
+	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
 // AlwaysDeny leaves nothing allowed. It has no opinion rather than denying, so that it can end a Union.
@@ -77,4 +91,31 @@ func (u union) Authorize(ctx context.Context, a *request.Attributes) (request.De
 		}
 	}
 	return request.NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
+}
+
+// Rules returns what those of all that are a request.RuleResolver as well tell together.
+func Rules(all ...request.Authorizer) request.RuleResolver {
+	var r rules
+	for _, authorizer := range all {
+		if resolver, ok := authorizer.(request.RuleResolver); ok {
+			r = append(r, resolver)
+		}
+	}
+	return r
+}
+
+type rules []request.RuleResolver
+
+func (r rules) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+	var all []rbacv1.PolicyRule
+	var errs []error
+	incomplete := false
+	for _, resolver := range r {
+		some, open, err := resolver.RulesFor(ctx, user, namespace)
+		all, incomplete = append(all, some...), incomplete || open
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return all, incomplete, errors.Join(errs...)
 }

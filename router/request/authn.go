@@ -11,6 +11,7 @@ const (
 	APIServerUser        = "system:apiserver"       // the server itself, above all its controllers
 	GroupUnauthenticated = "system:unauthenticated" // everybody without an identity
 	GroupAuthenticated   = "system:authenticated"   // everybody with one
+	GroupNodes           = "system:nodes"           // kubelets
 	GroupMasters         = "system:masters"         // may do everything, at any time
 )
 
