@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -95,7 +94,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authorization, err := newAuthorization(c.Authorization, reg)
+	authorization, err := newAuthorization(c, reg)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -165,7 +164,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
-	plugins, pluginsErr := newAdmission(c.Admission, slices.Contains(c.Authorization.Modes, AuthorizeNode), Stores{t}, d.access)
+	plugins, pluginsErr := newAdmission(c.Admission, c.restrictsNodes(), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 		backend: newBackend(store, registry.Config{

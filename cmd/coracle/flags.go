@@ -11,6 +11,7 @@ import (
 
 // options are the flags of serve that do not go into the Config as they are.
 type options struct {
+	flags     *pflag.FlagSet
 	config    server.Config
 	anonymous bool
 	runtime   []string // key=value, or just a key
@@ -23,6 +24,7 @@ type options struct {
 // bind declares the flags.
 func (o *options) bind(f *pflag.FlagSet) {
 	c := &o.config
+	o.flags = f
 	f.StringVar(&c.DataDir, "data-dir", ".coracle", "folder for the store, certificates and the admin kubeconfig")
 	f.StringVar(&c.API.Manifests, "manifests", "", "folder of YAML and JSON files to apply before the server is ready: definitions, then objects")
 
@@ -47,7 +49,13 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Authentication.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
 	f.StringVar(&c.Authentication.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
 	f.BoolVar(&o.anonymous, "anonymous-auth", true, "let requests without credentials in as system:anonymous")
-	f.StringSliceVar(&c.Authorization.Modes, "authorization-mode", []string{server.AuthorizePrivileged}, "who decides, in this order: AlwaysAllow, AlwaysDeny, or Privileged: all for system:masters, health and discovery for others")
+	f.StringSliceVar(&c.Authorization.Modes, "authorization-mode", []string{server.AuthorizePrivileged}, "who decides, in this order: AlwaysAllow, AlwaysDeny, Node, ABAC, Webhook, or Privileged: all for system:masters, health and discovery for others")
+	f.StringVar(&c.Authorization.PolicyFile, "authorization-policy-file", "", "policies of the mode ABAC, each a line of JSON")
+	f.StringVar(&c.Authorization.ConfigFile, "authorization-config", "", "AuthorizationConfiguration file, in place of the modes and the webhook")
+	f.StringVar(&c.Authorization.Webhook.ConfigFile, "authorization-webhook-config-file", "", "kubeconfig of the webhook that the mode Webhook asks")
+	f.StringVar(&c.Authorization.Webhook.Version, "authorization-webhook-version", "v1beta1", "version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
+	f.DurationVar(&c.Authorization.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute, "how long an answer of the webhook that allows counts; 0 to ask each time")
+	f.DurationVar(&c.Authorization.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second, "how long any other answer of the webhook counts; 0 to ask each time")
 	f.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
 
 	f.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "controllers to run: names, * for all, -name to leave one out; empty for none")
@@ -87,6 +95,7 @@ func (o *options) finish() error {
 			*n = -1
 		}
 	}
+	o.finishAuthorization()
 	if len(c.Controllers) == 1 && strings.TrimSpace(c.Controllers[0]) == "" {
 		c.Controllers = []string{}
 	}
@@ -98,4 +107,23 @@ func (o *options) finish() error {
 		}
 	}
 	return o.finishNames()
+}
+
+// finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their defaults are no word against it.
+func (o *options) finishAuthorization() {
+	c := &o.config.Authorization
+	for _, ttl := range []*time.Duration{&c.Webhook.AuthorizedTTL, &c.Webhook.UnauthorizedTTL} {
+		if *ttl == 0 {
+			*ttl = -1
+		}
+	}
+	for _, name := range []string{"authorization-mode", "authorization-webhook-config-file", "authorization-webhook-version",
+		"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"} {
+		if o.flags.Changed(name) {
+			return
+		}
+	}
+	if c.ConfigFile != "" {
+		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
+	}
 }

@@ -87,6 +87,16 @@ func DecodeJSON[T any](data []byte, to *T) error {
 	return err
 }
 
+// DecodeStrictJSON is DecodeJSON for files that people write: what the struct does not have, and what is there twice, is an error.
+func DecodeStrictJSON[T any](data []byte, to *T) error {
+	t := typeinfo.For[T]()
+	wrong, err := decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data, Strict: true})
+	if err == nil && len(wrong) > 0 {
+		err = StrictError(wrong)
+	}
+	return err
+}
+
 // decodeInto decodes quickly and, if that stops, carefully.
 func decodeInto(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
 	d := newDecoder(data, req.Shared, req.Strict, req.Meter)
