@@ -72,7 +72,7 @@ func (a *authorization) RulesFor(ctx context.Context, user *request.User, namesp
 }
 
 // use has a configuration decide from now on.
-func (a *authorization) use(c *authz.Configuration) error {
+func (a *authorization) use(c *authz.AuthorizationConfiguration) error {
 	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
 	if a.config.Authorizer != nil {
 		all = append(all, a.config.Authorizer)
@@ -110,7 +110,7 @@ func (d *deciders) close() {
 var webhookRetry = callout.Retry{Tries: 5, Pause: 500 * time.Millisecond}
 
 // webhook makes the authorizer of a webhook.
-func (a *authorization) webhook(place *authz.ConfiguredPlace) (*authz.Webhook, *callout.Client, error) {
+func (a *authorization) webhook(place *authz.AuthorizerConfiguration) (*authz.Webhook, *callout.Client, error) {
 	w := place.Webhook
 	if w.ConnectionInfo.Type != authz.ConnectByKubeConfig {
 		return nil, nil, fmt.Errorf("connectionInfo.type %s is not allowed here: the server would ask itself", w.ConnectionInfo.Type)
@@ -220,7 +220,7 @@ func authorizationModes() []string {
 }
 
 // complete fills in defaults and returns who is asked, in turn.
-func (c *AuthorizationConfig) complete() (*authz.Configuration, error) {
+func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (AuthorizationWebhook{}) {
 			return nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
@@ -239,18 +239,18 @@ func (c *AuthorizationConfig) complete() (*authz.Configuration, error) {
 }
 
 // ofModes is what the configuration is without a file.
-func (c *AuthorizationConfig) ofModes() *authz.Configuration {
-	out := new(authz.Configuration)
+func (c *AuthorizationConfig) ofModes() *authz.AuthorizationConfiguration {
+	out := new(authz.AuthorizationConfiguration)
 	for _, mode := range c.Modes {
-		place := authz.ConfiguredPlace{Type: mode, Name: strings.ToLower(mode)}
+		place := authz.AuthorizerConfiguration{Type: mode, Name: strings.ToLower(mode)}
 		if mode == AuthorizeWebhook {
 			w := &c.Webhook
 			authorized, unauthorized := w.AuthorizedTTL > 0, w.UnauthorizedTTL > 0
-			place.Name, place.Webhook = "default", &authz.ConfiguredWebhook{
+			place.Name, place.Webhook = "default", &authz.WebhookConfiguration{
 				AuthorizedTTL: meta.Duration{Duration: w.AuthorizedTTL}, CacheAuthorizedRequests: &authorized,
 				UnauthorizedTTL: meta.Duration{Duration: w.UnauthorizedTTL}, CacheUnauthorizedRequests: &unauthorized,
 				Timeout: meta.Duration{Duration: 30 * time.Second}, SubjectAccessReview: w.Version, FailurePolicy: authz.FailurePolicyNoOpinion,
-				ConnectionInfo: authz.ConfiguredConnection{Type: authz.ConnectByKubeConfig, KubeConfigFile: &w.ConfigFile},
+				ConnectionInfo: authz.WebhookConnectionInfo{Type: authz.ConnectByKubeConfig, KubeConfigFile: &w.ConfigFile},
 			}
 		}
 		out.Authorizers = append(out.Authorizers, place)
@@ -259,7 +259,7 @@ func (c *AuthorizationConfig) ofModes() *authz.Configuration {
 }
 
 // readAuthorizers reads a configuration file.
-func readAuthorizers(path string, required []string) (*authz.Configuration, error) {
+func readAuthorizers(path string, required []string) (*authz.AuthorizationConfiguration, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

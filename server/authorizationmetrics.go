@@ -25,7 +25,7 @@ type authorizationMetrics struct {
 	lastReload                   *prometheus.GaugeVec
 }
 
-func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.Configuration) (*authorizationMetrics, error) {
+func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationConfiguration) (*authorizationMetrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_" + name, Help: help}, labels)
 	}
@@ -47,7 +47,7 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.Configuration) (
 			Help: "When the authorization configuration file was last read."}, []string{"status"}),
 	}
 	errs := []error{reg.Register(m.decisions)}
-	if c.APIVersion != "" || slices.ContainsFunc(c.Authorizers, func(p authz.ConfiguredPlace) bool { return p.Type == AuthorizeWebhook }) {
+	if c.APIVersion != "" || slices.ContainsFunc(c.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == AuthorizeWebhook }) {
 		for _, c := range []prometheus.Collector{
 			m.evaluations, m.failedOpen, m.duration, m.matching, m.matchErrors, m.matchExclusions, m.reloads, m.lastReload,
 		} {
@@ -58,7 +58,7 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.Configuration) (
 }
 
 // counted is an authorizer whose decisions are counted.
-func (m *authorizationMetrics) counted(place *authz.ConfiguredPlace, a request.Authorizer) request.Authorizer {
+func (m *authorizationMetrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
 	c := counted{a, m.decisions.WithLabelValues(place.Type, place.Name, "allowed"), m.decisions.WithLabelValues(place.Type, place.Name, "denied")}
 	if rules, ok := a.(request.RuleResolver); ok {
 		return countedRules{c, rules}

@@ -20,13 +20,13 @@ import (
 // finished, and nobody can change it for another.
 type completed struct {
 	Config
-	origins     []*regexp.Regexp     // Serving.CORSOrigins
-	authorizers *authz.Configuration // Authorization.ConfigFile, or what stands for the modes
+	origins     []*regexp.Regexp                  // Serving.CORSOrigins
+	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
 }
 
 // restrictsNodes reports whether kubelets are authorized as such, and so have to be kept to their own.
 func (c *completed) restrictsNodes() bool {
-	return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.ConfiguredPlace) bool { return p.Type == AuthorizeNode })
+	return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == AuthorizeNode })
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and

@@ -15,43 +15,43 @@ import (
 // TypeWebhook is the type of authorizers that ask a webhook. A configuration may have several of them.
 const TypeWebhook = "Webhook"
 
-// Configuration is an AuthorizationConfiguration: who is asked, in turn.
-type Configuration struct {
-	APIVersion  string            `json:"apiVersion"`
-	Kind        string            `json:"kind"`
-	Authorizers []ConfiguredPlace `json:"authorizers"`
+// AuthorizationConfiguration says who is asked, in turn.
+type AuthorizationConfiguration struct {
+	APIVersion  string                    `json:"apiVersion"`
+	Kind        string                    `json:"kind"`
+	Authorizers []AuthorizerConfiguration `json:"authorizers"`
 }
 
-// ConfiguredPlace is an authorizer's place in the chain.
-type ConfiguredPlace struct {
+// AuthorizerConfiguration is an authorizer's place in the chain.
+type AuthorizerConfiguration struct {
 	// Type is a mode; Name that in lower case, but for webhooks.
-	Type    string             `json:"type"`
-	Name    string             `json:"name"`
-	Webhook *ConfiguredWebhook `json:"webhook,omitempty"`
+	Type    string                `json:"type"`
+	Name    string                `json:"name"`
+	Webhook *WebhookConfiguration `json:"webhook,omitempty"`
 }
 
-// ConfiguredWebhook says how a webhook is asked.
-type ConfiguredWebhook struct {
-	AuthorizedTTL             meta.Duration         `json:"authorizedTTL"`
-	CacheAuthorizedRequests   *bool                 `json:"cacheAuthorizedRequests,omitempty"`
-	UnauthorizedTTL           meta.Duration         `json:"unauthorizedTTL"`
-	CacheUnauthorizedRequests *bool                 `json:"cacheUnauthorizedRequests,omitempty"`
-	Timeout                   meta.Duration         `json:"timeout"`
-	SubjectAccessReview       string                `json:"subjectAccessReviewVersion"`
-	MatchConditionReview      string                `json:"matchConditionSubjectAccessReviewVersion"`
-	FailurePolicy             string                `json:"failurePolicy"`
-	ConnectionInfo            ConfiguredConnection  `json:"connectionInfo"`
-	MatchConditions           []ConfiguredCondition `json:"matchConditions"`
+// WebhookConfiguration says how a webhook is asked.
+type WebhookConfiguration struct {
+	AuthorizedTTL             meta.Duration           `json:"authorizedTTL"`
+	CacheAuthorizedRequests   *bool                   `json:"cacheAuthorizedRequests,omitempty"`
+	UnauthorizedTTL           meta.Duration           `json:"unauthorizedTTL"`
+	CacheUnauthorizedRequests *bool                   `json:"cacheUnauthorizedRequests,omitempty"`
+	Timeout                   meta.Duration           `json:"timeout"`
+	SubjectAccessReview       string                  `json:"subjectAccessReviewVersion"`
+	MatchConditionReview      string                  `json:"matchConditionSubjectAccessReviewVersion"`
+	FailurePolicy             string                  `json:"failurePolicy"`
+	ConnectionInfo            WebhookConnectionInfo   `json:"connectionInfo"`
+	MatchConditions           []WebhookMatchCondition `json:"matchConditions"`
 }
 
-// ConfiguredConnection says where a webhook is.
-type ConfiguredConnection struct {
+// WebhookConnectionInfo says where a webhook is.
+type WebhookConnectionInfo struct {
 	Type           string  `json:"type"`
 	KubeConfigFile *string `json:"kubeConfigFile"`
 }
 
-// ConfiguredCondition is an expression that must be true of a request about which a webhook is asked.
-type ConfiguredCondition struct {
+// WebhookMatchCondition is an expression that must be true of a request about which a webhook is asked.
+type WebhookMatchCondition struct {
 	Expression string `json:"expression"`
 }
 
@@ -68,12 +68,12 @@ const configKind = "AuthorizationConfiguration"
 var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"}
 
 // ParseConfiguration reads a configuration, YAML or JSON, and completes it with defaults. What it says is for Validate to judge.
-func ParseConfiguration(data []byte) (*Configuration, error) {
+func ParseConfiguration(data []byte) (*AuthorizationConfiguration, error) {
 	text, repeated, err := codec.YAMLToJSON(data, true, nil)
 	if err == nil && repeated != "" {
 		err = errors.New(repeated)
 	}
-	c := new(Configuration)
+	c := new(AuthorizationConfiguration)
 	if err == nil {
 		err = checkKind(text)
 	}
@@ -111,7 +111,7 @@ func checkKind(text []byte) error {
 	return nil
 }
 
-func (w *ConfiguredWebhook) setDefaults() {
+func (w *WebhookConfiguration) setDefaults() {
 	yes := func(b **bool) {
 		if *b == nil {
 			t := true
@@ -130,7 +130,7 @@ func (w *ConfiguredWebhook) setDefaults() {
 
 // Validate says what is wrong with a configuration. modes are the types that there are; those of required must be among those of c, as
 // they cannot go while the server runs.
-func (c *Configuration) Validate(modes, required []string) error {
+func (c *AuthorizationConfiguration) Validate(modes, required []string) error {
 	if errs := c.validate(nil, modes); len(errs) > 0 {
 		return errs.ToAggregate()
 	}
@@ -158,7 +158,7 @@ func (c *Configuration) Validate(modes, required []string) error {
 	return errors.Join(errs...)
 }
 
-func (c *Configuration) validate(path *field.Path, modes []string) field.ErrorList {
+func (c *AuthorizationConfiguration) validate(path *field.Path, modes []string) field.ErrorList {
 	at := path.Child("authorizers")
 	var errs field.ErrorList
 	if len(c.Authorizers) == 0 {

@@ -30,7 +30,7 @@ func validateName(at *field.Path, name string, seen map[string]bool) field.Error
 const maxWebhookTimeout = 30 * time.Second
 
 // validate says what is wrong with a webhook. at is the path of its authorizer, as in kube-apiserver.
-func (w *ConfiguredWebhook) validate(at *field.Path) field.ErrorList {
+func (w *WebhookConfiguration) validate(at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if d := w.Timeout.Duration; d == 0 {
 		errs = append(errs, field.Required(at.Child("timeout"), ""))
@@ -59,7 +59,7 @@ func (w *ConfiguredWebhook) validate(at *field.Path) field.ErrorList {
 }
 
 // Conditions are the expressions of the match conditions.
-func (w *ConfiguredWebhook) Conditions() []string {
+func (w *WebhookConfiguration) Conditions() []string {
 	texts := make([]string, len(w.MatchConditions))
 	for i := range texts {
 		texts[i] = w.MatchConditions[i].Expression
@@ -79,7 +79,7 @@ func oneOf(at *field.Path, value string, known ...string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(at, value, known)}
 }
 
-func (c *ConfiguredConnection) validate(at *field.Path) field.ErrorList {
+func (c *WebhookConnectionInfo) validate(at *field.Path) field.ErrorList {
 	file := at.Child("kubeConfigFile")
 	switch c.Type {
 	case "":
