@@ -30,6 +30,8 @@
 //     writes: creates, puts with any managedFields, applications, subresources, versions and schemas that change. Object, entries
 //     and errors after every step. TestScaleOwners: the same for entries taken to scales and back. TestResetFields: the fields
 //     that nobody can own, by kind and door.
+//   - TestNodeAuthorizer, TestNodeRestriction: what kubelets may do with random pods, volumes, attachments and slices, and what they may
+//     write. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: what is wrong with them.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
 //     of version 1.36: messages, types, estimates, costs and values.
