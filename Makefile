@@ -81,6 +81,8 @@ hostile: ## what strangers send, beside a bare net/http server; the dearest requ
 	cd test/hostile && $(GO) build -o ../../bin/hostile .
 	bin/hostile -server bin/coracle
 	bin/hostile -server bin/coracle -dear
+	bin/hostile -server bin/coracle -served
+	bin/hostile -server bin/coracle -crowd -d 5s
 
 .PHONY: clean
 clean: ## remove what was built

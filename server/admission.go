@@ -5,20 +5,24 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// newAdmission makes the chain of plugins that every write passes.
-func newAdmission(c AdmissionConfig, resources Stores) (admission.Chain, error) {
-	chain := admission.Chain{
-		admission.NewNamespaceLifecycle(known{resources, namespaces}),
+// newAdmission makes the chain of plugins that every write passes. kubelets are restricted where a mode lets them in.
+func newAdmission(c AdmissionConfig, kubelets bool, resources Stores, may request.Authorizer) (admission.Chain, error) {
+	chain := admission.Chain{admission.NewNamespaceLifecycle(known{resources, namespaces})}
+	if kubelets {
+		chain = append(chain, admission.NewNodeRestriction(nodeObjects{resources}, may))
+	}
+	chain = append(chain,
 		admission.TaintNodesByCondition{},
 		admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](resources, priorityClasses)),
 		admission.DefaultTolerationSeconds{},
 		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(known{resources, namespaces}),
 		admission.NewPodTopologyLabels(known{resources, nodes}),
-	}
+	)
 	if c.Plugins == nil {
 		return chain, nil
 	}

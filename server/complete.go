@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authz"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -18,7 +20,13 @@ import (
 // finished, and nobody can change it for another.
 type completed struct {
 	Config
-	origins []*regexp.Regexp // Serving.CORSOrigins
+	origins     []*regexp.Regexp                  // Serving.CORSOrigins
+	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
+}
+
+// decides reports whether an authorization mode is among those that are asked.
+func (c *completed) decides(mode string) bool {
+	return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == mode })
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
@@ -38,13 +46,11 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.complete()
-	if c.Authorization.Modes == nil {
-		c.Authorization.Modes = []string{AuthorizeByRoles}
-	}
+	authorizers, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins}, errors.Join(c.validate(), err)
+	return completed{c, origins, authorizers}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
@@ -106,7 +112,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.validate(), c.Authorization.validate()}
+	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

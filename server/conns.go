@@ -225,10 +225,13 @@ func (a acquainted) Authenticate(r *http.Request) (*request.User, error) {
 // conn is a connection that is counted.
 type conn struct {
 	net.Conn
-	all    *conns
-	known  atomic.Bool // somebody known has sent a request by it
-	closed bool        // guarded by all.mu, as is the rest
-	used   bool        // a request has come by it
+	all   *conns
+	known atomic.Bool // somebody known has sent a request by it
+	// Requests by HTTP/2 that have been answered, and that the client has taken back before.
+	answered, takenBack atomic.Int64
+
+	closed bool // guarded by all.mu, as is the rest
+	used   bool // a request has come by it
 
 	// Its neighbours in a queue; nil if it is in none.
 	prev, next *conn

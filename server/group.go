@@ -54,11 +54,11 @@ func (g *Group) names() (names []meta.GroupResource) {
 }
 
 // groups are all that may be served: Kubernetes' own, if they are wanted, else roles, if they decide, and the configured ones.
-func (c *Config) groups(around surroundings) []Group {
+func (c *completed) groups(around surroundings) []Group {
 	groups := coreGroups(c.API, around)
 	if !c.API.Core {
 		isRoles := func(g Group) bool { return g.Name == rbacv1.GroupVersion.Group }
-		added := slices.Contains(c.Authorization.Modes, AuthorizeByRoles) && !slices.ContainsFunc(c.API.Groups, isRoles)
+		added := c.decides(AuthorizeByRoles) && !slices.ContainsFunc(c.API.Groups, isRoles)
 		groups = slices.DeleteFunc(groups, func(g Group) bool { return !added || !isRoles(g) })
 	}
 	for i := range groups {

@@ -92,7 +92,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			continue
 		}
 		srv := &http.Server{
-			Handler:           apart(h, logger),
+			Handler:           patient(apart(h, logger)),
 			ReadHeaderTimeout: headerTimeout,
 			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,

@@ -12,6 +12,9 @@ var (
 	serviceAccounts           = meta.GroupResource{Resource: "serviceaccounts"}
 	claims                    = meta.GroupResource{Resource: "persistentvolumeclaims"}
 	volumes                   = meta.GroupResource{Resource: "persistentvolumes"}
+	volumeAttachments         = meta.GroupResource{Group: "storage.k8s.io", Resource: "volumeattachments"}
+	csiDrivers                = meta.GroupResource{Group: "storage.k8s.io", Resource: "csidrivers"}
+	resourceSlices            = meta.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
 	volumeClasses             = meta.GroupResource{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}
 	services                  = meta.GroupResource{Resource: "services"}
 	serviceCIDRs              = meta.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}

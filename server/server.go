@@ -95,13 +95,13 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	roles := newRoles(d.resources.Stores)
-	authorizer, rules, err := newAuthorizer(c.Authorization, roles)
+	authorizers, err := newAuthorizerChain(c, roles, reg)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	*d.access = access{
-		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizer, rules: rules, issuer: identity.accounts,
+		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizers, rules: authorizers, issuer: identity.accounts,
 	}
 	if roles != nil {
 		d.access.roles = roles
@@ -110,7 +110,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	handler := filters.Chain(d.core, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  acquainted{authenticator},
-		Authorizer:     authorizer,
+		Authorizer:     authorizers,
 		Log:            c.Log,
 		Metrics:        metrics.requests,
 		Drain:          d.life.drain,
@@ -132,7 +132,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions.seen)); err != nil {
+	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -176,7 +176,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
-	plugins, pluginsErr := newAdmission(c.Admission, Stores{t})
+	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 		backend: newBackend(store, registry.Config{

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/coracle-project/coracle/server"
 )
 
 // bindAuthentication declares the flags about who is let in.
@@ -73,4 +75,35 @@ func (o *options) finishAuthentication() error {
 		c.OIDC.RequiredClaims[claim] = strings.TrimSpace(value)
 	}
 	return nil
+}
+
+// bindAuthorization declares the flags about who may do what.
+func (o *options) bindAuthorization(f *pflag.FlagSet) {
+	c := &o.config
+	f.StringSliceVar(&c.Authorization.Modes, "authorization-mode", []string{server.AuthorizeByRoles}, "who decides, in this order: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny")
+	f.StringVar(&c.Authorization.PolicyFile, "authorization-policy-file", "", "policies of the mode ABAC, each a line of JSON")
+	f.StringVar(&c.Authorization.ConfigFile, "authorization-config", "", "AuthorizationConfiguration file, in place of the modes and the webhook")
+	f.StringVar(&c.Authorization.Webhook.ConfigFile, "authorization-webhook-config-file", "", "kubeconfig of the webhook that the mode Webhook asks")
+	f.StringVar(&c.Authorization.Webhook.Version, "authorization-webhook-version", "v1beta1", "version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
+	f.DurationVar(&c.Authorization.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute, "how long an answer of the webhook that allows counts; 0 to ask each time")
+	f.DurationVar(&c.Authorization.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second, "how long any other answer of the webhook counts; 0 to ask each time")
+}
+
+// finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their defaults are no word against it.
+func (o *options) finishAuthorization() {
+	c := &o.config.Authorization
+	for _, ttl := range []*time.Duration{&c.Webhook.AuthorizedTTL, &c.Webhook.UnauthorizedTTL} {
+		if *ttl == 0 {
+			*ttl = -1
+		}
+	}
+	for _, name := range []string{"authorization-mode", "authorization-webhook-config-file", "authorization-webhook-version",
+		"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"} {
+		if o.given(name) {
+			return
+		}
+	}
+	if c.ConfigFile != "" {
+		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
+	}
 }

@@ -50,7 +50,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil, "further names and addresses for a self-made serving certificate")
 
 	o.bindAuthentication(f)
-	f.StringSliceVar(&c.Authorization.Modes, "authorization-mode", []string{server.AuthorizeByRoles}, "who decides, in this order: RBAC, AlwaysAllow or AlwaysDeny")
+	o.bindAuthorization(f)
 	f.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
 
 	f.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "controllers to run: names, * for all, -name to leave one out; empty for none")
@@ -91,6 +91,7 @@ func (o *options) finish() error {
 			*n = -1
 		}
 	}
+	o.finishAuthorization()
 	if len(c.Controllers) == 1 && strings.TrimSpace(c.Controllers[0]) == "" {
 		c.Controllers = []string{}
 	}

@@ -194,3 +194,20 @@ func parse(t *testing.T, args ...string) *options {
 	}
 	return o
 }
+
+// TestAuthorizationFlags: a configuration file stands in place of modes, unless these are given as well, which the server refuses.
+func TestAuthorizationFlags(t *testing.T) {
+	c := parse(t, "--authorization-config=f", "--authorization-policy-file=p").config.Authorization
+	if c.ConfigFile != "f" || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (server.AuthorizationWebhook{}) {
+		t.Errorf("a file: got %+v", c)
+	}
+	c = parse(t, "--authorization-config=f", "--authorization-webhook-version=v1").config.Authorization
+	if c.Modes == nil || c.Webhook.Version != "v1" {
+		t.Errorf("a file and a flag: got %+v", c)
+	}
+	c = parse(t, "--authorization-mode=Node,Webhook", "--authorization-webhook-config-file=k", "--authorization-webhook-cache-authorized-ttl=0",
+		"--authorization-webhook-cache-unauthorized-ttl=7s").config.Authorization
+	if w := c.Webhook; strings.Join(c.Modes, ",") != "Node,Webhook" || w.ConfigFile != "k" || w.AuthorizedTTL != -1 || w.UnauthorizedTTL != 7*time.Second {
+		t.Errorf("modes: got %+v", c)
+	}
+}

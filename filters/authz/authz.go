@@ -24,22 +24,24 @@ func (f Func) Authorize(ctx context.Context, a *request.Attributes) (request.Dec
 	return f(ctx, a)
 }
 
-// AlwaysAllow allows everything. It is a request.RuleResolver, too.
-func AlwaysAllow() request.Authorizer { return always{} }
+// AlwaysAllow allows everything.
+func AlwaysAllow() request.Authorizer { return alwaysAllow{} }
 
-type always struct{}
+type alwaysAllow struct{}
 
-func (always) Authorize(context.Context, *request.Attributes) (request.Decision, string, error) {
+func (alwaysAllow) Authorize(context.Context, *request.Attributes) (request.Decision, string, error) {
 	return request.Allow, "", nil
 }
 
+// RulesFor implements request.RuleResolver.
+func (alwaysAllow) RulesFor(context.Context, *request.User, string) ([]rbacv1.PolicyRule, bool, error) {
+	return everything, false, nil
+}
+
+// everything is what who may do everything may do.
 var everything = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
-}
-
-func (always) RulesFor(context.Context, *request.User, string) ([]rbacv1.PolicyRule, bool, error) {
-	return everything, false, nil
 }
 
 // AlwaysDeny leaves nothing allowed. It has no opinion rather than denying, so that it can end a Union.
@@ -91,19 +93,29 @@ func (u union) Authorize(ctx context.Context, a *request.Attributes) (request.De
 	return request.NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
 }
 
-// Rules returns the rules of all, with all errors.
-func Rules(all ...request.RuleResolver) request.RuleResolver { return resolvers(all) }
+// Rules returns what those of all that are a request.RuleResolver as well tell together.
+func Rules(all ...request.Authorizer) request.RuleResolver {
+	var r rules
+	for _, authorizer := range all {
+		if resolver, ok := authorizer.(request.RuleResolver); ok {
+			r = append(r, resolver)
+		}
+	}
+	return r
+}
 
-type resolvers []request.RuleResolver
+type rules []request.RuleResolver
 
-func (rs resolvers) RulesFor(ctx context.Context, user *request.User, namespace string) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
+func (r rules) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+	var all []rbacv1.PolicyRule
 	var errs []error
-	for _, r := range rs {
-		some, lacks, err := r.RulesFor(ctx, user, namespace)
-		rules, incomplete = append(rules, some...), incomplete || lacks
+	incomplete := false
+	for _, resolver := range r {
+		some, open, err := resolver.RulesFor(ctx, user, namespace)
+		all, incomplete = append(all, some...), incomplete || open
 		if err != nil {
 			errs = append(errs, err)
 		}
 	}
-	return rules, incomplete, errors.Join(errs...)
+	return all, incomplete, errors.Join(errs...)
 }

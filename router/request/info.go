@@ -10,6 +10,7 @@ package request
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -80,6 +81,19 @@ func (u *User) InGroup(group string) bool {
 		}
 	}
 	return false
+}
+
+// NodeName is the name of the node that the user is the kubelet of, and whether the user is one: a member of system:nodes whose
+// own name begins as that of one does. It is "" if nothing follows. A nil user is none.
+func (u *User) NodeName() (name string, ok bool) {
+	if u == nil {
+		return "", false
+	}
+	name, ok = strings.CutPrefix(u.Name, "system:node:")
+	if !ok || !u.InGroup(GroupNodes) {
+		return "", false
+	}
+	return name, true
 }
 
 // Annotate adds to the audit record. What has been said once stays.

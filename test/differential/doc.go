@@ -35,6 +35,8 @@
 //     that nobody can own, by kind and door.
 //   - TestTokens: made-up tokens of service accounts, signed by known and other keys, whole and cut up, in a world that is made up as well,
 //     are shown to both: users, audiences, refusals and their words.
+//   - TestNodeAuthorizer, TestNodeRestriction: what kubelets may do with random pods, volumes, attachments and slices, and what they may
+//     write. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: what is wrong with them.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions. TestCustomOpenAPI: likewise what they say of
 //     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment

@@ -1,13 +1,15 @@
 // Command hostile sends a running server what strangers send to do harm, and compares the processor time of each refusal
 // with what a bare net/http server takes to read the same request and to write the same answer.
 //
-//	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5] [-dear]
+//	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5] [-dear | -served | -crowd]
 //
 // It starts the server itself, with an embedded store and TLS, and ends with 1 if a refusal costs more than -max times the
 // bare server's. With -dear it sends, instead, the dearest requests of somebody who may write, each four at a time, and
-// tells how long a bystander waits meanwhile.
+// tells how long a bystander waits meanwhile. With -served it compares refusals with reads of as many bytes that the server serves. With
+// -crowd a thousand connections send headers that never end, or take back what they have just asked, and it tells what that
+// takes: more than a core or 64 MiB is an error.
 //
-// Read: requests.go for what is sent, compare.go for how it is measured, dear.go, then bare.go, server.go and send.go.
+// Read: requests.go for what is sent, compare.go for how it is measured, served.go, crowd.go, dear.go, then bare.go, server.go and send.go.
 package main
 
 import (
@@ -35,6 +37,8 @@ func main() {
 	flag.IntVar(&p.rounds, "rounds", 3, "how often; the least of each server counts")
 	flag.Float64Var(&p.max, "max", 1.5, "how many times the bare server's processor time a refusal may take")
 	flag.BoolVar(&p.dear, "dear", false, "send the dearest requests that are served, and look at a bystander")
+	flag.BoolVar(&p.served, "served", false, "compare refusals with what is served")
+	flag.BoolVar(&p.many, "crowd", false, "send from a thousand connections what never ends")
 	run := flag.String("run", "", "only requests whose name matches this pattern")
 	flag.Parse()
 	var err error
@@ -59,6 +63,8 @@ type plan struct {
 	rounds   int
 	max      float64
 	dear     bool
+	served   bool
+	many     bool
 	only     *regexp.Regexp
 }
 
@@ -68,8 +74,13 @@ func (p *plan) run(ctx context.Context) error {
 		return err
 	}
 	defer coracle.stop()
-	if p.dear {
+	switch {
+	case p.dear:
 		return p.lookOn(ctx, coracle)
+	case p.served:
+		return p.beside(ctx, coracle)
+	case p.many:
+		return p.crowd(ctx, coracle)
 	}
 	bare, err := startBare()
 	if err != nil {

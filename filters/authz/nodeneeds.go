@@ -1,0 +1,169 @@
+package authz
+
+import (
+	"cmp"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+// mirrorAnnotation marks the pods that stand for those that a kubelet runs by itself.
+const mirrorAnnotation = "kubernetes.io/config.mirror"
+
+// podNeeds returns what a kubelet reads to run a pod. What has no name is left out.
+func podNeeds(pod *corev1.Pod) []vertex {
+	l := needs{namespace: pod.Namespace}
+	spec := &pod.Spec
+	l.add(serviceAccountSort, spec.ServiceAccountName)
+	for i := range spec.ImagePullSecrets {
+		l.add(secretSort, spec.ImagePullSecrets[i].Name)
+	}
+	for _, list := range [...][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			l.addVariables(list[i].EnvFrom, list[i].Env)
+		}
+	}
+	for i := range spec.EphemeralContainers {
+		c := &spec.EphemeralContainers[i].EphemeralContainerCommon
+		l.addVariables(c.EnvFrom, c.Env)
+	}
+	for i := range spec.Volumes {
+		l.addVolume(pod, &spec.Volumes[i])
+	}
+	for i := range spec.ResourceClaims {
+		l.add(resourceClaimSort, resourceClaim(pod, &spec.ResourceClaims[i]))
+	}
+	if made := pod.Status.ExtendedResourceClaimStatus; made != nil {
+		l.add(resourceClaimSort, made.ResourceClaimName)
+	}
+	return l.list
+}
+
+// needs collects what a pod needs, in its namespace.
+type needs struct {
+	namespace string
+	list      []vertex
+}
+
+func (l *needs) add(s sort, name string) {
+	if name != "" {
+		l.list = append(l.list, at(s, l.namespace, name))
+	}
+}
+
+func (l *needs) addRef(ref *corev1.LocalObjectReference) {
+	if ref != nil {
+		l.add(secretSort, ref.Name)
+	}
+}
+
+func (l *needs) addVariables(from []corev1.EnvFromSource, vars []corev1.EnvVar) {
+	for i := range from {
+		if r := from[i].SecretRef; r != nil {
+			l.add(secretSort, r.Name)
+		}
+		if r := from[i].ConfigMapRef; r != nil {
+			l.add(configMapSort, r.Name)
+		}
+	}
+	for i := range vars {
+		value := vars[i].ValueFrom
+		if value == nil {
+			continue
+		}
+		if r := value.SecretKeyRef; r != nil {
+			l.add(secretSort, r.Name)
+		}
+		if r := value.ConfigMapKeyRef; r != nil {
+			l.add(configMapSort, r.Name)
+		}
+	}
+}
+
+// addVolume adds what stands behind a volume, which has one source.
+func (l *needs) addVolume(pod *corev1.Pod, v *corev1.Volume) {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		l.add(claimSort, v.PersistentVolumeClaim.ClaimName)
+	case v.Ephemeral != nil:
+		l.add(claimSort, pod.Name+"-"+v.Name)
+	case v.Secret != nil:
+		l.add(secretSort, v.Secret.SecretName)
+	case v.ConfigMap != nil:
+		l.add(configMapSort, v.ConfigMap.Name)
+	case v.Projected != nil:
+		for i := range v.Projected.Sources {
+			if s := v.Projected.Sources[i].Secret; s != nil {
+				l.add(secretSort, s.Name)
+			}
+			if c := v.Projected.Sources[i].ConfigMap; c != nil {
+				l.add(configMapSort, c.Name)
+			}
+		}
+	case v.CSI != nil:
+		l.addRef(v.CSI.NodePublishSecretRef)
+	case v.AzureFile != nil:
+		l.add(secretSort, v.AzureFile.SecretName)
+	case v.CephFS != nil:
+		l.addRef(v.CephFS.SecretRef)
+	case v.Cinder != nil:
+		l.addRef(v.Cinder.SecretRef)
+	case v.FlexVolume != nil:
+		l.addRef(v.FlexVolume.SecretRef)
+	case v.RBD != nil:
+		l.addRef(v.RBD.SecretRef)
+	case v.ScaleIO != nil:
+		l.addRef(v.ScaleIO.SecretRef)
+	case v.ISCSI != nil:
+		l.addRef(v.ISCSI.SecretRef)
+	case v.StorageOS != nil:
+		l.addRef(v.StorageOS.SecretRef)
+	}
+}
+
+// volumeNeeds returns the secrets that a kubelet reads for a persistent volume with a claim.
+func volumeNeeds(pv *corev1.PersistentVolume) []vertex {
+	var list []vertex
+	add := func(namespace, name string) {
+		if name != "" {
+			list = append(list, at(secretSort, namespace, name))
+		}
+	}
+	own := pv.Spec.ClaimRef.Namespace
+	// Some kinds of volumes once took the namespace of their claim, and still do if they name none.
+	lent := func(ref *corev1.SecretReference) {
+		if ref != nil {
+			add(cmp.Or(ref.Namespace, own), ref.Name)
+		}
+	}
+	named := func(ref *corev1.SecretReference) {
+		if ref != nil {
+			add(ref.Namespace, ref.Name)
+		}
+	}
+	switch s := &pv.Spec.PersistentVolumeSource; {
+	case s.AzureFile != nil:
+		add(cmp.Or(scheme.OrZero(s.AzureFile.SecretNamespace), own), s.AzureFile.SecretName)
+	case s.CephFS != nil:
+		lent(s.CephFS.SecretRef)
+	case s.Cinder != nil:
+		named(s.Cinder.SecretRef)
+	case s.FlexVolume != nil:
+		lent(s.FlexVolume.SecretRef)
+	case s.RBD != nil:
+		lent(s.RBD.SecretRef)
+	case s.ScaleIO != nil:
+		lent(s.ScaleIO.SecretRef)
+	case s.ISCSI != nil:
+		lent(s.ISCSI.SecretRef)
+	case s.StorageOS != nil:
+		if ref := s.StorageOS.SecretRef; ref != nil {
+			add(ref.Namespace, ref.Name)
+		}
+	case s.CSI != nil:
+		named(s.CSI.NodePublishSecretRef)
+		named(s.CSI.NodeStageSecretRef)
+		named(s.CSI.NodeExpandSecretRef)
+	}
+	return list
+}

@@ -1,0 +1,520 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry/govalue"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
+	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/policyv1"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// NodeRestriction keeps a kubelet to its own node: of what the Node authorizer lets it write it writes its own Node, the status of its
+// own pods, and so on. It has nothing to say about others.
+type NodeRestriction struct {
+	objects NodeObjects
+	may     request.Authorizer
+}
+
+// NodeObjects looks up what a kubelet's writes refer to. Errors are a *meta.StatusError.
+type NodeObjects interface {
+	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	Node(ctx context.Context, name string) (*corev1.Node, error)
+	Claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
+	Volume(ctx context.Context, name string) (*corev1.PersistentVolume, error)
+	Driver(ctx context.Context, name string) (*storagev1.CSIDriver, error)
+}
+
+// NewNodeRestriction returns the plugin. It asks may whether a kubelet may have tokens for audiences that no volume of the pod names.
+func NewNodeRestriction(objects NodeObjects, may request.Authorizer) *NodeRestriction {
+	return &NodeRestriction{objects, may}
+}
+
+// Name is the plugin's name.
+func (*NodeRestriction) Name() string { return "NodeRestriction" }
+
+// Handles is true but for connects.
+func (*NodeRestriction) Handles(op Operation) bool { return op != Connect }
+
+// nodeWrite is a write of a kubelet.
+type nodeWrite struct {
+	*Attributes
+	ctx  context.Context
+	r    *NodeRestriction
+	node string
+}
+
+// Mutate changes nothing: it stands with the mutators because kube-apiserver's does, before what is costly.
+func (r *NodeRestriction) Mutate(ctx context.Context, a *Attributes) error {
+	node, ok := a.User.NodeName()
+	if !ok {
+		return nil
+	}
+	if node == "" {
+		return a.Forbidden("could not determine node from user %q", a.User.Name)
+	}
+	w := nodeWrite{a, ctx, r, node}
+	switch a.Resource.Group {
+	case "":
+		switch a.Resource.Resource {
+		case "pods":
+			return w.pod()
+		case "nodes":
+			return w.ownNode()
+		case "persistentvolumeclaims":
+			if a.Subresource != "status" {
+				return a.Forbidden("may only update PVC status")
+			}
+			return w.claimStatus()
+		case "serviceaccounts":
+			return w.token()
+		}
+	case coordinationv1.GroupVersion.Group:
+		if a.Resource.Resource == "leases" {
+			return w.lease()
+		}
+	case storagev1.GroupVersion.Group:
+		if a.Resource.Resource == "csinodes" && w.name() != node {
+			return a.Forbidden("can only access CSINode with the same name as the requesting node")
+		}
+	case resourcev1.GroupVersion.Group:
+		if a.Resource.Resource == "resourceslices" {
+			return w.slice()
+		}
+	case certificatesv1.GroupVersion.Group:
+		if a.Resource.Resource == "certificatesigningrequests" {
+			return w.signingRequest()
+		}
+	}
+	return nil
+}
+
+// name is that of the object, also when it is about to be made.
+func (w *nodeWrite) name() string {
+	if w.Operation == Create && w.Object != nil {
+		return w.Object.GetObjectMeta().Name
+	}
+	return w.Name
+}
+
+// unexpected refuses an object of another type than a resource has.
+func (w *nodeWrite) unexpected(obj meta.Object) error { return w.Forbidden("unexpected type %T", obj) }
+
+// unfound is the answer to who names an object that cannot be looked up.
+func (w *nodeWrite) unfound(err error) error {
+	if meta.IsNotFound(err) {
+		return err
+	}
+	return w.Forbidden("%w", err)
+}
+
+func (w *nodeWrite) pod() error {
+	switch w.Subresource {
+	case "":
+	case "status":
+		return w.podStatus()
+	case "eviction":
+		return w.eviction()
+	default:
+		return w.Forbidden("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", w.Subresource)
+	}
+	switch w.Operation {
+	case Create:
+		return w.mirrorPod()
+	case Delete:
+		pod, ok := w.Old.(*corev1.Pod)
+		if !ok {
+			return w.unexpected(w.Old)
+		}
+		if pod.Spec.NodeName != w.node {
+			return w.Forbidden("node %q can only delete pods with spec.nodeName set to itself", w.node)
+		}
+		return nil
+	}
+	return w.Forbidden("unexpected operation %q, node %q can only create and delete mirror pods", w.Operation, w.node)
+}
+
+const mirrorAnnotation = "kubernetes.io/config.mirror"
+
+// mirrorPod lets a node show which pods it runs by itself.
+func (w *nodeWrite) mirrorPod() error {
+	pod, ok := w.Object.(*corev1.Pod)
+	if !ok {
+		return w.unexpected(w.Object)
+	}
+	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
+		return w.Forbidden("pod does not have %q annotation, node %q can only create mirror pods", mirrorAnnotation, w.node)
+	}
+	if pod.Spec.NodeName != w.node {
+		return w.Forbidden("node %q can only create pods with spec.nodeName set to itself", w.node)
+	}
+	if err := w.owner(pod.OwnerReferences); err != nil {
+		return err
+	}
+	what, err := refersTo(pod)
+	if err != nil {
+		return w.Forbidden("error checking mirror pod for API references: %w", err)
+	}
+	if what != "" {
+		return w.Forbidden("node %q can not create pods that reference %s", w.node, what)
+	}
+	return nil
+}
+
+// owner sees that a mirror pod belongs to its node, the one that there is now.
+func (w *nodeWrite) owner(owners []meta.OwnerReference) error {
+	if len(owners) > 1 {
+		return w.Forbidden("node %q can only create pods with a single owner reference set to itself", w.node)
+	}
+	if len(owners) == 0 || owners[0].APIVersion != "v1" || owners[0].Kind != "Node" || owners[0].Name != w.node {
+		return w.Forbidden("node %q can only create pods with an owner reference set to itself", w.node)
+	}
+	owner := &owners[0]
+	if !scheme.OrZero(owner.Controller) {
+		return w.Forbidden("node %q can only create pods with a controller owner reference set to itself", w.node)
+	}
+	if scheme.OrZero(owner.BlockOwnerDeletion) {
+		return w.Forbidden("node %q must not set blockOwnerDeletion on an owner reference", w.node)
+	}
+	node, err := w.r.objects.Node(w.ctx, w.node)
+	switch {
+	case meta.IsNotFound(err):
+		return err
+	case err != nil:
+		return w.Forbidden("error looking up node %s to verify uid: %v", w.node, err)
+	case owner.UID != node.UID:
+		return w.Forbidden("node %s UID mismatch: expected %s got %s", w.node, owner.UID, node.UID)
+	}
+	return nil
+}
+
+func (w *nodeWrite) podStatus() error {
+	if w.Operation != Update {
+		return w.Forbidden("unexpected operation %q", w.Operation)
+	}
+	was, ok := w.Old.(*corev1.Pod)
+	if !ok {
+		return w.unexpected(w.Old)
+	}
+	if was.Spec.NodeName != w.node {
+		return w.Forbidden("node %q can only update pod status for pods with spec.nodeName set to itself", w.node)
+	}
+	pod, ok := w.Object.(*corev1.Pod)
+	if !ok {
+		return w.unexpected(w.Object)
+	}
+	switch {
+	case !maps.Equal(was.Labels, pod.Labels):
+		return w.Forbidden("node %q cannot update labels through pod status", w.node)
+	case !slices.EqualFunc(was.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses, sameClaim):
+		return w.Forbidden("node %q cannot update resource claim statues", w.node)
+	case !sameExtendedClaim(was.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
+		return w.Forbidden("node %q cannot update extended resource claim status", w.node)
+	}
+	return nil
+}
+
+func sameClaim(a, b corev1.PodResourceClaimStatus) bool {
+	return a.Name == b.Name && (a.ResourceClaimName == nil) == (b.ResourceClaimName == nil) &&
+		scheme.OrZero(a.ResourceClaimName) == scheme.OrZero(b.ResourceClaimName)
+}
+
+func sameExtendedClaim(a, b *corev1.PodExtendedResourceClaimStatus) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ResourceClaimName == b.ResourceClaimName && slices.Equal(a.RequestMappings, b.RequestMappings)
+}
+
+func (w *nodeWrite) eviction() error {
+	if w.Operation != Create {
+		return w.Forbidden("unexpected operation %s", w.Operation)
+	}
+	eviction, ok := w.Object.(*policyv1.Eviction)
+	if !ok {
+		return w.unexpected(w.Object)
+	}
+	name := cmp.Or(w.Name, eviction.Name)
+	if name == "" {
+		return w.Forbidden("could not determine pod from request data")
+	}
+	pod, err := w.r.objects.Pod(w.ctx, w.Namespace, name)
+	if err != nil {
+		return w.unfound(err)
+	}
+	if pod.Spec.NodeName != w.node {
+		return w.Forbidden("node %s can only evict pods with spec.nodeName set to itself", w.node)
+	}
+	return nil
+}
+
+// claimStatus lets a node say how far a volume has grown, and nothing else.
+func (w *nodeWrite) claimStatus() error {
+	if w.Operation != Update {
+		return w.Forbidden("unexpected operation %q", w.Operation)
+	}
+	old, ok := w.Old.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return w.unexpected(w.Old)
+	}
+	now, ok := w.Object.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return w.unexpected(w.Object)
+	}
+	a, b := withoutGrowth(old), withoutGrowth(now)
+	if !scheme.EqualObjects(a, b) {
+		return w.Forbidden("node %q is not allowed to update fields other than status.quantity and status.conditions: %v",
+			w.node, govalue.Diff(a, b))
+	}
+	return nil
+}
+
+// withoutGrowth is a claim without what a node may change in it.
+func withoutGrowth(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+	c := *claim
+	c.ResourceVersion, c.ManagedFields = "", nil
+	s := &c.Status
+	s.Capacity, s.Conditions, s.AllocatedResources, s.AllocatedResourceStatuses = nil, nil, nil, nil
+	return &c
+}
+
+func (w *nodeWrite) ownNode() error {
+	if w.Name != w.node {
+		return w.Forbidden("node %q is not allowed to modify node %q", w.node, w.Name)
+	}
+	if w.Operation == Delete {
+		return nil
+	}
+	node, ok := w.Object.(*corev1.Node)
+	if !ok {
+		return w.unexpected(w.Object)
+	}
+	if w.Operation == Create {
+		if node.Spec.ConfigSource != nil {
+			return w.Forbidden("node %q is not allowed to create pods with a non-nil configSource", w.node)
+		}
+		if others := othersLabels(node.Labels, nil); len(others) > 0 {
+			return w.Forbidden("node %q is not allowed to set the following labels: %s", w.node, strings.Join(others, ", "))
+		}
+		return nil
+	}
+	was, ok := w.Old.(*corev1.Node)
+	if !ok {
+		return w.unexpected(w.Old)
+	}
+	same := scheme.Equal[corev1.NodeConfigSource]
+	if source, old := node.Spec.ConfigSource, was.Spec.ConfigSource; source != nil && (old == nil || !same(source, old)) {
+		return w.Forbidden("node %q is not allowed to update configSource to a new non-nil configSource", w.node)
+	}
+	if !scheme.Equal(&node.Spec.Taints, &was.Spec.Taints) {
+		return w.Forbidden("node %q is not allowed to modify taints", w.node)
+	}
+	if !scheme.Equal(&node.OwnerReferences, &was.OwnerReferences) {
+		return w.Forbidden("node %q is not allowed to modify ownerReferences", w.node)
+	}
+	if others := othersLabels(node.Labels, was.Labels); len(others) > 0 {
+		return w.Forbidden("is not allowed to modify labels: %s", strings.Join(others, ", "))
+	}
+	return nil
+}
+
+func (w *nodeWrite) lease() error {
+	const namespace = "kube-node-lease"
+	switch {
+	case w.Namespace != namespace:
+		return w.Forbidden("can only access leases in the %q system namespace", namespace)
+	case w.name() != w.node:
+		return w.Forbidden("can only access node lease with the same name as the requesting node")
+	}
+	return nil
+}
+
+// slice judges what the authorizer cannot see: what is about to be made, and each of many that are deleted.
+func (w *nodeWrite) slice() error {
+	obj, verb := w.Object, "create"
+	switch w.Operation {
+	case Create:
+	case Delete:
+		obj, verb = w.Old, "delete"
+	default:
+		return nil
+	}
+	slice, ok := obj.(*resourcev1.ResourceSlice)
+	if !ok {
+		return w.unexpected(obj)
+	}
+	if slice.Spec.NodeName == nil || *slice.Spec.NodeName != w.node {
+		return w.Forbidden("can only %s ResourceSlice with the same NodeName as the requesting node", verb)
+	}
+	return nil
+}
+
+// signingRequest lets a node ask for certificates of its own.
+func (w *nodeWrite) signingRequest() error {
+	if w.Operation != Create {
+		return nil
+	}
+	csr, ok := w.Object.(*certificatesv1.CertificateSigningRequest)
+	if !ok {
+		return w.unexpected(w.Object)
+	}
+	if name := csr.Spec.SignerName; name != "kubernetes.io/kubelet-serving" && name != "kubernetes.io/kube-apiserver-client-kubelet" {
+		return nil
+	}
+	asked, err := parseSigningRequest(csr.Spec.Request)
+	if err != nil {
+		return w.Forbidden("unable to parse csr: %w", err)
+	}
+	if asked.Subject.CommonName != w.User.Name {
+		return w.Forbidden("can only create a node CSR with CN=%s", w.User.Name)
+	}
+	return nil
+}
+
+func parseSigningRequest(text []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	return x509.ParseCertificateRequest(block.Bytes)
+}
+
+// token lets a node have tokens for the pods that run on it.
+func (w *nodeWrite) token() error {
+	if w.Operation != Create || w.Subresource != "token" {
+		return nil
+	}
+	asked, ok := w.Object.(*authenticationv1.TokenRequest)
+	if !ok {
+		return w.Forbidden("unexpected type %T", w.Object)
+	}
+	ref := asked.Spec.BoundObjectRef
+	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" {
+		return w.Forbidden("node requested token not bound to a pod")
+	}
+	if ref.UID == "" {
+		return w.Forbidden("node requested token with a pod binding without a uid")
+	}
+	pod, err := w.r.objects.Pod(w.ctx, w.Namespace, ref.Name)
+	if err != nil {
+		return w.unfound(err)
+	}
+	if ref.UID != pod.UID {
+		return w.Forbidden("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
+	}
+	if pod.Spec.NodeName != w.node {
+		return w.Forbidden("node requested token bound to a pod scheduled on a different node")
+	}
+	return w.audience(asked.Spec.Audiences, pod)
+}
+
+// audience judges whom a token is to be meant for: somebody whom a volume of its pod names, or whom the node may have tokens for anyway.
+func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
+	audience := ""
+	switch len(audiences) {
+	case 0:
+	case 1:
+		audience = audiences[0]
+	default:
+		return w.Forbidden("node may only request 0 or 1 audiences")
+	}
+	named, err := w.r.names(w.ctx, pod, audience)
+	if err != nil {
+		return w.Forbidden("error validating audience %q: %w", audience, err)
+	}
+	if named {
+		return nil
+	}
+	decision, _, err := w.r.may.Authorize(w.ctx, &request.Attributes{
+		User: w.User, Verb: "request-serviceaccounts-token-audience", IsResource: true,
+		Version: "v1", Namespace: w.Namespace, Resource: audience, Name: w.Name,
+	})
+	switch {
+	case decision == request.Allow:
+		return nil
+	case err != nil:
+		return w.Forbidden("audience %q not found in pod spec volume, error authorizing %s to request tokens for this audience: %w", audience, w.User.Name, err)
+	}
+	return w.Forbidden("audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, w.User.Name)
+}
+
+// names reports whether a volume of a pod has tokens for an audience, by itself or through its driver.
+func (r *NodeRestriction) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
+	var errs []error
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+			return s.ServiceAccountToken != nil && s.ServiceAccountToken.Audience == audience
+		}) {
+			return true, nil
+		}
+		name, err := r.driver(ctx, pod, v)
+		if err == nil && name != "" {
+			var driver *storagev1.CSIDriver
+			if driver, err = r.objects.Driver(ctx, name); err == nil && slices.ContainsFunc(driver.Spec.TokenRequests,
+				func(t storagev1.TokenRequest) bool { return t.Audience == audience }) {
+				return true, nil
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return false, together(errs)
+}
+
+// driver is the name of the CSI driver of a volume, "" if it has none.
+func (r *NodeRestriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
+	claim := ""
+	switch {
+	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
+		claim = pod.Name + "-" + v.Name
+	case v.PersistentVolumeClaim != nil:
+		claim = v.PersistentVolumeClaim.ClaimName
+	case v.CSI != nil:
+		return v.CSI.Driver, nil
+	default:
+		return inlineDriver(&v.VolumeSource), nil
+	}
+	bound, err := r.objects.Claim(ctx, pod.Namespace, claim)
+	if err != nil {
+		return "", err
+	}
+	pv, err := r.objects.Volume(ctx, bound.Spec.VolumeName)
+	if err != nil {
+		return "", err
+	}
+	return volumeDriver(&pv.Spec.PersistentVolumeSource), nil
+}
+
+// together says several errors in one, as Kubernetes does.
+func together(errs []error) error {
+	if len(errs) < 2 {
+		return errors.Join(errs...)
+	}
+	texts := make([]string, 0, len(errs))
+	for _, err := range errs {
+		if text := err.Error(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 1 {
+		return errors.New(texts[0])
+	}
+	return fmt.Errorf("[%s]", strings.Join(texts, ", "))
+}

@@ -1,0 +1,202 @@
+package admission
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+)
+
+// refersTo says which other objects a pod refers to, "" if to none.
+func refersTo(pod *corev1.Pod) (string, error) {
+	if pod.Spec.ServiceAccountName != "" {
+		return "serviceaccounts", nil
+	}
+	secrets, configMaps := variables(&pod.Spec)
+	for i := range pod.Spec.ImagePullSecrets {
+		secrets = secrets || pod.Spec.ImagePullSecrets[i].Name != ""
+	}
+	for i := range pod.Spec.Volumes {
+		s, c := volumeData(&pod.Spec.Volumes[i].VolumeSource)
+		secrets, configMaps = secrets || s, configMaps || c
+	}
+	switch {
+	case secrets:
+		return "secrets", nil
+	case configMaps:
+		return "configmaps", nil
+	case len(pod.Spec.ResourceClaims) > 0:
+		return "resourceclaims", nil
+	}
+	for i := range pod.Spec.Volumes {
+		if what, err := volumeRefersTo(&pod.Spec.Volumes[i]); what != "" || err != nil {
+			return what, err
+		}
+	}
+	return "", nil
+}
+
+// variables reports whether containers have variables out of secrets or config maps.
+func variables(spec *corev1.PodSpec) (secrets, configMaps bool) {
+	look := func(c *corev1.Container) {
+		for i := range c.EnvFrom {
+			from := &c.EnvFrom[i]
+			secrets = secrets || from.SecretRef != nil && from.SecretRef.Name != ""
+			configMaps = configMaps || from.ConfigMapRef != nil && from.ConfigMapRef.Name != ""
+		}
+		for i := range c.Env {
+			if from := c.Env[i].ValueFrom; from != nil {
+				secrets = secrets || from.SecretKeyRef != nil && from.SecretKeyRef.Name != ""
+				configMaps = configMaps || from.ConfigMapKeyRef != nil && from.ConfigMapKeyRef.Name != ""
+			}
+		}
+	}
+	for _, list := range [...][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			look(&list[i])
+		}
+	}
+	for i := range spec.EphemeralContainers {
+		c := &spec.EphemeralContainers[i].EphemeralContainerCommon
+		look(&corev1.Container{EnvFrom: c.EnvFrom, Env: c.Env})
+	}
+	return secrets, configMaps
+}
+
+// volumeData reports whether a volume names a secret or a config map.
+func volumeData(v *corev1.VolumeSource) (secrets, configMaps bool) {
+	named := func(ref *corev1.LocalObjectReference) bool { return ref != nil && ref.Name != "" }
+	switch {
+	case v.AzureFile != nil:
+		return v.AzureFile.SecretName != "", false
+	case v.CephFS != nil:
+		return named(v.CephFS.SecretRef), false
+	case v.Cinder != nil:
+		return named(v.Cinder.SecretRef), false
+	case v.FlexVolume != nil:
+		return named(v.FlexVolume.SecretRef), false
+	case v.Projected != nil:
+		for i := range v.Projected.Sources {
+			s := &v.Projected.Sources[i]
+			secrets = secrets || s.Secret != nil && s.Secret.Name != ""
+			configMaps = configMaps || s.ConfigMap != nil && s.ConfigMap.Name != ""
+		}
+		return secrets, configMaps
+	case v.RBD != nil:
+		return named(v.RBD.SecretRef), false
+	case v.Secret != nil:
+		return v.Secret.SecretName != "", false
+	case v.ConfigMap != nil:
+		return false, v.ConfigMap.Name != ""
+	case v.ScaleIO != nil:
+		return named(v.ScaleIO.SecretRef), false
+	case v.ISCSI != nil:
+		return named(v.ISCSI.SecretRef), false
+	case v.StorageOS != nil:
+		return named(v.StorageOS.SecretRef), false
+	case v.CSI != nil:
+		return named(v.CSI.NodePublishSecretRef), false
+	}
+	return false, false
+}
+
+// volumeRefersTo says what a volume is made of that another object says, "" for nothing.
+func volumeRefersTo(v *corev1.Volume) (string, error) {
+	switch {
+	case v.ConfigMap != nil:
+		return "configmaps (via configmap volumes)", nil
+	case v.Secret != nil:
+		return "secrets (via secret volumes)", nil
+	case v.CSI != nil:
+		return "csidrivers (via CSI volumes)", nil
+	case v.Glusterfs != nil:
+		return "endpoints (via glusterFS volumes)", nil
+	case v.PersistentVolumeClaim != nil:
+		return "persistentvolumeclaims", nil
+	case v.Ephemeral != nil:
+		return "persistentvolumeclaims (via ephemeral volumes)", nil
+	case v.AzureFile != nil:
+		return "secrets (via azureFile volumes)", nil
+	case v.Projected != nil:
+		return projectionRefersTo(v)
+	case reflect.ValueOf(v.VolumeSource).IsZero():
+		return "", fmt.Errorf("unknown volume type for volume  %q", v.Name)
+	}
+	return "", nil
+}
+
+func projectionRefersTo(v *corev1.Volume) (string, error) {
+	for i := range v.Projected.Sources {
+		switch s := &v.Projected.Sources[i]; {
+		case s.ConfigMap != nil:
+			return "configmaps (via projected volumes)", nil
+		case s.Secret != nil:
+			return "secrets (via projected volumes)", nil
+		case s.ServiceAccountToken != nil:
+			return "serviceaccounts (via projected volumes)", nil
+		case s.ClusterTrustBundle != nil:
+			return "clustertrustbundles", nil
+		case s.PodCertificate != nil:
+			return "podcertificates", nil
+		case s.DownwardAPI != nil:
+		default:
+			return "", fmt.Errorf("unknown source for projected volume %q", v.Name)
+		}
+	}
+	return "", nil
+}
+
+// The CSI drivers that have taken over volumes which kubelets once mounted by themselves.
+const (
+	driverGCE       = "pd.csi.storage.gke.io"
+	driverAWS       = "ebs.csi.aws.com"
+	driverCinder    = "cinder.csi.openstack.org"
+	driverAzureDisk = "disk.csi.azure.com"
+	driverAzureFile = "file.csi.azure.com"
+	driverVSphere   = "csi.vsphere.vmware.com"
+	driverPortworx  = "pxd.portworx.com"
+)
+
+// inlineDriver is the driver that serves a volume of a pod.
+func inlineDriver(v *corev1.VolumeSource) string {
+	switch {
+	case v.GCEPersistentDisk != nil:
+		return driverGCE
+	case v.AWSElasticBlockStore != nil:
+		return driverAWS
+	case v.Cinder != nil:
+		return driverCinder
+	case v.AzureDisk != nil:
+		return driverAzureDisk
+	case v.AzureFile != nil:
+		return driverAzureFile
+	case v.VsphereVolume != nil:
+		return driverVSphere
+	case v.PortworxVolume != nil:
+		return driverPortworx
+	}
+	return ""
+}
+
+// volumeDriver is the driver that serves a persistent volume.
+func volumeDriver(v *corev1.PersistentVolumeSource) string {
+	switch {
+	case v.CSI != nil:
+		return v.CSI.Driver
+	case v.GCEPersistentDisk != nil:
+		return driverGCE
+	case v.AWSElasticBlockStore != nil:
+		return driverAWS
+	case v.Cinder != nil:
+		return driverCinder
+	case v.AzureDisk != nil:
+		return driverAzureDisk
+	case v.AzureFile != nil:
+		return driverAzureFile
+	case v.VsphereVolume != nil:
+		return driverVSphere
+	case v.PortworxVolume != nil:
+		return driverPortworx
+	}
+	return ""
+}

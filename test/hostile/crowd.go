@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What a crowd of connections that mean no good may take: of the processors, one, and memory.
+const (
+	crowdSize  = 1000
+	crowdCores = 1.0
+	crowdBytes = 64 << 20
+)
+
+// crowd has many connections do each thing at once, for a while, and looks at what that takes.
+func (p *plan) crowd(ctx context.Context, coracle *process) error {
+	fmt.Printf("%-28s %12s %8s %12s %14s\n", "1000 connections with", "made", "cores", "MiB", "bystander")
+	dear := 0
+	for _, m := range mischiefs {
+		if !p.only.MatchString(m.name) {
+			continue
+		}
+		cost, err := measure(ctx, coracle, m, max(p.duration, time.Second))
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		mark := ""
+		if cost.cores > crowdCores || cost.bytes > crowdBytes {
+			dear, mark = dear+1, " <--"
+		}
+		fmt.Printf("%-28s %12d %8.2f %12.1f %14v%s\n", m.name, cost.made, cost.cores, float64(cost.bytes)/(1<<20), cost.worst.Round(time.Microsecond), mark)
+	}
+	if dear > 0 {
+		return fmt.Errorf("%d crowds took more than a core or %d MiB", dear, crowdBytes>>20)
+	}
+	return nil
+}
+
+// mischief is what one of the crowd does until ctx ends, once it is connected. It tells made of each thing that it has done.
+type mischief struct {
+	name string
+	next []string // protocols to offer
+	do   func(ctx context.Context, conn net.Conn, made func()) error
+}
+
+var mischiefs = []mischief{
+	{"slow headers", nil, slowHeaders},
+	{"slow HTTP/2 headers", []string{"h2"}, slowFrames},
+	{"rapid resets", []string{"h2"}, rapidResets},
+}
+
+// slowHeaders sends a header, a byte in a while, without an end.
+func slowHeaders(ctx context.Context, conn net.Conn, made func()) error {
+	if _, err := conn.Write([]byte("GET /api/v1/secrets HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")); err != nil {
+		return nil
+	}
+	for sleep(ctx, 100*time.Millisecond) {
+		if _, err := conn.Write([]byte("a")); err != nil {
+			return nil // it was cut off
+		}
+		made()
+	}
+	return nil
+}
+
+// slowFrames begins a block of headers and goes on with pieces that never end it.
+func slowFrames(ctx context.Context, conn net.Conn, made func()) error {
+	if greet(conn) != nil || frame(conn, headersFrame, 0, 1, []byte{0x82}) != nil {
+		return nil
+	}
+	for sleep(ctx, 100*time.Millisecond) {
+		if frame(conn, continuationFrame, 0, 1, []byte{0x84}) != nil {
+			return nil
+		}
+		made()
+	}
+	return nil
+}
+
+// rapidResets asks and takes it back at once, as fast as the server reads.
+func rapidResets(ctx context.Context, conn net.Conn, made func()) error {
+	if greet(conn) != nil {
+		return nil
+	}
+	go io.Copy(io.Discard, conn) // what it answers, up to the end of the connection
+	// :method GET, :scheme https, :path /api/v1/secrets, :authority localhost
+	block := append([]byte{0x82, 0x87, 0x04, 15}, "/api/v1/secrets"...)
+	block = append(append(block, 0x01, 9), "localhost"...)
+	cancel := []byte{0, 0, 0, 8}
+	for id := uint32(1); ctx.Err() == nil && id < 1<<30; id += 2 {
+		if frame(conn, headersFrame, endStream|endHeaders, id, block) != nil || frame(conn, resetFrame, 0, id, cancel) != nil {
+			return nil
+		}
+		made()
+	}
+	return nil
+}
+
+// Of HTTP/2: types of frames and their flags.
+const (
+	headersFrame, resetFrame, settingsFrame, continuationFrame = 1, 3, 4, 9
+
+	endStream, endHeaders = 1, 4
+)
+
+// greet begins HTTP/2.
+func greet(conn net.Conn) error {
+	if _, err := conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")); err != nil {
+		return err
+	}
+	return frame(conn, settingsFrame, 0, 0, nil)
+}
+
+// frame sends a frame.
+func frame(conn net.Conn, kind, flags byte, stream uint32, payload []byte) error {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind))
+	b = binary.BigEndian.AppendUint32(append(b, flags), stream)
+	_, err := conn.Write(append(b, payload...))
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// crowdCost is what a crowd took.
+type crowdCost struct {
+	made  int64
+	cores float64
+	bytes int64         // more than before, at most
+	worst time.Duration // that a bystander waited
+}
+
+// measure has a crowd connect, and looks at the server while it acts. Whoever is cut off comes again.
+func measure(ctx context.Context, coracle *process, m mischief, lasts time.Duration) (crowdCost, error) {
+	var cost crowdCost
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	quiet, err := coracle.resident()
+	if err != nil {
+		return cost, err
+	}
+	var mu sync.Mutex
+	made := func() { mu.Lock(); cost.made++; mu.Unlock() }
+	var connected sync.WaitGroup
+	connected.Add(crowdSize)
+	begin := make(chan struct{})
+	gate := make(chan struct{}, 32) // handshakes at once: those are not what is measured
+	for range crowdSize {
+		wg.Go(func() {
+			first := sync.OnceFunc(connected.Done)
+			defer first()
+			for ctx.Err() == nil {
+				gate <- struct{}{}
+				cfg := tlsConfig()
+				cfg.NextProtos = m.next
+				conn, err := (&tls.Dialer{Config: cfg}).DialContext(ctx, "tcp", coracle.address)
+				<-gate
+				first()
+				if err != nil {
+					sleep(ctx, 100*time.Millisecond)
+					continue
+				}
+				<-begin
+				stop := context.AfterFunc(ctx, func() { conn.Close() })
+				m.do(ctx, conn, made)
+				stop()
+				conn.Close()
+				if !sleep(ctx, time.Second) { // come again, but not at once: a handshake costs the sender as much
+					return
+				}
+			}
+		})
+	}
+	connected.Wait()
+	before, err := coracle.cpu()
+	if err != nil {
+		return cost, err
+	}
+	began := time.Now()
+	close(begin)
+	get := request{method: "GET", target: "/readyz", header: bearer(adminToken)}
+	s := newSender(coracle, http1)
+	defer s.close()
+	for time.Since(began) < lasts {
+		sent := time.Now()
+		a, err := s.send(ctx, &get)
+		if err != nil { // a connection that does nothing for a moment goes when there are too many
+			a, err = s.send(ctx, &get)
+		}
+		if err != nil || a.Status != 200 {
+			return cost, fmt.Errorf("a bystander got %+v, %v", a, err)
+		}
+		cost.worst = max(cost.worst, time.Since(sent))
+		now, err := coracle.resident()
+		if err != nil {
+			return cost, err
+		}
+		cost.bytes = max(cost.bytes, now-quiet)
+		sleep(ctx, 20*time.Millisecond)
+	}
+	after, err := coracle.cpu()
+	cost.cores = float64(after-before) / float64(time.Since(began))
+	mu.Lock()
+	defer mu.Unlock()
+	return cost, err
+}
+
+// resident is the memory that the process has, in bytes.
+func (p *process) resident() (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data))
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}

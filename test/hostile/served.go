@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// beside compares refusals with reads of an object that is served: of as many bytes, on as many connections. It is an error if one
+// costs more than max times the other.
+func (p *plan) beside(ctx context.Context, coracle *process) error {
+	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "refused", "served", "times")
+	dear := 0
+	for i, q := range floods() {
+		for _, proto := range []protocol{http1, http2} {
+			a, err := newSender(coracle, proto).once(ctx, &q)
+			if err != nil {
+				return fmt.Errorf("%s over %s: %w", q.name, proto, err)
+			}
+			if a.Status != 401 && a.Status != 403 {
+				return fmt.Errorf("%s over %s: got %d, want a refusal: %.200s", q.name, proto, a.Status, a.Body)
+			}
+			served, err := readable(ctx, coracle, fmt.Sprintf("served-%d-%s", i, proto), len(a.Body))
+			if err != nil {
+				return err
+			}
+			refused, read := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+			for range p.rounds {
+				cost, err := p.cost(ctx, &q, proto, coracle)
+				if err != nil {
+					return err
+				}
+				refused = min(refused, cost)
+				if cost, err = p.cost(ctx, &served, proto, coracle); err != nil {
+					return err
+				}
+				read = min(read, cost)
+			}
+			ratio, mark := float64(refused)/float64(read), ""
+			if ratio > p.max {
+				dear, mark = dear+1, " <--"
+			}
+			fmt.Printf("%-28s %-5s %6d %8d %12v %12v %6.2f%s\n", q.name, proto, a.Status, len(a.Body), refused, read, ratio, mark)
+		}
+	}
+	if dear > 0 {
+		return fmt.Errorf("%d refusals cost more than %g times a read of as many bytes", dear, p.max)
+	}
+	return nil
+}
+
+// floods are what is refused before anything is looked up: without credentials, with wrong ones, and to somebody who may not.
+func floods() []request {
+	const object = "/api/v1/namespaces/kube-system/secrets/admin"
+	return []request{
+		{name: "nobody", method: "GET", target: object},
+		{name: "wrong token", method: "GET", target: object, header: bearer("wrong")},
+		{name: "wrong jwt", method: "GET", target: object, header: bearer("eyJhbGciOiJFUzI1NiJ9." + strings.Repeat("eyJhIjoxfQ", 60) + "." + strings.Repeat("c2ln", 22))},
+		{name: "forbidden object", method: "GET", target: object, header: bearer(knownToken)},
+		{name: "forbidden list", method: "GET", target: "/api/v1/secrets", header: bearer(knownToken)},
+		{name: "forbidden watch", method: "GET", target: "/api/v1/secrets?watch=true", header: bearer(knownToken)},
+		{name: "forbidden path", method: "GET", target: "/metrics", header: bearer(knownToken)},
+		{name: "forbidden impersonation", method: "GET", target: object, header: append(bearer(knownToken), "Impersonate-User", "admin")},
+	}
+}
+
+// readable makes a config map whose JSON has at least n bytes, and at most a few hundred more, and returns what reads it.
+func readable(ctx context.Context, coracle *process, name string, n int) (request, error) {
+	s := newSender(coracle, http1)
+	defer s.close()
+	q := request{method: "POST", target: configMaps, header: bearer(adminToken),
+		body: []byte(fmt.Sprintf(`{"metadata":{"name":%q},"data":{"k":%q}}`, name, strings.Repeat("v", max(n-300, 0))))}
+	if a, err := s.send(ctx, &q); err != nil || a.Status != 201 {
+		return request{}, fmt.Errorf("making what is read: got %+v, %v", a, err)
+	}
+	return request{name: name, method: "GET", target: configMaps + "/" + name, header: bearer(adminToken)}, nil
+}
