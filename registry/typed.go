@@ -23,8 +23,9 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
 		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular, ShortNames: r.ShortNames,
 		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion, StoredAsJSON: r.StoredAsJSON,
-		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Guard: guard(r.Guard), Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted,
-		Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables, ResetIn: r.ResetIn, Custom: r.Custom, Deprecated: r.Deprecated,
+		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Guard: guard(r.Guard),
+		Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables,
+		ResetIn: r.ResetIn, Custom: r.Custom, Since: r.Since, Deprecated: r.Deprecated,
 		TTL:  result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}

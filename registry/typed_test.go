@@ -107,7 +107,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
 	given.Type, given.Custom = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
-	given.ListKind, given.Served = "GadgetList", []string{"v1"}
+	given.ListKind, given.Served, given.Since = "GadgetList", []string{"v1"}, 1
 	given.StoredAsJSON, given.NoCreate = true, "closed"
 	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
 	given.Deprecated = []Deprecation{{Since: "1.36"}}

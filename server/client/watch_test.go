@@ -53,7 +53,7 @@ func TestWatch(t *testing.T) {
 
 		// All of this once more, from the beginning, without a Go type and with bookmarks.
 		yes := true
-		loose, err := client.For[*scheme.Unstructured](c, configMapResource).Watch(ctx, meta.ListOptions{
+		loose, err := client.For[*scheme.Unstructured](c, configMapResource).In("default").Watch(ctx, meta.ListOptions{
 			SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: meta.ResourceVersionMatchNotOlderThan})
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestWatch(t *testing.T) {
 // TestWatchEnds tells the ends of a watch apart.
 func TestWatchEnds(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *client.Client) {
-		maps := client.For[*meta.PartialObjectMetadata](c, configMapResource)
+		maps := client.For[*meta.PartialObjectMetadata](c, configMapResource).In("default")
 		second := int64(1)
 		w, err := maps.Watch(t.Context(), meta.ListOptions{TimeoutSeconds: &second})
 		if err != nil {
