@@ -1,0 +1,119 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
+)
+
+// token lets a node have tokens for the pods that run on it.
+func (w *nodeWrite) token() error {
+	if w.Operation != Create || w.Subresource != "token" {
+		return nil
+	}
+	asked, ok := w.Object.(*authenticationv1.TokenRequest)
+	if !ok {
+		return w.Forbidden("unexpected type %T", w.Object)
+	}
+	ref := asked.Spec.BoundObjectRef
+	if ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "" {
+		return w.Forbidden("node requested token not bound to a pod")
+	}
+	if ref.UID == "" {
+		return w.Forbidden("node requested token with a pod binding without a uid")
+	}
+	pod, err := w.r.objects.Pod(w.ctx, w.Namespace, ref.Name)
+	if err != nil {
+		return w.unfound(err)
+	}
+	if ref.UID != pod.UID {
+		return w.Forbidden("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
+	}
+	if pod.Spec.NodeName != w.node {
+		return w.Forbidden("node requested token bound to a pod scheduled on a different node")
+	}
+	return w.audience(asked.Spec.Audiences, pod)
+}
+
+// audience judges whom a token is to be meant for: somebody whom a volume of its pod names, or whom the node may have tokens for anyway.
+func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
+	audience := ""
+	switch len(audiences) {
+	case 0:
+	case 1:
+		audience = audiences[0]
+	default:
+		return w.Forbidden("node may only request 0 or 1 audiences")
+	}
+	named, err := w.r.names(w.ctx, pod, audience)
+	if err != nil {
+		return w.Forbidden("error validating audience %q: %w", audience, err)
+	}
+	if named {
+		return nil
+	}
+	decision, _, err := w.r.may.Authorize(w.ctx, &request.Attributes{
+		User: w.User, Verb: "request-serviceaccounts-token-audience", IsResource: true,
+		Version: "v1", Namespace: w.Namespace, Resource: audience, Name: w.Name,
+	})
+	switch {
+	case decision == request.Allow:
+		return nil
+	case err != nil:
+		return w.Forbidden("audience %q not found in pod spec volume, error authorizing %s to request tokens for this audience: %w", audience, w.User.Name, err)
+	}
+	return w.Forbidden("audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, w.User.Name)
+}
+
+// names reports whether a volume of a pod has tokens for an audience, by itself or through its driver.
+func (r *NodeRestriction) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
+	var errs []error
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+			return s.ServiceAccountToken != nil && s.ServiceAccountToken.Audience == audience
+		}) {
+			return true, nil
+		}
+		name, err := r.driver(ctx, pod, v)
+		if err == nil && name != "" {
+			var driver *storagev1.CSIDriver
+			if driver, err = r.objects.Driver(ctx, name); err == nil && slices.ContainsFunc(driver.Spec.TokenRequests,
+				func(t storagev1.TokenRequest) bool { return t.Audience == audience }) {
+				return true, nil
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return false, together(errs)
+}
+
+// driver is the name of the CSI driver of a volume, "" if it has none.
+func (r *NodeRestriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
+	claim := ""
+	switch {
+	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
+		claim = pod.Name + "-" + v.Name
+	case v.PersistentVolumeClaim != nil:
+		claim = v.PersistentVolumeClaim.ClaimName
+	case v.CSI != nil:
+		return v.CSI.Driver, nil
+	default:
+		return inlineDriver(&v.VolumeSource), nil
+	}
+	bound, err := r.objects.Claim(ctx, pod.Namespace, claim)
+	if err != nil {
+		return "", err
+	}
+	pv, err := r.objects.Volume(ctx, bound.Spec.VolumeName)
+	if err != nil {
+		return "", err
+	}
+	return volumeDriver(&pv.Spec.PersistentVolumeSource), nil
+}
