@@ -89,7 +89,7 @@ func (u *User) NodeName() (name string, ok bool) {
 	if u == nil {
 		return "", false
 	}
-	name, ok = strings.CutPrefix(u.Name, "system:node:")
+	name, ok = strings.CutPrefix(u.Name, nodePrefix)
 	if !ok || !u.InGroup(GroupNodes) {
 		return "", false
 	}
