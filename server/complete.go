@@ -54,6 +54,7 @@ func (c Config) complete() (completed, error) {
 }
 
 func (c APIConfig) complete() APIConfig {
+	setDefault(&c.Version, KubernetesVersion+"+coracle."+Version)
 	setDefault(&c.EventTTL, time.Hour)
 	c.Core = c.Core || c.Groups == nil
 	c.Services = c.Services.complete()

@@ -49,6 +49,8 @@ type APIConfig struct {
 	// "true" or "false", with "api/all", "api/ga", "api/beta" and "api/alpha" for many versions. It counts after Profile, and
 	// for what New installs. What is off does not exist: it is in no document, and costs nothing. (--runtime-config)
 	Runtime map[string]string
+	// Version is what /version says, default KubernetesVersion with Coracle's after it. (--version)
+	Version string
 	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)

@@ -24,11 +24,11 @@ const KubernetesVersion = "v1.36.3"
 var Version = "dev"
 
 // installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
-func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, profiling bool) error {
-	version, index := readOnly(versionHandler()), indexHandler(core)
+func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version string, profiling bool) error {
+	versions, index := readOnly(versionHandler(version)), indexHandler(core)
 	errs := []error{
-		core.Paths.Handle("/version", version),
-		core.Paths.HandleHidden("/version/", onlyAt("/version", version)),
+		core.Paths.Handle("/version", versions),
+		core.Paths.HandleHidden("/version/", onlyAt("/version", versions)),
 		core.Paths.Handle("/", index),
 		core.Paths.Handle("/index.html", index),
 		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
@@ -83,12 +83,12 @@ func installProfiles(core *GenericServer) error {
 	return nil
 }
 
-// versionHandler answers with the version, made once.
-func versionHandler() http.Handler {
+// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version.
+func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
 		Major: "1", Minor: "36",
 		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
-		GitVersion: KubernetesVersion + "+coracle." + Version, GitTreeState: "clean",
+		GitVersion: version, GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -101,7 +101,12 @@ func versionHandler() http.Handler {
 			}
 		}
 	}
-	body, err := json.MarshalIndent(v, "", "  ")
+	return v
+}
+
+// versionHandler answers with the version, made once.
+func versionHandler(version string) http.Handler {
+	body, err := json.MarshalIndent(VersionInfo(version), "", "  ")
 	if err != nil { // a struct of strings cannot fail
 		panic(err)
 	}

@@ -187,7 +187,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.Serving.Profiling))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.API.Version, c.Serving.Profiling))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
