@@ -33,6 +33,8 @@ type Config struct {
 	LongRunning    func(i *request.Info) bool // nil: LongRunning
 	Origins        []*regexp.Regexp           // of web pages that may call the API; none: no CORS
 	HSTS           string                     // value of Strict-Transport-Security; "": not sent
+	Server         string                     // value of Server; "": not sent
+	GoawayChance   float64                    // how many requests of HTTP/2 end their connection: of one, on average
 }
 
 // Step is one filter of a chain.
@@ -51,7 +53,8 @@ func (c Config) Steps() []Step {
 		{"begin", "makes what all others share, and the id that names the request in every log", Begin()},
 		{"log", "outside of recover, so that a panic is logged with its 500", Log(c.Log, c.LongRunning)},
 		{"recover", "outside of all that can fail; its answer needs the id", Recover(c.Log, fail)},
-		{"headers", "before the first filter that may answer by itself", Headers(c.HSTS)},
+		{"headers", "before the first filter that may answer by itself", Headers(c.Server, c.HSTS)},
+		{"goaway", "before the first filter that may answer by itself, which count as well", Goaway(c.GoawayChance)},
 		{"info", "before all that depends on verb, resource or path", Info(fail)},
 		{"metrics", "counts what the filters below turn away as well", c.metrics()},
 		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(fail)},

@@ -92,6 +92,24 @@ func (s *signer) client(name string, groups ...string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
+// files returns the files of a certificate for clients that ask for a name, and of its key.
+func (s *signer) files(name string) (cert, key string) {
+	s.t.Helper()
+	pair := s.client(name)
+	der, err := x509.MarshalECPrivateKey(pair.PrivateKey.(*ecdsa.PrivateKey))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	dir := s.t.TempDir()
+	cert, key = filepath.Join(dir, "crt"), filepath.Join(dir, "key")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "EC PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
 // ask sends a request with a certificate, if there is one, and headers: names and values in turn.
 func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
 	t.Helper()

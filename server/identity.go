@@ -24,6 +24,7 @@ type identity struct {
 	admin        *keyPair
 
 	serving *reloaded[tls.Certificate]
+	byName  *reloaded[namedCertificates] // nil if there are none
 	clients *reloaded[x509.CertPool]
 	proxies *reloaded[x509.CertPool] // nil if there are none
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
@@ -65,6 +66,9 @@ func newIdentity(c completed) (*identity, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: serving certificate: %w", err)
+	}
+	if err := id.readByName(); err != nil {
+		return nil, err
 	}
 	var files []string
 	if id.clientCAFile != "" {
@@ -137,13 +141,15 @@ func (id *identity) readClientCAs() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// tlsConfig asks clients for a certificate, which authentication judges, and offers HTTP/2.
-func (id *identity) tlsConfig() *tls.Config {
+// tlsConfig asks clients for a certificate, which authentication judges, and offers protocols.
+func (id *identity) tlsConfig(protocols ...string) *tls.Config {
 	return &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		NextProtos:     []string{"h2", "http/1.1"},
-		ClientAuth:     tls.RequestClientCert,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.serving.get(), nil },
+		MinVersion:       id.tls.MinVersion,
+		CipherSuites:     id.tls.CipherSuites,
+		CurvePreferences: id.tls.Curves,
+		NextProtos:       protocols,
+		ClientAuth:       tls.RequestClientCert,
+		GetCertificate:   id.certificate,
 	}
 }
 

@@ -173,6 +173,59 @@ func TestOrderOfTheEnd(t *testing.T) {
 	}
 }
 
+// TestRefuseNew: a server that is to refuse requests on its way down listens until those under way are served.
+func TestRefuseNew(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	begun, finish := make(chan struct{}), make(chan struct{})
+	cfg := config(t)
+	cfg.Shutdown.RefuseNew, cfg.Shutdown.WatchGrace = true, 50*time.Millisecond
+	cfg.Setup = func(s *server.Server) error {
+		return s.HandleGet("/slow", func(w http.ResponseWriter, _ *http.Request) error {
+			close(begun)
+			<-finish
+			_, err := io.WriteString(w, "whole")
+			return err
+		})
+	}
+	s, err := server.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	<-s.Ready()
+	url := "http://" + s.PlainAddress().String()
+	watch, err := http.Get(url + "/api/v1/namespaces?watch=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		if code, body := get(t, url+"/slow"); code != 200 || body != "whole" {
+			t.Errorf("the request under way: got %d %s", code, body)
+		}
+	})
+	<-begun
+	cancel()
+	eventually(t, "new requests are refused", func() bool { code, _ := get(t, url+"/version"); return code == http.StatusTooManyRequests })
+	if code, _ := get(t, url+"/livez"); code != 200 {
+		t.Errorf("livez: got %d", code)
+	}
+	if _, err := bufio.NewReader(watch.Body).ReadString('\n'); err != nil {
+		t.Errorf("the watch has ended before the requests: %v", err)
+	}
+	close(finish)
+	if _, err := io.Copy(io.Discard, watch.Body); err != nil {
+		t.Errorf("the watch was cut: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	clients.Wait()
+}
+
 func TestHooks(t *testing.T) {
 	boom := errors.New("boom")
 	for _, tt := range []struct {
