@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -151,7 +150,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	if aborted {
 		m.abort(s)
 	}
-	seconds := time.Since(x.info.Received).Seconds()
+	seconds := x.took().Seconds()
 	s.duration.Observe(seconds)
 	s.sli.Observe(seconds)
 	if s.size != nil {
@@ -311,7 +310,7 @@ func (m *Metrics) abort(s *series) {
 
 // labelsOf returns the labels of a request as Kubernetes has them.
 func labelsOf(i *request.Info, r *http.Request) labels {
-	l := labels{group: i.APIGroup, version: i.APIVersion, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
+	l := labels{group: i.Group, version: i.Version, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
 	switch {
 	case i.Name != "" || i.Verb == "create":
 		l.scope = "resource"
@@ -353,7 +352,7 @@ func verbLabel(i *request.Info, r *http.Request) string {
 	case "update", "put":
 		return "PUT"
 	case "patch":
-		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
+		if strings.HasPrefix(request.Header(r.Header, "Content-Type"), "application/apply-patch+") {
 			return "APPLY"
 		}
 		return "PATCH"

@@ -51,7 +51,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if got.IsResource != want.IsResourceRequest || got.Path != want.Path || got.Verb != want.Verb || got.APIPrefix != want.APIPrefix ||
-			got.APIGroup != want.APIGroup || got.APIVersion != want.APIVersion || got.Namespace != want.Namespace ||
+			got.Group != want.APIGroup || got.Version != want.APIVersion || got.Namespace != want.Namespace ||
 			got.Resource != want.Resource || got.Subresource != want.Subresource || got.Name != want.Name ||
 			strings.Join(got.Parts, "/") != strings.Join(want.Parts, "/") ||
 			got.FieldSelector != want.FieldSelector || got.LabelSelector != want.LabelSelector {
