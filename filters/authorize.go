@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -19,13 +20,15 @@ import (
 // Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
 // that of may, and no allocation. What a handler finds out to be another verb as well, such as an update that creates, it asks
 // about by the Rights of the request's Info.
-func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
+func Authorize(may request.Authorizer, metrics *Metrics, log *zap.Logger, fail ErrorWriter) Filter {
 	j := &judge{may, log}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			x.judge, x.info.Rights = j, x
+			began := time.Since(x.info.Received)
 			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
+			metrics.authorized(decision, err, time.Since(x.info.Received)-began)
 			x.info.Judged(decision, reason, err)
 			if err := x.judged(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)

@@ -46,6 +46,7 @@ type Metrics struct {
 	aborts    *prometheus.CounterVec
 
 	impersonation impersonationMetrics
+	access        *accessMetrics
 
 	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
 	mu    struct {
@@ -93,10 +94,11 @@ func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error)
 		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
 			Help: "Requests whose connection the server cut."}, names[:6]),
 		impersonation: newImpersonationMetrics(),
+		access:        newAccessMetrics(),
 	}
 	m.known.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
-	all := append(m.impersonation.all(), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
+	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
 	if inflight != nil {
 		running := func(kind string, count func() int64) prometheus.Collector {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -31,7 +30,7 @@ type issuers struct {
 	data      []byte // that is in force, or can never be
 	changed   time.Time
 	anonymous *jwt.Anonymous
-	metrics   *reloadMetrics
+	metrics   *configMetrics
 }
 
 // cachedIssuers remember for a while whose tokens were good. Others have other memories.
@@ -84,8 +83,9 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 
 // openFile reads the file, and follows it.
 func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
-	var err error
-	if s.metrics, err = newReloadMetrics(reg); err != nil {
+	s.metrics = newConfigMetrics("authentication")
+	err := reg.Register(s.metrics)
+	if err != nil {
 		return err
 	}
 	s.changed = modified(s.file)
@@ -102,6 +102,7 @@ func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
 		return fmt.Errorf("invalid authentication configuration: %w", err)
 	}
 	s.now.Store(cacheIssuers(all))
+	s.metrics.inForce(s.data)
 	work.run(func(ctx context.Context) {
 		s.follow(ctx, work)
 		s.now.Load().Close()
@@ -143,7 +144,7 @@ func (s *issuers) follow(ctx context.Context, work *background) {
 		if again = err != nil && !lasting; !again {
 			s.data = data
 		}
-		s.metrics.reloaded(err)
+		s.metrics.reloaded(data, err)
 		if err != nil {
 			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
 			continue
@@ -193,31 +194,6 @@ func modified(file string) time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-// reloadMetrics count how often a configuration was read again.
-type reloadMetrics struct {
-	total *prometheus.CounterVec
-	last  *prometheus.GaugeVec
-}
-
-func newReloadMetrics(reg prometheus.Registerer) (*reloadMetrics, error) {
-	m := &reloadMetrics{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authentication_config_controller_automatic_reloads_total",
-			Help: "How often the authentication configuration was read again, by how that went."}, []string{"status"}),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
-			Help: "When the authentication configuration was read again last, by how that went."}, []string{"status"}),
-	}
-	return m, errors.Join(reg.Register(m.total), reg.Register(m.last))
-}
-
-func (m *reloadMetrics) reloaded(err error) {
-	status := "success"
-	if err != nil {
-		status = "failure"
-	}
-	m.total.WithLabelValues(status).Inc()
-	m.last.WithLabelValues(status).SetToCurrentTime()
 }
 
 // config is what the flags say as a file would.

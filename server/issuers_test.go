@@ -135,9 +135,16 @@ func TestIssuers(t *testing.T) {
 	if got := code(namespace, first.token("alice", "system:masters")); got != 401 {
 		t.Errorf("the issuer before: got %d", got)
 	}
-	if _, text := do(t, s, "GET", "/metrics", ""); !strings.Contains(text, `apiserver_authentication_config_controller_automatic_reloads_total{status="failure"} 3`) ||
-		!strings.Contains(text, `apiserver_authentication_config_controller_automatic_reloads_total{status="success"} 1`) {
-		t.Error("the metrics do not say how often the file was read again")
+	_, text := do(t, s, "GET", "/metrics", "")
+	text = anywhere(text)
+	for _, want := range []string{
+		`apiserver_authentication_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="failure"} 3`,
+		`apiserver_authentication_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="success"} 1`,
+		`apiserver_authentication_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="sha256:` + fileHash(t, file) + `"} 1`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("metrics: no %s", want)
+		}
 	}
 }
 
