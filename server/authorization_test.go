@@ -205,7 +205,7 @@ authorizers:
 	write(t, file, config("NoOpinion", "request.user != 'bob'", "")) // what is still in force
 	for _, want := range []string{
 		`apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="success"} 1`,
-		`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="sha256:` + fileHash(t, file) + `"} 1`,
+		`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="` + fileHash(t, file) + `"} 1`,
 		`apiserver_authorization_decisions_total{decision="denied",name="first.example.com",type="Webhook"}`,
 		`apiserver_authorization_webhook_evaluations_total{name="first.example.com",result="success"}`,
 		`apiserver_authorization_webhook_evaluations_fail_open_total{name="first.example.com",result="error"}`,

@@ -41,12 +41,10 @@ func (m *configMetrics) inForce(data []byte) {
 
 // reloaded counts one reading of a file that said data.
 func (m *configMetrics) reloaded(data []byte, err error) {
-	status := "success"
-	if err != nil {
-		status = "failure"
-	} else {
+	if err == nil {
 		m.inForce(data)
 	}
+	status := result(err)
 	m.reloads.WithLabelValues(status).Inc()
 	m.last.WithLabelValues(status).SetToCurrentTime()
 }

@@ -28,8 +28,13 @@ func fileHash(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return labelHash(string(data))
+}
+
+// labelHash stands for a value in a label.
+func labelHash(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // TestChangeBeforeRun: what changes in a configuration file while the server starts is taken up.

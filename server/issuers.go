@@ -23,6 +23,8 @@ import (
 type issuers struct {
 	log     *zap.Logger
 	options jwt.Options
+	told    *issuerMetrics
+	meter   authn.CacheMeter
 	now     atomic.Pointer[cachedIssuers]
 
 	// Of a file alone; they belong to the loop that follows it.
@@ -39,8 +41,8 @@ type cachedIssuers struct {
 	cache request.TokenAuthenticator
 }
 
-func cacheIssuers(a *jwt.Authenticators) *cachedIssuers {
-	return &cachedIssuers{a, authn.Cached(a, goodTime, 0)}
+func (s *issuers) cache(a *jwt.Authenticators) *cachedIssuers {
+	return &cachedIssuers{a, authn.Cached(a, goodTime, 0, s.meter)}
 }
 
 const (
@@ -53,32 +55,36 @@ const (
 )
 
 // openIssuers reads the configuration of c; nil if it has none. It ends with work.
-func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, log *zap.Logger) (*issuers, error) {
-	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}}
+func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
+	if c.File == "" && c.OIDC.IssuerURL == "" {
+		return nil, nil
+	}
+	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
+	if err := reg.Register(s.told); err != nil {
+		return nil, err
+	}
+	s.options.Judged, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
 	s.options.Failed = func(issuer string, err error) {
 		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
-	switch {
-	case c.File != "":
+	if c.File != "" {
 		return s, s.openFile(work, reg)
-	case c.OIDC.IssuerURL != "":
-		config, err := c.OIDC.config()
-		if err != nil {
-			return nil, err
-		}
-		s.options.Algorithms = c.OIDC.SigningAlgs
-		all, err := jwt.New(config, s.options)
-		if err != nil {
-			return nil, fmt.Errorf("invalid authentication configuration: %w", err)
-		}
-		s.now.Store(cacheIssuers(all))
-		work.run(func(ctx context.Context) {
-			<-ctx.Done()
-			all.Close()
-		})
-		return s, nil
 	}
-	return nil, nil
+	config, err := c.OIDC.config()
+	if err != nil {
+		return nil, err
+	}
+	s.options.Algorithms = c.OIDC.SigningAlgs
+	all, err := jwt.New(config, s.options)
+	if err != nil {
+		return nil, fmt.Errorf("invalid authentication configuration: %w", err)
+	}
+	s.now.Store(s.cache(all))
+	work.run(func(ctx context.Context) {
+		<-ctx.Done()
+		all.Close()
+	})
+	return s, nil
 }
 
 // openFile reads the file, and follows it.
@@ -101,7 +107,7 @@ func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
 	if err != nil {
 		return fmt.Errorf("invalid authentication configuration: %w", err)
 	}
-	s.now.Store(cacheIssuers(all))
+	s.now.Store(s.cache(all))
 	s.metrics.inForce(s.data)
 	work.run(func(ctx context.Context) {
 		s.follow(ctx, work)
@@ -176,13 +182,18 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 		next.Close()
 		return false, err
 	}
-	before := s.now.Swap(cacheIssuers(next))
+	before := s.now.Swap(s.cache(next))
 	work.run(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(retireTime):
 		}
 		before.Close()
+		for _, issuer := range before.Issuers() {
+			if !s.now.Load().Knows(issuer) {
+				s.told.forget(issuer)
+			}
+		}
 	})
 	return false, nil
 }
