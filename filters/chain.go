@@ -60,10 +60,10 @@ func (c Config) Steps() []Step {
 		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(fail)},
 		{"deadline", "before the first filter that may wait; nobody is known yet, so it holds for all", Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
-		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Log, fail)},
+		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Metrics, c.Log, fail)},
 		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(c.Authorizer, c.Metrics, fail)},
 		{"inflight", "after authenticate, to tell strangers from others; before the work of authorize", c.InFlight.Filter(c.LongRunning, fail)},
-		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Log, fail)},
+		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Metrics, c.Log, fail)},
 		{"long", "after authorize: who may not ask cannot stay", Long(c.InFlight, c.Drain, c.LongRunning, fail)},
 		{"compress", "around the handler alone: only its answers are large", Compress()},
 	}

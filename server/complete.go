@@ -23,6 +23,8 @@ type completed struct {
 	Config
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
+	// authorizersFile is what the file says, nil if there is none.
+	authorizersFile []byte
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -47,11 +49,11 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.complete()
-	authorizers, authorizersErr := c.Authorization.complete()
+	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorizers, authorizersFile}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
