@@ -122,6 +122,7 @@ func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificat
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
+	servertest.Sent(r)
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +273,7 @@ func TestAuthenticationTrust(t *testing.T) {
 func TestFrontProxyConfig(t *testing.T) {
 	ca := newSigner(t, "ca")
 	dir := t.TempDir()
-	first, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}})
+	first, err := servertest.New(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +290,7 @@ func TestFrontProxyConfig(t *testing.T) {
 		"missing password": {BasicAuthFile: "none"},
 		"missing webhook":  {Webhook: server.TokenWebhookConfig{File: "none"}},
 	} {
-		s, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
+		s, err := servertest.New(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
 		if err == nil {
 			t.Errorf("%s: got no error", name)
 			if err := s.Close(); err != nil {

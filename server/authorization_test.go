@@ -233,7 +233,7 @@ func TestAuthorizationMistakes(t *testing.T) {
 		`authorizers: Required value: at least one authorization mode must be defi`: {ConfigFile: file},
 		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: server.AuthorizationWebhook{ConfigFile: newJudge(t).kubeconfig, Version: "v2"}},
 	} {
-		s, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
+		s, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
 		if err == nil {
 			s.Close()
 		}

@@ -109,7 +109,7 @@ func TestOrderOfTheEnd(t *testing.T) {
 			return err
 		})
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestHooks(t *testing.T) {
 		{"post-start", (*server.Server).AddPostStartHook}, {"pre-shutdown", (*server.Server).AddPreShutdownHook},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := server.New(t.Context(), config(t))
+			s, err := servertest.New(t, config(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +276,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	cfg.Setup = func(s *server.Server) error {
 		return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { <-goOn; return nil }})
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestListenFails(t *testing.T) {
 	cfg.Serving.SecurePort = server.AnyPort
 	cfg.Serving.HTTPPort = l.Addr().(*net.TCPAddr).Port
 	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestCloseWithoutRun(t *testing.T) {
 	j := &journal{}
 	cfg := config(t)
 	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestCloseWithoutRun(t *testing.T) {
 
 func TestNewReportsEverything(t *testing.T) {
 	j := &journal{}
-	_, err := server.New(t.Context(), server.Config{
+	_, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
 		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: server.TLSConfig{CertFile: "cert"}, CORSOrigins: []string{"("}},
@@ -409,7 +409,7 @@ func TestNewReportsEverything(t *testing.T) {
 				}
 			}()
 			cfg.DataDir = t.TempDir()
-			if s, err := server.New(t.Context(), cfg); err == nil {
+			if s, err := servertest.New(t, cfg); err == nil {
 				s.Close()
 				t.Error("New: got no error")
 			}

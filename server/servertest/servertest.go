@@ -10,7 +10,8 @@
 // temporary folder is touched and no other process is needed. It is complete: TLS, authentication, authorization,
 // admission, controllers. Tests with servers of their own may run in parallel.
 //
-// When the test ends, so does the server, and everything it has started.
+// When the test ends, so does the server, and everything it has started. A credential in its log, at whatever level, fails the test: see
+// Guarded.
 //
 // A conversion of the Config's groups that loses a field on the way to the hub and back fails the test: see
 // scheme/schemetest, which says more in a test of its own.
@@ -83,7 +84,7 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	}
 	known := &cfg.Authentication.Authenticators
 	*known = append([]request.Authenticator{authn.Bearer(tokens)}, *known...)
-	s, err := server.New(t.Context(), cfg)
+	s, err := New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func (s *Server) run(t testing.TB) {
 // connect fills in what a client needs.
 func (s *Server) connect(t testing.TB) {
 	t.Helper()
-	s.Client = &http.Client{Transport: &authorized{next: s.transport, header: "Bearer " + s.Token}}
+	s.Client = &http.Client{Transport: &authorized{next: &watched{s.transport}, header: "Bearer " + s.Token}}
 	if s.Server.Address() == nil {
 		s.URL = "http://" + reachable(s.Server.PlainAddress())
 		return
@@ -147,7 +148,9 @@ func (s *Server) connect(t testing.TB) {
 }
 
 // Anonymous returns a client that trusts CAPEM and sends no credentials.
-func (s *Server) Anonymous() *http.Client { return &http.Client{Transport: s.transport} }
+func (s *Server) Anonymous() *http.Client {
+	return &http.Client{Transport: &watched{s.transport}}
+}
 
 // reachable is the address to call a listener at.
 func reachable(addr net.Addr) string {
@@ -159,7 +162,7 @@ func reachable(addr net.Addr) string {
 
 // authorized adds credentials to requests without any.
 type authorized struct {
-	next   http.RoundTripper
+	next   *watched
 	header string
 }
 
@@ -173,4 +176,13 @@ func (a *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
-func (a *authorized) CloseIdleConnections() { a.next.(*http.Transport).CloseIdleConnections() }
+func (a *authorized) CloseIdleConnections() { a.next.CloseIdleConnections() }
+
+// watched learns the credentials that are sent, so that they are found in logs.
+type watched struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	Sent(r)
+	return w.Transport.RoundTrip(r)
+}
