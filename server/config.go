@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -62,6 +63,8 @@ type APIConfig struct {
 	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
 	// it should be is not written. "" means none.
 	Manifests string
+	// Objects are applied as those of Manifests are, and after them.
+	Objects []manifest.Object
 }
 
 // ServicesConfig says what services are given.
