@@ -148,6 +148,9 @@ func (c *APIConfig) validate() error {
 }
 
 func (c *StorageConfig) validate() error {
+	if c.EncryptionReload && c.EncryptionConfigFile == "" {
+		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+	}
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
 		if len(c.Etcd.Servers) > 0 {

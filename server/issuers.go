@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +26,7 @@ type issuers struct {
 	now     atomic.Pointer[cachedIssuers]
 
 	// Of a file alone; they belong to the loop that follows it.
-	file      string
-	data      []byte // that is in force, or can never be
-	changed   time.Time
+	file      *watchedFile
 	anonymous *jwt.Anonymous
 	metrics   *reloadMetrics
 }
@@ -55,13 +52,13 @@ const (
 
 // openIssuers reads the configuration of c; nil if it has none. It ends with work.
 func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, log *zap.Logger) (*issuers, error) {
-	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}}
+	s := &issuers{log: log.Named("issuers"), options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}}
 	s.options.Failed = func(issuer string, err error) {
 		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
 	switch {
 	case c.File != "":
-		return s, s.openFile(work, reg)
+		return s, s.openFile(c.File, work, reg)
 	case c.OIDC.IssuerURL != "":
 		config, err := c.OIDC.config()
 		if err != nil {
@@ -83,18 +80,17 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 }
 
 // openFile reads the file, and follows it.
-func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
+func (s *issuers) openFile(file string, work *background, reg prometheus.Registerer) error {
 	var err error
 	if s.metrics, err = newReloadMetrics(reg); err != nil {
 		return err
 	}
-	s.changed = modified(s.file)
-	if s.data, err = os.ReadFile(s.file); err != nil {
+	if s.file, err = readWatched(file); err != nil {
 		return err
 	}
-	config, err := jwt.Read(s.data)
+	config, err := jwt.Read(s.file.data)
 	if err != nil {
-		return fmt.Errorf("failed to load authentication configuration from file %q: %w", s.file, err)
+		return fmt.Errorf("failed to load authentication configuration from file %q: %w", file, err)
 	}
 	s.anonymous = config.Anonymous
 	all, err := jwt.New(config, s.options)
@@ -114,42 +110,18 @@ func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences
 	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
 }
 
-// follow reads the file again when it changes, until ctx ends. What cannot be used leaves what is there in force.
+// follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (s *issuers) follow(ctx context.Context, work *background) {
-	again := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(checkEvery):
-		}
-		at := modified(s.file)
-		if at.Equal(s.changed) && !again {
-			continue
-		}
-		s.changed = at
-		data, err := os.ReadFile(s.file)
-		if err == nil && bytes.Equal(data, s.data) {
-			again = false
-			continue
-		}
-		var lasting bool
-		if err == nil {
-			lasting, err = s.replace(ctx, work, data)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if again = err != nil && !lasting; !again {
-			s.data = data
-		}
+	s.file.follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
+		return s.replace(ctx, work, data)
+	}, func(err error) {
 		s.metrics.reloaded(err)
 		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
-			continue
+			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.file), zap.Error(err))
+			return
 		}
-		s.log.Info("read the authentication configuration again", zap.String("file", s.file))
-	}
+		s.log.Info("read the authentication configuration again", zap.String("file", s.file.file))
+	})
 }
 
 // replace puts another configuration in force. lasting says that trying again would not help.
@@ -184,15 +156,6 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 		before.Close()
 	})
 	return false, nil
-}
-
-// modified is when a file changed, the zero time if there is none.
-func modified(file string) time.Time {
-	info, err := os.Stat(file)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }
 
 // reloadMetrics count how often a configuration was read again.
