@@ -15,8 +15,7 @@ import (
 
 // encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under Kubernetes' names.
 type encryptionMetrics struct {
-	reloads     *prometheus.CounterVec
-	last, info  *prometheus.GaugeVec
+	encryptionReloads
 	calls       *prometheus.HistogramVec
 	used        *prometheus.CounterVec
 	usedAt      *prometheus.GaugeVec
@@ -26,6 +25,12 @@ type encryptionMetrics struct {
 	misses      prometheus.Counter
 	useds, keys recent
 	unwell      sync.Map // plugins that were not well when they were last looked at, by name
+}
+
+// encryptionReloads count how often the configuration was read again, and show which is in force.
+type encryptionReloads struct {
+	reloads    *prometheus.CounterVec
+	last, info *prometheus.GaugeVec
 }
 
 func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error) {
@@ -39,10 +44,11 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
-	m := &encryptionMetrics{
+	m := &encryptionMetrics{encryptionReloads: encryptionReloads{
 		reloads: counter(controller+"automatic_reloads_total", "How often the encryption configuration was read again, by how that went.", "status", "apiserver_id_hash"),
 		last:    gauge(controller+"automatic_reload_last_timestamp_seconds", "When the encryption configuration was read again last, by how that went.", "status", "apiserver_id_hash"),
 		info:    gauge(controller+"last_config_info", "The hash of the encryption configuration in force.", "apiserver_id_hash", "hash"),
+	},
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: envelope + "kms_operations_latency_seconds",
 			Help: "Time that a call of a KMS plugin took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20)},
 			[]string{"provider_name", "method_name", "grpc_status_code"}),
@@ -67,7 +73,7 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 }
 
 // reloaded counts that the file was read again.
-func (m *encryptionMetrics) reloaded(err error) {
+func (m *encryptionReloads) reloaded(err error) {
 	status := "success"
 	if err != nil {
 		status = "failure"
@@ -77,7 +83,7 @@ func (m *encryptionMetrics) reloaded(err error) {
 }
 
 // inForce shows which configuration is in force.
-func (m *encryptionMetrics) inForce(hash string) {
+func (m *encryptionReloads) inForce(hash string) {
 	m.info.Reset()
 	m.info.WithLabelValues(serverHash(), hash).Set(1)
 }
