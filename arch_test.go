@@ -70,7 +70,7 @@ var modules = map[string]string{
 	"golang.org/x/sync":                   "questions asked once for many",
 	"golang.org/x/crypto":                 "secretbox",
 	"golang.org/x/net":                    "frames of HTTP/2, for tests with clients that do as they like",
-	"google.golang.org/grpc":              "errors of the etcd client",
+	"google.golang.org/grpc":              "errors of the etcd client, and plugins behind sockets",
 	"google.golang.org/protobuf":          "the protobuf wire format",
 }
 

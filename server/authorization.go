@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -34,7 +32,7 @@ type authorizerChain struct {
 	graph   *authz.NodeGraph // nil without the mode Node
 	roles   *rbac.Authorizer // nil if the server has no roles
 	now     atomic.Pointer[deciders]
-	said    []byte // by the configuration file when it was last read; belongs to follow
+	file    *watchedFile // with the configuration; nil if there is none
 }
 
 // deciders are the authorizers of one configuration.
@@ -45,7 +43,7 @@ type deciders struct {
 }
 
 func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Registry) (*authorizerChain, error) {
-	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles, said: c.authorizersFile}
+	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles, file: c.authorizersFile}
 	var err error
 	if a.metrics, err = newAuthorizationMetrics(reg, c.authorizers); err != nil {
 		return nil, err
@@ -62,7 +60,9 @@ func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Reg
 	if err := a.use(c.authorizers); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	a.metrics.config.inForce(a.said)
+	if a.file != nil {
+		a.metrics.config.inForce(a.file.data)
+	}
 	return a, nil
 }
 
@@ -150,7 +150,7 @@ func (a *authorizerChain) webhook(place *authz.AuthorizerConfiguration) (*authz.
 
 // start has the server do what the authorizers need.
 func (a *authorizerChain) start(s *Server) error {
-	if a.config.ConfigFile != "" {
+	if a.file != nil {
 		s.Go(a.follow)
 	}
 	if a.graph != nil {
@@ -159,45 +159,17 @@ func (a *authorizerChain) start(s *Server) error {
 	return nil
 }
 
-// configCheck is how often somebody looks whether the configuration file has changed.
-const configCheck = 2 * time.Second
-
-// follow takes the configuration file up again when it changes. A file that is wrong is told of once, and changes nothing.
+// follow takes the configuration file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (a *authorizerChain) follow(ctx context.Context) {
-	var last os.FileInfo // none: what has changed since the file was read at first is seen as well
-	gone := false
-	tick := time.NewTicker(configCheck)
-	defer tick.Stop()
 	defer func() { a.now.Load().close() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		info, err := os.Stat(a.config.ConfigFile)
-		if err == nil && last != nil && info.ModTime().Equal(last.ModTime()) && info.Size() == last.Size() && os.SameFile(info, last) {
-			continue
-		}
-		told := gone
-		if last, gone = info, err != nil; gone && told {
-			continue
-		}
-		data, err := os.ReadFile(a.config.ConfigFile)
-		if err == nil {
-			if bytes.Equal(data, a.said) {
-				continue
-			}
-			a.said = data
-			err = a.reload(data)
-		}
+	a.file.follow(ctx, func(_ context.Context, data []byte) (lasting bool, err error) { return true, a.reload(data) }, func(data []byte, err error) {
 		a.metrics.config.reloaded(data, err)
 		if err != nil {
 			a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
-			continue
+			return
 		}
 		a.log.Info("took up a new authorization configuration")
-	}
+	})
 }
 
 func (a *authorizerChain) reload(data []byte) error {
@@ -238,17 +210,17 @@ func authorizationModes() []string {
 }
 
 // complete fills in defaults and returns who is asked, in turn, and what the file says, if there is one.
-func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, []byte, error) {
+func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, *watchedFile, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (AuthorizationWebhook{}) {
 			return nil, nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		data, err := os.ReadFile(c.ConfigFile)
+		file, err := readWatched(c.ConfigFile)
 		if err != nil {
 			return nil, nil, err
 		}
-		authorizers, err := parseAuthorizers(data, nil)
-		return authorizers, data, err
+		authorizers, err := parseAuthorizers(file.data, nil)
+		return authorizers, file, err
 	}
 	if c.Modes == nil {
 		c.Modes = []string{AuthorizeByRoles}

@@ -23,8 +23,8 @@ type completed struct {
 	Config
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
-	// authorizersFile is what the file says, nil if there is none.
-	authorizersFile []byte
+	// authorizersFile is the file that they are from, nil if there is none.
+	authorizersFile *watchedFile
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -154,6 +154,9 @@ func (c *APIConfig) validate() error {
 }
 
 func (c *StorageConfig) validate() error {
+	if c.EncryptionReload && c.EncryptionConfigFile == "" {
+		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+	}
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
 		if len(c.Etcd.Servers) > 0 {

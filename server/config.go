@@ -105,6 +105,9 @@ type StorageConfig struct {
 	CompactionInterval time.Duration
 	// EncryptionConfigFile names an EncryptionConfiguration; "" stores plain text. (--encryption-provider-config)
 	EncryptionConfigFile string
+	// EncryptionReload has the server take up EncryptionConfigFile again when it changes. Values that the new one cannot read cannot be
+	// read; a file that cannot be used changes nothing. (--encryption-provider-config-automatic-reload)
+	EncryptionReload bool
 	// Protobuf stores objects as protobuf instead of JSON. Both are always readable. (--storage-media-type)
 	Protobuf bool
 }

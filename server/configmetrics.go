@@ -3,9 +3,11 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
 	"encoding/hex"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,12 +76,16 @@ func hashLabel[T ~string | ~[]byte](data T) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// serverHash stands for this server in labels. kube-apiserver names itself by the hash of its host's name, and labels have the hash of that.
-func serverHash() string {
+// serverHash names this server in metrics, by the machine, as kube-apiserver does.
+var serverHash = sync.OnceValue(func() string {
 	host, err := os.Hostname()
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(host))
+	var id []byte
+	for _, part := range []string{host, "kube-apiserver"} {
+		id = append(binary.BigEndian.AppendUint16(id, uint16(len(part))), part...)
+	}
+	sum := sha256.Sum256(id)
 	return hashLabel("apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16])))
-}
+})

@@ -37,15 +37,16 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 type health struct {
 	paths    *router.PrefixMux
 	store    storage.Store
-	hooks    *hooks // post-start
+	more     []healthCheck // of all but /livez
+	hooks    *hooks        // post-start
 	stopping atomic.Bool
 	lenient  time.Time // until then /livez takes hooks that still run for done
 	failing  sync.Map  // names of the checks that failed when they were last made
 	log      *zap.Logger
 }
 
-func newHealth(paths *router.PrefixMux, store storage.Store, grace time.Duration, log *zap.Logger) *health {
-	return &health{paths: paths, store: store, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
+func newHealth(paths *router.PrefixMux, store storage.Store, more []healthCheck, grace time.Duration, log *zap.Logger) *health {
+	return &health{paths: paths, store: store, more: more, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
 }
 
 // basic are the checks of all three endpoints that are always there.
@@ -60,6 +61,9 @@ func (h *health) basic() []healthCheck {
 	}
 }
 
+// notLive are the checks of /healthz and /readyz: a restart would not mend what the additional ones find.
+func (h *health) notLive() []healthCheck { return slices.Concat(h.basic(), h.more, h.hooks.checks()) }
+
 // shutdown is the check that readiness has besides.
 func (h *health) shutdown() healthCheck {
 	return healthCheck{"shutdown", func(context.Context) error {
@@ -72,17 +76,19 @@ func (h *health) shutdown() healthCheck {
 
 // install serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the hooks.
 func (h *health) install() error {
-	healthy := func() []healthCheck { return append(h.basic(), h.hooks.checks()...) }
 	live := func() []healthCheck { return append(h.basic(), h.patient(h.hooks.checks()...)...) }
-	ready := func() []healthCheck { return append(healthy(), h.shutdown()) }
+	ready := func() []healthCheck { return append(h.notLive(), h.shutdown()) }
 	errs := []error{
-		h.paths.Handle("/healthz", h.endpoint("healthz", healthy)),
+		h.paths.Handle("/healthz", h.endpoint("healthz", h.notLive)),
 		h.paths.Handle("/livez", h.endpoint("livez", live)),
 		h.paths.Handle("/readyz", h.endpoint("readyz", ready)),
 		h.paths.Handle("/readyz/shutdown", h.single(h.shutdown())),
 	}
 	for _, c := range h.basic() {
 		errs = append(errs, h.installCheck(c))
+	}
+	for _, c := range h.more {
+		errs = append(errs, h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)))
 	}
 	return errors.Join(errs...)
 }

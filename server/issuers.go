@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -28,9 +27,7 @@ type issuers struct {
 	now     atomic.Pointer[cachedIssuers]
 
 	// Of a file alone; they belong to the loop that follows it.
-	file      string
-	data      []byte // that is in force, or can never be
-	changed   time.Time
+	file      *watchedFile
 	anonymous *jwt.Anonymous
 	metrics   *configMetrics
 }
@@ -59,7 +56,7 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 	if c.File == "" && c.OIDC.IssuerURL == "" {
 		return nil, nil
 	}
-	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
+	s := &issuers{log: log.Named("issuers"), options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
 	if err := reg.Register(s.told); err != nil {
 		return nil, err
 	}
@@ -68,7 +65,7 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
 	if c.File != "" {
-		return s, s.openFile(work, reg)
+		return s, s.openFile(c.File, work, reg)
 	}
 	config, err := c.OIDC.config()
 	if err != nil {
@@ -88,19 +85,18 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 }
 
 // openFile reads the file, and follows it.
-func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
+func (s *issuers) openFile(file string, work *background, reg prometheus.Registerer) error {
 	s.metrics = newConfigMetrics("authentication")
 	err := reg.Register(s.metrics)
 	if err != nil {
 		return err
 	}
-	s.changed = modified(s.file)
-	if s.data, err = os.ReadFile(s.file); err != nil {
+	if s.file, err = readWatched(file); err != nil {
 		return err
 	}
-	config, err := jwt.Read(s.data)
+	config, err := jwt.Read(s.file.data)
 	if err != nil {
-		return fmt.Errorf("failed to load authentication configuration from file %q: %w", s.file, err)
+		return fmt.Errorf("failed to load authentication configuration from file %q: %w", file, err)
 	}
 	s.anonymous = config.Anonymous
 	all, err := jwt.New(config, s.options)
@@ -108,7 +104,7 @@ func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
 		return fmt.Errorf("invalid authentication configuration: %w", err)
 	}
 	s.now.Store(s.cache(all))
-	s.metrics.inForce(s.data)
+	s.metrics.inForce(s.file.data)
 	work.run(func(ctx context.Context) {
 		s.follow(ctx, work)
 		s.now.Load().Close()
@@ -121,42 +117,18 @@ func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences
 	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
 }
 
-// follow reads the file again when it changes, until ctx ends. What cannot be used leaves what is there in force.
+// follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (s *issuers) follow(ctx context.Context, work *background) {
-	again := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(checkEvery):
-		}
-		at := modified(s.file)
-		if at.Equal(s.changed) && !again {
-			continue
-		}
-		s.changed = at
-		data, err := os.ReadFile(s.file)
-		if err == nil && bytes.Equal(data, s.data) {
-			again = false
-			continue
-		}
-		var lasting bool
-		if err == nil {
-			lasting, err = s.replace(ctx, work, data)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if again = err != nil && !lasting; !again {
-			s.data = data
-		}
+	s.file.follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
+		return s.replace(ctx, work, data)
+	}, func(data []byte, err error) {
 		s.metrics.reloaded(data, err)
 		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
-			continue
+			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.file), zap.Error(err))
+			return
 		}
-		s.log.Info("read the authentication configuration again", zap.String("file", s.file))
-	}
+		s.log.Info("read the authentication configuration again", zap.String("file", s.file.file))
+	})
 }
 
 // replace puts another configuration in force. lasting says that trying again would not help.
@@ -196,15 +168,6 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 		}
 	})
 	return false, nil
-}
-
-// modified is when a file changed, the zero time if there is none.
-func modified(file string) time.Time {
-	info, err := os.Stat(file)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }
 
 // config is what the flags say as a file would.

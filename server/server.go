@@ -76,12 +76,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 func build(ctx context.Context, c completed) (*Server, error) {
 	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
-	store, encryptionErr := newStore(c.Storage, table, metrics.store)
+	encryptor, encryptionErr := newEncryptor(&c, reg)
+	store := newStore(c.Storage, table, metrics.store, encryptor)
 	var opening sync.WaitGroup
 	var identity *identity
 	var storeErr, identityErr error
 	declared := make(chan struct{})
 	opening.Go(func() { storeErr = store.open(ctx, c, table.accepting(declared)) })
+	opening.Go(func() { encryptor.ask(ctx) })
 	opening.Go(func() { identity, identityErr = newIdentity(c) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
@@ -179,7 +181,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, store.encryptor.checks(), c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
@@ -227,6 +229,9 @@ func (s *Server) populate(c completed) error {
 			s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
 		}}
 		s.Go(compactor.Run)
+	}
+	if err := s.addEncryptionReload(); err != nil {
+		return err
 	}
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err

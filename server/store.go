@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -20,21 +19,20 @@ import (
 
 // configured is a store as the configuration wants it. Others may be made that use it before it is open.
 type configured struct {
-	engine        storage.Store      // without what is wrapped around it; nil until it is open
-	metered       *meteredStore      // over engine
-	encryption    *encryption.Config // nil: nothing is encrypted
-	storage.Store                    // metered, and encrypted if that is configured
+	engine        storage.Store // without what is wrapped around it; nil until it is open
+	metered       *meteredStore // over engine
+	encryptor     *encryptor    // nil: nothing is encrypted
+	storage.Store               // metered, and encrypted if that is configured
 }
 
 // newStore makes a store that is not open yet. What belongs to a key, the table says.
-func newStore(c StorageConfig, t *table, m *storeMetrics) (*configured, error) {
-	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}}
+func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configured {
+	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e}
 	s.Store = s.metered
-	var err error
-	if s.encryption, err = readEncryption(c.EncryptionConfigFile); s.encryption != nil {
+	if e != nil {
 		s.Store = encryption.Wrap(s.Store, t.chainOf)
 	}
-	return s, err
+	return s
 }
 
 // open opens the engine, until ctx ends.
@@ -52,6 +50,7 @@ func (s *configured) open(ctx context.Context, c completed, accept acceptor) err
 
 // Close closes the engine, if it is open.
 func (s *configured) Close() error {
+	s.encryptor.close()
 	if s.engine == nil {
 		return nil
 	}
@@ -69,6 +68,9 @@ type backend struct {
 // newBackend gives a store what resources need of it: cfg says the rest about them.
 func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log *zap.Logger) *backend {
 	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
+	if s.encryptor.changes() {
+		cfg.Cache.Reread()
+	}
 	cfg.Leases = storage.NewLeases(s, nil)
 	cfg.Unreadable = unreadable.found
 	return &backend{configured: s, cache: cfg.Cache, registry: &cfg}
@@ -78,22 +80,6 @@ func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log
 func (b *backend) Close() error {
 	b.cache.Close()
 	return b.configured.Close()
-}
-
-// readEncryption reads an EncryptionConfiguration; nil for no file.
-func readEncryption(file string) (*encryption.Config, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", file, err)
-	}
-	cfg, err := encryption.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", file, err)
-	}
-	return cfg, nil
 }
 
 func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Store, error) {
