@@ -187,6 +187,9 @@ func (c *ServingConfig) validate() error {
 	return errors.Join(errs...)
 }
 
+// authority reports whether the server signs certificates itself.
+func (c *ServingConfig) authority() bool { return c.SecurePort != NoPort && c.TLS.CertDir == "" }
+
 // path returns a place under DataDir.
 func (c *Config) path(elem ...string) string {
 	return filepath.Join(append([]string{c.DataDir}, elem...)...)

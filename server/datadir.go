@@ -19,7 +19,7 @@ const dataMode = 0o700
 // to choose, and what the server makes in it is closed nevertheless.
 func (c completed) makeDataDir() error {
 	stores := c.Storage.Store == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
-	if !stores && c.Serving.SecurePort == NoPort {
+	if !stores && !c.Serving.authority() && c.Authentication.ServiceAccounts.SigningKeyFile != "" {
 		return nil
 	}
 	if err := os.MkdirAll(c.DataDir, dataMode); err != nil {

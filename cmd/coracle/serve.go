@@ -84,7 +84,12 @@ func tuneMemory() (ballast []byte) {
 
 func greet(out io.Writer, s *server.Server) {
 	if addr := s.Address(); addr != nil {
-		fmt.Fprintf(out, "coracle is ready at https://%s\n\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", addr, s.Kubeconfig())
+		fmt.Fprintf(out, "coracle is ready at https://%s\n", addr)
+		if path := s.Kubeconfig(); path != "" {
+			fmt.Fprintf(out, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
+		} else {
+			fmt.Fprintln(out, "there is no administrator's kubeconfig: the certificates of others decide who is one")
+		}
 	}
 	if addr := s.PlainAddress(); addr != nil {
 		fmt.Fprintf(out, "coracle is ready at http://%s\n", addr)
