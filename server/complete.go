@@ -22,6 +22,7 @@ type completed struct {
 	Config
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
+	standIn     *standIn                          // nil if Storage is what the Config says
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -50,7 +51,7 @@ func (c Config) complete() (completed, error) {
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorizers, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {

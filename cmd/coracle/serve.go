@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -59,13 +60,19 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	go func() {
+	var telling sync.WaitGroup
+	telling.Go(func() {
 		select {
 		case <-s.Ready():
 			greet(out, s)
+			notify(readyState)
 		case <-ctx.Done():
 		}
-	}()
+		<-ctx.Done()
+		notify(stoppingState)
+	})
+	defer telling.Wait()
+	defer stop()
 	return s.Run(ctx)
 }
 
