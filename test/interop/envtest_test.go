@@ -36,7 +36,7 @@ func assets(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if want := "export KUBEBUILDER_ASSETS='" + strings.ReplaceAll(dir, "'", `'\\''`) + "'\n"; string(out) != want {
+	if want := "export KUBEBUILDER_ASSETS='" + strings.ReplaceAll(dir, "'", `'\''`) + "'\n"; string(out) != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
 	return dir
