@@ -33,8 +33,8 @@ var allowed = map[string][]string{
 	"server": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/controller"},
 	"server/client":     {"scheme"},
-	"server/controller": {"scheme", "server/client"}, // a controller is a client, and could run anywhere
-	"cmd":               {"scheme", "server"},
+	"server/controller": {"scheme", "server/client"},                       // a controller is a client, and could run anywhere
+	"cmd":               {"scheme", "server", "storage"},                   // of which it stands in for etcd
 	"cmd/wardle":        {"scheme", "server", "server/client", "registry"}, // like any user of the library, it declares resources and plugins
 }
 

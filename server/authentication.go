@@ -39,7 +39,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 			zap.String("file", c.BasicAuthFile))
 		all = append(all, passwords)
 	}
-	if id.own != nil {
+	if id.clients != nil {
 		certificates := authn.NewX509(id.clients.get)
 		var err error
 		if certificates.Shown, err = newCertificateMetrics(reg); err != nil {

@@ -110,10 +110,15 @@ func (s *signer) files(name string) (cert, key string) {
 	return cert, key
 }
 
-// ask sends a request with a certificate, if there is one, and headers: names and values in turn.
+// ask sends a request with a certificate, if there is one, whosever the server asks for, and headers: names and values in turn.
 func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
 	t.Helper()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool(t, s.CAPEM), Certificates: certs}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: pool(t, s.CAPEM),
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &append(certs, tls.Certificate{})[0], nil
+		},
+	}}
 	defer transport.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
 	if err != nil {

@@ -88,7 +88,7 @@ func (id *identity) readByName() error {
 	}
 	var err error
 	if id.byName, err = newReloaded(files, func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
-		return fmt.Errorf("server: certificates by name: %w", err)
+		return fmt.Errorf("certificates by name: %w", err)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type completed struct {
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
 	// authorizersFile is the file that they are from, nil if there is none.
 	authorizersFile *watchedFile
+	standIn         *standIn // nil if Storage is what the Config says
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -53,7 +54,7 @@ func (c Config) complete() (completed, error) {
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers, authorizersFile}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
@@ -205,6 +206,9 @@ func (c *ServingConfig) validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// authority reports whether the server signs certificates itself.
+func (c *ServingConfig) authority() bool { return c.SecurePort != NoPort && c.TLS.CertDir == "" }
 
 // path returns a place under DataDir.
 func (c *Config) path(elem ...string) string {

@@ -172,9 +172,13 @@ type ServingConfig struct {
 
 // TLSConfig is the serving certificate.
 type TLSConfig struct {
-	// CertFile and KeyFile hold the certificate with its chain, and its key, as PEM; "" makes one under DataDir/pki. They
+	// CertFile and KeyFile hold the certificate with its chain, and its key, as PEM; "" makes one in CertDir, or under DataDir/pki. They
 	// are read again when they change. (--tls-cert-file, --tls-private-key-file)
 	CertFile, KeyFile string
+	// CertDir is for a server that is no authority, as kube-apiserver is none: it trusts the certificates of others alone, and gives out
+	// none, not to an administrator either. If no CertFile is given it shows the certificate in CertDir/apiserver.crt, with its key in
+	// apiserver.key, which signs itself and is written if there is neither. "" makes an authority under DataDir/pki. (--cert-dir)
+	CertDir string
 	// SANs are further names and addresses for a self-made certificate.
 	SANs []string
 	// ByName are certificates for clients that ask for one of their names. (--tls-sni-cert-key)

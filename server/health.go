@@ -18,7 +18,6 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/storage"
 )
 
 // healthCheck is a named condition of the server's health; nil means good.
@@ -36,16 +35,16 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 // health is what a server says of its own.
 type health struct {
 	paths    *router.PrefixMux
-	store    storage.Store
-	more     []healthCheck // of all but /livez
-	hooks    *hooks        // post-start
+	store    func(ctx context.Context) error // why it cannot be worked with, or nil
+	more     []healthCheck                   // of all but /livez
+	hooks    *hooks                          // post-start
 	stopping atomic.Bool
 	lenient  time.Time // until then /livez takes hooks that still run for done
 	failing  sync.Map  // names of the checks that failed when they were last made
 	log      *zap.Logger
 }
 
-func newHealth(paths *router.PrefixMux, store storage.Store, more []healthCheck, grace time.Duration, log *zap.Logger) *health {
+func newHealth(paths *router.PrefixMux, store func(context.Context) error, more []healthCheck, grace time.Duration, log *zap.Logger) *health {
 	return &health{paths: paths, store: store, more: more, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
 }
 
@@ -54,10 +53,7 @@ func (h *health) basic() []healthCheck {
 	return []healthCheck{
 		{"ping", func(context.Context) error { return nil }},
 		{"log", func(context.Context) error { return nil }},
-		{"etcd", func(ctx context.Context) error {
-			_, err := h.store.Revision(ctx)
-			return err
-		}},
+		{"etcd", h.store},
 	}
 }
 

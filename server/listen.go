@@ -64,8 +64,10 @@ func (s *Server) listen() error {
 		}
 	}
 	if l.secure != nil {
-		if err := s.identity.writeKubeconfig(l.secure.Addr()); err != nil {
-			return fmt.Errorf("server: write the kubeconfig: %w", err)
+		if s.identity.admin != nil {
+			if err := s.identity.writeKubeconfig(l.secure.Addr()); err != nil {
+				return fmt.Errorf("server: write the kubeconfig: %w", err)
+			}
 		}
 		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig(l.cfg.protocols()...))
 	}

@@ -52,6 +52,7 @@ type Server struct {
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	c, err := cfg.complete()
 	if err == nil {
+		c.recognize(ctx)
 		err = c.makeDataDir()
 	}
 	if err != nil {
@@ -181,7 +182,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, store.encryptor.checks(), c.Serving.LivezGrace, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store.alive, store.encryptor.checks(), c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,

@@ -22,6 +22,7 @@ type configured struct {
 	engine        storage.Store // without what is wrapped around it; nil until it is open
 	metered       *meteredStore // over engine
 	encryptor     *encryptor    // nil: nothing is encrypted
+	standIn       *standIn      // nil if nothing stands before it
 	storage.Store               // metered, and encrypted if that is configured
 }
 
@@ -44,8 +45,19 @@ func (s *configured) open(ctx context.Context, c completed, accept acceptor) err
 	if err != nil {
 		return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
 	}
-	s.engine, s.metered.Store = engine, engine
+	s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
 	return nil
+}
+
+// alive says why the store cannot be worked with. What stands before it in etcd's place belongs to it.
+func (s *configured) alive(ctx context.Context) error {
+	if s.standIn != nil {
+		if err := s.standIn.Answers(ctx, s.standIn.url); err != nil {
+			return err
+		}
+	}
+	_, err := s.Revision(ctx)
+	return err
 }
 
 // Close closes the engine, if it is open.
@@ -100,9 +112,11 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
 		})
 	default:
-		return embedded.Open(ctx, embedded.Config{
-			Dir: c.path("etcd"), Logger: warnings(c.Log),
-		})
+		cfg := embedded.Config{Dir: c.path("etcd"), Logger: warnings(c.Log)}
+		if c.standIn != nil {
+			cfg.Dir, cfg.NoSync = c.standIn.Dir, c.standIn.NoSync
+		}
+		return embedded.Open(ctx, cfg)
 	}
 }
 

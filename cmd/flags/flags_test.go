@@ -122,7 +122,7 @@ func TestServingFlags(t *testing.T) {
 	want := server.ServingConfig{
 		BindAddress: "::1", SecurePort: 1, HTTPPort: server.NoPort, SharePort: true, ShareAddress: true, HTTP1Only: true, MaxStreams: 9,
 		TLS: server.TLSConfig{
-			CertFile: "a", KeyFile: "b", ByName: []server.NamedCertificate{{CertFile: "c", KeyFile: "d"}, {CertFile: "e", KeyFile: "f", Names: []string{"*.g", "h"}}},
+			CertFile: "a", KeyFile: "b", CertDir: "/var/run/kubernetes", ByName: []server.NamedCertificate{{CertFile: "c", KeyFile: "d"}, {CertFile: "e", KeyFile: "f", Names: []string{"*.g", "h"}}},
 			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA},
 			Curves:       []tls.CurveID{tls.CurveP256, tls.X25519}, MinVersion: tls.VersionTLS13,
 		},
