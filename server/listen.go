@@ -138,6 +138,7 @@ func (l *listeners) close(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, l.conns.seeOut(ctx))
+	l.conns.crowd.end()
 	l.wg.Wait()
 	return errors.Join(errs...)
 }
