@@ -58,6 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
 		if s.life.postStart.run(ctx, s, first(hookFailed)) {
+			s.listeners.conns.crowd.burst() // the start
 			close(s.life.ready)
 		}
 	})

@@ -187,7 +187,7 @@ func TestRefuseNew(t *testing.T) {
 			return err
 		})
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

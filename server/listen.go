@@ -105,7 +105,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			continue
 		}
 		srv := &http.Server{
-			Handler:           patient(apart(h, logger)),
+			Handler:           paced(apart(h, logger)),
 			ReadHeaderTimeout: headerTimeout,
 			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,
@@ -114,6 +114,12 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			ErrorLog:          quietLog(logger),
 			ConnState:         l.conns.changed,
 			ConnContext:       l.conns.context,
+		}
+		if port == l.secure {
+			if err := serveHTTP2(srv); err != nil {
+				failed <- fmt.Errorf("server: %w", err)
+				continue
+			}
 		}
 		l.servers = append(l.servers, srv)
 		l.wg.Go(func() {
@@ -151,6 +157,7 @@ func (l *listeners) close(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, l.conns.seeOut(ctx))
+	l.conns.crowd.end()
 	l.wg.Wait()
 	return errors.Join(errs...)
 }

@@ -128,7 +128,7 @@ func TestSharedPort(t *testing.T) {
 	}
 	cfg := config(t)
 	cfg.Serving.SecurePort = port
-	alone, err := server.New(t.Context(), cfg)
+	alone, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestLivezGrace(t *testing.T) {
 		cfg.Setup = func(s *server.Server) error { // which ends when Run has begun it, at the earliest
 			return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { return nil }})
 		}
-		s, err := server.New(t.Context(), cfg)
+		s, err := servertest.New(t, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

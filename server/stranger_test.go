@@ -56,7 +56,6 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 			}
 		}},
 		{"streams that are reset at once", 1 << 20, func(f *server.Frames) {
-			f.MayEnd = true // takenback.go
 			for range streams {
 				f.Must(f.WriteRSTStream(f.Send("GET", "/openapi/v2", true), http2.ErrCodeCancel))
 			}
