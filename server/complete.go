@@ -83,7 +83,7 @@ func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.HTTPPort, NoPort)
-	setDefault(&c.MaxStreams, maxStreams)
+	setDefault(&c.HTTP.MaxStreams, maxStreams)
 	setDefault(&c.TLS.MinVersion, tls.VersionTLS12)
 	return c
 }
@@ -193,13 +193,13 @@ func (c *ServingConfig) validate() error {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
 	}
-	if c.GoawayChance < 0 || c.GoawayChance > maxGoawayChance {
-		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.GoawayChance, maxGoawayChance)
+	if c.HTTP.GoawayChance < 0 || c.HTTP.GoawayChance > maxGoawayChance {
+		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
 	}
-	if c.MaxStreams < 0 {
-		bad("the bound of streams is negative: %d", c.MaxStreams)
+	if c.HTTP.MaxStreams < 0 {
+		bad("the bound of streams is negative: %d", c.HTTP.MaxStreams)
 	}
-	for _, directive := range c.HSTS {
+	for _, directive := range c.HTTP.HSTS {
 		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" && directive != "preload" && (!is || strings.Contains(age, "=")) {
 			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
 		}

@@ -146,6 +146,19 @@ type ServingConfig struct {
 	TLS TLSConfig
 	// CORSOrigins are patterns of web origins that may call the API; none by default. (--cors-allowed-origins)
 	CORSOrigins []string
+	// HTTP is how the server speaks to clients.
+	HTTP HTTPConfig
+	// SharePort lets other processes listen on the same address and port, and ShareAddress on all addresses and single ones of the
+	// same port. (--permit-port-sharing, --permit-address-sharing)
+	SharePort, ShareAddress bool
+	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
+	LivezGrace time.Duration
+	// Profiles says who gets profiles of the process.
+	Profiles ProfilesConfig
+}
+
+// HTTPConfig says how the server speaks to clients.
+type HTTPConfig struct {
 	// HSTS are the directives of the header Strict-Transport-Security, such as "max-age=31536000"; none: it is not sent.
 	// (--strict-transport-security-directives)
 	HSTS []string
@@ -156,18 +169,17 @@ type ServingConfig struct {
 	HTTP1Only bool
 	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
 	MaxStreams int
-	// SharePort lets other processes listen on the same address and port, and ShareAddress on all addresses and single ones of the
-	// same port. (--permit-port-sharing, --permit-address-sharing)
-	SharePort, ShareAddress bool
-	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
-	LivezGrace time.Duration
-	// Profiling serves /debug/pprof, to who may see it. (--profiling)
-	Profiling bool
+}
+
+// ProfilesConfig says who gets profiles of the process.
+type ProfilesConfig struct {
+	// Serve serves them at /debug/pprof, to who may see it. (--profiling)
+	Serve bool
 	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
 	Contention bool
-	// ProfilesSocket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
+	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
 	// "" for none. (--debug-socket-path)
-	ProfilesSocket string
+	Socket string
 }
 
 // TLSConfig is the serving certificate.

@@ -44,7 +44,7 @@ func TestChangeBeforeRun(t *testing.T) {
 		return "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: " + first + ", name: " + strings.ToLower(first) + "}, {type: " + second + ", name: " + strings.ToLower(second) + "}]\n"
 	}
 	write(t, file, config("AlwaysDeny", "AlwaysAllow"))
-	s, err := server.New(t.Context(), server.Config{
+	s, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: server.AuthenticationConfig{TokenAuthFile: tokensOf(t, "alice,alice,1")},

@@ -251,7 +251,7 @@ func TestEncryptionRefused(t *testing.T) {
 		"error reading encryption provider configuration file": {EncryptionConfigFile: file + "2"},
 	} {
 		c.Engine = server.StorageMemory
-		if _, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Storage: c}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: c}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -88,7 +88,7 @@ func (l *listeners) listen(port int) (net.Listener, error) {
 
 // protocols are what the secure port offers.
 func (c *ServingConfig) protocols() []string {
-	if c.HTTP1Only {
+	if c.HTTP.HTTP1Only {
 		return []string{"http/1.1"}
 	}
 	return []string{"h2", "http/1.1"}
@@ -110,7 +110,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.MaxStreams},
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.HTTP.MaxStreams},
 			ErrorLog:          quietLog(logger),
 			ConnState:         l.conns.changed,
 			ConnContext:       l.conns.context,

@@ -22,17 +22,17 @@ var profileHandlers = map[string]http.HandlerFunc{
 }
 
 // addProfiles serves profiles where the configuration wants them.
-func (s *Server) addProfiles(c ServingConfig) error {
+func (s *Server) addProfiles(c ProfilesConfig) error {
 	if c.Contention {
 		runtime.SetBlockProfileRate(1)
 		runtime.SetMutexProfileFraction(1)
 	}
-	if c.ProfilesSocket != "" {
-		if err := s.serveProfiles(c.ProfilesSocket); err != nil {
+	if c.Socket != "" {
+		if err := s.serveProfiles(c.Socket); err != nil {
 			return err
 		}
 	}
-	if !c.Profiling {
+	if !c.Serve {
 		return nil
 	}
 	errs := []error{s.Core.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))}

@@ -121,9 +121,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		InFlight:       inflight,
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
-		HSTS:           strings.Join(c.Serving.HSTS, "; "),
+		HSTS:           strings.Join(c.Serving.HTTP.HSTS, "; "),
 		Server:         "Coracle/" + Version,
-		GoawayChance:   c.Serving.GoawayChance,
+		GoawayChance:   c.Serving.HTTP.GoawayChance,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -249,7 +249,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := s.addProfiles(c.Serving); err != nil {
+	if err := s.addProfiles(c.Serving.Profiles); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -48,7 +48,7 @@ func TestCertificatesByName(t *testing.T) {
 
 // TestProtocols holds connections to what the configuration offers.
 func TestProtocols(t *testing.T) {
-	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP1Only: true, TLS: server.TLSConfig{
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{HTTP1Only: true}, TLS: server.TLSConfig{
 		MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}, Curves: []tls.CurveID{tls.CurveP384},
 	}}})
 	dial := func(c *tls.Config) (tls.ConnectionState, error) {
@@ -74,7 +74,7 @@ func TestProtocols(t *testing.T) {
 
 // TestHeaders: who answers stands in each answer, and that browsers shall keep to TLS if that is wanted.
 func TestHeaders(t *testing.T) {
-	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HSTS: []string{"max-age=7", "preload"}}})
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{HSTS: []string{"max-age=7", "preload"}}}})
 	for _, path := range []string{"/version", "/api/v1/namespaces/none", "/nowhere"} {
 		resp, err := s.Client.Get(s.URL + path)
 		if err != nil {
@@ -93,7 +93,7 @@ func TestHeaders(t *testing.T) {
 // TestGoaway: with the greatest chance one request of fifty has clients connect anew; without one, none.
 func TestGoaway(t *testing.T) {
 	for chance, few := range map[float64]int{0: 0, 0.02: 1} {
-		s := servertest.Start(t, server.Config{Serving: server.ServingConfig{GoawayChance: chance}})
+		s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{GoawayChance: chance}}})
 		dialled := -1 // the first is no consequence
 		trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 			if !c.Reused {
@@ -146,7 +146,7 @@ func TestProfilesSocket(t *testing.T) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "debug")
 	t.Run("server", func(t *testing.T) {
-		servertest.Start(t, server.Config{Serving: server.ServingConfig{ProfilesSocket: path}})
+		servertest.Start(t, server.Config{Serving: server.ServingConfig{Profiles: server.ProfilesConfig{Socket: path}}})
 		c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}}}

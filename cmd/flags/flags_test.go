@@ -120,13 +120,14 @@ func TestServingFlags(t *testing.T) {
 		"--goaway-chance=0.01", "--strict-transport-security-directives=max-age=1,preload", "--livez-grace-period=1s", "--debug-socket-path=s",
 		"--contention-profiling", "--profiling=false", "--shutdown-delay-duration=2s", "--shutdown-send-retry-after", "--shutdown-watch-termination-grace-period=3s")
 	want := server.ServingConfig{
-		BindAddress: "::1", SecurePort: 1, HTTPPort: server.NoPort, SharePort: true, ShareAddress: true, HTTP1Only: true, MaxStreams: 9,
+		BindAddress: "::1", SecurePort: 1, HTTPPort: server.NoPort, SharePort: true, ShareAddress: true,
 		TLS: server.TLSConfig{
 			CertFile: "a", KeyFile: "b", CertDir: "/var/run/kubernetes", ByName: []server.NamedCertificate{{CertFile: "c", KeyFile: "d"}, {CertFile: "e", KeyFile: "f", Names: []string{"*.g", "h"}}},
 			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA},
 			Curves:       []tls.CurveID{tls.CurveP256, tls.X25519}, MinVersion: tls.VersionTLS13,
 		},
-		GoawayChance: 0.01, HSTS: []string{"max-age=1", "preload"}, LivezGrace: time.Second, ProfilesSocket: "s", Contention: true,
+		HTTP:       server.HTTPConfig{HTTP1Only: true, MaxStreams: 9, GoawayChance: 0.01, HSTS: []string{"max-age=1", "preload"}},
+		LivezGrace: time.Second, Profiles: server.ProfilesConfig{Socket: "s", Contention: true},
 	}
 	if !reflect.DeepEqual(c.Serving, want) {
 		t.Errorf("got  %+v\nwant %+v", c.Serving, want)

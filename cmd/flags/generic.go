@@ -20,8 +20,8 @@ func (o *Options) bindGeneric(s *section) {
 	s.DurationVar(&c.Shutdown.Delay, "shutdown-delay-duration", 0, "how long requests are served on after readiness has failed")
 	s.BoolVar(&c.Shutdown.RefuseNew, "shutdown-send-retry-after", false, "go on listening until all running requests but watches have been served, and answer new ones with 429")
 	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0, "time over which watches are ended")
-	s.Float64Var(&c.Serving.GoawayChance, "goaway-chance", 0, "chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
-	s.StringSliceVar(&c.Serving.HSTS, "strict-transport-security-directives", nil, "directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
+	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0, "chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
+	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil, "directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
 	s.Var(&o.generic.gates, "feature-gates", "features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
 }
 
