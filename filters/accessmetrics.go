@@ -14,7 +14,9 @@ import (
 // result is looked up once, when the metrics are made.
 type accessMetrics struct {
 	users    *prometheus.CounterVec
-	byUser   map[string]prometheus.Counter // by userLabel
+	named    []prometheus.Counter // by their places in namedUsers
+	mail     prometheus.Counter   // users whose names are addresses
+	other    prometheus.Counter
 	authn    attempts
 	authz    attempts
 	known    attempt // authentication: somebody is known,
@@ -60,13 +62,13 @@ func newAccessMetrics() *accessMetrics {
 	m := &accessMetrics{
 		users: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
 			Help: "Requests whose user is known, by sort of user."}, []string{"username"}),
-		byUser: map[string]prometheus.Counter{},
-		authn:  newAttempts("authentication_attempts", "authentication_duration_seconds", "Authentication"),
-		authz:  newAttempts("authorization_attempts_total", "authorization_duration_seconds", "Authorization"),
+		authn: newAttempts("authentication_attempts", "authentication_duration_seconds", "Authentication"),
+		authz: newAttempts("authorization_attempts_total", "authorization_duration_seconds", "Authorization"),
 	}
-	for _, name := range append(slices.Clip(namedUsers), mailUser, otherUser) {
-		m.byUser[name] = m.users.WithLabelValues(name)
+	for _, name := range namedUsers {
+		m.named = append(m.named, m.users.WithLabelValues(name))
 	}
+	m.mail, m.other = m.users.WithLabelValues("email_id"), m.users.WithLabelValues("other")
 	m.known, m.unknown, m.mistaken = m.authn.of("success"), m.authn.of("failure"), m.authn.of("error")
 	m.allowed, m.denied, m.unsaid, m.failed = m.authz.of("allowed"), m.authz.of("denied"), m.authz.of("no-opinion"), m.authz.of("error")
 	return m
@@ -87,7 +89,7 @@ func (m *Metrics) authenticated(user *request.User, err error, took time.Duratio
 	case user == nil:
 		a.unknown.took(took)
 	default:
-		a.byUser[userLabel(user.Name)].Inc()
+		a.of(user.Name).Inc()
 		a.known.took(took)
 	}
 }
@@ -112,18 +114,13 @@ func (m *Metrics) authorized(decision request.Decision, err error, took time.Dur
 // Users are told apart by sort, as names are many, and nobody's business. Some have a sort of their own.
 var namedUsers = []string{"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 
-const (
-	mailUser  = "email_id"
-	otherUser = "other"
-)
-
-// userLabel is the sort of a user.
-func userLabel(name string) string {
-	if slices.Contains(namedUsers, name) {
-		return name
+// of counts users of the sort of one of this name.
+func (m *accessMetrics) of(name string) prometheus.Counter {
+	if i := slices.Index(namedUsers, name); i >= 0 {
+		return m.named[i]
 	}
 	if strings.IndexByte(name, '@') >= 0 {
-		return mailUser
+		return m.mail
 	}
-	return otherUser
+	return m.other
 }

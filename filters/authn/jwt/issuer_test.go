@@ -224,7 +224,7 @@ func TestDistributedClaims(t *testing.T) {
 			t.Error("a forged token of the source is believed")
 		}
 	}
-	if n := other.asks.Load() - before; n > 1 {
+	if n := other.asks.Load() - before; n > 2 {
 		t.Errorf("forged tokens of the source made %d requests for keys", n)
 	}
 	if user, err := ask(map[string]any{"JWT": "x.y.z"}); err != nil || user.InGroup("g:far") {
@@ -268,11 +268,16 @@ func TestTold(t *testing.T) {
 	_, _, _ = a.AuthenticateToken(t.Context(), p.token(nil), nil)
 	_, _, _ = a.AuthenticateToken(t.Context(), p.token(map[string]any{"aud": "them"}), nil)
 	_, _, _ = a.AuthenticateToken(t.Context(), "of.nobody.else", nil)
-	p.away.Store(true)
-	_, _, _ = a.AuthenticateToken(t.Context(), p.sign("ES256", "unknown", p.content(nil)), nil)
-	want := []string{"keys true true", "judged true true", "judged true false", "keys true false", "judged true false"}
-	if !slices.Equal(told, want) {
+	if want := []string{"keys true true", "judged true true", "judged true false"}; !slices.Equal(told, want) {
 		t.Errorf("got %q, want %q", told, want)
+	}
+	p.away.Store(true)
+	unknown := p.sign("ES256", "unknown", p.content(nil))
+	for told = nil; !slices.Contains(told, "keys true false"); { // go-oidc may still be about to end its first request for keys
+		_, _, _ = a.AuthenticateToken(t.Context(), unknown, nil)
+		if last := told[len(told)-1]; last != "judged true false" {
+			t.Fatalf("got %q after a token with an unknown key", told)
+		}
 	}
 	if !a.Knows(p.URL) || a.Knows("else") || !slices.Equal(a.Issuers(), []string{p.URL}) {
 		t.Errorf("issuers: got %q", a.Issuers())
