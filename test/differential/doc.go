@@ -37,6 +37,7 @@
 //     are shown to both: users, audiences, refusals and their words.
 //   - TestNodeAuthorizer, TestNodeRestriction: what kubelets may do with random pods, volumes, attachments and slices, and what they may
 //     write. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: what is wrong with them.
+//     TestAuthorizationWebhooks: whom webhooks are asked about, by which conditions, and what they are asked.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions. TestCustomOpenAPI: likewise what they say of
 //     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
