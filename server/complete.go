@@ -49,6 +49,7 @@ func (c Config) complete() (completed, error) {
 	authorizers, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
+	setDefault(&c.Shutdown.Linger, lingerTime)
 	origins, err := compileAll(c.Serving.CORSOrigins)
 	return completed{c, origins, authorizers}, errors.Join(c.validate(), authorizersErr, err)
 }
@@ -118,7 +119,8 @@ func (c *Config) validate() error {
 		value time.Duration
 	}{
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"time to live of events", c.API.EventTTL},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout},
+		{"time that connections linger", c.Shutdown.Linger}, {"time to live of events", c.API.EventTTL},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))
