@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -22,6 +23,9 @@ type completed struct {
 	Config
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
+	// authorizersFile is the file that they are from, nil if there is none.
+	authorizersFile *watchedFile
+	standIn         *standIn // nil if Storage is what the Config says
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -46,15 +50,16 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.complete()
-	authorizers, authorizersErr := c.Authorization.complete()
+	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	setDefault(&c.Shutdown.Linger, lingerTime)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
+	setDefault(&c.Version, KubernetesVersion+"+coracle."+Version)
 	setDefault(&c.EventTTL, time.Hour)
 	c.Core = c.Core || c.Groups == nil
 	c.Services = c.Services.complete()
@@ -79,6 +84,8 @@ func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.HTTPPort, NoPort)
+	setDefault(&c.MaxStreams, maxStreams)
+	setDefault(&c.TLS.MinVersion, tls.VersionTLS12)
 	return c
 }
 
@@ -119,7 +126,7 @@ func (c *Config) validate() error {
 		value time.Duration
 	}{
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
 		{"time that connections linger", c.Shutdown.Linger}, {"time to live of events", c.API.EventTTL},
 	} {
 		if d.value < 0 {
@@ -150,6 +157,9 @@ func (c *APIConfig) validate() error {
 }
 
 func (c *StorageConfig) validate() error {
+	if c.EncryptionReload && c.EncryptionConfigFile == "" {
+		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+	}
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
 		if len(c.Etcd.Servers) > 0 {
@@ -185,8 +195,22 @@ func (c *ServingConfig) validate() error {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
 	}
+	if c.GoawayChance < 0 || c.GoawayChance > maxGoawayChance {
+		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.GoawayChance, maxGoawayChance)
+	}
+	if c.MaxStreams < 0 {
+		bad("the bound of streams is negative: %d", c.MaxStreams)
+	}
+	for _, directive := range c.HSTS {
+		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" && directive != "preload" && (!is || strings.Contains(age, "=")) {
+			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
+		}
+	}
 	return errors.Join(errs...)
 }
+
+// authority reports whether the server signs certificates itself.
+func (c *ServingConfig) authority() bool { return c.SecurePort != NoPort && c.TLS.CertDir == "" }
 
 // path returns a place under DataDir.
 func (c *Config) path(elem ...string) string {

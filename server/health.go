@@ -18,7 +18,6 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/storage"
 )
 
 // healthCheck is a named condition of the server's health; nil means good.
@@ -36,15 +35,17 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 // health is what a server says of its own.
 type health struct {
 	paths    *router.PrefixMux
-	store    storage.Store
-	hooks    *hooks // post-start
+	store    func(ctx context.Context) error // why it cannot be worked with, or nil
+	more     []healthCheck                   // of all but /livez
+	hooks    *hooks                          // post-start
 	stopping atomic.Bool
-	failing  sync.Map // names of the checks that failed when they were last made
+	lenient  time.Time // until then /livez takes hooks that still run for done
+	failing  sync.Map  // names of the checks that failed when they were last made
 	log      *zap.Logger
 }
 
-func newHealth(paths *router.PrefixMux, store storage.Store, log *zap.Logger) *health {
-	return &health{paths: paths, store: store, hooks: &hooks{}, log: log}
+func newHealth(paths *router.PrefixMux, store func(context.Context) error, more []healthCheck, grace time.Duration, log *zap.Logger) *health {
+	return &health{paths: paths, store: store, more: more, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
 }
 
 // basic are the checks of all three endpoints that are always there.
@@ -52,12 +53,12 @@ func (h *health) basic() []healthCheck {
 	return []healthCheck{
 		{"ping", func(context.Context) error { return nil }},
 		{"log", func(context.Context) error { return nil }},
-		{"etcd", func(ctx context.Context) error {
-			_, err := h.store.Revision(ctx)
-			return err
-		}},
+		{"etcd", h.store},
 	}
 }
+
+// notLive are the checks of /healthz and /readyz: a restart would not mend what the additional ones find.
+func (h *health) notLive() []healthCheck { return slices.Concat(h.basic(), h.more, h.hooks.checks()) }
 
 // shutdown is the check that readiness has besides.
 func (h *health) shutdown() healthCheck {
@@ -71,10 +72,10 @@ func (h *health) shutdown() healthCheck {
 
 // install serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the hooks.
 func (h *health) install() error {
-	live := func() []healthCheck { return append(h.basic(), h.hooks.checks()...) }
-	ready := func() []healthCheck { return append(live(), h.shutdown()) }
+	live := func() []healthCheck { return append(h.basic(), h.patient(h.hooks.checks()...)...) }
+	ready := func() []healthCheck { return append(h.notLive(), h.shutdown()) }
 	errs := []error{
-		h.paths.Handle("/healthz", h.endpoint("healthz", live)),
+		h.paths.Handle("/healthz", h.endpoint("healthz", h.notLive)),
 		h.paths.Handle("/livez", h.endpoint("livez", live)),
 		h.paths.Handle("/readyz", h.endpoint("readyz", ready)),
 		h.paths.Handle("/readyz/shutdown", h.single(h.shutdown())),
@@ -82,7 +83,26 @@ func (h *health) install() error {
 	for _, c := range h.basic() {
 		errs = append(errs, h.installCheck(c))
 	}
+	for _, c := range h.more {
+		errs = append(errs, h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)))
+	}
 	return errors.Join(errs...)
+}
+
+// patient returns the checks of post-start hooks as /livez makes them.
+func (h *health) patient(checks ...healthCheck) []healthCheck {
+	if time.Now().After(h.lenient) {
+		return checks
+	}
+	for i, c := range checks {
+		checks[i].check = func(ctx context.Context) error {
+			if time.Now().Before(h.lenient) {
+				return nil
+			}
+			return c.check(ctx)
+		}
+	}
+	return checks
 }
 
 // installCheck serves a check by itself.
@@ -92,6 +112,13 @@ func (h *health) installCheck(c healthCheck) error {
 		errs = append(errs, h.paths.Handle(path+"/"+c.name, h.single(c)))
 	}
 	return errors.Join(errs...)
+}
+
+// installHook serves the check of a post-start hook by itself.
+func (h *health) installHook(c healthCheck) error {
+	return errors.Join(
+		h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)),
+		h.paths.Handle("/livez/"+c.name, h.single(h.patient(c)[0])))
 }
 
 // made makes a check, and notes what came of it.

@@ -9,24 +9,24 @@ import (
 	"strconv"
 )
 
-// Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens.
+// Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens, or "" if the server has no
+// authority to sign an administrator's certificate.
 func (s *Server) Kubeconfig() string { return s.identity.kubeconfig }
 
 // CA returns, as PEM, what clients must trust to reach the secure port, or nil if there is none.
 func (s *Server) CA() ([]byte, error) {
-	if s.identity.own == nil {
-		return nil, nil
-	}
 	return s.identity.trusted()
 }
 
-// trusted is the authority, and with it a serving certificate of somebody else's, which is trusted as it is.
-func (id *identity) trusted() ([]byte, error) {
-	trusted := slices.Clone(id.own.ca.certPEM)
-	if id.tls.CertFile == "" {
+// trusted is the authority, and with it a serving certificate that it has not signed, which is trusted as it is.
+func (id *identity) trusted() (trusted []byte, err error) {
+	if id.own != nil {
+		trusted = slices.Clone(id.own.ca.certPEM)
+	}
+	if id.given == "" {
 		return trusted, nil
 	}
-	given, err := os.ReadFile(id.tls.CertFile)
+	given, err := os.ReadFile(id.given)
 	return append(trusted, given...), err
 }
 

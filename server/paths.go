@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/pprof"
 	"runtime"
 	"runtime/debug"
 	"sort"
@@ -23,21 +22,17 @@ const KubernetesVersion = "v1.36.3"
 // Version is the release of Coracle. Builds set it with -ldflags.
 var Version = "dev"
 
-// installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
-func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, profiling bool) error {
-	version, index := readOnly(versionHandler()), indexHandler(core)
-	errs := []error{
-		core.Paths.Handle("/version", version),
-		core.Paths.HandleHidden("/version/", onlyAt("/version", version)),
+// installPaths serves what is no API resource: version, index, metrics, schemas. Health and profiles have files of their own.
+func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version string) error {
+	versions, index := readOnly(versionHandler(version)), indexHandler(core)
+	return errors.Join(
+		core.Paths.Handle("/version", versions),
+		core.Paths.HandleHidden("/version/", onlyAt("/version", versions)),
 		core.Paths.Handle("/", index),
 		core.Paths.Handle("/index.html", index),
 		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
 		installOpenAPI(core, schemas),
-	}
-	if profiling {
-		errs = append(errs, installProfiles(core))
-	}
-	return errors.Join(errs...)
+	)
 }
 
 // HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
@@ -63,32 +58,12 @@ func onlyAt(path string, h http.Handler) http.Handler {
 	})
 }
 
-// installProfiles serves /debug/pprof.
-func installProfiles(core *GenericServer) error {
-	index := http.RedirectHandler("/debug/pprof/", http.StatusFound)
-	if err := core.Paths.HandleHidden("/debug/pprof", index); err != nil {
-		return err
-	}
-	for path, h := range map[string]http.HandlerFunc{
-		"/debug/pprof/":        pprof.Index,
-		"/debug/pprof/cmdline": pprof.Cmdline,
-		"/debug/pprof/profile": pprof.Profile,
-		"/debug/pprof/symbol":  pprof.Symbol,
-		"/debug/pprof/trace":   pprof.Trace,
-	} {
-		if err := core.Paths.Handle(path, h); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// versionHandler answers with the version, made once.
-func versionHandler() http.Handler {
+// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version.
+func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
 		Major: "1", Minor: "36",
 		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
-		GitVersion: KubernetesVersion + "+coracle." + Version, GitTreeState: "clean",
+		GitVersion: version, GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -101,7 +76,12 @@ func versionHandler() http.Handler {
 			}
 		}
 	}
-	body, err := json.MarshalIndent(v, "", "  ")
+	return v
+}
+
+// versionHandler answers with the version, made once.
+func versionHandler(version string) http.Handler {
+	body, err := json.MarshalIndent(VersionInfo(version), "", "  ")
 	if err != nil { // a struct of strings cannot fail
 		panic(err)
 	}

@@ -305,7 +305,7 @@ func (s *resources) newEntry(b *backend, res registry.Resource) (*entry, error) 
 	gr := res.GroupResource
 	return &entry{
 		name: gr, backend: b, store: store, prefix: store.Objects().Prefix(),
-		chain: b.encryption.For(gr.Group, gr.Resource), metrics: &series{resource: gr},
+		chain: b.encryptor.of(gr), metrics: &series{resource: gr},
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +52,7 @@ type Server struct {
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	c, err := cfg.complete()
 	if err == nil {
+		c.recognize(ctx)
 		err = c.makeDataDir()
 	}
 	if err != nil {
@@ -75,12 +77,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 func build(ctx context.Context, c completed) (*Server, error) {
 	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
-	store, encryptionErr := newStore(c.Storage, table, metrics.store)
+	encryptor, encryptionErr := newEncryptor(&c, reg)
+	store := newStore(c.Storage, table, metrics.store, encryptor)
 	var opening sync.WaitGroup
 	var identity *identity
 	var storeErr, identityErr error
 	declared := make(chan struct{})
 	opening.Go(func() { storeErr = store.open(ctx, c, table.accepting(declared)) })
+	opening.Go(func() { encryptor.ask(ctx) })
 	opening.Go(func() { identity, identityErr = newIdentity(c) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
@@ -117,6 +121,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		InFlight:       inflight,
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
+		HSTS:           strings.Join(c.Serving.HSTS, "; "),
+		Server:         "Coracle/" + Version,
+		GoawayChance:   c.Serving.GoawayChance,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -175,7 +182,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store.alive, store.encryptor.checks(), c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
@@ -187,7 +194,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.Serving.Profiling))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
@@ -224,6 +231,9 @@ func (s *Server) populate(c completed) error {
 		}}
 		s.Go(compactor.Run)
 	}
+	if err := s.addEncryptionReload(); err != nil {
+		return err
+	}
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err
 	}
@@ -237,6 +247,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
+		return err
+	}
+	if err := s.addProfiles(c.Serving); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -20,21 +19,21 @@ import (
 
 // configured is a store as the configuration wants it. Others may be made that use it before it is open.
 type configured struct {
-	engine        storage.Store      // without what is wrapped around it; nil until it is open
-	metered       *meteredStore      // over engine
-	encryption    *encryption.Config // nil: nothing is encrypted
-	storage.Store                    // metered, and encrypted if that is configured
+	engine        storage.Store // without what is wrapped around it; nil until it is open
+	metered       *meteredStore // over engine
+	encryptor     *encryptor    // nil: nothing is encrypted
+	standIn       *standIn      // nil if nothing stands before it
+	storage.Store               // metered, and encrypted if that is configured
 }
 
 // newStore makes a store that is not open yet. What belongs to a key, the table says.
-func newStore(c StorageConfig, t *table, m *storeMetrics) (*configured, error) {
-	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}}
+func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configured {
+	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e}
 	s.Store = s.metered
-	var err error
-	if s.encryption, err = readEncryption(c.EncryptionConfigFile); s.encryption != nil {
+	if e != nil {
 		s.Store = encryption.Wrap(s.Store, t.chainOf)
 	}
-	return s, err
+	return s
 }
 
 // open opens the engine, until ctx ends.
@@ -46,12 +45,24 @@ func (s *configured) open(ctx context.Context, c completed, accept acceptor) err
 	if err != nil {
 		return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
 	}
-	s.engine, s.metered.Store = engine, engine
+	s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
 	return nil
+}
+
+// alive says why the store cannot be worked with. What stands before it in etcd's place belongs to it.
+func (s *configured) alive(ctx context.Context) error {
+	if s.standIn != nil {
+		if err := s.standIn.Answers(ctx, s.standIn.url); err != nil {
+			return err
+		}
+	}
+	_, err := s.Revision(ctx)
+	return err
 }
 
 // Close closes the engine, if it is open.
 func (s *configured) Close() error {
+	s.encryptor.close()
 	if s.engine == nil {
 		return nil
 	}
@@ -69,6 +80,9 @@ type backend struct {
 // newBackend gives a store what resources need of it: cfg says the rest about them.
 func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log *zap.Logger) *backend {
 	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
+	if s.encryptor.changes() {
+		cfg.Cache.Reread()
+	}
 	cfg.Leases = storage.NewLeases(s, nil)
 	cfg.Unreadable = unreadable.found
 	return &backend{configured: s, cache: cfg.Cache, registry: &cfg}
@@ -78,22 +92,6 @@ func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log
 func (b *backend) Close() error {
 	b.cache.Close()
 	return b.configured.Close()
-}
-
-// readEncryption reads an EncryptionConfiguration; nil for no file.
-func readEncryption(file string) (*encryption.Config, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", file, err)
-	}
-	cfg, err := encryption.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", file, err)
-	}
-	return cfg, nil
 }
 
 func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Store, error) {
@@ -114,9 +112,11 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
 		})
 	default:
-		return embedded.Open(ctx, embedded.Config{
-			Dir: c.path("etcd"), Logger: warnings(c.Log),
-		})
+		cfg := embedded.Config{Dir: c.path("etcd"), Logger: warnings(c.Log)}
+		if c.standIn != nil {
+			cfg.Dir, cfg.NoSync = c.standIn.Dir, c.standIn.NoSync
+		}
+		return embedded.Open(ctx, cfg)
 	}
 }
 

@@ -5,27 +5,44 @@
 //	coracle migrate    store the objects of a resource again, in the version that is stored now
 //	coracle validate   judge objects by their definitions, without a server
 //	coracle version    print what this is
+//	coracle kube-apiserver   run the server by kube-apiserver's flags alone
 //
-// Flags of serve fill a server.Config and nothing else; where kube-apiserver has a flag for the same thing, the name is its.
+// Called kube-apiserver, it is that command. Flags fill a server.Config and nothing else: see cmd/flags.
 //
-// Read: main.go, serve.go, flags.go, umask_unix.go, kubeconfig.go, migrate.go, validate.go.
+// Read: main.go, serve.go, apiserver.go, version.go, umask_unix.go, kubeconfig.go, migrate.go, validate.go.
 package main
 
 import (
-	"fmt"
 	"os"
-	"runtime"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/coracle-project/coracle/server"
 )
 
 func main() {
 	keepPrivate()
-	if err := newCommand().Execute(); err != nil {
+	if err := commandCalled(filepath.Base(os.Args[0])).Execute(); err != nil {
 		os.Exit(1) // cobra has printed the error
 	}
+}
+
+// kubeAPIServer is a name by which this program is called in another's place.
+const kubeAPIServer = "kube-apiserver"
+
+// commandCalled returns the command of a program with that name.
+func commandCalled(name string) *cobra.Command {
+	var cmd *cobra.Command
+	switch strings.TrimSuffix(name, ".exe") {
+	case kubeAPIServer:
+		cmd = kubeAPIServerCommand()
+	case etcdName:
+		cmd = etcdCommand()
+	default:
+		return newCommand()
+	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	return cmd
 }
 
 func newCommand() *cobra.Command {
@@ -35,19 +52,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(serveCommand(), kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
+	root.AddCommand(serveCommand(), kubeAPIServerCommand(), etcdCommand(), envtestCommand(),
+		kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
 	return root
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "coracle %s (Kubernetes API %s, %s, %s/%s)\n",
-				server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
 }

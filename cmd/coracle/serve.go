@@ -8,50 +8,71 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
+	"github.com/coracle-project/coracle/cmd/flags"
 	"github.com/coracle-project/coracle/server"
 )
 
 func serveCommand() *cobra.Command {
-	o := &options{}
-	cmd := &cobra.Command{
+	o := flags.Serve()
+	return runCommand(o, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
 		Long: "Run the server. Without flags it stores in ./.coracle, makes its own certificates, and writes an admin\n" +
 			"kubeconfig to ./.coracle/admin.kubeconfig.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.finish(); err != nil {
+			config, err := o.Finish()
+			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return serve(ctx, o, cmd.OutOrStdout())
+			return serve(cmd.Context(), config, cmd.OutOrStdout())
 		},
-	}
-	o.bind(cmd.Flags())
+	})
+}
+
+// runCommand gives a command that runs a server its flags, and help that groups them.
+func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
+	cmd.SilenceUsage = true
+	o.Bind(cmd.Flags())
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n", cmd.UseLine())
+		o.Usage(cmd.OutOrStderr(), 0)
+		return nil
+	})
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nUsage:\n  %s\n", cmd.Long, cmd.UseLine())
+		o.Usage(cmd.OutOrStdout(), 0)
+	})
 	return cmd
 }
 
-// serve runs a server until ctx ends and says how to use it once it is ready.
-func serve(ctx context.Context, o *options, out io.Writer) error {
+// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is ready.
+func serve(ctx context.Context, config server.Config, out io.Writer) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	defer runtime.KeepAlive(tuneMemory())
-	s, err := server.New(ctx, o.config)
+	s, err := server.New(ctx, config)
 	if err != nil {
 		return err
 	}
-	go func() {
+	var telling sync.WaitGroup
+	telling.Go(func() {
 		select {
 		case <-s.Ready():
 			greet(out, s)
+			notify(readyState)
 		case <-ctx.Done():
 		}
-	}()
+		<-ctx.Done()
+		notify(stoppingState)
+	})
+	defer telling.Wait()
+	defer stop()
 	return s.Run(ctx)
 }
 
@@ -70,38 +91,14 @@ func tuneMemory() (ballast []byte) {
 
 func greet(out io.Writer, s *server.Server) {
 	if addr := s.Address(); addr != nil {
-		fmt.Fprintf(out, "coracle is ready at https://%s\n\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", addr, s.Kubeconfig())
+		fmt.Fprintf(out, "coracle is ready at https://%s\n", addr)
+		if path := s.Kubeconfig(); path != "" {
+			fmt.Fprintf(out, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
+		} else {
+			fmt.Fprintln(out, "there is no administrator's kubeconfig: the certificates of others decide who is one")
+		}
 	}
 	if addr := s.PlainAddress(); addr != nil {
 		fmt.Fprintf(out, "coracle is ready at http://%s\n", addr)
 	}
-}
-
-// finishNames parses the flags that choose among names.
-func (o *options) finishNames() error {
-	switch o.media {
-	case "application/json":
-	case "application/vnd.kubernetes.protobuf":
-		o.config.Storage.Protobuf = true
-	default:
-		return fmt.Errorf("--storage-media-type %q: must be application/json or application/vnd.kubernetes.protobuf", o.media)
-	}
-	level, err := zapcore.ParseLevel(o.logLevel)
-	if err != nil {
-		return fmt.Errorf("--log-level: %w", err)
-	}
-	config := zap.NewProductionConfig()
-	switch o.logFormat {
-	case "json":
-	case "text":
-		config.Encoding = "console"
-		config.EncoderConfig = zap.NewDevelopmentEncoderConfig()
-	default:
-		return fmt.Errorf("--log-format %q: must be text or json", o.logFormat)
-	}
-	config.Level = zap.NewAtomicLevelAt(level)
-	config.DisableCaller = true
-	config.DisableStacktrace = true
-	o.config.Log, err = config.Build()
-	return err
 }

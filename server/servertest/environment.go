@@ -63,7 +63,7 @@ func (e Environment) Start() (*Server, error) {
 // start is Start without the look at conversions.
 func (e Environment) start() (*Server, error) {
 	s := &Server{Token: Token, transport: &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true}}
-	s.Client = &http.Client{Transport: &authorized{next: s.transport, header: "Bearer " + Token}}
+	s.Client = &http.Client{Transport: &authorized{next: &watched{s.transport}, header: "Bearer " + Token}}
 	removeData := func() error { return nil }
 	if e.Config.DataDir == "" {
 		dir, err := os.MkdirTemp("", "servertest-")

@@ -10,7 +10,8 @@
 // folder is touched and no other process is needed. It is complete: TLS, authentication, authorization,
 // admission, controllers. Tests with servers of their own may run in parallel.
 //
-// When the test ends, so does the server, and everything it has started.
+// When the test ends, so does the server, and everything it has started. A credential in its log, at whatever level, fails the test: see
+// Guarded.
 //
 // A suite whose tests share a server, or that has definitions of resources, uses an Environment, in place of the one of
 // controller-runtime's envtest: definitions, users with certificates, the suite's own webhooks.
@@ -71,6 +72,7 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	default:
 		t.Fatal("servertest: more than one Config")
 	}
+	e.Config = Guarded(t, e.Config)
 	s, err := e.start()
 	if err != nil {
 		t.Fatal(err)
@@ -96,11 +98,11 @@ func (s *Server) AddUser(name string, groups ...string) (*server.Credentials, er
 }
 
 // Anonymous returns a client that trusts CAPEM and sends no credentials.
-func (s *Server) Anonymous() *http.Client { return &http.Client{Transport: s.transport} }
+func (s *Server) Anonymous() *http.Client { return &http.Client{Transport: &watched{s.transport}} }
 
 // authorized adds credentials to requests without any.
 type authorized struct {
-	next   http.RoundTripper
+	next   *watched
 	header string
 }
 
@@ -114,4 +116,13 @@ func (a *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
-func (a *authorized) CloseIdleConnections() { a.next.(*http.Transport).CloseIdleConnections() }
+func (a *authorized) CloseIdleConnections() { a.next.CloseIdleConnections() }
+
+// watched learns the credentials that are sent, so that they are found in logs.
+type watched struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	Sent(r)
+	return w.Transport.RoundTrip(r)
+}

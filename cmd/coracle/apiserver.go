@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coracle-project/coracle/cmd/flags"
+	"github.com/coracle-project/coracle/server"
+)
+
+// kubeAPIServerCommand runs a server as kube-apiserver is run, by flags alone.
+func kubeAPIServerCommand() *cobra.Command {
+	o := flags.KubeAPIServer()
+	cmd := runCommand(o, &cobra.Command{
+		Use:   kubeAPIServer,
+		Short: "Run the server in kube-apiserver's place: with its flags and their defaults",
+		Long: "Run the server in kube-apiserver's place. It takes the flags of kube-apiserver " + server.KubernetesVersion + ", and has their defaults.\n" +
+			"So does this program when it is called " + kubeAPIServer + ".",
+		// Empty arguments are none: scripts write them where a variable is empty.
+		Args: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if arg != "" {
+					return fmt.Errorf("%q does not take any arguments, got %q", cmd.CommandPath(), args)
+				}
+			}
+			return nil
+		},
+	})
+	version := addVersionFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if version.print(cmd.OutOrStdout()) {
+			return nil
+		}
+		config, err := o.Finish()
+		if err != nil {
+			return err
+		}
+		config.API.Version = version.reported
+		return serve(cmd.Context(), config, cmd.OutOrStdout())
+	}
+	return cmd
+}

@@ -1,0 +1,4 @@
+package flags
+
+func (o *Options) bindAdmission(s *section) {
+}

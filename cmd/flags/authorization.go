@@ -1,0 +1,40 @@
+package flags
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// authorization is what flags about who may do what say in a way of their own.
+type authorization struct {
+	modes []string
+}
+
+func (o *Options) bindAuthorization(s *section) {
+	c := &o.config.Authorization
+	s.StringSliceVar(&o.authorization.modes, "authorization-mode", o.defaults.modes, "who decides, in this order: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny")
+	s.StringVar(&c.PolicyFile, "authorization-policy-file", "", "policies of the mode ABAC, each a line of JSON")
+	s.StringVar(&c.ConfigFile, "authorization-config", "", "AuthorizationConfiguration file, in place of the modes and the webhook")
+	s.StringVar(&c.Webhook.ConfigFile, "authorization-webhook-config-file", "", "kubeconfig of the webhook that the mode Webhook asks")
+	s.StringVar(&c.Webhook.Version, "authorization-webhook-version", "v1beta1", "version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
+	s.DurationVar(&c.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute, "how long an answer of the webhook that allows counts; 0 to ask each time")
+	s.DurationVar(&c.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second, "how long any other answer of the webhook counts; 0 to ask each time")
+}
+
+// finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their defaults are no word against it.
+func (o *Options) finishAuthorization() error {
+	c := &o.config.Authorization
+	noneAtZero(&c.Webhook.AuthorizedTTL, -1)
+	noneAtZero(&c.Webhook.UnauthorizedTTL, -1)
+	c.Modes = o.authorization.modes
+	if len(c.Modes) == 0 {
+		c.Modes = []string{server.AuthorizeAlways}
+	}
+	if c.ConfigFile != "" && !slices.ContainsFunc([]string{"authorization-mode", "authorization-webhook-config-file", "authorization-webhook-version",
+		"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"}, o.given) {
+		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Package flags reads a command line into a server.Config: all flags that kube-apiserver 1.36 has, under its names, and those that
+// Coracle adds.
+//
+// Each flag of kube-apiserver is honoured, or ignored because it makes no difference here, or refused because ignoring it would be
+// dangerous; docs/flags.md lists which is which, and a test holds that list against this package. A flag that is ignored costs one line
+// of the log that says why, if it is given another value than its default. Values are read, and mistakes are worded, as kube-apiserver
+// reads and words them, so that scripts need not know whom they start.
+//
+// Each section of kube-apiserver's help is a file, which declares the section's flags, and checks and hands over what they say.
+//
+// Read: flags.go, section.go, values.go, own.go, generic.go and the other sections, gates.go.
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// Options are the flags of a command that runs a server. Bind them, parse a command line, and Finish.
+type Options struct {
+	defaults defaults
+	config   server.Config
+	sections []*section
+
+	own            own
+	generic        generic
+	etcd           etcd
+	serving        serving
+	authentication authentication
+	authorization  authorization
+	enablement     enablement
+	logs           logs
+	misc           misc
+}
+
+// defaults are what the commands differ in.
+type defaults struct {
+	dataDir, bindAddress, certDir, mediaType string
+	modes, issuers                           []string
+	clusterIPRange                           string
+}
+
+// Serve returns the flags of `coracle serve`, which works without any.
+func Serve() *Options {
+	return newOptions(defaults{
+		dataDir: ".coracle", bindAddress: "127.0.0.1", mediaType: mediaJSON,
+		modes: []string{server.AuthorizeByRoles}, issuers: []string{"https://kubernetes.default.svc.cluster.local"},
+		clusterIPRange: "10.0.0.0/24",
+	})
+}
+
+// KubeAPIServer returns the same flags with the defaults of kube-apiserver.
+func KubeAPIServer() *Options {
+	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf})
+}
+
+func newOptions(d defaults) *Options {
+	o := &Options{defaults: d}
+	for _, s := range []struct {
+		name string
+		bind func(*section)
+	}{
+		{"Generic", o.bindGeneric}, {"Etcd", o.bindEtcd}, {"Secure serving", o.bindServing}, {"Auditing", o.bindAuditing},
+		{"Features", o.bindFeatures}, {"Authentication", o.bindAuthentication}, {"Authorization", o.bindAuthorization},
+		{"API enablement", o.bindEnablement}, {"Egress selector", o.bindEgress}, {"Admission", o.bindAdmission},
+		{"Metrics", o.bindMetrics}, {"Logs", o.bindLogs}, {"Traces", o.bindTraces}, {"Misc", o.bindMisc}, {"Coracle", o.bindOwn},
+	} {
+		section := newSection(s.name)
+		s.bind(section)
+		o.sections = append(o.sections, section)
+	}
+	return o
+}
+
+// Bind adds the flags to those of a command.
+func (o *Options) Bind(f *pflag.FlagSet) {
+	for _, s := range o.sections {
+		f.AddFlagSet(s.FlagSet)
+	}
+}
+
+// Usage writes what the flags are, under the headings that kube-apiserver's help has, in lines of at most so many columns; 0 wraps none.
+func (o *Options) Usage(w io.Writer, columns int) {
+	for _, s := range o.sections {
+		fmt.Fprintf(w, "\n%s flags:\n\n%s", s.name, s.FlagUsagesWrapped(columns))
+	}
+}
+
+// Finish returns what a parsed command line asks for, or all that is wrong with it. What it ignores is told to the Config's log.
+func (o *Options) Finish() (server.Config, error) {
+	for _, s := range o.sections {
+		if err := s.refusal(); err != nil {
+			return server.Config{}, err
+		}
+	}
+	var errs []error
+	for _, finish := range []func() error{
+		o.finishGeneric, o.finishEtcd, o.finishServing, o.finishAuthentication, o.finishAuthorization, o.finishEnablement,
+		o.finishLogs, o.finishMisc, o.finishOwn,
+	} {
+		if err := finish(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return server.Config{}, aggregate(errs)
+	}
+	for _, s := range o.sections {
+		s.VisitAll(func(f *pflag.Flag) {
+			if why := note(f, ignored); why != "" && differs(f) {
+				o.config.Log.Warn("this flag makes no difference here", zap.String("flag", "--"+f.Name), zap.String("because", why))
+			}
+		})
+	}
+	return o.config, nil
+}
+
+// given reports whether a flag stands on the command line.
+func (o *Options) given(name string) bool {
+	for _, s := range o.sections {
+		if s.Lookup(name) != nil {
+			return s.Changed(name)
+		}
+	}
+	return false
+}
+
+// aggregate is several mistakes as one error, worded as kube-apiserver does.
+func aggregate(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return errors.New("[" + strings.Join(texts, ", ") + "]")
+}

@@ -1,0 +1,32 @@
+package flags
+
+import "strings"
+
+// own is what Coracle adds to the flags of kube-apiserver.
+type own struct {
+	logLevel string
+}
+
+func (o *Options) bindOwn(s *section) {
+	c := &o.config
+	s.StringVar(&c.DataDir, "data-dir", o.defaults.dataDir, "folder for the store, certificates and the admin kubeconfig")
+	s.StringVar(&c.API.Manifests, "manifests", "", "folder of YAML and JSON files to apply before the server is ready: definitions, then objects")
+	s.StringVar(&c.Storage.Engine, "storage", "", "store: embedded, etcd, memory or file (default embedded, or etcd with --etcd-servers)")
+	s.IntVar(&c.Serving.HTTPPort, "http-port", 0, "port for plain HTTP on the bind address; 0 for none")
+	s.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil, "further names and addresses for a self-made serving certificate")
+	s.StringVar(&c.Authentication.BasicAuthFile, "basic-auth-file", "", "CSV file of passwords, which are weaker than all else: password,user,uid,\"group1,group2\"")
+	s.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "controllers to run: names, * for all, -name to leave one out; empty for none")
+	s.StringVar(&c.API.Profile, "profile", "", "crd-only serves of the built-in resources those alone that a server for resources of one's own needs")
+	s.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "watches served at once; 0 for no bound")
+	s.StringVar(&o.own.logLevel, "log-level", "info", "debug, info, warn or error")
+}
+
+func (o *Options) finishOwn() error {
+	c := &o.config
+	noneAtZero(&c.Limits.MaxWatches, -1)
+	portAtZero(&c.Serving.HTTPPort)
+	if len(c.Controllers) == 1 && strings.TrimSpace(c.Controllers[0]) == "" {
+		c.Controllers = []string{}
+	}
+	return nil
+}

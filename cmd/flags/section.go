@@ -1,0 +1,60 @@
+package flags
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+// section is the flags under one heading of the help.
+type section struct {
+	*pflag.FlagSet
+	name string
+}
+
+func newSection(name string) *section {
+	s := &section{pflag.NewFlagSet(name, pflag.ContinueOnError), name}
+	s.SortFlags = true
+	return s
+}
+
+// The annotations of a flag that is not honoured, with the reason.
+const (
+	ignored = "ignored"
+	refused = "refused"
+)
+
+// ignore declares that flags of the section make no difference here, and why.
+func (s *section) ignore(why string, names ...string) { s.annotate(ignored, why, names) }
+
+// refuse declares that flags of the section must not be given another value than their default, and why.
+func (s *section) refuse(why string, names ...string) { s.annotate(refused, why, names) }
+
+func (s *section) annotate(key, why string, names []string) {
+	for _, name := range names {
+		if err := s.SetAnnotation(name, key, []string{why}); err != nil {
+			panic(err) // there is no such flag in the section: a mistake in this package
+		}
+	}
+}
+
+// note returns the reason in an annotation, or "".
+func note(f *pflag.Flag, key string) string {
+	if a := f.Annotations[key]; len(a) > 0 {
+		return a[0]
+	}
+	return ""
+}
+
+// differs reports whether a flag has been given another value than its default.
+func differs(f *pflag.Flag) bool { return f.Changed && f.Value.String() != f.DefValue }
+
+// refusal returns the error of the first flag that cannot be what it has been given.
+func (s *section) refusal() (err error) {
+	s.VisitAll(func(f *pflag.Flag) {
+		if why := note(f, refused); why != "" && differs(f) && err == nil {
+			err = fmt.Errorf("--%s is refused: %s", f.Name, why)
+		}
+	})
+	return err
+}

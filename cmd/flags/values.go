@@ -1,0 +1,81 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// pairs is a flag of entries key=value, which may be repeated, or hold several with commas between them. Blanks around keys and values
+// are cut off.
+type pairs struct {
+	values map[string]string
+	bare   bool // an entry may be a key alone
+	whole  bool // commas belong to the value
+}
+
+// String implements pflag.Value.
+func (p *pairs) String() string {
+	entries := make([]string, 0, len(p.values))
+	for k, v := range p.values {
+		entries = append(entries, k+"="+v)
+	}
+	sort.Strings(entries)
+	return strings.Join(entries, ",")
+}
+
+// Set implements pflag.Value.
+func (p *pairs) Set(s string) error {
+	if p.values == nil {
+		p.values = map[string]string{}
+	}
+	entries := []string{s}
+	if !p.whole {
+		entries = slices.DeleteFunc(strings.Split(s, ","), func(entry string) bool { return entry == "" })
+	}
+	for _, entry := range entries {
+		key, value, found := strings.Cut(entry, "=")
+		if !found && !p.bare {
+			return errors.New("malformed pair, expect string=string")
+		}
+		p.values[strings.TrimSpace(key)] = strings.TrimSpace(value)
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (p *pairs) Type() string { return "mapStringString" }
+
+// address is a flag that is an IP address, in the form of a configuration.
+type address struct{ value *string }
+
+// String implements pflag.Value.
+func (a address) String() string {
+	if a.value == nil {
+		return ""
+	}
+	return *a.value
+}
+
+// Set implements pflag.Value.
+func (a address) Set(s string) error {
+	if s = strings.TrimSpace(s); net.ParseIP(s) == nil {
+		return fmt.Errorf("failed to parse IP: %q", s)
+	}
+	*a.value = s
+	return nil
+}
+
+// Type implements pflag.Value.
+func (address) Type() string { return "ip" }
+
+// noneAtZero gives a flag of which 0 means none or no bound the Config's word for that, where 0 is the default.
+func noneAtZero[T int | time.Duration](value *T, none T) {
+	if *value == 0 {
+		*value = none
+	}
+}
