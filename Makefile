@@ -14,7 +14,7 @@ UNRACED = $(shell grep -lr '^//go:build !race' --include='*_test.go' --exclude-d
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/coracle and bin/wardle
@@ -43,6 +43,10 @@ interop: ## real kubectl and client-go against the server, the load tool, hostil
 	cd test/interop && $(GO) test -vet=off -count=1 ./...
 	cd test/load && $(GO) test ./...
 	cd test/hostile && $(GO) test -count=1 ./...
+
+.PHONY: envtest-suites
+envtest-suites: ## controller-runtime's own test suites on our programs, or on those in ASSETS; SUITES are packages, such as ./pkg/client (a module of its own)
+	cd test/envtest && $(GO) test -count=1 -timeout 0 -v
 
 .PHONY: robust
 robust: ## kill servers under load and check what everybody saw, for DURATION (default 40s) with SEED (a module of its own)

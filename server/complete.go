@@ -53,6 +53,7 @@ func (c Config) complete() (completed, error) {
 	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
+	setDefault(&c.Shutdown.Linger, lingerTime)
 	origins, err := compileAll(c.Serving.CORSOrigins)
 	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
@@ -125,7 +126,8 @@ func (c *Config) validate() error {
 		value time.Duration
 	}{
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace}, {"time to live of events", c.API.EventTTL},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
+		{"time that connections linger", c.Shutdown.Linger}, {"time to live of events", c.API.EventTTL},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))

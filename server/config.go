@@ -279,4 +279,7 @@ type ShutdownConfig struct {
 	// Timeout bounds the wait for running requests, and that for pre-shutdown hooks; default Limits.RequestTimeout and
 	// 15 s.
 	Timeout time.Duration
+	// Linger is how long connections have to end when all requests have been served, default 5 s; then they are cut. By HTTP/2 one
+	// that is idle takes a second, in which the client is told.
+	Linger time.Duration
 }

@@ -23,11 +23,11 @@ func (c *Credentials) Kubeconfig() []byte {
 }
 
 // NewUser returns credentials for a user, who is a member of some groups: a certificate, good for a year, that the server's own
-// authority has signed. Nothing is kept of it, and nobody can take it back. The server must listen on a secure port.
+// authority has signed. Nothing is kept of it, and nobody can take it back. The server must listen on a secure port, and have an authority.
 func (s *Server) NewUser(name string, groups ...string) (*Credentials, error) {
 	addr := s.Address()
-	if addr == nil {
-		return nil, errors.New("server: there is no secure port to which users could show certificates")
+	if addr == nil || s.identity.own == nil {
+		return nil, errors.New("server: there is no secure port to which users could show certificates, or no authority that signs them")
 	}
 	trusted, err := s.identity.trusted()
 	if err != nil {

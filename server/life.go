@@ -81,7 +81,7 @@ func first(c chan error) func(error) {
 	}
 }
 
-// lingerTime is how long connections have to end when all requests have been served. What takes longer is not
+// lingerTime is how long connections have to end, if nothing else is said, when all requests have been served. What takes longer is not
 // reading its answer, or has never asked for anything.
 const lingerTime = 5 * time.Second
 
@@ -105,7 +105,7 @@ func (s *Server) shutDown() error {
 		err = errors.Join(err, l.drain.Refuse(ctx))
 	}
 	err = errors.Join(err, l.drain.Close(ctx))
-	linger, cancelLinger := context.WithTimeout(ctx, lingerTime)
+	linger, cancelLinger := context.WithTimeout(ctx, l.shutdown.Linger)
 	defer cancelLinger()
 	closeErr := s.listeners.close(linger)
 	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {

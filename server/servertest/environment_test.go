@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -34,6 +35,16 @@ func started(t testing.TB, e servertest.Environment) *servertest.Server {
 		}
 	})
 	return s
+}
+
+// pool are authorities to trust.
+func pool(t *testing.T, pem []byte) *x509.CertPool {
+	t.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		t.Fatalf("this is no certificate: %s", pem)
+	}
+	return roots
 }
 
 // sails is a definition in Go, one of many.
@@ -151,11 +162,7 @@ func TestUsers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(tt.who.CAData) {
-			t.Fatalf("CAData is no certificate: %s", tt.who.CAData)
-		}
-		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool(t, tt.who.CAData), Certificates: []tls.Certificate{pair}}}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport}
 		resp, err := client.Post(tt.who.Host+"/apis/authentication.k8s.io/v1/selfsubjectreviews", "application/json",
@@ -189,17 +196,27 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestStop stops twice, and leaves the folder that it was given.
+// TestStop stops twice, and leaves the folder that it was given. A client that keeps its connection does not hold it up: net/http alone
+// would wait for a second.
 func TestStop(t *testing.T) {
 	dir := t.TempDir()
 	s, err := servertest.Environment{Config: server.Config{DataDir: dir}}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool(t, s.CAPEM)}}
+	defer transport.CloseIdleConnections()
+	if code, body := get(t, &http.Client{Transport: transport}, s.URL+"/readyz", ""); code != 200 {
+		t.Errorf("GET /readyz: got %d %s", code, body)
+	}
+	begin := time.Now()
 	for range 2 {
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}
+	}
+	if took := time.Since(begin); took >= time.Second {
+		t.Errorf("stopping took %v", took)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "admin.kubeconfig")); err != nil {
 		t.Errorf("the DataDir given: %v", err)
