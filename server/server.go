@@ -83,14 +83,18 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	declared := make(chan struct{})
 	opening.Go(func() { storeErr = store.open(ctx, c, table.accepting(declared)) })
 	opening.Go(func() { encryptor.ask(ctx) })
-	opening.Go(func() { identity, identityErr = newIdentity(c) })
+	opening.Go(func() { identity, identityErr = newIdentity(ctx, c, reg) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
+		if identity != nil {
+			identity.accounts.close()
+		}
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	identity.accounts.follow(d.life.work, c.Log)
 	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics.tokens)
 	if err != nil {
 		d.close()
