@@ -66,6 +66,9 @@ func (c StorageConfig) complete() StorageConfig {
 	}
 	setDefault(&c.Engine, StorageEmbedded)
 	setDefault(&c.Prefix, "/registry")
+	setDefault(&c.InitTimeout, 5*time.Second)
+	setDefault(&c.HealthTimeout, healthTimeout)
+	setDefault(&c.ReadyTimeout, healthTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	return c
@@ -150,6 +153,9 @@ func (c *APIConfig) validate() error {
 func (c *StorageConfig) validate() error {
 	if c.EncryptionReload && c.EncryptionConfigFile == "" {
 		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+	}
+	if err := c.validateOverrides(); err != nil {
+		return err
 	}
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
