@@ -120,6 +120,8 @@ func (c *Config) validate() error {
 		name  string
 		value time.Duration
 	}{
+		{"timeout of the check etcd", c.Storage.HealthTimeout}, {"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
+		{"time to wait for the storage", c.Storage.InitTimeout},
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
 		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"time to live of events", c.API.EventTTL},
 	} {

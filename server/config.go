@@ -51,6 +51,8 @@ type APIConfig struct {
 	Runtime map[string]string
 	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
 	EventTTL time.Duration
+	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
+	DeleteWorkers int
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 	// Services is what services are given.

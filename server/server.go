@@ -187,7 +187,8 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 	}
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf}
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+		DeleteWorkers: c.API.DeleteWorkers}
 	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
 	for _, other := range store.others {
 		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
