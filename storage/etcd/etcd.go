@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -63,9 +64,6 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.DialTimeout <= 0 {
 		cfg.DialTimeout = 5 * time.Second
 	}
-	if cfg.OpenTimeout <= 0 {
-		cfg.OpenTimeout = cfg.DialTimeout
-	}
 	if cfg.Page <= 0 {
 		cfg.Page = 1000
 	}
@@ -80,7 +78,7 @@ func open(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	dialing, cancel := context.WithTimeout(ctx, cfg.OpenTimeout)
+	dialing, cancel := context.WithTimeout(ctx, cmp.Or(cfg.OpenTimeout, cfg.DialTimeout))
 	defer cancel()
 	if err := s.await(dialing); err != nil {
 		s.Close()
