@@ -194,6 +194,7 @@ func TestLostLease(t *testing.T) {
 
 // plugin records what it is asked, and may reject.
 type plugin struct {
+	mu       sync.Mutex // guards seen, where writes run beside each other
 	name     string
 	seen     []admission.Attributes
 	mutate   func(a *admission.Attributes) error
@@ -204,7 +205,9 @@ func (p *plugin) Name() string                     { return p.name }
 func (p *plugin) Handles(admission.Operation) bool { return true }
 
 func (p *plugin) Mutate(_ context.Context, a *admission.Attributes) error {
+	p.mu.Lock()
 	p.seen = append(p.seen, *a)
+	p.mu.Unlock()
 	if p.mutate != nil {
 		return p.mutate(a)
 	}

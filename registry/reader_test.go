@@ -149,7 +149,7 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(set.Close)
+	defer set.Close()
 	chain := set.For(widgets.Group, widgets.Resource)
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store {
 		return encryption.Wrap(s, func(string) encryption.Chain { return chain })

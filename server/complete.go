@@ -72,6 +72,9 @@ func (c StorageConfig) complete() StorageConfig {
 	}
 	setDefault(&c.Engine, StorageEmbedded)
 	setDefault(&c.Prefix, "/registry")
+	setDefault(&c.InitTimeout, 5*time.Second)
+	setDefault(&c.HealthTimeout, healthTimeout)
+	setDefault(&c.ReadyTimeout, healthTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	return c
@@ -125,6 +128,8 @@ func (c *Config) validate() error {
 		name  string
 		value time.Duration
 	}{
+		{"timeout of the check etcd", c.Storage.HealthTimeout}, {"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
+		{"time to wait for the storage", c.Storage.InitTimeout},
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
 		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
 		{"time that connections linger", c.Shutdown.Linger}, {"time to live of events", c.API.EventTTL},
@@ -159,6 +164,9 @@ func (c *APIConfig) validate() error {
 func (c *StorageConfig) validate() error {
 	if c.EncryptionReload && c.EncryptionConfigFile == "" {
 		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+	}
+	if err := c.validateOverrides(); err != nil {
+		return err
 	}
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:

@@ -55,6 +55,8 @@ type APIConfig struct {
 	Version string
 	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
 	EventTTL time.Duration
+	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
+	DeleteWorkers int
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 	// Services is what services are given.
@@ -99,6 +101,13 @@ type StorageConfig struct {
 	Store storage.Store
 	// Etcd is the cluster of StorageEtcd.
 	Etcd EtcdConfig
+	// Overrides keep single resources elsewhere; of a resource the last counts. (--etcd-servers-overrides)
+	Overrides []StorageOverride
+	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s. (--storage-initialization-timeout)
+	InitTimeout time.Duration
+	// HealthTimeout and ReadyTimeout bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default 2 s.
+	// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
+	HealthTimeout, ReadyTimeout time.Duration
 	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
 	Prefix string
 	// CompactionInterval is how long history is kept, default 5 min; negative: for ever. (--etcd-compaction-interval)

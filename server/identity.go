@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
@@ -41,13 +44,13 @@ type authorities struct {
 }
 
 // newIdentity reads or makes certificates.
-func newIdentity(c completed) (*identity, error) {
+func newIdentity(ctx context.Context, c completed, reg prometheus.Registerer) (*identity, error) {
 	id := &identity{
 		tls: c.Serving.TLS, loopback: rand.Text(),
 		authorities: authorities{clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile},
 	}
 	var err error
-	if id.accounts, err = newAccountIssuer(c); err != nil {
+	if id.accounts, err = newAccountIssuer(ctx, c, reg); err != nil {
 		return nil, fmt.Errorf("server: service account tokens: %w", err)
 	}
 	if c.Serving.SecurePort == NoPort {

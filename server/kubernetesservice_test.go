@@ -280,7 +280,7 @@ func TestNoKubernetesService(t *testing.T) {
 func TestRecordsAreKnown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	config := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
-		"- resources: [servicenodeportallocations, apiServerIPInfo]\n  providers:\n  - aesgcm:\n      keys: [{name: a, secret: %s}]\n",
+		"- resources: ['*.']\n  providers:\n  - aesgcm:\n      keys: [{name: a, secret: %s}]\n",
 		base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -123,6 +123,7 @@ func (s *Server) Close() error {
 		s.table.close()
 		l.controllers.stop()
 		l.work.stop()
+		s.closeCaches()
 		l.closeErr = s.backend.Close()
 	})
 	return l.closeErr

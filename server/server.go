@@ -79,20 +79,25 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
 	encryptor, encryptionErr := newEncryptor(&c, reg)
 	store := newStore(c.Storage, table, metrics.store, encryptor)
+	store.newOverrides(c.Storage, table, metrics.store)
 	var opening sync.WaitGroup
 	var identity *identity
 	var storeErr, identityErr error
 	declared := make(chan struct{})
 	opening.Go(func() { storeErr = store.open(ctx, c, table.accepting(declared)) })
 	opening.Go(func() { encryptor.ask(ctx) })
-	opening.Go(func() { identity, identityErr = newIdentity(c) })
+	opening.Go(func() { identity, identityErr = newIdentity(ctx, c, reg) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
+		if identity != nil {
+			identity.accounts.close()
+		}
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	identity.accounts.follow(d.life.work, c.Log)
 	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics.tokens)
 	if err != nil {
 		d.close()
@@ -182,13 +187,16 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store.alive, store.encryptor.checks(), c.Serving.LivezGrace, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
-		backend: newBackend(store, registry.Config{
-			Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
-		}, m.unreadable, c.Log),
+	}
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+		DeleteWorkers: c.API.DeleteWorkers}
+	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
+	for _, other := range store.others {
+		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
 	}
 	d.definitions = newDefinitions(d.resources, d.extensions)
 	d.definitions.endChain(d.core, c.Storage.shared())
@@ -219,17 +227,19 @@ func (d *declaration) close() {
 	if d != nil {
 		d.resources.table.close()
 		d.life.work.stop()
-		d.resources.backend.cache.Close()
+		d.resources.closeCaches()
 	}
 }
 
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
 	if c.Storage.CompactionInterval > 0 {
-		compactor := &storage.Compactor{Store: s.backend, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-			s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
-		}}
-		s.Go(compactor.Run)
+		for _, b := range s.backends() {
+			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
+				s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
+			}}
+			s.Go(compactor.Run)
+		}
 	}
 	if err := s.addEncryptionReload(); err != nil {
 		return err

@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/embedded"
@@ -24,11 +27,15 @@ type configured struct {
 	encryptor     *encryptor    // nil: nothing is encrypted
 	standIn       *standIn      // nil if nothing stands before it
 	storage.Store               // metered, and encrypted if that is configured
+
+	config StorageConfig
+	others []*configured        // of overrides
+	keeps  []meta.GroupResource // of an override
 }
 
 // newStore makes a store that is not open yet. What belongs to a key, the table says.
 func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configured {
-	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e}
+	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e, config: c}
 	s.Store = s.metered
 	if e != nil {
 		s.Store = encryption.Wrap(s.Store, t.chainOf)
@@ -38,35 +45,35 @@ func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configu
 
 // open opens the engine, until ctx ends.
 func (s *configured) open(ctx context.Context, c completed, accept acceptor) error {
-	if s.engine != nil {
-		return nil
+	errs := make([]error, len(s.others))
+	var opening sync.WaitGroup
+	for i, other := range s.others {
+		opening.Go(func() { errs[i] = other.open(ctx, c, accept) })
 	}
-	engine, err := openEngine(ctx, c, accept)
-	if err != nil {
-		return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
-	}
-	s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
-	return nil
-}
-
-// alive says why the store cannot be worked with. What stands before it in etcd's place belongs to it.
-func (s *configured) alive(ctx context.Context) error {
-	if s.standIn != nil {
-		if err := s.standIn.Answers(ctx, s.standIn.url); err != nil {
-			return err
+	defer opening.Wait()
+	if s.engine == nil {
+		c.Storage = s.config
+		engine, err := openEngine(ctx, c, accept)
+		if err != nil {
+			return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
 		}
+		s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
 	}
-	_, err := s.Revision(ctx)
-	return err
+	opening.Wait()
+	return errors.Join(errs...)
 }
 
 // Close closes the engine, if it is open.
 func (s *configured) Close() error {
 	s.encryptor.close()
-	if s.engine == nil {
-		return nil
+	var errs []error
+	for _, other := range s.others {
+		errs = append(errs, other.Close())
 	}
-	return s.Store.Close()
+	if s.engine != nil {
+		errs = append(errs, s.Store.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // backend is a store with what belongs to it. A resource lives in one backend: that decides its cache, and the clock
@@ -88,12 +95,6 @@ func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log
 	return &backend{configured: s, cache: cfg.Cache, registry: &cfg}
 }
 
-// Close closes cache and store.
-func (b *backend) Close() error {
-	b.cache.Close()
-	return b.configured.Close()
-}
-
 func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Store, error) {
 	switch c.Storage.Engine {
 	case StorageMemory:
@@ -110,6 +111,7 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 		e := c.Storage.Etcd
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
+			OpenTimeout: c.Storage.InitTimeout,
 		})
 	default:
 		cfg := embedded.Config{Dir: c.path("etcd"), Logger: warnings(c.Log)}
