@@ -49,7 +49,7 @@ func TestMeanings(t *testing.T) {
 		c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
-	if want := map[string]string{"v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
+	if want := map[string]string{"/v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
 		c.API.Profile != server.ProfileCRDOnly {
 		t.Errorf("got %q and %q, want %q", c.API.Runtime, c.API.Profile, want)
 	}
@@ -59,17 +59,17 @@ func TestMeanings(t *testing.T) {
 func TestAuthenticationFlags(t *testing.T) {
 	got := parse(t, Serve(), "--client-ca-file=a", "--token-auth-file=b", "--basic-auth-file=c",
 		"--requestheader-client-ca-file=d", "--requestheader-allowed-names=e,f", "--requestheader-username-headers=g",
-		"--requestheader-uid-headers=h", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k",
+		"--requestheader-uid-headers=h,X-Remote-Uid", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k",
 		"--api-audiences=l,m", "--authentication-token-webhook-config-file=n", "--authentication-token-webhook-version=v1",
-		"--authentication-token-webhook-cache-ttl=0", "--authentication-config=o", "--oidc-issuer-url=p", "--oidc-client-id=q", "--oidc-ca-file=r",
+		"--authentication-token-webhook-cache-ttl=0", "--oidc-issuer-url=p", "--oidc-client-id=q", "--oidc-ca-file=r",
 		"--oidc-username-claim=s", "--oidc-username-prefix=t", "--oidc-groups-claim=u", "--oidc-groups-prefix=v",
 		"--oidc-signing-algs=w,x", "--oidc-required-claim=y=a,b=c", "--oidc-required-claim=z=").Authentication
 	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c", Audiences: []string{"l", "m"}}
 	want.Webhook = server.TokenWebhookConfig{File: "n", Version: "v1", CacheTTL: -1}
 	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
 	headers := &want.FrontProxy.Headers
-	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h"}, []string{"i", "j"}, []string{"k"}
-	want.File, want.ServiceAccounts.Issuers = "o", []string{"https://kubernetes.default.svc.cluster.local"}
+	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h", "X-Remote-Uid"}, []string{"i", "j"}, []string{"k"}
+	want.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
 	want.OIDC = server.OIDCConfig{
 		IssuerURL: "p", ClientID: "q", CAFile: "r", UsernameClaim: "s", UsernamePrefix: "t", GroupsClaim: "u", GroupsPrefix: "v",
 		SigningAlgs: []string{"w", "x"}, RequiredClaims: map[string]string{"y": "a,b=c", "z": ""},
@@ -99,10 +99,6 @@ func TestAuthorizationFlags(t *testing.T) {
 	c := parse(t, Serve(), "--authorization-config=f", "--authorization-policy-file=p").Authorization
 	if c.ConfigFile != "f" || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (server.AuthorizationWebhook{}) {
 		t.Errorf("a file: got %+v", c)
-	}
-	c = parse(t, Serve(), "--authorization-config=f", "--authorization-webhook-version=v1").Authorization
-	if c.Modes == nil || c.Webhook.Version != "v1" {
-		t.Errorf("a file and a flag: got %+v", c)
 	}
 	c = parse(t, Serve(), "--authorization-mode=Node,Webhook", "--authorization-webhook-config-file=k", "--authorization-webhook-cache-authorized-ttl=0",
 		"--authorization-webhook-cache-unauthorized-ttl=7s").Authorization
