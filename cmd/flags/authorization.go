@@ -2,6 +2,7 @@ package flags
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"time"
 
@@ -40,7 +41,8 @@ func (o *Options) finishAuthorization() error {
 			return errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
 		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
-		return nil
+		_, err := os.ReadFile(c.ConfigFile) // what is in it is for the server to judge
+		return err
 	}
 	c.Modes = o.authorization.modes
 	if len(c.Modes) == 0 {

@@ -17,7 +17,6 @@ import (
 	"io"
 
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/server"
 )
@@ -27,7 +26,7 @@ type Options struct {
 	defaults defaults
 	config   server.Config
 	sections []*section
-	warnings []string // what is said of values that make no difference
+	warnings []string // what makes no difference, and why
 	refusals []error  // of values that must not be ignored
 
 	own            own
@@ -125,11 +124,7 @@ func (o *Options) Finish() (server.Config, error) {
 		return server.Config{}, err
 	}
 	for _, s := range o.sections {
-		s.VisitAll(func(f *pflag.Flag) {
-			if why := note(f, ignored); why != "" && differs(f) {
-				o.config.Log.Warn("this flag makes no difference here", zap.String("flag", "--"+f.Name), zap.String("because", why))
-			}
-		})
+		o.warnings = append(o.warnings, s.without()...)
 	}
 	for _, text := range o.warnings {
 		o.config.Log.Warn(text)

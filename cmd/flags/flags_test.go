@@ -2,6 +2,8 @@ package flags
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -96,8 +98,12 @@ func parse(t *testing.T, o *Options, args ...string) server.Config {
 
 // TestAuthorizationFlags: a configuration file stands in place of modes, unless these are given as well, which the server refuses.
 func TestAuthorizationFlags(t *testing.T) {
-	c := parse(t, Serve(), "--authorization-config=f", "--authorization-policy-file=p").Authorization
-	if c.ConfigFile != "f" || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (server.AuthorizationWebhook{}) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := parse(t, Serve(), "--authorization-config="+file, "--authorization-policy-file=p").Authorization
+	if c.ConfigFile != file || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (server.AuthorizationWebhook{}) {
 		t.Errorf("a file: got %+v", c)
 	}
 	c = parse(t, Serve(), "--authorization-mode=Node,Webhook", "--authorization-webhook-config-file=k", "--authorization-webhook-cache-authorized-ttl=0",

@@ -204,13 +204,14 @@ func (g *gates) take(asked map[string]bool) error {
 // judgeGates refuses gates that ask for a guard that is not here, and says which others make no difference.
 func (o *Options) judgeGates(asked map[string]bool) {
 	var without []string
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		if guard, guards := guards[name]; guards && guard.asked == asked[name] {
-			o.refusals = append(o.refusals, fmt.Errorf("--feature-gates %s=%t is refused: %s", name, asked[name], guard.why))
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
-		if on := o.generic.gates.on[name]; !knownGates()[name].follows(on) {
+		on := o.generic.gates.on[name]
+		guard, guards := guards[name]
+		_, said := asked[name]
+		switch {
+		case guards && said && guard.asked == on:
+			o.refusals = append(o.refusals, fmt.Errorf("--feature-gates %s=%t is refused: %s", name, on, guard.why))
+		case !knownGates()[name].follows(on):
 			without = append(without, fmt.Sprintf("%s=%t", name, on))
 		}
 	}

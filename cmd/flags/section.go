@@ -77,3 +77,13 @@ func (s *section) refusal() (err error) {
 	})
 	return err
 }
+
+// without says of the flags that make no difference why that is, if they were given another value than their default.
+func (s *section) without() (lines []string) {
+	s.VisitAll(func(f *pflag.Flag) {
+		if why := note(f, ignored); why != "" && differs(f) {
+			lines = append(lines, fmt.Sprintf("--%s makes no difference here: %s", f.Name, why))
+		}
+	})
+	return lines
+}

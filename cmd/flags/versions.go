@@ -66,7 +66,7 @@ func (v *versions) read() (err error) {
 func (v *versions) check() error {
 	var m mistakes
 	if thisRelease.before(v.emulates) || v.emulates.before(oldestRelease) {
-		m.add("emulation version %s is not between [%s, %s]", v.emulates, oldestRelease, thisRelease)
+		m.add("emulation version %s is not between [%s, %s.0]", v.emulates, oldestRelease, thisRelease)
 	}
 	if v.emulates.before(v.worksWith) || v.worksWith.before(oldestRelease) {
 		m.add("minCompatibilityVersion version %s is not between [%s, %s]", v.worksWith, oldestRelease, v.emulates)
