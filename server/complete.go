@@ -42,7 +42,7 @@ func (c Config) complete() (completed, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
-	if c.API.NoGarbageCollection {
+	if c.API.Without.GarbageCollection {
 		c.Controllers = append(slices.Clip(c.Controllers), "-"+garbageCollector)
 	}
 	c.API = c.API.complete()

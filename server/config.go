@@ -25,7 +25,6 @@ type Config struct {
 	Authentication AuthenticationConfig
 	Authorization  AuthorizationConfig
 	Admission      AdmissionConfig
-	Metrics        MetricsConfig
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
@@ -58,15 +57,25 @@ type APIConfig struct {
 	AllowPrivileged bool
 	// Services is what services are given.
 	Services ServicesConfig
-	// NoGarbageCollection leaves dependents alone when what owns them goes, and runs no garbage collector: whatever a deletion says about
-	// them counts for nothing. (--enable-garbage-collector=false)
-	NoGarbageCollection bool
-	// NoWatchLists refuses watches that are to begin with what there is. (--feature-gates=WatchList=false)
-	NoWatchLists bool
+	// Without is what to leave out of the API.
+	Without WithoutConfig
 	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
 	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
 	// it should be is not written. "" means none.
 	Manifests string
+}
+
+// WithoutConfig says what to leave out of the API, which by default is all there.
+type WithoutConfig struct {
+	// GarbageCollection: dependents stay when what owns them goes, and no garbage collector runs. Whatever a deletion says about them counts
+	// for nothing. (--enable-garbage-collector=false)
+	GarbageCollection bool
+	// WatchLists are watches that begin with what there is. (--feature-gates=WatchList=false)
+	WatchLists bool
+	// Compression of large answers. (--feature-gates=APIResponseCompression=false)
+	Compression bool
+	// Metrics, by their names. (--disabled-metrics)
+	Metrics []string
 }
 
 // ServicesConfig says what services are given.
@@ -154,8 +163,6 @@ type ServingConfig struct {
 	CORSOrigins []string
 	// Profiling serves /debug/pprof, to who may see it. (--profiling)
 	Profiling bool
-	// NoCompression sends large answers as they are. (--feature-gates=APIResponseCompression=false)
-	NoCompression bool
 }
 
 // TLSConfig is the serving certificate.
@@ -216,11 +223,6 @@ type AdmissionConfig struct {
 	Plugins func(resources Stores) (admission.Chain, error)
 }
 
-// MetricsConfig says what of the server can be measured.
-type MetricsConfig struct {
-	// Disabled are names of metrics that are not shown. (--disabled-metrics)
-	Disabled []string
-}
 
 // LimitsConfig bounds what clients can ask for.
 type LimitsConfig struct {

@@ -117,7 +117,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		InFlight:       inflight,
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
-		NoCompression:  c.Serving.NoCompression,
+		NoCompression:  c.API.Without.Compression,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -173,7 +173,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}
 	cfg, discovery := &router.Config{
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
-		NoWatchLists: c.API.NoWatchLists,
+		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
@@ -183,14 +183,14 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 		backend: newBackend(store, registry.Config{
 			Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
-			NoGarbageCollection: c.API.NoGarbageCollection,
+			NoGarbageCollection: c.API.Without.GarbageCollection,
 		}, m.unreadable, c.Log),
 	}
 	d.definitions = newDefinitions(d.resources, d.extensions)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shown{reg, c.Metrics.Disabled}, c.API.Version, c.Serving.Profiling))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shown{reg, c.API.Without.Metrics}, c.API.Version, c.Serving.Profiling))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v2"
+
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -109,9 +111,23 @@ func (o *Options) noAnonymous() {
 	if !o.authentication.anonymous {
 		return
 	}
-	o.authentication.anonymous = false // which Anonymous points to, if it is given
-	o.config.Authentication.NoAnonymous = true
+	if c := &o.config.Authentication; c.Anonymous == nil && configuresAnonymous(c.File) {
+		return // the file decides
+	}
+	o.authentication.anonymous = false
+	o.config.Authentication.Anonymous = &o.authentication.anonymous
 	o.warnings = append(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+}
+
+// configuresAnonymous reports whether an AuthenticationConfiguration says who may come without credentials. What is wrong with it is for
+// the server to say.
+func configuresAnonymous(file string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	var configuration struct{ Anonymous any }
+	return yaml.Unmarshal(text, &configuration) == nil && configuration.Anonymous != nil
 }
 
 func (o *Options) checkOIDC() error {

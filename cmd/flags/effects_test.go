@@ -23,14 +23,14 @@ var effects = map[string]struct{ value, effect string }{
 	"advertise-address":              {"192.0.2.7", "Serving.AdvertiseAddress=192.0.2.7"},
 	"cors-allowed-origins":           {"^https://a$,//b:", "Serving.CORSOrigins=[^https://a$ //b:]"},
 	"external-hostname":              {"api.example", "Serving.ExternalHostname=api.example"},
-	"feature-gates":                  {"WatchList=false", "API.NoWatchLists=true"},
+	"feature-gates":                  {"WatchList=false", "API.Without.WatchLists=true"},
 	"max-mutating-requests-inflight": {"7", "Limits.MaxWrites=7"},
 	"max-requests-inflight":          {"0", "Limits.MaxReads=-1"},
 	"min-request-timeout":            {"60", "Limits.MinWatch=1m0s"},
 	"request-timeout":                {"30s", "Limits.RequestTimeout=30s"},
 	"shutdown-delay-duration":        {"3s", "Shutdown.Delay=3s"},
 
-	"enable-garbage-collector":   {"false", "API.NoGarbageCollection=true"},
+	"enable-garbage-collector":   {"false", "API.Without.GarbageCollection=true"},
 	"encryption-provider-config": {"f", "Storage.EncryptionConfigFile=f"},
 	"etcd-cafile":                {"f", "Storage.Etcd.CAFile=f"},
 	"etcd-certfile":              {"f", "Storage.Etcd.CertFile=f"},
@@ -96,7 +96,7 @@ var effects = map[string]struct{ value, effect string }{
 	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[Priority]"},
 	"enable-admission-plugins":               {"NodeRestriction", "Admission.Enable=[NodeRestriction]"},
 
-	"disabled-metrics": {"a,b", "Metrics.Disabled=[a b]"},
+	"disabled-metrics": {"a,b", "API.Without.Metrics=[a b]"},
 
 	"allow-privileged":                 {"true", "API.AllowPrivileged=true"},
 	"endpoint-reconciler-type":         {"none", "API.Services.NoKubernetesEndpoints=true"},
@@ -211,7 +211,33 @@ func TestRequired(t *testing.T) {
 	if _, err := o.Finish(); text(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	if c := parse(t, Serve()); c.Authentication.NoAnonymous {
-		t.Error("serve lets nobody in without credentials")
+}
+
+// TestAnonymous: where everybody may do everything, only those may whom somebody knows, unless a file says otherwise.
+func TestAnonymous(t *testing.T) {
+	dir := t.TempDir()
+	says, silent := filepath.Join(dir, "says"), filepath.Join(dir, "silent")
+	for file, text := range map[string]string{says: "anonymous:\n  enabled: true\n", silent: "kind: AuthenticationConfiguration\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"":                                 "nothing",
+		"--anonymous-auth=true":            "true",
+		"--authorization-mode=AlwaysDeny":  "nothing",
+		"--authorization-mode=AlwaysAllow": "false",
+		"--authorization-mode=RBAC,AlwaysAllow --anonymous-auth=true":                 "false",
+		"--authorization-mode=AlwaysAllow --authentication-config=" + says:            "nothing",
+		"--authorization-mode=AlwaysAllow --authentication-config=" + silent:          "false",
+		"--authorization-mode= --authentication-config=" + says + " --anonymous-auth": "false",
+	} {
+		got := "nothing"
+		if a := parse(t, Serve(), strings.Fields(args)...).Authentication.Anonymous; a != nil {
+			got = fmt.Sprint(*a)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", args, got, want)
+		}
 	}
 }

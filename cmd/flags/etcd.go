@@ -79,6 +79,6 @@ func (o *Options) finishEtcd() error {
 	}
 	c.Protobuf = o.etcd.media == mediaProtobuf || o.etcd.media == ""
 	noneAtZero(&c.CompactionInterval, -1)
-	o.config.API.NoGarbageCollection = !o.etcd.garbageCollector
+	o.config.API.Without.GarbageCollection = !o.etcd.garbageCollector
 	return m.err()
 }

@@ -59,11 +59,11 @@ func (o *Options) takeGates() {
 	if o.generic.gates.on == nil {
 		return
 	}
-	c, enabled := &o.config, o.generic.gates.enabled
-	c.Serving.NoCompression = !enabled("APIResponseCompression")
-	c.API.NoWatchLists = !enabled("WatchList")
-	if !enabled("PodTopologyLabelsAdmission") {
-		c.Admission.Disable = append(c.Admission.Disable, "PodTopologyLabels")
+	without, enabled := &o.config.API.Without, o.generic.gates.enabled
+	without.Compression = !enabled("APIResponseCompression")
+	without.WatchLists = !enabled("WatchList")
+	if plugins := &o.config.Admission; !enabled("PodTopologyLabelsAdmission") {
+		plugins.Disable = append(plugins.Disable, "PodTopologyLabels")
 	}
 }
 

@@ -63,7 +63,7 @@ func (o *Options) finishMetrics() error {
 	if c.Allowed != nil && c.Manifest != "" {
 		m.addErr(field.Invalid(path, c, "cannot specify both allowListMapping and allowListMappingManifest"))
 	}
-	o.config.Metrics.Disabled = c.Disabled
+	o.config.API.Without.Metrics = c.Disabled
 	return m.err()
 }
 
