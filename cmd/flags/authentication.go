@@ -106,9 +106,9 @@ func (o *Options) finishAuthentication() error {
 	return m.err()
 }
 
-// noAnonymous lets nobody in without credentials, because everybody may do everything.
+// noAnonymous lets nobody in without credentials, because everybody may do everything. Who serves it so means it.
 func (o *Options) noAnonymous() {
-	if !o.authentication.anonymous {
+	if !o.defaults.strict || !o.authentication.anonymous {
 		return
 	}
 	if c := &o.config.Authentication; c.Anonymous == nil && configuresAnonymous(c.File) {

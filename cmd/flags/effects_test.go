@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/coracle-project/coracle/server"
 )
 
 // OpenID Connect needs a provider.
@@ -213,7 +216,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// TestAnonymous: where everybody may do everything, only those may whom somebody knows, unless a file says otherwise.
+// TestAnonymous: where everybody may do everything, only those may whom somebody knows, unless a file says otherwise. `coracle serve` leaves
+// that to who starts it.
 func TestAnonymous(t *testing.T) {
 	dir := t.TempDir()
 	says, silent := filepath.Join(dir, "says"), filepath.Join(dir, "silent")
@@ -222,22 +226,37 @@ func TestAnonymous(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	needed := []string{"--etcd-servers=http://a:1", "--service-account-issuer=https://i", "--service-account-key-file=" + silent,
+		"--service-account-signing-key-file=" + silent, "--log-level=error"}
 	for args, want := range map[string]string{
-		"":                                 "nothing",
-		"--anonymous-auth=true":            "true",
-		"--authorization-mode=AlwaysDeny":  "nothing",
-		"--authorization-mode=AlwaysAllow": "false",
+		"--authorization-mode=RBAC":                       "nothing",
+		"--authorization-mode=RBAC --anonymous-auth=true": "true",
+		"--authorization-mode=AlwaysDeny":                 "nothing",
+		"":                                                "false",
+		"--authorization-mode=AlwaysAllow":                "false",
 		"--authorization-mode=RBAC,AlwaysAllow --anonymous-auth=true":                 "false",
 		"--authorization-mode=AlwaysAllow --authentication-config=" + says:            "nothing",
 		"--authorization-mode=AlwaysAllow --authentication-config=" + silent:          "false",
 		"--authorization-mode= --authentication-config=" + says + " --anonymous-auth": "false",
 	} {
-		got := "nothing"
-		if a := parse(t, Serve(), strings.Fields(args)...).Authentication.Anonymous; a != nil {
-			got = fmt.Sprint(*a)
-		}
-		if got != want {
+		o := KubeAPIServer()
+		if got := anonymous(parse(t, o, append(strings.Fields(args), needed...)...)); got != want {
 			t.Errorf("%s: got %s, want %s", args, got, want)
 		}
+		warned := slices.Contains(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+		if warned != (want == "false") {
+			t.Errorf("%s: got lines %q", args, o.warnings)
+		}
 	}
+	if got := anonymous(parse(t, Serve(), "--authorization-mode=AlwaysAllow")); got != "nothing" {
+		t.Errorf("serve: got %s, want nothing", got)
+	}
+}
+
+// anonymous is what a Config says of those who come without credentials.
+func anonymous(c server.Config) string {
+	if a := c.Authentication.Anonymous; a != nil {
+		return fmt.Sprint(*a)
+	}
+	return "nothing"
 }

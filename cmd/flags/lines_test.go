@@ -112,8 +112,6 @@ func TestValueLines(t *testing.T) {
 		{"--emulated-version=1.35", "", "--emulated-version 1.35 is refused: this server behaves as 1.36 alone"},
 		{"--emulated-version=kube=1.36 --min-compatibility-version=1.35", "", ""},
 		{"--min-compatibility-version=1.34", "", "--min-compatibility-version 1.34 is refused: this server has the features of one that works with 1.35"},
-		{"--authorization-mode=AlwaysAllow",
-			"AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer", ""},
 	} {
 		lines, err := outcome(strings.Fields(tt.args))
 		if got := strings.Join(lines, "\n"); got != tt.line || text(err) != tt.err {
