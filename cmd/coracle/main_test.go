@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
 // asCoracle makes a process of the test binary the program itself.
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	etcdproc.Main()
 	goleak.VerifyTestMain(m)
 }
 

@@ -8,17 +8,15 @@
 //
 // Each section of kube-apiserver's help is a file, which declares the section's flags, and checks and hands over what they say.
 //
-// Read: flags.go, section.go, values.go, own.go, generic.go and the other sections, gates.go.
+// Read: flags.go, section.go, mistakes.go, values.go, own.go, generic.go and the other sections, gates.go.
 package flags
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/server"
 )
@@ -28,6 +26,8 @@ type Options struct {
 	defaults defaults
 	config   server.Config
 	sections []*section
+	warnings []string // what makes no difference, and why
+	refusals []error  // of values that must not be ignored
 
 	own            own
 	generic        generic
@@ -36,6 +36,10 @@ type Options struct {
 	authentication authentication
 	authorization  authorization
 	enablement     enablement
+	auditing       auditing
+	admission      plugins
+	metrics        metrics
+	features       features
 	logs           logs
 	misc           misc
 }
@@ -45,6 +49,7 @@ type defaults struct {
 	dataDir, bindAddress, certDir, mediaType string
 	modes, issuers                           []string
 	clusterIPRange                           string
+	strict                                   bool // some flags must be given
 }
 
 // Serve returns the flags of `coracle serve`, which works without any.
@@ -58,7 +63,7 @@ func Serve() *Options {
 
 // KubeAPIServer returns the same flags with the defaults of kube-apiserver.
 func KubeAPIServer() *Options {
-	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf})
+	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf, strict: true})
 }
 
 func newOptions(d defaults) *Options {
@@ -79,8 +84,9 @@ func newOptions(d defaults) *Options {
 	return o
 }
 
-// Bind adds the flags to those of a command.
+// Bind adds the flags to those of a command. Underscores in their names count as dashes.
 func (o *Options) Bind(f *pflag.FlagSet) {
+	f.SetNormalizeFunc(dashes)
 	for _, s := range o.sections {
 		f.AddFlagSet(s.FlagSet)
 	}
@@ -94,32 +100,46 @@ func (o *Options) Usage(w io.Writer, columns int) {
 }
 
 // Finish returns what a parsed command line asks for, or all that is wrong with it. What it ignores is told to the Config's log.
+//
+// It finds mistakes in the order in which kube-apiserver finds them: feature gates, the log, what has to be worked out before anything can
+// be checked, each of which ends it; then what the sections have to say, all together. What is refused comes last: there is no mistake
+// in it.
 func (o *Options) Finish() (server.Config, error) {
-	for _, s := range o.sections {
-		if err := s.refusal(); err != nil {
+	for _, step := range []func() error{o.finishGates, o.finishLogs, o.completeMisc, o.completeAuthentication, o.completeEtcd} {
+		if err := step(); err != nil {
 			return server.Config{}, err
 		}
 	}
-	var errs []error
+	var all mistakes
 	for _, finish := range []func() error{
-		o.finishGeneric, o.finishEtcd, o.finishServing, o.finishAuthentication, o.finishAuthorization, o.finishEnablement,
-		o.finishLogs, o.finishMisc, o.finishOwn,
+		o.finishGeneric, o.finishEtcd, o.finishFeatures, o.finishServing, o.finishAuthentication, o.finishAuthorization, o.finishAuditing,
+		o.finishAdmission, o.finishEnablement, o.finishTokens, o.finishMetrics, o.finishMisc, o.finishOwn,
 	} {
-		if err := finish(); err != nil {
-			errs = append(errs, err)
-		}
+		all.addErr(finish())
 	}
-	if len(errs) > 0 {
-		return server.Config{}, aggregate(errs)
+	if len(all) > 0 {
+		return server.Config{}, all
+	}
+	if err := o.refusal(); err != nil {
+		return server.Config{}, err
 	}
 	for _, s := range o.sections {
-		s.VisitAll(func(f *pflag.Flag) {
-			if why := note(f, ignored); why != "" && differs(f) {
-				o.config.Log.Warn("this flag makes no difference here", zap.String("flag", "--"+f.Name), zap.String("because", why))
-			}
-		})
+		o.warnings = append(o.warnings, s.without()...)
+	}
+	for _, text := range o.warnings {
+		o.config.Log.Warn(text)
 	}
 	return o.config, nil
+}
+
+// refusal returns the error of what the command line asks for that would be dangerous to ignore.
+func (o *Options) refusal() error {
+	for _, s := range o.sections {
+		if err := s.refusal(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(o.refusals...)
 }
 
 // given reports whether a flag stands on the command line.
@@ -130,16 +150,4 @@ func (o *Options) given(name string) bool {
 		}
 	}
 	return false
-}
-
-// aggregate is several mistakes as one error, worded as kube-apiserver does.
-func aggregate(errs []error) error {
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	texts := make([]string, len(errs))
-	for i, err := range errs {
-		texts[i] = err.Error()
-	}
-	return errors.New("[" + strings.Join(texts, ", ") + "]")
 }

@@ -1,17 +1,24 @@
 package flags
 
-import "time"
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+)
 
 // generic is what flags about requests say in a way of their own.
 type generic struct {
 	minWatch int // seconds
 	gates    gates
+	versions versions
 }
 
 func (o *Options) bindGeneric(s *section) {
 	c := &o.config
 	s.Var(address{&c.Serving.AdvertiseAddress}, "advertise-address", "IP address under which the service kubernetes knows the server; by default --bind-address, or that of the default route's interface")
 	s.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
+	s.StringVar(&c.Serving.ExternalHostname, "external-hostname", "", "host name by which documents name the server to others; by default --advertise-address")
 	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
 	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute, "bound on a request other than a watch")
@@ -22,13 +29,92 @@ func (o *Options) bindGeneric(s *section) {
 	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0, "time over which watches are ended")
 	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0, "chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
 	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil, "directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
+	s.DurationVar(&c.Storage.InitTimeout, "storage-initialization-timeout", time.Minute, "how long the server waits for its etcd servers at the start")
 	s.Var(&o.generic.gates, "feature-gates", "features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
+	o.bindVersions(s)
 }
 
 func (o *Options) finishGeneric() error {
 	c := &o.config
+	var m mistakes
+	if c.Serving.LivezGrace < 0 {
+		m.add("--livez-grace-period can not be a negative value")
+	}
+	notNegative := func(flag string, value int) {
+		if value < 0 {
+			m.add("--%s can not be negative value", flag)
+		}
+	}
+	notNegative("max-requests-inflight", c.Limits.MaxReads)
+	notNegative("max-mutating-requests-inflight", c.Limits.MaxWrites)
+	notNegative("request-timeout", int(c.Limits.RequestTimeout))
+	if chance := c.Serving.HTTP.GoawayChance; chance < 0 || chance > 0.02 {
+		m.add("--goaway-chance can not be less than 0 or greater than 0.02")
+	}
+	notNegative("min-request-timeout", o.generic.minWatch)
+	notNegative("storage-initialization-timeout", int(c.Storage.InitTimeout))
+	notNegative("shutdown-delay-duration", int(c.Shutdown.Delay))
+	if c.Shutdown.WatchGrace < 0 {
+		m.add("shutdown-watch-termination-grace-period, if provided, can not be a negative value")
+	}
+	m.addErr(checkTransportSecurity(c.Serving.HTTP.HSTS))
+	for _, pattern := range c.Serving.CORSOrigins {
+		m.addErr(checkOrigins(pattern))
+	}
+	m.addErr(o.generic.versions.check())
+	o.refusals = append(o.refusals, o.generic.versions.refusals()...)
 	noneAtZero(&c.Limits.MaxReads, -1)
 	noneAtZero(&c.Limits.MaxWrites, -1)
 	c.Limits.MinWatch = time.Duration(o.generic.minWatch) * time.Second
-	return nil
+	o.takeGates()
+	return m.err()
+}
+
+// takeGates hands over what the gates ask for that are as they are asked.
+func (o *Options) takeGates() {
+	if o.generic.gates.on == nil {
+		return
+	}
+	without, enabled := &o.config.API.Without, o.generic.gates.enabled
+	without.Compression = !enabled("APIResponseCompression")
+	without.WatchLists = !enabled("WatchList")
+	if plugins := &o.config.Admission; !enabled("PodTopologyLabelsAdmission") {
+		plugins.Disable = append(plugins.Disable, "PodTopologyLabels")
+	}
+}
+
+// originsHelp is what kube-apiserver adds to its errors about patterns of origins.
+const originsHelp = `List of allowed origins for CORS, comma separated. An allowed origin can be a regular expression to support subdomain matching. ` +
+	`If this list is empty CORS will not be enabled. Please ensure each expression matches the entire hostname by anchoring to the start with '^' or including the '//' prefix, ` +
+	`and by anchoring to the end with '$' or including the ':' port separator suffix. Examples of valid expressions are '//example\.com(:|$)' and '^https://example\.com(:|$)'`
+
+// checkOrigins returns what is wrong with a pattern of origins. One that is not held at both ends would let in others as well.
+func checkOrigins(pattern string) error {
+	var m mistakes
+	_, err := regexp.Compile(pattern)
+	switch {
+	case pattern == "":
+		m.add("empty value in --cors-allowed-origins, help: %s", originsHelp)
+	case err == nil && (!strings.Contains(pattern, "^") && !strings.Contains(pattern, "//") || !strings.ContainsAny(pattern, "$:")):
+		err = errors.New("regular expression does not pin to start/end of host in the origin header")
+		fallthrough
+	case err != nil:
+		m.add("--cors-allowed-origins has an invalid regular expression: %w, help: %s", err, originsHelp)
+	}
+	return m.err()
+}
+
+// checkTransportSecurity says what is wrong with directives of the header Strict-Transport-Security.
+func checkTransportSecurity(directives []string) error {
+	var m mistakes
+	for _, d := range directives {
+		age, isAge := strings.CutPrefix(d, "max-age=")
+		switch {
+		case strings.TrimSpace(d) == "":
+			m.add("empty value in strict-transport-security-directives")
+		case d != "includeSubDomains" && d != "preload" && (!isAge || strings.Contains(age, "=")):
+			m.add("--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information")
+		}
+	}
+	return m.err()
 }

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -38,6 +39,24 @@ func (s *section) annotate(key, why string, names []string) {
 	}
 }
 
+// deprecate declares that a flag is told to be on its way out, whenever it is given. The help still has it.
+func (s *section) deprecate(name, text string) {
+	s.hide(name, text)
+	s.Lookup(name).Hidden = false
+}
+
+// hide declares a flag that is deprecated, and that the help does not have any more.
+func (s *section) hide(name, text string) {
+	if err := s.MarkDeprecated(name, text); err != nil {
+		panic(err) // there is no such flag in the section, or no text: a mistake in this package
+	}
+}
+
+// dashes reads underscores in the names of flags as dashes.
+func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
 // note returns the reason in an annotation, or "".
 func note(f *pflag.Flag, key string) string {
 	if a := f.Annotations[key]; len(a) > 0 {
@@ -57,4 +76,14 @@ func (s *section) refusal() (err error) {
 		}
 	})
 	return err
+}
+
+// without says of the flags that make no difference why that is, if they were given another value than their default.
+func (s *section) without() (lines []string) {
+	s.VisitAll(func(f *pflag.Flag) {
+		if why := note(f, ignored); why != "" && differs(f) {
+			lines = append(lines, fmt.Sprintf("--%s makes no difference here: %s", f.Name, why))
+		}
+	})
+	return lines
 }

@@ -1,0 +1,286 @@
+package flags
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// OpenID Connect needs a provider.
+const (
+	withProvider = " --oidc-issuer-url=https://i --oidc-client-id=c"
+	provider     = "Authentication.OIDC.IssuerURL=https://i, Authentication.OIDC.ClientID=c"
+)
+
+// effects are what flags that are honoured change in the Config, each by a value that is not its default.
+var effects = map[string]struct{ value, effect string }{
+	"advertise-address":                       {"192.0.2.7", "Serving.AdvertiseAddress=192.0.2.7"},
+	"cors-allowed-origins":                    {"^https://a$,//b:", "Serving.CORSOrigins=[^https://a$ //b:]"},
+	"external-hostname":                       {"api.example", "Serving.ExternalHostname=api.example"},
+	"feature-gates":                           {"WatchList=false", "API.Without.WatchLists=true"},
+	"max-mutating-requests-inflight":          {"7", "Limits.MaxWrites=7"},
+	"max-requests-inflight":                   {"0", "Limits.MaxReads=-1"},
+	"min-request-timeout":                     {"60", "Limits.MinWatch=1m0s"},
+	"request-timeout":                         {"30s", "Limits.RequestTimeout=30s"},
+	"shutdown-delay-duration":                 {"3s", "Shutdown.Delay=3s"},
+	"shutdown-send-retry-after":               {"true", "Shutdown.RefuseNew=true"},
+	"goaway-chance":                           {"0.02", "Serving.HTTP.GoawayChance=0.02"},
+	"livez-grace-period":                      {"1s", "Serving.LivezGrace=1s"},
+	"storage-initialization-timeout":          {"2s", "Storage.InitTimeout=2s"},
+	"shutdown-watch-termination-grace-period": {"2s", "Shutdown.WatchGrace=2s"},
+	"strict-transport-security-directives":    {"max-age=1,preload", "Serving.HTTP.HSTS=[max-age=1 preload]"},
+
+	"enable-garbage-collector":                    {"false", "API.Without.GarbageCollection=true"},
+	"encryption-provider-config":                  {"f", "Storage.EncryptionConfigFile=f"},
+	"encryption-provider-config-automatic-reload": {"true --encryption-provider-config=f", "Storage.EncryptionConfigFile=f, Storage.EncryptionReload=true"},
+	"delete-collection-workers":                   {"3", "API.DeleteWorkers=3"},
+	"etcd-healthcheck-timeout":                    {"1s", "Storage.HealthTimeout=1s"},
+	"etcd-readycheck-timeout":                     {"1s", "Storage.ReadyTimeout=1s"},
+	"etcd-servers-overrides":                      {"/events#http://a:1;http://b:2", "Storage.Overrides=[{events [http://a:1 http://b:2] <nil>}]"},
+	"etcd-cafile":                                 {"f", "Storage.Etcd.CAFile=f"},
+	"etcd-certfile":                               {"f", "Storage.Etcd.CertFile=f"},
+	"etcd-compaction-interval":                    {"0", "Storage.CompactionInterval=-1ns"},
+	"etcd-keyfile":                                {"f", "Storage.Etcd.KeyFile=f"},
+	"etcd-prefix":                                 {"/other", "Storage.Prefix=/other"},
+	"etcd-servers":                                {"http://a:1,http://b:2", "Storage.Etcd.Servers=[http://a:1 http://b:2]"},
+	"storage-media-type":                          {"", "Storage.Protobuf=true"},
+
+	"bind-address":         {"::", "Serving.BindAddress=::"},
+	"secure-port":          {"1234", "Serving.SecurePort=1234"},
+	"tls-cert-file":        {"f", "Serving.TLS.CertFile=f"},
+	"tls-private-key-file": {"f", "Serving.TLS.KeyFile=f"},
+
+	"cert-dir":                         {"d", "Serving.TLS.CertDir=d"},
+	"disable-http2-serving":            {"true", "Serving.HTTP.HTTP1Only=true"},
+	"http2-max-streams-per-connection": {"7", "Serving.HTTP.MaxStreams=7"},
+	"permit-address-sharing":           {"true", "Serving.ShareAddress=true"},
+	"permit-port-sharing":              {"true", "Serving.SharePort=true"},
+	"tls-cipher-suites":                {"TLS_AES_128_GCM_SHA256", "Serving.TLS.CipherSuites=[4865]"},
+	"tls-curve-preferences":            {"29", "Serving.TLS.Curves=[X25519]"},
+	"tls-min-version":                  {"VersionTLS13", "Serving.TLS.MinVersion=772"},
+	"tls-sni-cert-key":                 {"c,k:n", "Serving.TLS.ByName=[{c k [n]}]"},
+
+	"contention-profiling": {"true", "Serving.Profiles.Contention=true"},
+	"debug-socket-path":    {"s", "Serving.Profiles.Socket=s"},
+	"profiling":            {"false", "Serving.Profiles.Serve=false"},
+
+	"anonymous-auth":                           {"false", "Authentication.Anonymous=false"},
+	"api-audiences":                            {"a,b", "Authentication.Audiences=[a b]"},
+	"authentication-config":                    {"f", "Authentication.File=f"},
+	"authentication-token-webhook-cache-ttl":   {"0", "Authentication.Webhook.CacheTTL=-1ns"},
+	"authentication-token-webhook-config-file": {"f", "Authentication.Webhook.File=f"},
+	"authentication-token-webhook-version":     {"v1", "Authentication.Webhook.Version=v1"},
+	"client-ca-file":                           {"f", "Authentication.ClientCAFile=f"},
+	"enable-bootstrap-token-auth":              {"true", "Authentication.BootstrapTokens=true"},
+	"oidc-ca-file":                             {"f" + withProvider, provider + ", Authentication.OIDC.CAFile=f"},
+	"oidc-client-id":                           {"c --oidc-issuer-url=https://i", "Authentication.OIDC.IssuerURL=https://i, Authentication.OIDC.ClientID=c"},
+	"oidc-groups-claim":                        {"g" + withProvider, provider + ", Authentication.OIDC.GroupsClaim=g"},
+	"oidc-groups-prefix":                       {"p" + withProvider, provider + ", Authentication.OIDC.GroupsPrefix=p"},
+	"oidc-issuer-url":                          {"https://i --oidc-client-id=c", provider},
+	"oidc-required-claim":                      {"a=b,c" + withProvider, provider + ", Authentication.OIDC.RequiredClaims=map[a:b,c]"},
+	"oidc-signing-algs":                        {"ES256" + withProvider, provider + ", Authentication.OIDC.SigningAlgs=[ES256]"},
+	"oidc-username-claim":                      {"email" + withProvider, provider + ", Authentication.OIDC.UsernameClaim=email"},
+	"oidc-username-prefix":                     {"-" + withProvider, provider + ", Authentication.OIDC.UsernamePrefix=-"},
+	"requestheader-allowed-names":              {"a,b", "Authentication.FrontProxy.AllowedNames=[a b]"},
+	"requestheader-client-ca-file":             {"f", "Authentication.FrontProxy.ClientCAFile=f"},
+	"requestheader-extra-headers-prefix":       {"E-", "Authentication.FrontProxy.Headers.ExtraPrefixes=[E-]"},
+	"requestheader-group-headers":              {"G", "Authentication.FrontProxy.Headers.Groups=[G]"},
+	"requestheader-uid-headers":                {"X-Remote-Uid", "Authentication.FrontProxy.Headers.UIDs=[X-Remote-Uid]"},
+	"requestheader-username-headers":           {"U", "Authentication.FrontProxy.Headers.Names=[U]"},
+	"service-account-extend-token-expiration":  {"false", "Authentication.ServiceAccounts.NoExtension=true"},
+	"service-account-issuer":                   {"https://a", "Authentication.ServiceAccounts.Issuers=[https://a]"},
+	"service-account-jwks-uri":                 {"https://a/k", "Authentication.ServiceAccounts.KeysURL=https://a/k"},
+	"service-account-key-file":                 {"f", "Authentication.ServiceAccounts.KeyFiles=[f]"},
+	"service-account-lookup":                   {"false", "Authentication.ServiceAccounts.NoLookup=true"},
+	"service-account-max-token-expiration":     {"2h", "Authentication.ServiceAccounts.Longest=2h0m0s"},
+	"token-auth-file":                          {"f", "Authentication.TokenAuthFile=f"},
+
+	"authorization-config": {"FILE", "Authorization.Modes=[], Authorization.Webhook.Version=, Authorization.Webhook.AuthorizedTTL=0s, " +
+		"Authorization.Webhook.UnauthorizedTTL=0s, Authorization.ConfigFile=FILE"},
+	"authorization-mode":                           {"Node,RBAC", "Authorization.Modes=[Node RBAC]"},
+	"authorization-policy-file":                    {"f --authorization-mode=ABAC", "Authorization.Modes=[ABAC], Authorization.PolicyFile=f"},
+	"authorization-webhook-cache-authorized-ttl":   {"0", "Authorization.Webhook.AuthorizedTTL=-1ns"},
+	"authorization-webhook-cache-unauthorized-ttl": {"1s", "Authorization.Webhook.UnauthorizedTTL=1s"},
+	"authorization-webhook-config-file":            {"f --authorization-mode=Webhook", "Authorization.Modes=[Webhook], Authorization.Webhook.ConfigFile=f"},
+	"authorization-webhook-version":                {"v1", "Authorization.Webhook.Version=v1"},
+
+	"runtime-config": {"api/v1=false,batch/v1", "API.Runtime=map[/v1:false batch/v1:]"},
+
+	"admission-control": {"Priority,NodeRestriction", "Admission.Enable=[Priority NodeRestriction], " +
+		"Admission.Disable=[NamespaceLifecycle TaintNodesByCondition DefaultTolerationSeconds StorageObjectInUseProtection PodTopologyLabels]"},
+	"default-not-ready-toleration-seconds":   {"0", "Admission.NotReadySeconds=0"},
+	"default-unreachable-toleration-seconds": {"7", "Admission.UnreachableSeconds=7"},
+	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[Priority]"},
+	"enable-admission-plugins":               {"NodeRestriction", "Admission.Enable=[NodeRestriction]"},
+
+	"disabled-metrics": {"a,b", "API.Without.Metrics=[a b]"},
+
+	"allow-privileged":                 {"true", "API.AllowPrivileged=true"},
+	"endpoint-reconciler-type":         {"none", "API.Services.NoKubernetesEndpoints=true"},
+	"event-ttl":                        {"1m", "API.EventTTL=1m0s"},
+	"kubernetes-service-node-port":     {"30001", "API.Services.KubernetesNodePort=30001"},
+	"service-account-signing-endpoint": {"@a", "Authentication.ServiceAccounts.SigningEndpoint=@a"},
+	"service-account-signing-key-file": {"FILE", "Authentication.ServiceAccounts.SigningKeyFile=FILE"},
+	"service-cluster-ip-range":         {"10.1.0.0/16,fd00::/112", "API.Services.ClusterIPRanges=[10.1.0.0/16 fd00::/112]"},
+	"service-node-port-range":          {"1000+5", "API.Services.NodePortRange=1000-1005"},
+
+	"basic-auth-file":      {"f", "Authentication.BasicAuthFile=f"},
+	"controllers":          {"*,-namespace", "Controllers=[* -namespace]"},
+	"data-dir":             {"d", "DataDir=d"},
+	"http-port":            {"8080", "Serving.HTTPPort=8080"},
+	"manifests":            {"d", "API.Manifests=d"},
+	"max-watches-inflight": {"5", "Limits.MaxWatches=5"},
+	"profile":              {"crd-only", "API.Profile=crd-only"},
+	"storage":              {"memory", "Storage.Engine=memory"},
+	"tls-san":              {"a,b", "Serving.TLS.SANs=[a b]"},
+}
+
+// checked are flags whose values are judged, and that there is but one right value of: what is said of a wrong one.
+var checked = map[string]struct{ value, err string }{
+	"emulated-version":                            {"1.37", "[emulation version 1.37 is not between [1.33, 1.36.0]]"},
+	"min-compatibility-version":                   {"1.37", "[minCompatibilityVersion version 1.37 is not between [1.33, 1.36]]"},
+	"emulation-forward-compatible":                {"true", "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
+	"runtime-config-emulation-forward-compatible": {"true", "ServerRunOptions.RuntimeConfigEmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
+	"storage-backend":                             {"etcd2", "--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'"},
+	"logging-format":                              {"xml", `format: Invalid value: "xml": Unsupported log format`},
+	"log-level":                                   {"loud", `--log-level: unrecognized level: "loud"`},
+	"v":                                           {"-1", `invalid argument "-1" for "-v, --v" flag: strconv.ParseUint: parsing "-1": invalid syntax`},
+}
+
+// TestEffects gives each flag that is honoured another value, and looks what is different in the Config. A flag without an effect here
+// fails.
+func TestEffects(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	for _, s := range Serve().sections {
+		s.VisitAll(func(f *pflag.Flag) {
+			if note(f, ignored) != "" || note(f, refused) != "" {
+				return
+			}
+			names++
+			if tt, is := checked[f.Name]; is {
+				if _, err := outcome([]string{"--" + f.Name + "=" + tt.value}); strings.Trim(text(err), "[]") != strings.Trim(tt.err, "[]") {
+					t.Errorf("--%s=%s: got error %v, want %s", f.Name, tt.value, err, tt.err)
+				}
+				return
+			}
+			tt := effects[f.Name]
+			args := strings.Fields("--" + f.Name + "=" + strings.ReplaceAll(tt.value, "FILE", file))
+			got := changes("", reflect.ValueOf(parse(t, Serve(), "--log-level=error")), reflect.ValueOf(parse(t, Serve(), append(args, "--log-level=error")...)))
+			if want := strings.ReplaceAll(tt.effect, "FILE", file); strings.Join(got, ", ") != want || want == "" {
+				t.Errorf("%q: got %q, want %q", args, got, want)
+			}
+		})
+	}
+	if want := len(effects) + len(checked); names != want {
+		t.Errorf("%d flags are honoured, %d are tried", names, want)
+	}
+}
+
+// changes returns the fields that differ, as path=value. The log is not looked into.
+func changes(path string, was, is reflect.Value) (list []string) {
+	for i := range was.NumField() {
+		name := strings.TrimPrefix(path+"."+was.Type().Field(i).Name, ".")
+		a, b := was.Field(i), is.Field(i)
+		switch {
+		case name == "Log":
+		case a.Kind() == reflect.Struct:
+			list = append(list, changes(name, a, b)...)
+		case !reflect.DeepEqual(a.Interface(), b.Interface()):
+			list = append(list, fmt.Sprintf("%s=%v", name, reflect.Indirect(b).Interface()))
+		}
+	}
+	return list
+}
+
+// TestLogLevel: both flags that say how much is logged.
+func TestLogLevel(t *testing.T) {
+	for args, want := range map[string]zapcore.Level{
+		"":                  zapcore.InfoLevel,
+		"--log-level=warn":  zapcore.WarnLevel,
+		"-v=3":              zapcore.InfoLevel,
+		"-v=4":              zapcore.DebugLevel,
+		"--v=10":            zapcore.DebugLevel,
+		"--log-level=debug": zapcore.DebugLevel,
+		"--logging-format=json --log-level=error": zapcore.ErrorLevel,
+	} {
+		if got := parse(t, Serve(), strings.Fields(args)...).Log.Level(); got != want {
+			t.Errorf("%s: got %v, want %v", args, got, want)
+		}
+	}
+}
+
+// TestUnderscores reads them as dashes.
+func TestUnderscores(t *testing.T) {
+	if c := parse(t, Serve(), "--etcd_prefix=/a", "--max_requests-inflight=3"); c.Storage.Prefix != "/a" || c.Limits.MaxReads != 3 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestRequired: what kube-apiserver does not start without, in its words, and `coracle serve` does.
+func TestRequired(t *testing.T) {
+	want := "[--etcd-servers must be specified, service-account-issuer is a required flag, either `--service-account-key-file` or `--service-account-signing-endpoint` must be set, " +
+		"--service-account-signing-key-file and --service-account-issuer are required flags]"
+	o := KubeAPIServer()
+	o.Bind(pflag.NewFlagSet("test", pflag.ContinueOnError))
+	if _, err := o.Finish(); text(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// TestAnonymous: where everybody may do everything, only those may whom somebody knows, unless a file says otherwise. `coracle serve` leaves
+// that to who starts it.
+func TestAnonymous(t *testing.T) {
+	dir := t.TempDir()
+	says, silent := filepath.Join(dir, "says"), filepath.Join(dir, "silent")
+	for file, text := range map[string]string{says: "anonymous:\n  enabled: true\n", silent: "kind: AuthenticationConfiguration\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	needed := []string{"--etcd-servers=http://a:1", "--service-account-issuer=https://i", "--service-account-key-file=" + silent,
+		"--service-account-signing-key-file=" + silent, "--log-level=error"}
+	for args, want := range map[string]string{
+		"--authorization-mode=RBAC":                       "nothing",
+		"--authorization-mode=RBAC --anonymous-auth=true": "true",
+		"--authorization-mode=AlwaysDeny":                 "nothing",
+		"":                                                "false",
+		"--authorization-mode=AlwaysAllow":                "false",
+		"--authorization-mode=RBAC,AlwaysAllow --anonymous-auth=true":                 "false",
+		"--authorization-mode=AlwaysAllow --authentication-config=" + says:            "nothing",
+		"--authorization-mode=AlwaysAllow --authentication-config=" + silent:          "false",
+		"--authorization-mode= --authentication-config=" + says + " --anonymous-auth": "false",
+	} {
+		o := KubeAPIServer()
+		if got := anonymous(parse(t, o, append(strings.Fields(args), needed...)...)); got != want {
+			t.Errorf("%s: got %s, want %s", args, got, want)
+		}
+		warned := slices.Contains(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+		if warned != (want == "false") {
+			t.Errorf("%s: got lines %q", args, o.warnings)
+		}
+	}
+	if got := anonymous(parse(t, Serve(), "--authorization-mode=AlwaysAllow")); got != "nothing" {
+		t.Errorf("serve: got %s, want nothing", got)
+	}
+}
+
+// anonymous is what a Config says of those who come without credentials.
+func anonymous(c server.Config) string {
+	if a := c.Authentication.Anonymous; a != nil {
+		return fmt.Sprint(*a)
+	}
+	return "nothing"
+}

@@ -1,0 +1,129 @@
+package flags
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// otherValues are for flags that not every value of their type will do for.
+var otherValues = map[string]string{
+	"allow-metric-labels":                 "a,b=c",
+	"allow-metric-labels-manifest":        "FILE",
+	"show-hidden-metrics-for-version":     "1.35",
+	"vmodule":                             "a=1",
+	"coordinated-leadership-retry-period": "3s",
+	"watch-cache-sizes":                   "pods#0",
+	"log-text-split-stream":               "true --feature-gates=LoggingAlphaOptions=true",
+	"log-json-split-stream":               "true --feature-gates=LoggingAlphaOptions=true",
+	"log-text-info-buffer-size":           "4Ki --feature-gates=LoggingAlphaOptions=true",
+	"log-json-info-buffer-size":           "4Ki --feature-gates=LoggingAlphaOptions=true",
+}
+
+// otherValue returns another value than the default of a flag.
+func otherValue(f *pflag.Flag) string {
+	if value, special := otherValues[f.Name]; special {
+		return value
+	}
+	switch f.Value.Type() {
+	case "bool":
+		return map[string]string{"true": "false", "false": "true"}[f.DefValue]
+	case "int", "int64", "uint", "float32":
+		return "12"
+	case "duration":
+		return "11s"
+	}
+	return "x"
+}
+
+// TestLines gives each flag that is not honoured another value than its default. Those that make no difference cost one line of the log,
+// the others are refused. With its default neither happens.
+func TestLines(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("a,b: c\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var tried [2]int
+	for _, s := range Serve().sections {
+		s.VisitAll(func(f *pflag.Flag) {
+			why, never := note(f, ignored), note(f, refused)
+			if why == "" && never == "" {
+				return
+			}
+			args := strings.Fields("--" + f.Name + "=" + strings.ReplaceAll(otherValue(f), "FILE", file))
+			lines, err := outcome(args)
+			switch {
+			case why != "":
+				tried[0]++
+				if want := "--" + f.Name + " makes no difference here: " + why; err != nil || len(lines) != 1 || lines[0] != want {
+					t.Errorf("%q: got lines %q, error %v, want %q", args, lines, err, want)
+				}
+			default:
+				tried[1]++
+				if want := "--" + f.Name + " is refused: " + never; err == nil || err.Error() != want {
+					t.Errorf("%q: got error %v, want %s", args, err, want)
+				}
+			}
+			if f.Value.Type() == "stringToString" { // its default is no value
+				return
+			}
+			args = []string{"--" + f.Name + "=" + strings.Trim(f.DefValue, "[]")}
+			if lines, err := outcome(args); err != nil || len(lines) > 0 {
+				t.Errorf("%q: got lines %q, error %v", args, lines, err)
+			}
+		})
+	}
+	t.Logf("%d flags make no difference, %d are refused", tried[0], tried[1])
+}
+
+// outcome returns what is said of a command line.
+func outcome(args []string) ([]string, error) {
+	o := Serve()
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	f.SetOutput(new(strings.Builder))
+	o.Bind(f)
+	err := f.Parse(append([]string{"--log-level=error"}, args...))
+	if err == nil {
+		_, err = o.Finish()
+	}
+	return o.warnings, err
+}
+
+// TestValueLines: values of flags that are honoured otherwise.
+func TestValueLines(t *testing.T) {
+	for _, tt := range []struct{ args, line, err string }{
+		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
+		{"--enable-admission-plugins=RuntimeClass", "the admission plugin RuntimeClass is not here", ""},
+		{"--enable-admission-plugins=PodSecurity", "", "the admission plugin PodSecurity is refused: it is not here, so pods may do what the labels of their namespace forbid"},
+		{"--admission-control=ImagePolicyWebhook", "", "the admission plugin ImagePolicyWebhook is refused: it is not here, so nobody is asked about images"},
+		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
+		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "these feature gates make no difference here: CBORServingAndStorage=true, OpenAPIEnums=false", ""},
+		{"--feature-gates=CBORServingAndStorage=false,OpenAPIEnums=true", "", ""},
+		{"--feature-gates=KubeletInUserNamespace=true", "", ""},
+		{"--feature-gates=AtomicFIFO=true", "", ""},
+		{"--feature-gates=ListFromCacheSnapshot=false", "these feature gates make no difference here: ListFromCacheSnapshot=false", ""},
+		{"--feature-gates=WatchList=false,APIResponseCompression=false", "", ""},
+		{"--feature-gates=AllowServiceExternalIPs=false", "", "--feature-gates AllowServiceExternalIPs=false is refused: nothing here keeps externalIPs out of services"},
+		{"--feature-gates=AllowServiceExternalIPs=true", "", ""},
+		{"--feature-gates=ManifestBasedAdmissionControlConfig=true", "", "--feature-gates ManifestBasedAdmissionControlConfig=true is refused: no policies or webhooks are read from files"},
+		{"--emulated-version=1.35", "", "--emulated-version 1.35 is refused: this server behaves as 1.36 alone"},
+		{"--emulated-version=kube=1.36 --min-compatibility-version=1.35", "", ""},
+		{"--min-compatibility-version=1.34", "", "--min-compatibility-version 1.34 is refused: this server has the features of one that works with 1.35"},
+	} {
+		lines, err := outcome(strings.Fields(tt.args))
+		if got := strings.Join(lines, "\n"); got != tt.line || text(err) != tt.err {
+			t.Errorf("%s: got %q, error %q", tt.args, got, text(err))
+		}
+	}
+}
+
+// text is what an error says.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

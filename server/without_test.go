@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// TestWithoutGarbageCollection deletes an object in ways that leave something to the garbage collector: it is gone at once.
+func TestWithoutGarbageCollection(t *testing.T) {
+	for _, without := range []bool{false, true} {
+		p := newInProcess(t, func(c *server.Config) { c.API.Without.GarbageCollection = without })
+		for _, policy := range []string{"Orphan", "Foreground", "Background"} {
+			p.must("POST", maps, `{"metadata":{"name":"a"}}`)
+			if code, body := p.do("DELETE", maps+"/a?propagationPolicy="+policy, ""); code != http.StatusOK {
+				t.Fatalf("%s: got %d %s", policy, code, body)
+			}
+			code, body := p.do("GET", maps+"/a", "")
+			if stays := !without && policy != "Background"; (code == http.StatusOK) != stays {
+				t.Errorf("without=%t, %s: got %d %s, want it to stay: %t", without, policy, code, body, stays)
+			}
+			if code == http.StatusOK {
+				p.do("PATCH", maps+"/a", `{"metadata":{"finalizers":null}}`)
+			}
+		}
+	}
+}
+
+// TestWithoutWatchLists refuses watches that are to begin with what there is, in kube-apiserver's words, and lists go on.
+func TestWithoutWatchLists(t *testing.T) {
+	p := newInProcess(t, func(c *server.Config) { c.API.Without.WatchLists = true })
+	code, body := p.do("GET", maps+"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "")
+	want := "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+	if code != http.StatusUnprocessableEntity || !strings.Contains(status(body).Message, want) {
+		t.Errorf("got %d %s, want %s", code, body, want)
+	}
+	if code, body := p.do("GET", maps, ""); code != http.StatusOK {
+		t.Errorf("a list: got %d %s", code, body)
+	}
+}
+
+// TestWithoutCompression sends a large answer to a client that takes it compressed.
+func TestWithoutCompression(t *testing.T) {
+	for _, without := range []bool{false, true} {
+		p := newInProcess(t, func(c *server.Config) { c.API.Without.Compression = without })
+		p.must("POST", maps, `{"metadata":{"name":"a"},"data":{"a":"`+strings.Repeat("a", 200<<10)+`"}}`)
+		w := p.serve(p.request("GET", maps+"/a", nil, "Accept-Encoding", "gzip"))
+		if got := w.Header().Get("Content-Encoding"); w.Code != http.StatusOK || (got == "gzip") == without {
+			t.Errorf("without=%t: got %d, encoding %q", without, w.Code, got)
+		}
+	}
+}
+
+// TestWithoutMetrics shows all metrics but those.
+func TestWithoutMetrics(t *testing.T) {
+	p := newInProcess(t, func(c *server.Config) { c.API.Without.Metrics = []string{"go_goroutines", "no_such_metric"} })
+	code, body := p.do("GET", "/metrics", "")
+	if code != http.StatusOK || strings.Contains(body, "go_goroutines") || !strings.Contains(body, "apiserver_request_total") {
+		t.Errorf("got %d %.300s", code, body)
+	}
+}
+
+// TestAdmissionPlugins turns plugins off and on, and sets what they do.
+func TestAdmissionPlugins(t *testing.T) {
+	const pods = "/api/v1/namespaces/ns/pods"
+	tolerations := func(c func(*server.AdmissionConfig)) string {
+		p := newInProcess(t, func(config *server.Config) { c(&config.Admission) })
+		code, body := p.do("POST", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
+		var pod corev1.Pod
+		if err := json.Unmarshal([]byte(body), &pod); err != nil || code != http.StatusCreated {
+			t.Fatalf("got %d %s", code, body)
+		}
+		var list []string
+		for _, tol := range pod.Spec.Tolerations {
+			text, err := json.Marshal(tol)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, string(text))
+		}
+		return strings.Join(list, " ")
+	}
+	seconds := func(n int64) *int64 { return &n }
+	for _, tt := range []struct {
+		name   string
+		change func(*server.AdmissionConfig)
+		want   []string
+	}{
+		{"as it is", func(*server.AdmissionConfig) {}, []string{`"tolerationSeconds":300`, `"tolerationSeconds":300`}},
+		{"other times", func(c *server.AdmissionConfig) { c.NotReadySeconds, c.UnreachableSeconds = seconds(0), seconds(7) },
+			[]string{`not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":0`, `unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":7`}},
+		{"off", func(c *server.AdmissionConfig) { c.Disable = []string{"DefaultTolerationSeconds"} }, nil},
+	} {
+		got := tolerations(tt.change)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: got %s, want %s", tt.name, got, want)
+			}
+		}
+		if tt.want == nil && got != "" {
+			t.Errorf("%s: got %s, want none", tt.name, got)
+		}
+	}
+	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: server.AdmissionConfig{Disable: []string{"Nope"}}})
+	if err == nil || !strings.Contains(err.Error(), `unknown admission plugin "Nope"`) {
+		t.Errorf("an unknown plugin: got %v", err)
+	}
+}
+
+// TestNodeRestrictionPlugin: it is there with the mode Node or by name, and not if it is turned off.
+func TestNodeRestrictionPlugin(t *testing.T) {
+	const name = "NodeRestriction"
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("kubelet,system:node:a,1,system:nodes\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, nodes := []string{server.AuthorizeAlways}, []string{server.AuthorizeNode, server.AuthorizeAlways}
+	for _, tt := range []struct {
+		modes, enable, disable []string
+		want                   bool
+	}{
+		{all, nil, nil, false},
+		{all, []string{name}, nil, true},
+		{nodes, nil, nil, true},
+		{nodes, nil, []string{name}, false},
+	} {
+		p := newInProcess(t, func(c *server.Config) {
+			c.Authorization.Modes = tt.modes
+			c.Admission.Enable, c.Admission.Disable = tt.enable, tt.disable
+			c.Authentication.TokenAuthFile = tokens
+		})
+		code, body := p.do("POST", "/api/v1/nodes", `{"metadata":{"name":"b"}}`, "Authorization", "Bearer kubelet")
+		if (code == http.StatusForbidden) != tt.want {
+			t.Errorf("%+v: a node makes another: got %d %s", tt, code, body)
+		}
+	}
+}
+
+// TestExternalHostname names the server in the document that says where its keys are.
+func TestExternalHostname(t *testing.T) {
+	p := newInProcess(t, func(c *server.Config) { c.Serving.ExternalHostname, c.Serving.SecurePort = "api.example", 7443 })
+	if _, body := p.do("GET", "/.well-known/openid-configuration", ""); !strings.Contains(body, `"jwks_uri":"https://api.example:7443/openid/v1/jwks"`) {
+		t.Errorf("got %s", body)
+	}
+}
+
+// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can be left to others.
+func TestKubernetesNodePort(t *testing.T) {
+	r := runOn(t, nil, "198.51.100.7", func(c *server.Config) {
+		c.API.Services.KubernetesNodePort, c.API.Services.NoKubernetesEndpoints = 30443, true
+	})
+	svc, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil || svc.Spec.Type != corev1.ServiceTypeNodePort || svc.Spec.Ports[0].NodePort != 30443 {
+		t.Errorf("got %+v, %v", svc, err)
+	}
+	if _, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{}); !meta.IsNotFound(err) {
+		t.Errorf("endpoints: got %v, want none", err)
+	}
+	_, err = servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: server.ServicesConfig{KubernetesNodePort: 80}}})
+	if err == nil || !strings.Contains(err.Error(), "kubernetes service node port range 30000-32767 doesn't contain 80") {
+		t.Errorf("a port out of range: got %v", err)
+	}
+}
