@@ -51,7 +51,7 @@ type APIConfig struct {
 	Runtime map[string]string
 	// Version is what /version says, default KubernetesVersion with Coracle's after it. (--version)
 	Version string
-	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
+	// EventTTL is how long Events are kept, default 1 h; negative: for ever. (--event-ttl)
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
@@ -222,7 +222,6 @@ type AdmissionConfig struct {
 	// resource: a plugin looks for what it reads when it is asked itself, so it sees resources that come and go.
 	Plugins func(resources Stores) (admission.Chain, error)
 }
-
 
 // LimitsConfig bounds what clients can ask for.
 type LimitsConfig struct {
