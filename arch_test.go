@@ -10,8 +10,10 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,8 +33,8 @@ var allowed = map[string][]string{
 	"server": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/controller"},
 	"server/client":     {"scheme"},
-	"server/controller": {"scheme", "server/client"}, // a controller is a client, and could run anywhere
-	"cmd":               {"scheme", "server"},
+	"server/controller": {"scheme", "server/client"},                       // a controller is a client, and could run anywhere
+	"cmd":               {"scheme", "server", "storage"},                   // of which it stands in for etcd
 	"cmd/wardle":        {"scheme", "server", "server/client", "registry"}, // like any user of the library, it declares resources and plugins
 }
 
@@ -68,8 +70,9 @@ var modules = map[string]string{
 	"go.yaml.in/yaml/v3":                  "YAML",
 	"golang.org/x/sync":                   "questions asked once for many",
 	"golang.org/x/crypto":                 "secretbox",
-	"golang.org/x/net":                    "frames of HTTP/2, for tests with clients that do as they like",
-	"google.golang.org/grpc":              "errors of the etcd client",
+	"golang.org/x/sys":                    "ports that processes share",
+	"golang.org/x/net":                    "HTTP/2 on connections that are more than TLS; its frames, for tests",
+	"google.golang.org/grpc":              "errors of the etcd client, and plugins behind sockets",
 	"google.golang.org/protobuf":          "the protobuf wire format",
 }
 
@@ -260,3 +263,24 @@ func TestPartsAreFew(t *testing.T) {
 		}
 	}
 }
+
+// TestLogsAreGuarded wants servers of tests to be made through servertest, which looks for credentials in their logs.
+func TestLogsAreGuarded(t *testing.T) {
+	const guarded = module + "/server/servertest"
+	exempt := []string{"server/client/example_test.go"} // shows how a program makes one
+	for _, p := range packages(t) {
+		for _, name := range p.XTestGoFiles {
+			file := filepath.Join(p.Dir, name)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := serverNew.Match(text) && p.ImportPath != guarded
+			if made && !slices.ContainsFunc(exempt, func(s string) bool { return strings.HasSuffix(filepath.ToSlash(file), s) }) {
+				t.Errorf("%s calls server.New: use servertest.New", file)
+			}
+		}
+	}
+}
+
+var serverNew = regexp.MustCompile(`\bserver\.New\(`)

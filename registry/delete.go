@@ -313,24 +313,3 @@ func (d *deletion) result(obj *cache.Object, done bool) (*request.DeleteResult, 
 	}}
 	return &request.DeleteResult{Status: status, Done: true}, nil
 }
-
-// DeleteCollection deletes what list selects, one by one, and returns the objects as they were listed. What somebody
-// else deletes meanwhile is no error. See router.CollectionDeleter.
-func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error) {
-	found, err := s.List(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	s.warnOfOrphans(req, opts)
-	for item := range found.Items {
-		one := *req
-		one.Namespace, one.Name = s.NameOf(item)
-		if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}

@@ -145,7 +145,12 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain := config.For(widgets.Group, widgets.Resource)
+	set, err := config.Open(encryption.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	chain := set.For(widgets.Group, widgets.Resource)
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store {
 		return encryption.Wrap(s, func(string) encryption.Chain { return chain })
 	}})

@@ -37,6 +37,8 @@ type Config struct {
 	Protobuf bool
 	// NoGarbageCollection has nobody delete dependents: no finalizers of the garbage collector are set, whatever a deletion asks for.
 	NoGarbageCollection bool
+	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1.
+	DeleteWorkers int
 	// Unreadable is told of each object that was to be decoded and could not be, if set. What the cache finds out by itself
 	// is told to its hooks.
 	Unreadable func(err *storage.Error)

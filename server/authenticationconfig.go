@@ -100,6 +100,10 @@ type ServiceAccountsConfig struct {
 	// SigningKeyFile holds the key to sign with, as PEM: RSA, or ECDSA over P-256, P-384 or P-521; "" makes one for P-256 under
 	// DataDir/pki. Servers of one cluster need the same. (--service-account-signing-key-file)
 	SigningKeyFile string
+	// SigningEndpoint is the socket of a plugin that signs in the server's place, and has the keys to verify tokens with: a path, or an
+	// abstract name that begins with "@". It goes without key files; tokens of secrets are not made then.
+	// (--service-account-signing-endpoint)
+	SigningEndpoint string
 	// KeyFiles hold keys to verify tokens with beside that one, as PEM: public or private keys or certificates, several in
 	// each. (--service-account-key-file)
 	KeyFiles []string

@@ -42,7 +42,7 @@ type trust struct {
 
 // addAuthenticationTrust has the config map kept, on every server: each adds what it knows to what is there.
 func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
-	if s.Store(configMaps) == nil || s.Store(namespaces) == nil || s.identity.own == nil {
+	if s.Store(configMaps) == nil || s.Store(namespaces) == nil || s.identity.serving == nil {
 		return nil
 	}
 	objects := client.For[*corev1.ConfigMap](s.client, corev1.GroupVersion.WithResource(configMaps.Resource))
@@ -72,16 +72,8 @@ func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
 
 // trust reads what this server knows.
 func (id *identity) trust(c *FrontProxyConfig) (t trust, err error) {
-	t.clients = []*x509.Certificate{id.own.ca.cert}
-	if id.clientCAFile != "" {
-		more, err := readCertificates(id.clientCAFile)
-		if err != nil {
-			return t, err
-		}
-		t.clients = append(t.clients, more...)
-	}
-	if id.proxyCAFile == "" {
-		return t, nil
+	if t.clients, err = id.clientCAs(); err != nil || id.proxyCAFile == "" {
+		return t, err
 	}
 	t.lists = map[string][]string{
 		"requestheader-allowed-names":        c.AllowedNames,
@@ -98,6 +90,9 @@ func (id *identity) trust(c *FrontProxyConfig) (t trust, err error) {
 func publishTrust(ctx context.Context, objects client.Resource[*corev1.ConfigMap], mine trust) error {
 	have, err := objects.Get(ctx, trustName, meta.GetOptions{})
 	if meta.IsNotFound(err) {
+		if len(mine.clients) == 0 && len(mine.proxies) == 0 {
+			return nil
+		}
 		_, err = objects.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: meta.ObjectMeta{Namespace: trustNamespace, Name: trustName}, Data: mine.data(nil, time.Now()),
 		}, meta.CreateOptions{})

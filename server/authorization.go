@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,6 +32,7 @@ type authorizerChain struct {
 	graph   *authz.NodeGraph // nil without the mode Node
 	roles   *rbac.Authorizer // nil if the server has no roles
 	now     atomic.Pointer[deciders]
+	file    *watchedFile // with the configuration; nil if there is none
 }
 
 // deciders are the authorizers of one configuration.
@@ -43,7 +43,7 @@ type deciders struct {
 }
 
 func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Registry) (*authorizerChain, error) {
-	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles}
+	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles, file: c.authorizersFile}
 	var err error
 	if a.metrics, err = newAuthorizationMetrics(reg, c.authorizers); err != nil {
 		return nil, err
@@ -59,6 +59,9 @@ func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Reg
 	}
 	if err := a.use(c.authorizers); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
+	}
+	if a.file != nil {
+		a.metrics.config.inForce(a.file.data)
 	}
 	return a, nil
 }
@@ -147,7 +150,7 @@ func (a *authorizerChain) webhook(place *authz.AuthorizerConfiguration) (*authz.
 
 // start has the server do what the authorizers need.
 func (a *authorizerChain) start(s *Server) error {
-	if a.config.ConfigFile != "" {
+	if a.file != nil {
 		s.Go(a.follow)
 	}
 	if a.graph != nil {
@@ -156,41 +159,21 @@ func (a *authorizerChain) start(s *Server) error {
 	return nil
 }
 
-// configCheck is how often somebody looks whether the configuration file has changed.
-const configCheck = 2 * time.Second
-
-// follow takes the configuration file up again when it changes. A file that is wrong is told of once, and changes nothing.
+// follow takes the configuration file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (a *authorizerChain) follow(ctx context.Context) {
-	last, _ := os.Stat(a.config.ConfigFile)
-	tick := time.NewTicker(configCheck)
-	defer tick.Stop()
 	defer func() { a.now.Load().close() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		info, err := os.Stat(a.config.ConfigFile)
-		if err == nil && last != nil && info.ModTime().Equal(last.ModTime()) && info.Size() == last.Size() && os.SameFile(info, last) {
-			continue
-		}
-		gone := err != nil && last == nil
-		if last = info; gone {
-			continue // it was told of
-		}
-		err = a.reload()
-		a.metrics.reloaded(err)
+	a.file.follow(ctx, func(_ context.Context, data []byte) (lasting bool, err error) { return true, a.reload(data) }, func(data []byte, err error) {
+		a.metrics.config.reloaded(data, err)
 		if err != nil {
 			a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
-			continue
+			return
 		}
 		a.log.Info("took up a new authorization configuration")
-	}
+	})
 }
 
-func (a *authorizerChain) reload() error {
-	c, err := readAuthorizers(a.config.ConfigFile, slices.Collect(maps.Keys(a.lasting)))
+func (a *authorizerChain) reload(data []byte) error {
+	c, err := parseAuthorizers(data, slices.Collect(maps.Keys(a.lasting)))
 	if err != nil {
 		return err
 	}
@@ -226,13 +209,18 @@ func authorizationModes() []string {
 	return append(slices.Collect(maps.Keys(authorizers)), AuthorizeWebhook)
 }
 
-// complete fills in defaults and returns who is asked, in turn.
-func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, error) {
+// complete fills in defaults and returns who is asked, in turn, and what the file says, if there is one.
+func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, *watchedFile, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (AuthorizationWebhook{}) {
-			return nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
+			return nil, nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		return readAuthorizers(c.ConfigFile, nil)
+		file, err := readWatched(c.ConfigFile)
+		if err != nil {
+			return nil, nil, err
+		}
+		authorizers, err := parseAuthorizers(file.data, nil)
+		return authorizers, file, err
 	}
 	if c.Modes == nil {
 		c.Modes = []string{AuthorizeByRoles}
@@ -242,7 +230,7 @@ func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, err
 	}
 	setDefault(&c.Webhook.AuthorizedTTL, 5*time.Minute)
 	setDefault(&c.Webhook.UnauthorizedTTL, 30*time.Second)
-	return c.ofModes(), c.validate()
+	return c.ofModes(), nil, c.validate()
 }
 
 // ofModes is what the configuration is without a file.
@@ -265,12 +253,8 @@ func (c *AuthorizationConfig) ofModes() *authz.AuthorizationConfiguration {
 	return out
 }
 
-// readAuthorizers reads a configuration file.
-func readAuthorizers(path string, required []string) (*authz.AuthorizationConfiguration, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+// parseAuthorizers reads what a configuration file says.
+func parseAuthorizers(data []byte, required []string) (*authz.AuthorizationConfiguration, error) {
 	c, err := authz.ParseConfiguration(data)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/iprange"
 )
 
 // How long self-made certificates last, and how long before the end they are made anew at a start.
@@ -85,18 +86,36 @@ func (p *pki) serving(names []string, ips []net.IP) (*keyPair, error) {
 		}
 		return true
 	}
-	return p.signed("apiserver", covers, &x509.Certificate{
+	return p.signed("apiserver", covers, servingTemplate(names, ips))
+}
+
+func servingTemplate(names []string, ips []net.IP) *x509.Certificate {
+	return &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		DNSNames:    names,
 		IPAddresses: ips,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
+	}
 }
 
 // admin returns the client certificate of the administrator.
 func (p *pki) admin() (*keyPair, error) {
 	return p.signed("admin", func(*x509.Certificate) bool { return true }, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{request.GroupMasters}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+// client makes a client certificate of a user, who is a member of some groups. It is not kept.
+func (p *pki) client(user string, groups []string, until time.Time) (*keyPair, error) {
+	if user == "" {
+		return nil, errors.New("a user must have a name")
+	}
+	if until.After(p.ca.cert.NotAfter) {
+		return nil, fmt.Errorf("the authority that signs ends before that, at %v", p.ca.cert.NotAfter)
+	}
+	return p.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: user, Organization: groups}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }
@@ -188,6 +207,56 @@ func (p *pki) write(name string, pair *keyPair) error {
 		return err
 	}
 	return writeFile(crt, pair.certPEM)
+}
+
+// openSelfSigned returns the files of the serving certificate in the folder for it. If neither is there they are written: a certificate
+// behind which stands an authority that has signed nothing else, and is forgotten.
+func openSelfSigned(c completed) (certFile, keyFile string, err error) {
+	p := &pki{dir: c.Serving.TLS.CertDir}
+	certFile, keyFile = filepath.Join(p.dir, "apiserver.crt"), filepath.Join(p.dir, "apiserver.key")
+	certErr, keyErr := readable(certFile), readable(keyFile)
+	switch {
+	case certErr == nil && keyErr == nil:
+		return certFile, keyFile, nil
+	case certErr == nil:
+		return "", "", fmt.Errorf("error reading %s, certificate and key must be supplied as a pair", keyFile)
+	case keyErr == nil:
+		return "", "", fmt.Errorf("error reading %s, certificate and key must be supplied as a pair", certFile)
+	}
+	if err := os.MkdirAll(p.dir, dataMode); err != nil {
+		return "", "", err
+	}
+	names, ips := namesOf(c.Serving)
+	if ip, err := c.Serving.advertised(); err == nil {
+		ips = append(ips, ip.AsSlice())
+	}
+	if ranges, err := c.API.Services.ranges(); err == nil {
+		ips = append(ips, iprange.New(ranges[0]).First().AsSlice())
+	}
+	until := time.Now().Add(certLife)
+	if p.ca, err = p.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: fmt.Sprintf("%s-ca@%d", names[0], time.Now().Unix())}, NotAfter: until,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, BasicConstraintsValid: true, IsCA: true,
+	}); err != nil {
+		return "", "", err
+	}
+	template := servingTemplate(names, ips)
+	template.NotAfter, template.KeyUsage = until, x509.KeyUsageDigitalSignature
+	pair, err := p.sign(template)
+	if err != nil {
+		return "", "", err
+	}
+	pair.certPEM = append(pair.certPEM, p.ca.certPEM...)
+	return certFile, keyFile, p.write("apiserver", pair)
+}
+
+// readable returns why a file cannot be read, or nil.
+func readable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // writeFile replaces a file as a whole: readers see the old or the new content, also after a crash. It is for its owner alone.

@@ -8,10 +8,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// stream is a controller.Stream of everything under the prefix of the server's keys. What cannot be decrypted is left out. It
+// stream is a controller.Stream of everything that the server's stores keep under the prefix of its keys. What cannot be decrypted is left out. It
 // begins when the server is ready: the scan of the store is not to keep anybody waiting.
 func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error] {
 	return func(yield func(controller.Change, error) bool) {
@@ -20,7 +19,7 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 		case <-ctx.Done():
 			return
 		}
-		tap, err := s.backend.cache.Tap(ctx)
+		tap, err := s.openTaps(ctx)
 		if err != nil {
 			yield(controller.Change{}, err)
 			return
@@ -58,13 +57,13 @@ func (s *Server) holds(ctx context.Context, gr meta.GroupResource, namespace str
 	if o == nil || o.store == nil {
 		return false, nil
 	}
-	res, err := s.backend.Range(ctx, storage.RangeRequest{Prefix: o.prefix + namespace + "/", Limit: 1, NoCount: true})
+	res, err := o.backend.Range(ctx, storage.RangeRequest{Prefix: o.prefix + namespace + "/", Limit: 1, NoCount: true})
 	return len(res.Entries) > 0, err
 }
 
 // removals opens controller.Removals of everything under the prefix of the server's keys.
 func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
-	tap, err := s.backend.cache.Tap(ctx)
+	tap, err := s.openTaps(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
 }
 
 type removals struct {
-	*cache.Tap
+	*taps
 	kept kept
 }
 
@@ -80,7 +79,7 @@ type removals struct {
 func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	for len(namespaces) == 0 && err == nil {
 		var events []storage.Event
-		events, err = r.Tap.Next(ctx)
+		events, err = r.taps.Next(ctx)
 		for i := range events {
 			if !events[i].Deleted {
 				continue

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -22,6 +23,9 @@ type completed struct {
 	Config
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
+	// authorizersFile is the file that they are from, nil if there is none.
+	authorizersFile *watchedFile
+	standIn         *standIn // nil if Storage is what the Config says
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -49,11 +53,12 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.complete()
-	authorizers, authorizersErr := c.Authorization.complete()
+	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
+	setDefault(&c.Shutdown.Linger, lingerTime)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
@@ -70,6 +75,9 @@ func (c StorageConfig) complete() StorageConfig {
 	}
 	setDefault(&c.Engine, StorageEmbedded)
 	setDefault(&c.Prefix, "/registry")
+	setDefault(&c.InitTimeout, 5*time.Second)
+	setDefault(&c.HealthTimeout, healthTimeout)
+	setDefault(&c.ReadyTimeout, healthTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	return c
@@ -82,6 +90,8 @@ func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.HTTPPort, NoPort)
+	setDefault(&c.HTTP.MaxStreams, maxStreams)
+	setDefault(&c.TLS.MinVersion, tls.VersionTLS12)
 	return c
 }
 
@@ -121,8 +131,11 @@ func (c *Config) validate() error {
 		name  string
 		value time.Duration
 	}{
+		{"timeout of the check etcd", c.Storage.HealthTimeout}, {"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
+		{"time to wait for the storage", c.Storage.InitTimeout},
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
+		{"time that connections linger", c.Shutdown.Linger},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))
@@ -155,6 +168,12 @@ func (c *APIConfig) validate() error {
 }
 
 func (c *StorageConfig) validate() error {
+	if c.EncryptionReload && c.EncryptionConfigFile == "" {
+		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+	}
+	if err := c.validateOverrides(); err != nil {
+		return err
+	}
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
 		if len(c.Etcd.Servers) > 0 {
@@ -190,8 +209,22 @@ func (c *ServingConfig) validate() error {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
 	}
+	if c.HTTP.GoawayChance < 0 || c.HTTP.GoawayChance > maxGoawayChance {
+		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
+	}
+	if c.HTTP.MaxStreams < 0 {
+		bad("the bound of streams is negative: %d", c.HTTP.MaxStreams)
+	}
+	for _, directive := range c.HTTP.HSTS {
+		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" && directive != "preload" && (!is || strings.Contains(age, "=")) {
+			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
+		}
+	}
 	return errors.Join(errs...)
 }
+
+// authority reports whether the server signs certificates itself.
+func (c *ServingConfig) authority() bool { return c.SecurePort != NoPort && c.TLS.CertDir == "" }
 
 // path returns a place under DataDir.
 func (c *Config) path(elem ...string) string {

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"crypto/tls"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -53,6 +55,8 @@ type APIConfig struct {
 	Version string
 	// EventTTL is how long Events are kept, default 1 h; negative: for ever. (--event-ttl)
 	EventTTL time.Duration
+	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
+	DeleteWorkers int
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 	// Services is what services are given.
@@ -63,6 +67,8 @@ type APIConfig struct {
 	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
 	// it should be is not written. "" means none.
 	Manifests string
+	// Objects are applied as those of Manifests are, and after them.
+	Objects []manifest.Object
 }
 
 // WithoutConfig says what to leave out of the API, which by default is all there.
@@ -115,12 +121,22 @@ type StorageConfig struct {
 	Store storage.Store
 	// Etcd is the cluster of StorageEtcd.
 	Etcd EtcdConfig
+	// Overrides keep single resources elsewhere; of a resource the last counts. (--etcd-servers-overrides)
+	Overrides []StorageOverride
+	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s. (--storage-initialization-timeout)
+	InitTimeout time.Duration
+	// HealthTimeout and ReadyTimeout bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default 2 s.
+	// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
+	HealthTimeout, ReadyTimeout time.Duration
 	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
 	Prefix string
 	// CompactionInterval is how long history is kept, default 5 min; negative: for ever. (--etcd-compaction-interval)
 	CompactionInterval time.Duration
 	// EncryptionConfigFile names an EncryptionConfiguration; "" stores plain text. (--encryption-provider-config)
 	EncryptionConfigFile string
+	// EncryptionReload has the server take up EncryptionConfigFile again when it changes. Values that the new one cannot read cannot be
+	// read; a file that cannot be used changes nothing. (--encryption-provider-config-automatic-reload)
+	EncryptionReload bool
 	// Protobuf stores objects as protobuf instead of JSON. Both are always readable. (--storage-media-type)
 	Protobuf bool
 }
@@ -161,17 +177,68 @@ type ServingConfig struct {
 	ExternalHostname string
 	// CORSOrigins are patterns of web origins that may call the API; none by default. (--cors-allowed-origins)
 	CORSOrigins []string
-	// Profiling serves /debug/pprof, to who may see it. (--profiling)
-	Profiling bool
+	// HTTP is how the server speaks to clients.
+	HTTP HTTPConfig
+	// SharePort lets other processes listen on the same address and port, and ShareAddress on all addresses and single ones of the
+	// same port. (--permit-port-sharing, --permit-address-sharing)
+	SharePort, ShareAddress bool
+	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
+	LivezGrace time.Duration
+	// Profiles says who gets profiles of the process.
+	Profiles ProfilesConfig
+}
+
+// HTTPConfig says how the server speaks to clients.
+type HTTPConfig struct {
+	// HSTS are the directives of the header Strict-Transport-Security, such as "max-age=31536000"; none: it is not sent.
+	// (--strict-transport-security-directives)
+	HSTS []string
+	// GoawayChance is the chance that a request of HTTP/2 ends its connection, so that the client may find another server: at
+	// most 0.02, default 0. (--goaway-chance)
+	GoawayChance float64
+	// HTTP1Only offers no HTTP/2. (--disable-http2-serving)
+	HTTP1Only bool
+	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
+	MaxStreams int
+}
+
+// ProfilesConfig says who gets profiles of the process.
+type ProfilesConfig struct {
+	// Serve serves them at /debug/pprof, to who may see it. (--profiling)
+	Serve bool
+	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
+	Contention bool
+	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
+	// "" for none. (--debug-socket-path)
+	Socket string
 }
 
 // TLSConfig is the serving certificate.
 type TLSConfig struct {
-	// CertFile and KeyFile hold the certificate with its chain, and its key, as PEM; "" makes one under DataDir/pki. They
+	// CertFile and KeyFile hold the certificate with its chain, and its key, as PEM; "" makes one in CertDir, or under DataDir/pki. They
 	// are read again when they change. (--tls-cert-file, --tls-private-key-file)
 	CertFile, KeyFile string
+	// CertDir is for a server that is no authority, as kube-apiserver is none: it trusts the certificates of others alone, and gives out
+	// none, not to an administrator either. If no CertFile is given it shows the certificate in CertDir/apiserver.crt, with its key in
+	// apiserver.key, which signs itself and is written if there is neither. "" makes an authority under DataDir/pki. (--cert-dir)
+	CertDir string
 	// SANs are further names and addresses for a self-made certificate.
 	SANs []string
+	// ByName are certificates for clients that ask for one of their names. (--tls-sni-cert-key)
+	ByName []NamedCertificate
+	// MinVersion is the least version of TLS, as crypto/tls numbers them, default TLS 1.2. (--tls-min-version)
+	MinVersion uint16
+	// CipherSuites are the suites of TLS 1.2 and before, and Curves the mechanisms of key exchange, as crypto/tls numbers
+	// them; none: what Go has by default. (--tls-cipher-suites, --tls-curve-preferences)
+	CipherSuites []uint16
+	Curves       []tls.CurveID
+}
+
+// NamedCertificate is a certificate with its key, as PEM files, which are read again when they change. Names are those that clients
+// may ask for: domain names, which may begin with "*.", and addresses that they connect to without asking. None: the names in the certificate.
+type NamedCertificate struct {
+	CertFile, KeyFile string
+	Names             []string
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.
@@ -240,7 +307,16 @@ type LimitsConfig struct {
 type ShutdownConfig struct {
 	// Delay is how long requests are still served after readiness has failed, default 0. (--shutdown-delay-duration)
 	Delay time.Duration
+	// RefuseNew has the server go on listening until all running requests but watches have been served, and answer new ones with
+	// 429 and Retry-After; otherwise it stops listening first. (--shutdown-send-retry-after)
+	RefuseNew bool
+	// WatchGrace is the time over which watches are ended, one after the other; default 0: all at once.
+	// (--shutdown-watch-termination-grace-period)
+	WatchGrace time.Duration
 	// Timeout bounds the wait for running requests, and that for pre-shutdown hooks; default Limits.RequestTimeout and
 	// 15 s.
 	Timeout time.Duration
+	// Linger is how long connections have to end when all requests have been served, default 5 s; then they are cut. By HTTP/2 one
+	// that is idle takes a second, in which the client is told.
+	Linger time.Duration
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"math"
 	"net"
@@ -43,10 +42,12 @@ type conns struct {
 	waiting [2]queue // idle ones, of strangers and of others
 	taken   queue    // those that are not net/http's any more
 	crowd   crowd
+
+	strangers budget // streams of those that are not known
 }
 
 func newConns(bound int, log *zap.Logger) *conns {
-	cs := &conns{bound: bound, log: log}
+	cs := &conns{bound: bound, log: log, strangers: newBudget(strangerStreams, strangerRate)}
 	cs.freed.L = &cs.mu
 	for i := range cs.waiting {
 		cs.waiting[i].init()
@@ -73,7 +74,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &conn{Conn: nc, all: l.all}
+	c := &conn{Conn: nc, all: l.all, streams: newBudget(knownStreams, knownRate)}
 	if !l.admit(c) {
 		nc.Close()
 		return nil, net.ErrClosed
@@ -202,7 +203,7 @@ func (cs *conns) context(ctx context.Context, nc net.Conn) context.Context {
 }
 
 func connOf(nc net.Conn) *conn {
-	if t, ok := nc.(*tls.Conn); ok {
+	if t, ok := nc.(interface{ NetConn() net.Conn }); ok { // *tls.Conn or *framed
 		nc = t.NetConn()
 	}
 	return nc.(*conn)
@@ -225,10 +226,9 @@ func (a acquainted) Authenticate(r *http.Request) (*request.User, error) {
 // conn is a connection that is counted.
 type conn struct {
 	net.Conn
-	all   *conns
-	known atomic.Bool // somebody known has sent a request by it
-	// Requests by HTTP/2 that have been answered, and that the client has taken back before.
-	answered, takenBack atomic.Int64
+	all     *conns
+	known   atomic.Bool // somebody known has sent a request by it
+	streams budget
 
 	closed bool // guarded by all.mu, as is the rest
 	used   bool // a request has come by it

@@ -30,7 +30,8 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
 		switch {
-		case !selected(selection, c.name) || slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }):
+		case !selected(selection, c.name) || slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
+			c.signs && s.identity.accounts.legacy == nil:
 		case c.yields:
 			yielding = append(yielding, c)
 		default:

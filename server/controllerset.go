@@ -17,6 +17,7 @@ type controllerEntry struct {
 	needs       []meta.GroupResource // not run by servers without these
 	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is not complete without.
 	yields bool
+	signs  bool // not run by servers that have no key of service accounts themselves
 	make   func(e controllerEnv) runner
 }
 
@@ -62,7 +63,7 @@ var controllerSet = []controllerEntry{
 		make:  func(e controllerEnv) runner { return &controller.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, needs: []meta.GroupResource{serviceAccounts, secrets},
+		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, signs: true, needs: []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
 			return &controller.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.accounts.signLegacy, Log: e.log}
 		},

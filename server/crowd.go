@@ -11,7 +11,7 @@ import (
 // take, and by a fifth of all before that is collected; what has been collected the runtime keeps for minutes. So it is given
 // back to the system when they have settled. A crowd is crowdSize arrivals, which are new connections and long-running
 // requests, and has settled when for crowdRest none has come, and no connection has gone or sent its first request. Making a
-// document of OpenAPI, which needs many times the room that it is kept in, counts for a crowd.
+// document of OpenAPI, which needs many times the room that it is kept in, counts for a crowd, and so does the server's own start.
 const (
 	crowdSize = 1000
 	crowdRest = 300 * time.Millisecond
@@ -55,6 +55,16 @@ func (c *crowd) moved() {
 func (c *crowd) again() {
 	if c.rest != nil {
 		c.rest.Reset(crowdRest)
+	}
+}
+
+// end has nobody wait for what comes: the server ends.
+func (c *crowd) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rest != nil {
+		c.rest.Stop()
+		c.rest = nil
 	}
 }
 

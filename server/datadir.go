@@ -18,8 +18,8 @@ const dataMode = 0o700
 // A folder that is open to others already is warned about and not refused: of a mounted volume the mode is often not ours
 // to choose, and what the server makes in it is closed nevertheless.
 func (c completed) makeDataDir() error {
-	stores := c.Storage.Store == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
-	if !stores && c.Serving.SecurePort == NoPort {
+	stores := c.Storage.Store == nil && c.standIn == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
+	if !stores && !c.Serving.authority() && c.Authentication.ServiceAccounts.SigningKeyFile != "" {
 		return nil
 	}
 	if err := os.MkdirAll(c.DataDir, dataMode); err != nil {

@@ -20,8 +20,6 @@ type Frames struct {
 	next   uint32 // the id of the next stream
 	// Cut counts the streams that the server has given up, but for those of which Answers tells.
 	Cut int
-	// MayEnd says that the server may close the connection: what is sent then is lost.
-	MayEnd bool
 }
 
 // NewFrames begins to speak on conn and grants the server window bytes of each answer.
@@ -39,7 +37,7 @@ func NewFrames(tb testing.TB, conn net.Conn, window uint32) *Frames {
 // Must ends the test if there is an error.
 func (f *Frames) Must(err error) {
 	f.tb.Helper()
-	if err != nil && !f.MayEnd {
+	if err != nil {
 		f.tb.Fatal(err)
 	}
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage/encryption"
@@ -19,10 +21,11 @@ func (t *table) accepting(declared <-chan struct{}) acceptor {
 		if e == nil || e.store == nil || encryption.Encrypted(f.Value) {
 			return f.Value, file.Birth{}, nil
 		}
-		if _, _, err := e.chain.Decrypt(f.Key, f.Value); err != nil { // nobody could read it
+		chain, ctx := e.chain.Chain(), context.Background()              // what is not encrypted is decrypted at once
+		if _, _, err := chain.Decrypt(ctx, f.Key, f.Value); err != nil { // nobody could read it
 			return nil, file.Birth{}, err
 		}
-		old, _, _ := e.chain.Decrypt(f.Key, f.Old)
+		old, _, _ := chain.Decrypt(ctx, f.Key, f.Old)
 		if f.Birth == (file.Birth{}) {
 			f.Birth.At = f.Modified
 		}

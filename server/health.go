@@ -18,7 +18,6 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/storage"
 )
 
 // healthCheck is a named condition of the server's health; nil means good.
@@ -27,7 +26,7 @@ type healthCheck struct {
 	check func(ctx context.Context) error
 }
 
-// healthTimeout bounds one check.
+// healthTimeout bounds how long a store may take to answer a check.
 const healthTimeout = 2 * time.Second
 
 // healthPaths are the endpoints of health.
@@ -36,27 +35,58 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 // health is what a server says of its own.
 type health struct {
 	paths    *router.PrefixMux
-	store    storage.Store
+	store    *configured
 	hooks    *hooks // post-start
 	stopping atomic.Bool
-	failing  sync.Map // names of the checks that failed when they were last made
+	lenient  time.Time // until then /livez takes hooks that still run for done
+	failing  sync.Map  // names of the checks that failed when they were last made
 	log      *zap.Logger
 }
 
-func newHealth(paths *router.PrefixMux, store storage.Store, log *zap.Logger) *health {
-	return &health{paths: paths, store: store, hooks: &hooks{}, log: log}
+func newHealth(paths *router.PrefixMux, store *configured, grace time.Duration, log *zap.Logger) *health {
+	return &health{paths: paths, store: store, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
 }
 
 // basic are the checks of all three endpoints that are always there.
 func (h *health) basic() []healthCheck {
-	return []healthCheck{
+	checks := []healthCheck{
 		{"ping", func(context.Context) error { return nil }},
 		{"log", func(context.Context) error { return nil }},
-		{"etcd", func(ctx context.Context) error {
-			_, err := h.store.Revision(ctx)
-			return err
-		}},
+		h.store.answers("etcd", h.store.config.HealthTimeout),
 	}
+	for i, other := range h.store.others {
+		checks = append(checks, other.answers(fmt.Sprintf("etcd-override-%d", i), other.config.HealthTimeout))
+	}
+	return checks
+}
+
+// readiness are the checks of stores that /readyz has besides.
+func (h *health) readiness() []healthCheck {
+	checks := []healthCheck{h.store.answers("etcd-readiness", h.store.config.ReadyTimeout)}
+	for i, other := range h.store.others {
+		checks = append(checks, other.answers(fmt.Sprintf("etcd-override-readiness-%d", i), other.config.ReadyTimeout))
+	}
+	return checks
+}
+
+// answers is the check that a store answers in time. What stands before it in etcd's place belongs to it.
+func (s *configured) answers(name string, within time.Duration) healthCheck {
+	return healthCheck{name, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		if s.standIn != nil {
+			if err := s.standIn.Answers(ctx, s.standIn.url); err != nil {
+				return err
+			}
+		}
+		_, err := s.Revision(ctx)
+		return err
+	}}
+}
+
+// notLive are the checks of /healthz and /readyz: a restart would not mend what the additional ones find.
+func (h *health) notLive(more ...healthCheck) []healthCheck {
+	return slices.Concat(h.basic(), more, h.store.encryptor.checks(), h.hooks.checks())
 }
 
 // shutdown is the check that readiness has besides.
@@ -71,10 +101,10 @@ func (h *health) shutdown() healthCheck {
 
 // install serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the hooks.
 func (h *health) install() error {
-	live := func() []healthCheck { return append(h.basic(), h.hooks.checks()...) }
-	ready := func() []healthCheck { return append(live(), h.shutdown()) }
+	live := func() []healthCheck { return append(h.basic(), h.patient(h.hooks.checks()...)...) }
+	ready := func() []healthCheck { return append(h.notLive(h.readiness()...), h.shutdown()) }
 	errs := []error{
-		h.paths.Handle("/healthz", h.endpoint("healthz", live)),
+		h.paths.Handle("/healthz", h.endpoint("healthz", func() []healthCheck { return h.notLive() })),
 		h.paths.Handle("/livez", h.endpoint("livez", live)),
 		h.paths.Handle("/readyz", h.endpoint("readyz", ready)),
 		h.paths.Handle("/readyz/shutdown", h.single(h.shutdown())),
@@ -82,7 +112,29 @@ func (h *health) install() error {
 	for _, c := range h.basic() {
 		errs = append(errs, h.installCheck(c))
 	}
+	for _, c := range h.readiness() {
+		errs = append(errs, h.paths.Handle("/readyz/"+c.name, h.single(c)))
+	}
+	for _, c := range h.store.encryptor.checks() {
+		errs = append(errs, h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)))
+	}
 	return errors.Join(errs...)
+}
+
+// patient returns the checks of post-start hooks as /livez makes them.
+func (h *health) patient(checks ...healthCheck) []healthCheck {
+	if time.Now().After(h.lenient) {
+		return checks
+	}
+	for i, c := range checks {
+		checks[i].check = func(ctx context.Context) error {
+			if time.Now().Before(h.lenient) {
+				return nil
+			}
+			return c.check(ctx)
+		}
+	}
+	return checks
 }
 
 // installCheck serves a check by itself.
@@ -94,11 +146,16 @@ func (h *health) installCheck(c healthCheck) error {
 	return errors.Join(errs...)
 }
 
+// installHook serves the check of a post-start hook by itself.
+func (h *health) installHook(c healthCheck) error {
+	return errors.Join(
+		h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)),
+		h.paths.Handle("/livez/"+c.name, h.single(h.patient(c)[0])))
+}
+
 // made makes a check, and notes what came of it.
 func (h *health) made(ctx context.Context, c healthCheck) error {
-	bounded, cancel := context.WithTimeout(ctx, healthTimeout)
-	defer cancel()
-	err := c.check(bounded)
+	err := c.check(ctx)
 	if ctx.Err() == nil { // else it may be that alone
 		h.note(c.name, err)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,97 +13,164 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
 type identity struct {
-	tls          TLSConfig
-	clientCAFile string
-	proxyCAFile  string // "" if there are no front proxies
-	kubeconfig   string // path of the administrator's
-	own          *pki   // nil if the server has no secure port
-	admin        *keyPair
+	tls        TLSConfig
+	kubeconfig string   // path of the administrator's; "" if there is none
+	own        *pki     // nil if the server is no authority
+	admin      *keyPair // nil without own
+	given      string   // file of the serving certificate, if own has not signed it
 
 	serving *reloaded[tls.Certificate]
-	clients *reloaded[x509.CertPool]
-	proxies *reloaded[x509.CertPool] // nil if there are none
+	byName  *reloaded[namedCertificates] // nil if there are none
+	authorities
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
 	// member of system:masters.
 	loopback string
 	accounts *accountIssuer
 }
 
+// authorities are those whose certificates count.
+type authorities struct {
+	clientCAFile string
+	proxyCAFile  string                   // "" if there are no front proxies
+	clients      *reloaded[x509.CertPool] // nil if no client has a certificate
+	proxies      *reloaded[x509.CertPool] // nil if there are none
+	wanted       *reloaded[x509.CertPool] // whose certificates clients are asked for: those of both
+}
+
 // newIdentity reads or makes certificates.
-func newIdentity(c completed) (*identity, error) {
+func newIdentity(ctx context.Context, c completed, reg prometheus.Registerer) (*identity, error) {
 	id := &identity{
-		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, kubeconfig: c.path("admin.kubeconfig"),
-		proxyCAFile: c.Authentication.FrontProxy.ClientCAFile, loopback: rand.Text(),
+		tls: c.Serving.TLS, loopback: rand.Text(),
+		authorities: authorities{clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile},
 	}
 	var err error
-	if id.accounts, err = newAccountIssuer(c); err != nil {
+	if id.accounts, err = newAccountIssuer(ctx, c, reg); err != nil {
 		return nil, fmt.Errorf("server: service account tokens: %w", err)
 	}
 	if c.Serving.SecurePort == NoPort {
 		return id, nil
 	}
-	if id.own, err = openPKI(c.path("pki")); err != nil {
-		return nil, fmt.Errorf("server: certificates: %w", err)
-	}
-	if id.admin, err = id.own.admin(); err != nil {
-		return nil, fmt.Errorf("server: admin certificate: %w", err)
-	}
-	certFile, keyFile := id.tls.CertFile, id.tls.KeyFile
-	if certFile == "" {
-		names, ips := namesOf(c.Serving)
-		if _, err := id.own.serving(names, ips); err != nil {
-			return nil, fmt.Errorf("server: serving certificate: %w", err)
+	if c.Serving.authority() {
+		id.kubeconfig = c.path("admin.kubeconfig")
+		if id.own, err = openPKI(c.path("pki")); err != nil {
+			return nil, fmt.Errorf("server: certificates: %w", err)
 		}
+		if id.admin, err = id.own.admin(); err != nil {
+			return nil, fmt.Errorf("server: admin certificate: %w", err)
+		}
+	}
+	if err := id.openServing(c); err != nil {
+		return nil, fmt.Errorf("server: serving certificate: %w", err)
+	}
+	if err := id.readAuthorities(c.Authentication.FrontProxy.AllowedNames); err != nil {
+		return nil, err
+	}
+	return id, nil
+}
+
+// openServing reads the serving certificate: that which is given, or one that is made if it is not there.
+func (id *identity) openServing(c completed) (err error) {
+	certFile, keyFile := c.Serving.TLS.CertFile, c.Serving.TLS.KeyFile
+	id.given = certFile
+	switch {
+	case certFile != "":
+	case id.own != nil:
+		names, ips := namesOf(c.Serving)
 		certFile, keyFile = c.path("pki", "apiserver.crt"), c.path("pki", "apiserver.key")
+		_, err = id.own.serving(names, ips)
+	default:
+		certFile, keyFile, err = openSelfSigned(c)
+		id.given = certFile
+	}
+	if err != nil {
+		return err
 	}
 	id.serving, err = newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 		return &pair, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("server: serving certificate: %w", err)
+		return err
 	}
+	return id.readByName()
+}
+
+// readAuthorities reads whose certificates clients and front proxies have. The names of proxies may be given.
+func (id *identity) readAuthorities(names []string) (err error) {
 	var files []string
 	if id.clientCAFile != "" {
 		files = []string{id.clientCAFile}
 	}
-	if id.clients, err = newReloaded(files, id.readClientCAs); err != nil {
-		return nil, fmt.Errorf("server: client CAs: %w", err)
+	if id.own != nil || files != nil {
+		if id.clients, err = newReloaded(files, poolOf(id.clientCAs)); err != nil {
+			return fmt.Errorf("server: client CAs: %w", err)
+		}
 	}
-	return id, id.readProxies(c.Authentication.FrontProxy.AllowedNames)
+	proxyCAs := func() ([]*x509.Certificate, error) { return id.proxyCAs(names) }
+	if id.proxyCAFile != "" {
+		files = append(files, id.proxyCAFile)
+		if id.proxies, err = newReloaded([]string{id.proxyCAFile}, poolOf(proxyCAs)); err != nil {
+			return fmt.Errorf("server: CAs of front proxies: %w", err)
+		}
+	}
+	id.wanted, err = newReloaded(files, poolOf(id.clientCAs, proxyCAs))
+	return err
 }
 
-// readProxies reads whose certificates front proxies have. Those with certificates of the server's own authority must be named, as
-// clients have such certificates too.
-func (id *identity) readProxies(names []string) error {
-	if id.proxyCAFile == "" {
-		return nil
+// clientCAs reads whose certificates clients have.
+func (id *identity) clientCAs() (all []*x509.Certificate, err error) {
+	if id.own != nil {
+		all = []*x509.Certificate{id.own.ca.cert}
 	}
-	var err error
-	id.proxies, err = newReloaded([]string{id.proxyCAFile}, func() (*x509.CertPool, error) {
-		authorities, err := readCertificates(id.proxyCAFile)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(authorities) == 0:
-			return nil, fmt.Errorf("%s holds no certificate", id.proxyCAFile)
-		case len(names) == 0 && slices.ContainsFunc(authorities, id.own.ca.cert.Equal):
-			return nil, errors.New("the server's own authority, which signs those of clients as well, is among them: the names of front proxies must be given")
-		}
+	if id.clientCAFile == "" {
+		return all, nil
+	}
+	more, err := readCertificates(id.clientCAFile)
+	if err == nil && len(more) == 0 {
+		err = fmt.Errorf("%s holds no certificate", id.clientCAFile)
+	}
+	return append(all, more...), err
+}
+
+// proxyCAs reads whose certificates front proxies have. Those with certificates of the server's own authority must be named, as
+// clients have such certificates too.
+func (id *identity) proxyCAs(names []string) ([]*x509.Certificate, error) {
+	if id.proxyCAFile == "" {
+		return nil, nil
+	}
+	all, err := readCertificates(id.proxyCAFile)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, fmt.Errorf("%s holds no certificate", id.proxyCAFile)
+	case len(names) == 0 && id.own != nil && slices.ContainsFunc(all, id.own.ca.cert.Equal):
+		return nil, errors.New("the server's own authority, which signs those of clients as well, is among them: the names of front proxies must be given")
+	}
+	return all, nil
+}
+
+// poolOf puts certificates from several places into one pool.
+func poolOf(reads ...func() ([]*x509.Certificate, error)) func() (*x509.CertPool, error) {
+	return func() (*x509.CertPool, error) {
 		pool := x509.NewCertPool()
-		for _, c := range authorities {
-			pool.AddCert(c)
+		for _, read := range reads {
+			all, err := read()
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range all {
+				pool.AddCert(c)
+			}
 		}
 		return pool, nil
-	})
-	if err != nil {
-		return fmt.Errorf("server: CAs of front proxies: %w", err)
 	}
-	return nil
 }
 
 // namesOf are what a self-made serving certificate is for.
@@ -122,29 +190,28 @@ func namesOf(c ServingConfig) (names []string, ips []net.IP) {
 	return names, ips
 }
 
-func (id *identity) readClientCAs() (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	pool.AddCert(id.own.ca.cert)
-	if id.clientCAFile != "" {
-		pem, err := os.ReadFile(id.clientCAFile)
-		if err != nil {
-			return nil, err
-		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", id.clientCAFile)
-		}
+// tlsConfig asks clients for a certificate of the authorities that count, which authentication judges, and offers protocols.
+func (id *identity) tlsConfig(protocols ...string) *tls.Config {
+	c := &tls.Config{
+		MinVersion:       id.tls.MinVersion,
+		CipherSuites:     id.tls.CipherSuites,
+		CurvePreferences: id.tls.Curves,
+		NextProtos:       protocols,
+		ClientAuth:       tls.RequestClientCert,
+		GetCertificate:   id.certificate,
 	}
-	return pool, nil
-}
-
-// tlsConfig asks clients for a certificate, which authentication judges, and offers HTTP/2.
-func (id *identity) tlsConfig() *tls.Config {
-	return &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		NextProtos:     []string{"h2", "http/1.1"},
-		ClientAuth:     tls.RequestClientCert,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.serving.get(), nil },
+	var current atomic.Pointer[tls.Config]
+	current.Store(c)
+	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		now := current.Load()
+		if wanted := id.wanted.get(); now.ClientCAs != wanted {
+			now = c.Clone()
+			now.ClientCAs = wanted
+			current.Store(now)
+		}
+		return now, nil
 	}
+	return c
 }
 
 // checkEvery is how often files are looked at for changes, at most.

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -24,14 +22,14 @@ import (
 type issuers struct {
 	log     *zap.Logger
 	options jwt.Options
+	told    *issuerMetrics
+	meter   authn.CacheMeter
 	now     atomic.Pointer[cachedIssuers]
 
 	// Of a file alone; they belong to the loop that follows it.
-	file      string
-	data      []byte // that is in force, or can never be
-	changed   time.Time
+	file      *watchedFile
 	anonymous *jwt.Anonymous
-	metrics   *reloadMetrics
+	metrics   *configMetrics
 }
 
 // cachedIssuers remember for a while whose tokens were good. Others have other memories.
@@ -40,8 +38,8 @@ type cachedIssuers struct {
 	cache request.TokenAuthenticator
 }
 
-func cacheIssuers(a *jwt.Authenticators) *cachedIssuers {
-	return &cachedIssuers{a, authn.Cached(a, goodTime, 0)}
+func (s *issuers) cache(a *jwt.Authenticators) *cachedIssuers {
+	return &cachedIssuers{a, authn.Cached(a, goodTime, 0, s.meter)}
 }
 
 const (
@@ -54,54 +52,59 @@ const (
 )
 
 // openIssuers reads the configuration of c; nil if it has none. It ends with work.
-func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, log *zap.Logger) (*issuers, error) {
-	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}}
+func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
+	if c.File == "" && c.OIDC.IssuerURL == "" {
+		return nil, nil
+	}
+	s := &issuers{log: log.Named("issuers"), options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
+	if err := reg.Register(s.told); err != nil {
+		return nil, err
+	}
+	s.options.Judged, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
 	s.options.Failed = func(issuer string, err error) {
 		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
-	switch {
-	case c.File != "":
-		return s, s.openFile(work, reg)
-	case c.OIDC.IssuerURL != "":
-		config, err := c.OIDC.config()
-		if err != nil {
-			return nil, err
-		}
-		s.options.Algorithms = c.OIDC.SigningAlgs
-		all, err := jwt.New(config, s.options)
-		if err != nil {
-			return nil, fmt.Errorf("invalid authentication configuration: %w", err)
-		}
-		s.now.Store(cacheIssuers(all))
-		work.run(func(ctx context.Context) {
-			<-ctx.Done()
-			all.Close()
-		})
-		return s, nil
+	if c.File != "" {
+		return s, s.openFile(c.File, work, reg)
 	}
-	return nil, nil
+	config, err := c.OIDC.config()
+	if err != nil {
+		return nil, err
+	}
+	s.options.Algorithms = c.OIDC.SigningAlgs
+	all, err := jwt.New(config, s.options)
+	if err != nil {
+		return nil, fmt.Errorf("invalid authentication configuration: %w", err)
+	}
+	s.now.Store(s.cache(all))
+	work.run(func(ctx context.Context) {
+		<-ctx.Done()
+		all.Close()
+	})
+	return s, nil
 }
 
 // openFile reads the file, and follows it.
-func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
-	var err error
-	if s.metrics, err = newReloadMetrics(reg); err != nil {
-		return err
-	}
-	s.changed = modified(s.file)
-	if s.data, err = os.ReadFile(s.file); err != nil {
-		return err
-	}
-	config, err := jwt.Read(s.data)
+func (s *issuers) openFile(file string, work *background, reg prometheus.Registerer) error {
+	s.metrics = newConfigMetrics("authentication")
+	err := reg.Register(s.metrics)
 	if err != nil {
-		return fmt.Errorf("failed to load authentication configuration from file %q: %w", s.file, err)
+		return err
+	}
+	if s.file, err = readWatched(file); err != nil {
+		return err
+	}
+	config, err := jwt.Read(s.file.data)
+	if err != nil {
+		return fmt.Errorf("failed to load authentication configuration from file %q: %w", file, err)
 	}
 	s.anonymous = config.Anonymous
 	all, err := jwt.New(config, s.options)
 	if err != nil {
 		return fmt.Errorf("invalid authentication configuration: %w", err)
 	}
-	s.now.Store(cacheIssuers(all))
+	s.now.Store(s.cache(all))
+	s.metrics.inForce(s.file.data)
 	work.run(func(ctx context.Context) {
 		s.follow(ctx, work)
 		s.now.Load().Close()
@@ -114,42 +117,18 @@ func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences
 	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
 }
 
-// follow reads the file again when it changes, until ctx ends. What cannot be used leaves what is there in force.
+// follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (s *issuers) follow(ctx context.Context, work *background) {
-	again := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(checkEvery):
-		}
-		at := modified(s.file)
-		if at.Equal(s.changed) && !again {
-			continue
-		}
-		s.changed = at
-		data, err := os.ReadFile(s.file)
-		if err == nil && bytes.Equal(data, s.data) {
-			again = false
-			continue
-		}
-		var lasting bool
-		if err == nil {
-			lasting, err = s.replace(ctx, work, data)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if again = err != nil && !lasting; !again {
-			s.data = data
-		}
-		s.metrics.reloaded(err)
+	s.file.follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
+		return s.replace(ctx, work, data)
+	}, func(data []byte, err error) {
+		s.metrics.reloaded(data, err)
 		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
-			continue
+			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.file), zap.Error(err))
+			return
 		}
-		s.log.Info("read the authentication configuration again", zap.String("file", s.file))
-	}
+		s.log.Info("read the authentication configuration again", zap.String("file", s.file.file))
+	})
 }
 
 // replace puts another configuration in force. lasting says that trying again would not help.
@@ -175,49 +154,20 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 		next.Close()
 		return false, err
 	}
-	before := s.now.Swap(cacheIssuers(next))
+	before := s.now.Swap(s.cache(next))
 	work.run(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(retireTime):
 		}
 		before.Close()
+		for _, issuer := range before.Issuers() {
+			if !s.now.Load().Knows(issuer) {
+				s.told.forget(issuer)
+			}
+		}
 	})
 	return false, nil
-}
-
-// modified is when a file changed, the zero time if there is none.
-func modified(file string) time.Time {
-	info, err := os.Stat(file)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
-// reloadMetrics count how often a configuration was read again.
-type reloadMetrics struct {
-	total *prometheus.CounterVec
-	last  *prometheus.GaugeVec
-}
-
-func newReloadMetrics(reg prometheus.Registerer) (*reloadMetrics, error) {
-	m := &reloadMetrics{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authentication_config_controller_automatic_reloads_total",
-			Help: "How often the authentication configuration was read again, by how that went."}, []string{"status"}),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
-			Help: "When the authentication configuration was read again last, by how that went."}, []string{"status"}),
-	}
-	return m, errors.Join(reg.Register(m.total), reg.Register(m.last))
-}
-
-func (m *reloadMetrics) reloaded(err error) {
-	status := "success"
-	if err != nil {
-		status = "failure"
-	}
-	m.total.WithLabelValues(status).Inc()
-	m.last.WithLabelValues(status).SetToCurrentTime()
 }
 
 // config is what the flags say as a file would.

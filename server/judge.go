@@ -31,10 +31,10 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	}
 	reg, table := prometheus.NewRegistry(), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
-	store, storeErr := newStore(c.Storage, table, metrics.store)
+	store := newStore(c.Storage, table, metrics.store, nil)
 	openErr := store.open(ctx, c, nil)
 	d, err := declare(c, table, metrics, store, reg)
-	if err := errors.Join(metricsErr, storeErr, openErr, err); err != nil {
+	if err := errors.Join(metricsErr, openErr, err); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}

@@ -9,38 +9,34 @@ import (
 	"strconv"
 )
 
-// Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens.
+// Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens, or "" if the server has no
+// authority to sign an administrator's certificate.
 func (s *Server) Kubeconfig() string { return s.identity.kubeconfig }
 
 // CA returns, as PEM, what clients must trust to reach the secure port, or nil if there is none.
 func (s *Server) CA() ([]byte, error) {
-	if s.identity.own == nil {
-		return nil, nil
-	}
 	return s.identity.trusted()
 }
 
-// trusted is the authority, and with it a serving certificate of somebody else's, which is trusted as it is.
-func (id *identity) trusted() ([]byte, error) {
-	trusted := slices.Clone(id.own.ca.certPEM)
-	if id.tls.CertFile == "" {
+// trusted is the authority, and with it a serving certificate that it has not signed, which is trusted as it is.
+func (id *identity) trusted() (trusted []byte, err error) {
+	if id.own != nil {
+		trusted = slices.Clone(id.own.ca.certPEM)
+	}
+	if id.given == "" {
 		return trusted, nil
 	}
-	given, err := os.ReadFile(id.tls.CertFile)
+	given, err := os.ReadFile(id.given)
 	return append(trusted, given...), err
 }
 
 // writeKubeconfig writes the administrator's kubeconfig for a server at addr. It holds a private key.
 func (id *identity) writeKubeconfig(addr net.Addr) error {
-	host := addr.String()
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		host = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
-	}
 	trusted, err := id.trusted()
 	if err != nil {
 		return err
 	}
-	return writeFile(id.kubeconfig, kubeconfigText("https://"+host, trusted, "admin", "", certificateText(id.admin)))
+	return writeFile(id.kubeconfig, newCredentials(addr, trusted, "admin", id.admin).Kubeconfig())
 }
 
 // kubeconfigText is a kubeconfig for one user, in a namespace that may be "". credentials are lines about who that is.
@@ -68,7 +64,7 @@ users:
 }
 
 // certificateText are lines of a kubeconfig about who shows a certificate.
-func certificateText(pair *keyPair) string {
+func certificateText(certPEM, keyPEM []byte) string {
 	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Sprintf("    client-certificate-data: %s\n    client-key-data: %s\n", b64(pair.certPEM), b64(pair.keyPEM))
+	return fmt.Sprintf("    client-certificate-data: %s\n    client-key-data: %s\n", b64(certPEM), b64(keyPEM))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -51,7 +52,7 @@ func runOn(t *testing.T, store storage.Store, address string, change ...func(*se
 	for _, f := range change {
 		f(&cfg)
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,7 @@ func TestNoKubernetesService(t *testing.T) {
 func TestRecordsAreKnown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	config := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
-		"- resources: [servicenodeportallocations, apiServerIPInfo]\n  providers:\n  - aesgcm:\n      keys: [{name: a, secret: %s}]\n",
+		"- resources: ['*.']\n  providers:\n  - aesgcm:\n      keys: [{name: a, secret: %s}]\n",
 		base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build !race
+
 package server
 
 import (
@@ -12,7 +14,6 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -66,26 +67,6 @@ func TestValidatorsStop(t *testing.T) {
 					}
 				}
 			})
-		}
-	}
-}
-
-// TestBuiltInRules compiles the rules of the kinds that come with the server, which are not looked into at start.
-func TestBuiltInRules(t *testing.T) {
-	s := scheme.New()
-	for _, g := range coreGroups(APIConfig{}, surroundings{}) {
-		g.AddToScheme(s)
-	}
-	if err := s.Complete(); err != nil {
-		t.Fatal(err)
-	}
-	for _, gvk := range s.AllKinds() {
-		hub, ok := s.HubKind(gvk.GroupKind())
-		if !ok {
-			continue
-		}
-		if err := rules.OfType(s.Type(hub)).Err(); err != nil {
-			t.Errorf("%s: %v", gvk, err)
 		}
 	}
 }

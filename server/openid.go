@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -20,12 +21,12 @@ func (s *Server) addIssuerPaths(c completed) error {
 		s.log.Info("others cannot discover the issuer of service account tokens", zap.Error(err))
 		return nil
 	}
-	set, err := keys.KeySet()
-	if err != nil {
-		return err
-	}
-	err = s.HandleGet(authn.KeysPath, func(w http.ResponseWriter, _ *http.Request) error {
-		return writePublic(w, "application/jwk-set+json", set)
+	err := s.HandleGet(authn.KeysPath, func(w http.ResponseWriter, _ *http.Request) error {
+		set, err := keys.Keys().KeySet()
+		if err != nil {
+			return err
+		}
+		return writePublic(w, "application/jwk-set+json", set, keys.MaxAge())
 	})
 	if err != nil {
 		return err
@@ -35,19 +36,19 @@ func (s *Server) addIssuerPaths(c completed) error {
 		if url == "" {
 			url = "https://" + s.external(&c.Serving) + authn.KeysPath
 		}
-		body, err := keys.Discovery(issuer, url)
+		body, err := keys.Keys().Discovery(issuer, url)
 		if err != nil {
 			return err
 		}
-		return writePublic(w, "application/json", body)
+		return writePublic(w, "application/json", body, keys.MaxAge())
 	})
 }
 
-// writePublic writes what anybody may keep for an hour.
-func writePublic(w http.ResponseWriter, contentType string, body []byte) error {
+// writePublic writes what anybody may keep for a while.
+func writePublic(w http.ResponseWriter, contentType string, body []byte, maxAge time.Duration) error {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", 60*60))
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", maxAge/time.Second))
 	w.Write(body)
 	return nil
 }

@@ -18,7 +18,7 @@ func recordsOf[T meta.Object](s *resources, kind, name, prefix string) (registry
 	defer s.table.change.Unlock()
 	gr := meta.GroupResource{Resource: name}
 	s.table.set(s.table.now.Load().withRecords(&entry{
-		name: gr, backend: s.backend, prefix: prefix, chain: s.backend.encryption.For("", name), metrics: &series{resource: gr},
+		name: gr, backend: s.backend, prefix: prefix, chain: s.backend.encryptor.of(gr), metrics: &series{resource: gr},
 	}))
 	return records, nil
 }

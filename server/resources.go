@@ -49,12 +49,13 @@ func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 // resources are what a server serves: the table, and what is needed to add to it.
 type resources struct {
 	Stores
-	backend *backend    // where all live
-	files   *file.Store // the store if it is one of files, and open
-	metrics *metrics
-	log     *zap.Logger
-	work    *background   // waits for the last requests for what was removed
-	longest time.Duration // that a request and its answer may take, watches apart
+	backend   *backend    // where all live
+	overrides []*backend  // but for what is kept here
+	files     *file.Store // the store if it is one of files, and open
+	metrics   *metrics
+	log       *zap.Logger
+	work      *background   // waits for the last requests for what was removed
+	longest   time.Duration // that a request and its answer may take, watches apart
 
 	nodePorts *ports.Allocator // nil: there are no services
 }
@@ -252,7 +253,7 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 		if res.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
 		}
-		e, err := s.newEntry(s.backend, res)
+		e, err := s.newEntry(s.home(res.GroupResource, res.Custom), res)
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +306,7 @@ func (s *resources) newEntry(b *backend, res registry.Resource) (*entry, error) 
 	gr := res.GroupResource
 	return &entry{
 		name: gr, backend: b, store: store, prefix: store.Objects().Prefix(),
-		chain: b.encryption.For(gr.Group, gr.Resource), metrics: &series{resource: gr},
+		chain: b.encryptor.of(gr), metrics: &series{resource: gr},
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +52,7 @@ type Server struct {
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	c, err := cfg.complete()
 	if err == nil {
+		c.recognize(ctx)
 		err = c.makeDataDir()
 	}
 	if err != nil {
@@ -75,20 +77,27 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 func build(ctx context.Context, c completed) (*Server, error) {
 	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
-	store, encryptionErr := newStore(c.Storage, table, metrics.store)
+	encryptor, encryptionErr := newEncryptor(&c, reg)
+	store := newStore(c.Storage, table, metrics.store, encryptor)
+	store.newOverrides(c.Storage, table, metrics.store)
 	var opening sync.WaitGroup
 	var identity *identity
 	var storeErr, identityErr error
 	declared := make(chan struct{})
 	opening.Go(func() { storeErr = store.open(ctx, c, table.accepting(declared)) })
-	opening.Go(func() { identity, identityErr = newIdentity(c) })
+	opening.Go(func() { encryptor.ask(ctx) })
+	opening.Go(func() { identity, identityErr = newIdentity(ctx, c, reg) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
+		if identity != nil {
+			identity.accounts.close()
+		}
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	identity.accounts.follow(d.life.work, c.Log)
 	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics.tokens)
 	if err != nil {
 		d.close()
@@ -118,6 +127,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
 		NoCompression:  c.API.Without.Compression,
+		HSTS:           strings.Join(c.Serving.HTTP.HSTS, "; "),
+		Server:         "Coracle/" + Version,
+		GoawayChance:   c.Serving.HTTP.GoawayChance,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -133,7 +145,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions.seen), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -177,20 +189,22 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
-		backend: newBackend(store, registry.Config{
-			Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
-			NoGarbageCollection: c.API.Without.GarbageCollection,
-		}, m.unreadable, c.Log),
+	}
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.API.DeleteWorkers}
+	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
+	for _, other := range store.others {
+		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
 	}
 	d.definitions = newDefinitions(d.resources, d.extensions)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shown{reg, c.API.Without.Metrics}, c.API.Version, c.Serving.Profiling))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, gathered{reg, c.API.Without.Metrics}, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
@@ -215,17 +229,22 @@ func (d *declaration) close() {
 	if d != nil {
 		d.resources.table.close()
 		d.life.work.stop()
-		d.resources.backend.cache.Close()
+		d.resources.closeCaches()
 	}
 }
 
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
 	if c.Storage.CompactionInterval > 0 {
-		compactor := &storage.Compactor{Store: s.backend, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-			s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
-		}}
-		s.Go(compactor.Run)
+		for _, b := range s.backends() {
+			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
+				s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
+			}}
+			s.Go(compactor.Run)
+		}
+	}
+	if err := s.addEncryptionReload(); err != nil {
+		return err
 	}
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err
@@ -240,6 +259,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
+		return err
+	}
+	if err := s.addProfiles(c.Serving.Profiles); err != nil {
 		return err
 	}
 	if c.Setup != nil {

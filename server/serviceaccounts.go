@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -13,9 +14,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/registry/core"
@@ -25,12 +29,26 @@ import (
 // accountIssuer signs tokens of service accounts, and has the keys that verify them.
 type accountIssuer struct {
 	bound, legacy *authn.TokenSigner
-	keys          *authn.TokenKeys
+	keys          authn.KeySource
+	external      *authn.ExternalSigner // nil: it signs by itself
+	// longest bounds how long a token may be asked to be good, 0 does not; extended is how long those are good that kubelet asks for, 0:
+	// no longer than it asks.
+	longest, extended time.Duration
 }
 
-// newAccountIssuer reads the keys, or makes one.
-func newAccountIssuer(c completed) (*accountIssuer, error) {
+// extendedToken is how long tokens of pods are good, for programs that read theirs but once.
+const extendedToken = 365 * 24 * time.Hour
+
+// newAccountIssuer reads the keys, or makes one, or connects to who has them. Close ends it, or follow.
+func newAccountIssuer(ctx context.Context, c completed, reg prometheus.Registerer) (*accountIssuer, error) {
 	sa := c.Authentication.ServiceAccounts
+	i := &accountIssuer{longest: sa.Longest}
+	if !sa.NoExtension {
+		i.extended = extendedToken
+	}
+	if sa.SigningEndpoint != "" {
+		return i, i.connect(ctx, &sa, reg)
+	}
 	var key crypto.Signer
 	var err error
 	if sa.SigningKeyFile != "" {
@@ -53,7 +71,6 @@ func newAccountIssuer(c completed) (*accountIssuer, error) {
 		}
 		keys = append(keys, in...)
 	}
-	var i accountIssuer
 	if i.keys, err = authn.NewTokenKeys(append(keys, key.Public())...); err != nil {
 		return nil, err
 	}
@@ -61,7 +78,7 @@ func newAccountIssuer(c completed) (*accountIssuer, error) {
 		return nil, err
 	}
 	i.legacy, err = authn.NewTokenSigner(key, authn.LegacyIssuer)
-	return &i, err
+	return i, err
 }
 
 func readSigningKey(file string) (crypto.Signer, error) {
@@ -98,31 +115,37 @@ func ownSigningKey(dir string) (crypto.Signer, error) {
 }
 
 // sign makes a bound token.
-func (i *accountIssuer) sign(t *core.AccountToken) (token, credential string, err error) {
+func (i *accountIssuer) sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
 	ref := func(o *core.ObjectName) *authn.Ref {
 		if o == nil {
 			return nil
 		}
 		return &authn.Ref{Name: o.Name, UID: o.UID}
 	}
-	return i.bound.Sign(&authn.BoundToken{
+	return i.bound.Sign(ctx, &authn.BoundToken{
 		Namespace: t.Namespace, Account: *ref(&t.Account), Pod: ref(t.Pod), Secret: ref(t.Secret), Node: ref(t.Node),
 		Audiences: t.Audiences, Issued: t.Issued, Lasts: t.Lasts, WarnAfter: t.WarnAfter,
 	})
 }
 
-// signLegacy makes a token that stands in a secret.
+// signLegacy makes a token that stands in a secret, which an external signer does not.
 func (i *accountIssuer) signLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
-	return i.legacy.SignLegacy(namespace, authn.Ref{Name: account, UID: uid}, secret)
+	return i.legacy.SignLegacy(context.Background(), namespace, authn.Ref{Name: account, UID: uid}, secret)
 }
 
 // tokens is how tokens of service accounts are made, once there is a key.
 func (c *AuthenticationConfig) tokens(a *access) core.TokenConfig {
 	return core.TokenConfig{
-		Sign:      func(t *core.AccountToken) (string, string, error) { return a.issuer.sign(t) },
-		Audiences: c.Audiences, Longest: c.ServiceAccounts.Longest, Extend: !c.ServiceAccounts.NoExtension,
+		Sign: func(ctx context.Context, t *core.AccountToken) (string, string, error) {
+			return a.issuer.sign(ctx, t)
+		},
+		Audiences: c.Audiences,
+		Bounds:    func() (longest, extended time.Duration) { return a.issuer.longest, a.issuer.extended },
 	}
 }
+
+// abstractSocket is the name of a socket that is no file.
+var abstractSocket = regexp.MustCompile(`^@([a-zA-Z0-9_-]+\.)*[a-zA-Z0-9_-]+$`)
 
 // validate returns what is wrong with a configuration that has its defaults.
 func (c *ServiceAccountsConfig) validate() error {
@@ -136,6 +159,12 @@ func (c *ServiceAccountsConfig) validate() error {
 		} else if _, err := url.Parse(issuer); err != nil && strings.Contains(issuer, ":") {
 			bad("service account issuer %q contains a \":\" and is no URL: %w", issuer, err)
 		}
+	}
+	if c.SigningEndpoint != "" && (c.SigningKeyFile != "" || len(c.KeyFiles) > 0) {
+		bad("can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with `--service-account-signing-endpoint` (They are mutually exclusive)")
+	}
+	if strings.HasPrefix(c.SigningEndpoint, "@") && !abstractSocket.MatchString(c.SigningEndpoint) {
+		bad("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name", c.SigningEndpoint)
 	}
 	if u, err := url.Parse(c.KeysURL); c.KeysURL != "" && (err != nil || u.Scheme != "https") {
 		bad("the URL of keys of service accounts must be one with https, not %q", c.KeysURL)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -27,9 +28,7 @@ func TestCrowdSettles(t *testing.T) {
 		}
 		given := func() uint32 {
 			synctest.Wait()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return m.NumForcedGC
+			return forced()
 		}
 		before := given()
 		come(crowdSize - 1)
@@ -64,6 +63,44 @@ func TestCrowdSettles(t *testing.T) {
 			t.Errorf("got %d collections after a burst, want one more", got-before)
 		}
 	})
+}
+
+// TestStartSettles: the start counts for a crowd, of which nothing is left when the server has ended.
+func TestStartSettles(t *testing.T) {
+	s, err := New(t.Context(), Config{
+		DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: NoPort, HTTPPort: AnyPort},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	before := forced()
+	<-s.Ready()
+	crowd := &s.listeners.conns.crowd
+	waits := func() bool {
+		crowd.mu.Lock()
+		defer crowd.mu.Unlock()
+		return crowd.rest != nil
+	}
+	if !waits() && forced() == before {
+		t.Error("a server that has started does not wait for its start to settle")
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if waits() {
+		t.Error("a server that has ended still waits")
+	}
+}
+
+// forced counts the collections that somebody asked for.
+func forced() uint32 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.NumForcedGC
 }
 
 // garbage leaves n bytes that have been used.

@@ -2,13 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"sync"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/embedded"
@@ -20,42 +22,58 @@ import (
 
 // configured is a store as the configuration wants it. Others may be made that use it before it is open.
 type configured struct {
-	engine        storage.Store      // without what is wrapped around it; nil until it is open
-	metered       *meteredStore      // over engine
-	encryption    *encryption.Config // nil: nothing is encrypted
-	storage.Store                    // metered, and encrypted if that is configured
+	engine        storage.Store // without what is wrapped around it; nil until it is open
+	metered       *meteredStore // over engine
+	encryptor     *encryptor    // nil: nothing is encrypted
+	standIn       *standIn      // nil if nothing stands before it
+	storage.Store               // metered, and encrypted if that is configured
+
+	config StorageConfig
+	others []*configured        // of overrides
+	keeps  []meta.GroupResource // of an override
 }
 
 // newStore makes a store that is not open yet. What belongs to a key, the table says.
-func newStore(c StorageConfig, t *table, m *storeMetrics) (*configured, error) {
-	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}}
+func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configured {
+	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e, config: c}
 	s.Store = s.metered
-	var err error
-	if s.encryption, err = readEncryption(c.EncryptionConfigFile); s.encryption != nil {
+	if e != nil {
 		s.Store = encryption.Wrap(s.Store, t.chainOf)
 	}
-	return s, err
+	return s
 }
 
 // open opens the engine, until ctx ends.
 func (s *configured) open(ctx context.Context, c completed, accept acceptor) error {
-	if s.engine != nil {
-		return nil
+	errs := make([]error, len(s.others))
+	var opening sync.WaitGroup
+	for i, other := range s.others {
+		opening.Go(func() { errs[i] = other.open(ctx, c, accept) })
 	}
-	engine, err := openEngine(ctx, c, accept)
-	if err != nil {
-		return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
+	defer opening.Wait()
+	if s.engine == nil {
+		c.Storage = s.config
+		engine, err := openEngine(ctx, c, accept)
+		if err != nil {
+			return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
+		}
+		s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
 	}
-	s.engine, s.metered.Store = engine, engine
-	return nil
+	opening.Wait()
+	return errors.Join(errs...)
 }
 
 // Close closes the engine, if it is open.
 func (s *configured) Close() error {
-	if s.engine == nil {
-		return nil
+	s.encryptor.close()
+	var errs []error
+	for _, other := range s.others {
+		errs = append(errs, other.Close())
 	}
-	return s.Store.Close()
+	if s.engine != nil {
+		errs = append(errs, s.Store.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // backend is a store with what belongs to it. A resource lives in one backend: that decides its cache, and the clock
@@ -69,31 +87,12 @@ type backend struct {
 // newBackend gives a store what resources need of it: cfg says the rest about them.
 func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log *zap.Logger) *backend {
 	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
+	if s.encryptor.changes() {
+		cfg.Cache.Reread()
+	}
 	cfg.Leases = storage.NewLeases(s, nil)
 	cfg.Unreadable = unreadable.found
 	return &backend{configured: s, cache: cfg.Cache, registry: &cfg}
-}
-
-// Close closes cache and store.
-func (b *backend) Close() error {
-	b.cache.Close()
-	return b.configured.Close()
-}
-
-// readEncryption reads an EncryptionConfiguration; nil for no file.
-func readEncryption(file string) (*encryption.Config, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", file, err)
-	}
-	cfg, err := encryption.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", file, err)
-	}
-	return cfg, nil
 }
 
 func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Store, error) {
@@ -112,11 +111,14 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 		e := c.Storage.Etcd
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
+			OpenTimeout: c.Storage.InitTimeout,
 		})
 	default:
-		return embedded.Open(ctx, embedded.Config{
-			Dir: c.path("etcd"), Logger: warnings(c.Log),
-		})
+		cfg := embedded.Config{Dir: c.path("etcd"), Logger: warnings(c.Log)}
+		if c.standIn != nil {
+			cfg.Dir, cfg.NoSync = c.standIn.Dir, c.standIn.NoSync
+		}
+		return embedded.Open(ctx, cfg)
 	}
 }
 

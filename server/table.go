@@ -48,8 +48,8 @@ type entry struct {
 	bare    bare               // nil: there is a store
 	backend *backend           // where it lives
 	store   *registry.Store
-	prefix  string           // of its keys, ends in "/"
-	chain   encryption.Chain // empty: stored as plain text
+	prefix  string             // of its keys, ends in "/"
+	chain   *encryption.Choice // nil: stored as plain text
 	metrics *series
 }
 
@@ -143,7 +143,7 @@ func (t *table) ofKey(key string) *entry {
 // chainOf is how the value at a key is encrypted.
 func (t *table) chainOf(key string) encryption.Chain {
 	if e := t.ofKey(key); e != nil {
-		return e.chain
+		return e.chain.Chain()
 	}
 	return nil
 }

@@ -32,12 +32,17 @@ const kubeAPIServer = "kube-apiserver"
 
 // commandCalled returns the command of a program with that name.
 func commandCalled(name string) *cobra.Command {
-	if strings.TrimSuffix(name, ".exe") == kubeAPIServer {
-		cmd := kubeAPIServerCommand()
-		cmd.CompletionOptions.DisableDefaultCmd = true
-		return cmd
+	var cmd *cobra.Command
+	switch strings.TrimSuffix(name, ".exe") {
+	case kubeAPIServer:
+		cmd = kubeAPIServerCommand()
+	case etcdName:
+		cmd = etcdCommand()
+	default:
+		return newCommand()
 	}
-	return newCommand()
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	return cmd
 }
 
 func newCommand() *cobra.Command {
@@ -47,6 +52,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(serveCommand(), kubeAPIServerCommand(), kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
+	root.AddCommand(serveCommand(), kubeAPIServerCommand(), etcdCommand(), envtestCommand(),
+		kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
 	return root
 }

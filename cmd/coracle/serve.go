@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -59,13 +60,19 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	go func() {
+	var telling sync.WaitGroup
+	telling.Go(func() {
 		select {
 		case <-s.Ready():
 			greet(out, s)
+			notify(readyState)
 		case <-ctx.Done():
 		}
-	}()
+		<-ctx.Done()
+		notify(stoppingState)
+	})
+	defer telling.Wait()
+	defer stop()
 	return s.Run(ctx)
 }
 
@@ -84,7 +91,12 @@ func tuneMemory() (ballast []byte) {
 
 func greet(out io.Writer, s *server.Server) {
 	if addr := s.Address(); addr != nil {
-		fmt.Fprintf(out, "coracle is ready at https://%s\n\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", addr, s.Kubeconfig())
+		fmt.Fprintf(out, "coracle is ready at https://%s\n", addr)
+		if path := s.Kubeconfig(); path != "" {
+			fmt.Fprintf(out, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
+		} else {
+			fmt.Fprintln(out, "there is no administrator's kubeconfig: the certificates of others decide who is one")
+		}
 	}
 	if addr := s.PlainAddress(); addr != nil {
 		fmt.Fprintf(out, "coracle is ready at http://%s\n", addr)

@@ -25,7 +25,7 @@ type etcd struct {
 
 func (o *Options) bindEtcd(s *section) {
 	c := &o.config.Storage
-	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil, "etcd servers to store in, as comma-separated URLs")
+	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil, "etcd servers to store in, as comma-separated URLs; or one that stands in for etcd: see coracle etcd")
 	s.StringVar(&c.Etcd.CAFile, "etcd-cafile", "", "CA of the etcd servers")
 	s.StringVar(&c.Etcd.CertFile, "etcd-certfile", "", "client certificate for etcd")
 	s.StringVar(&c.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for etcd")

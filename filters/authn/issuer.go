@@ -37,8 +37,8 @@ func CheckIssuer(issuer string) error {
 // Discovery is the document at DiscoveryPath.
 func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 	var algorithms []string
-	for i := range k.all {
-		algorithms = append(algorithms, k.all[i].Algorithm)
+	for _, key := range k.shown() {
+		algorithms = append(algorithms, key.Algorithm)
 	}
 	slices.Sort(algorithms)
 	return json.Marshal(struct {
@@ -51,4 +51,6 @@ func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 }
 
 // KeySet is the document at KeysPath.
-func (k *TokenKeys) KeySet() ([]byte, error) { return json.Marshal(jose.JSONWebKeySet{Keys: k.all}) }
+func (k *TokenKeys) KeySet() ([]byte, error) {
+	return json.Marshal(jose.JSONWebKeySet{Keys: k.shown()})
+}

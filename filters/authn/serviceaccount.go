@@ -45,7 +45,7 @@ type ObjectState struct {
 type ServiceAccountConfig struct {
 	// Issuers are accepted. Tokens that stand in secrets are accepted beside.
 	Issuers []string
-	Keys    *TokenKeys
+	Keys    KeySource
 	// Audiences are the server's own: what a token is for that names none, and what is asked for if nothing is.
 	Audiences []string
 	// Trusting does without the objects that tokens of secrets are bound to.
@@ -80,6 +80,7 @@ type ServiceAccounts struct {
 
 // accountToken is a token whose signature holds.
 type accountToken struct {
+	keys      *TokenKeys // among which was the one that it is signed with
 	user      *request.User
 	audiences []string // none: the server's
 	subject   string
@@ -126,12 +127,12 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string, a
 	}
 	key := digestOf(token, nil)
 	var t *accountToken
-	if a, ok := s.known.find(key); ok {
+	if a, ok := s.known.find(key); ok && a.value.keys == s.cfg.Keys.Keys() {
 		t = a.value
 	} else {
 		var err error
-		t, err = s.known.ask(ctx, key, func(context.Context) answer[*accountToken] {
-			t, err := s.verify(token)
+		t, err = s.known.ask(ctx, key, func(ctx context.Context) answer[*accountToken] {
+			t, err := s.verify(ctx, token)
 			if t == nil || err != nil {
 				return answer[*accountToken]{err: err}
 			}
@@ -247,7 +248,7 @@ type claims struct {
 
 // verify returns what a token says, if its signature holds; nil if it is of no issuer that is known here. What it says is read
 // once, before the signature is verified, which takes longer, and means nothing until then.
-func (s *ServiceAccounts) verify(token string) (*accountToken, error) {
+func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountToken, error) {
 	if strings.ContainsAny(token, " \t\r\n") { // as of a file that ends in a line break
 		token = strings.Join(strings.Fields(token), "")
 	}
@@ -268,7 +269,9 @@ func (s *ServiceAccounts) verify(token string) (*accountToken, error) {
 	if c.Issuer != LegacyIssuer && !slices.Contains(s.cfg.Issuers, c.Issuer) {
 		return nil, nil
 	}
-	keys := s.cfg.Keys.of(parsed.Signatures[0].Header.KeyID)
+	id := parsed.Signatures[0].Header.KeyID
+	from := s.cfg.Keys.Find(ctx, id)
+	keys := from.of(id)
 	if len(keys) == 0 {
 		return nil, errors.New("invalid signature, no keys found")
 	}
@@ -282,10 +285,15 @@ func (s *ServiceAccounts) verify(token string) (*accountToken, error) {
 		return nil, err
 	case unreadable:
 		return nil, errors.New("what the token says cannot be read")
-	case c.Issuer == LegacyIssuer:
-		return s.legacy(&c.Claims, &c.legacyClaims), nil
 	}
-	return s.bind(&c.Claims, &c.boundClaims), nil
+	var t *accountToken
+	if c.Issuer == LegacyIssuer {
+		t = s.legacy(&c.Claims, &c.legacyClaims)
+	} else {
+		t = s.bind(&c.Claims, &c.boundClaims)
+	}
+	t.keys = from
+	return t, nil
 }
 
 // bind makes what is remembered of a token.

@@ -120,7 +120,7 @@ func (w *world) bot() *BoundToken {
 
 func signed(t testing.TB, s *TokenSigner, token *BoundToken) string {
 	t.Helper()
-	text, _, err := s.Sign(token)
+	text, _, err := s.Sign(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +350,7 @@ func TestLegacyTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
 			a := w.accounts(t, &key.PublicKey)
-			token, err := s.SignLegacy("n", Ref{"bot", "a1"}, tt.secret)
+			token, err := s.SignLegacy(t.Context(), "n", Ref{"bot", "a1"}, tt.secret)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +401,11 @@ func TestLegacyTokens(t *testing.T) {
 		w := newWorld()
 		c := maps.Clone(claims)
 		c[tt.claim] = tt.value
-		token, err := jwt.Signed(s.signer).Claims(c).Serialize()
+		payload, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := s.sign(t.Context(), payload)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,7 +417,7 @@ func TestLegacyTokens(t *testing.T) {
 	w := newWorld()
 	a := w.accounts(t, &key.PublicKey)
 	a.cfg.Trusting = true
-	token, err := s.SignLegacy("n", Ref{"gone", "g1"}, "gone")
+	token, err := s.SignLegacy(t.Context(), "n", Ref{"gone", "g1"}, "gone")
 	if user, _, authErr := a.AuthenticateToken(t.Context(), token, nil); err != nil || authErr != nil || user.UID != "g1" {
 		t.Errorf("without looking: got %v, %v, %v", user, authErr, err)
 	}
@@ -556,7 +560,7 @@ func FuzzServiceAccountToken(f *testing.F) {
 	w, key := newWorld(), ecKey(f, elliptic.P256())
 	s := signer(f, key, testIssuer)
 	good := signed(f, s, w.bot())
-	legacy, err := signer(f, key, LegacyIssuer).SignLegacy("n", Ref{"bot", "a1"}, "s")
+	legacy, err := signer(f, key, LegacyIssuer).SignLegacy(f.Context(), "n", Ref{"bot", "a1"}, "s")
 	if err != nil {
 		f.Fatal(err)
 	}

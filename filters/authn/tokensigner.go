@@ -1,7 +1,9 @@
 package authn
 
 import (
+	"context"
 	"crypto"
+	"errors"
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
@@ -17,7 +19,7 @@ const LegacyIssuer = "kubernetes/serviceaccount"
 // TokenSigner signs tokens of service accounts. All methods may be called at once.
 type TokenSigner struct {
 	issuer string
-	signer jose.Signer
+	sign   func(ctx context.Context, payload []byte) (token string, err error)
 }
 
 // NewTokenSigner makes a TokenSigner for an issuer.
@@ -36,7 +38,39 @@ func NewTokenSigner(key crypto.Signer, issuer string) (*TokenSigner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TokenSigner{issuer, signer}, nil
+	return &TokenSigner{issuer, func(_ context.Context, payload []byte) (string, error) {
+		signed, err := signer.Sign(payload)
+		if err != nil {
+			return "", err
+		}
+		return signed.CompactSerialize()
+	}}, nil
+}
+
+// Signer returns the TokenSigner of an issuer that has s sign.
+func (s *ExternalSigner) Signer(issuer string) *TokenSigner { return &TokenSigner{issuer, s.sign} }
+
+// payloads is a jose.Signer that signs nothing: it takes what there is to sign.
+type payloads struct{ taken []byte }
+
+var errTaken = errors.New("the payload was taken")
+
+// Sign implements jose.Signer.
+func (p *payloads) Sign(payload []byte) (*jose.JSONWebSignature, error) {
+	p.taken = payload
+	return nil, errTaken
+}
+
+// Options implements jose.Signer.
+func (p *payloads) Options() jose.SignerOptions { return jose.SignerOptions{} }
+
+// signClaims signs what a token says.
+func (s *TokenSigner) signClaims(ctx context.Context, private any, public jwt.Claims) (string, error) {
+	var p payloads
+	if _, err := jwt.Signed(&p).Claims(private).Claims(public).Serialize(); !errors.Is(err, errTaken) {
+		return "", err
+	}
+	return s.sign(ctx, p.taken)
 }
 
 // BoundToken is what a token of a service account says.
@@ -79,7 +113,7 @@ type legacyClaims struct {
 }
 
 // Sign returns a token, and the id that it is known by wherever it is used.
-func (s *TokenSigner) Sign(t *BoundToken) (token, credential string, err error) {
+func (s *TokenSigner) Sign(ctx context.Context, t *BoundToken) (token, credential string, err error) {
 	var private boundClaims
 	k := &private.Kubernetes
 	k.Namespace, k.Account, k.Pod, k.Secret, k.Node = t.Namespace, t.Account, t.Pod, t.Secret, t.Node
@@ -87,16 +121,15 @@ func (s *TokenSigner) Sign(t *BoundToken) (token, credential string, err error) 
 		k.WarnAfter = jwt.NewNumericDate(t.Issued.Add(t.WarnAfter))
 	}
 	id := uuid.NewString()
-	token, err = jwt.Signed(s.signer).Claims(private).Claims(jwt.Claims{
+	token, err = s.signClaims(ctx, private, jwt.Claims{
 		Issuer: s.issuer, Subject: accountName(t.Namespace, t.Account.Name), Audience: t.Audiences, ID: id,
 		IssuedAt: jwt.NewNumericDate(t.Issued), NotBefore: jwt.NewNumericDate(t.Issued), Expiry: jwt.NewNumericDate(t.Issued.Add(t.Lasts)),
-	}).Serialize()
+	})
 	return token, credentialPrefix + id, err
 }
 
 // SignLegacy returns the token that stands in a secret. It never ends by itself.
-func (s *TokenSigner) SignLegacy(namespace string, account Ref, secret string) (string, error) {
-	return jwt.Signed(s.signer).
-		Claims(legacyClaims{Account: account.Name, UID: account.UID, Secret: secret, Namespace: namespace}).
-		Claims(jwt.Claims{Issuer: s.issuer, Subject: accountName(namespace, account.Name)}).Serialize()
+func (s *TokenSigner) SignLegacy(ctx context.Context, namespace string, account Ref, secret string) (string, error) {
+	return s.signClaims(ctx, legacyClaims{Account: account.Name, UID: account.UID, Secret: secret, Namespace: namespace},
+		jwt.Claims{Issuer: s.issuer, Subject: accountName(namespace, account.Name)})
 }

@@ -17,13 +17,12 @@ import (
 // TokenConfig says how tokens of service accounts are made.
 type TokenConfig struct {
 	// Sign makes a token, and says by which id those who use it are known.
-	Sign func(t *AccountToken) (token, credential string, err error)
+	Sign func(ctx context.Context, t *AccountToken) (token, credential string, err error)
 	// Audiences are those of the server itself: what a token is for by default.
 	Audiences []string
-	// Longest bounds how long a token may be asked to be good; 0 does not.
-	Longest time.Duration
-	// Extend has tokens that pods are given by kubelet be good for a year, as there are programs that read theirs but once.
-	Extend bool
+	// Bounds says how long tokens may be good. longest is for what is asked; 0 does not bound it. extended is how long tokens are good
+	// that pods are given by kubelet, as there are programs that read theirs but once; 0: no longer than it asks.
+	Bounds func() (longest, extended time.Duration)
 }
 
 // AccountToken is what a token says that is to be made.
@@ -51,11 +50,8 @@ const (
 	maxTokenSeconds = 1 << 32
 )
 
-// A token that kubelet asks for by default lasts so long; if Extend says so, it is good for that much longer.
-const (
-	kubeletToken  = (60*60 + 7) * time.Second
-	extendedToken = 365 * 24 * time.Hour
-)
+// kubeletToken is how long a token lasts that kubelet asks for by default.
+const kubeletToken = (60*60 + 7) * time.Second
 
 // accountToken makes the subresource that hands out tokens of a service account.
 func accountToken(c TokenConfig, stores registry.Stores) registry.SubresourceOf[*corev1.ServiceAccount] {
@@ -118,17 +114,18 @@ func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *re
 		return nil, err
 	}
 	seconds := r.Spec.ExpirationSeconds
-	if longest := int64(c.Longest / time.Second); longest > 0 && *seconds > longest {
+	bound, extended := c.Bounds()
+	if longest := int64(bound / time.Second); longest > 0 && *seconds > longest {
 		a.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", *seconds, longest))
 		*seconds = longest
 	}
 	t.Lasts = time.Duration(*seconds) * time.Second
 	ours := func(audience string) bool { return slices.Contains(c.Audiences, audience) }
 	r.Status.ExpirationTimestamp = meta.NewTime(t.Issued.Add(t.Lasts))
-	if c.Extend && t.Pod != nil && t.Lasts == kubeletToken && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
-		t.Lasts, t.WarnAfter = extendedToken, t.Lasts
+	if extended > 0 && t.Pod != nil && t.Lasts == kubeletToken && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
+		t.Lasts, t.WarnAfter = extended, t.Lasts
 	}
-	token, credential, err := c.Sign(t)
+	token, credential, err := c.Sign(ctx, t)
 	if err != nil {
 		return nil, meta.NewInternalError(fmt.Errorf("failed to generate token: %w", err))
 	}

@@ -16,5 +16,8 @@
 // be called at once. Not here: what the bodies mean, which webhook is asked when, what its failure means, and metrics,
 // which get Hooks.
 //
-// Read: target.go, client.go, error.go, retry.go; kubeconfig.go reads the files of operators.
+// A Socket is another way: gRPC to a plugin on this machine, for keys that the server must not have itself. Its messages are made and
+// read by hand.
+//
+// Read: target.go, client.go, error.go, retry.go; kubeconfig.go reads the files of operators; socket.go.
 package callout

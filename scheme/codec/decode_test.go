@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -326,35 +324,6 @@ func TestDecodeShares(t *testing.T) {
 	cm := out.Object.(*corev1.ConfigMap)
 	if cm.Name != "name" || cm.Data["key"] != "value" || cm.Kind != "ConfigMap" {
 		t.Errorf("the object changed with its input: %+v", cm)
-	}
-}
-
-// TestDecodeMemory decodes small bodies that stand for much memory.
-func TestDecodeMemory(t *testing.T) {
-	f := newTestFactory(t)
-	const many = 3 << 19
-	var entries, messages strings.Builder
-	for i := range many {
-		fmt.Fprintf(&entries, `"%x":{},`, i)
-		messages.WriteString("\x32\x00") // pointers
-	}
-	for _, tt := range []struct {
-		name string
-		gvk  meta.GroupVersionKind
-		data string
-		typ  Type
-	}{
-		{"list", podKind, `{"spec":{"containers":[` + strings.Repeat("{},", 1<<20) + "{}]}}", JSON},
-		{"list of pointers", oddKind, `{"pointers":[` + strings.Repeat("{},", many) + "{}]}", JSON},
-		{"map", oddKind, `{"map":{` + entries.String() + `"":{}}}`, JSON},
-		{"message with pointers", oddKind, string(protowire.AppendString([]byte("k8s\x00\x12"), messages.String())), Protobuf},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := f.Decode(DecodeRequest{Data: []byte(tt.data), Type: tt.typ, Default: tt.gvk}); err != errMemory {
-				t.Errorf("got %v, want %v", err, errMemory)
-			}
-		})
 	}
 }
 

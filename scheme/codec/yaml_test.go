@@ -33,32 +33,6 @@ func TestYAMLToJSON(t *testing.T) {
 	}
 }
 
-func TestYAMLBomb(t *testing.T) {
-	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
-	for c := 'b'; c <= 'l'; c++ {
-		p := string(c - 1)
-		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+p+",", 9), ",") + "]\n"
-	}
-	long := strings.Repeat("k", 1<<20)
-	for _, tt := range []struct{ name, doc string }{
-		{"many values", bomb},
-		{"long values", "a: &a " + long + "\nb: [" + strings.Repeat("*a,", 1e5) + "]\n"},
-		{"long keys", "a: &a " + long + "\nb: [" + strings.Repeat("{*a : 1},", 1e5) + "]\n"},
-		{"long repeated keys", "a: &a " + long + "\nb: {" + strings.Repeat("*a : 1,", 1e5) + "}\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if _, _, err := YAMLToJSON([]byte(tt.doc), true, nil); errText(err) != "yaml: document contains excessive aliasing" {
-				t.Errorf("got %v, want a refusal", err)
-			}
-		})
-	}
-	got, _, err := YAMLToJSON([]byte("a: &a {x: '*'}\nb: {<<: *a, z: *a}\n"), true, nil)
-	if want := `{"a":{"x":"*"},"b":{"x":"*","z":{"x":"*"}}}`; string(got) != want {
-		t.Errorf("aliases: got %s, %v, want %s", got, err, want)
-	}
-}
-
 func TestDecodeYAML(t *testing.T) {
 	f := newTestFactory(t)
 	for _, tt := range []struct {

@@ -59,6 +59,7 @@ type Cache struct {
 
 	seen     clock // how far the watch has been applied to all resources
 	question question
+	unlocked atomic.Bool   // Reread was called
 	acked    atomic.Uint64 // the highest revision of an own write
 	inbox    []*Resource   // resources of the batch in hand; owned by run
 
@@ -95,6 +96,10 @@ func New(store storage.Store, cfg Config) *Cache {
 
 // Store returns the store behind the cache.
 func (c *Cache) Store() storage.Store { return c.store }
+
+// Reread says that the store can read by now, or at times, what it could not: such objects are read from the store again when a
+// Get or List comes upon them.
+func (c *Cache) Reread() { c.unlocked.Store(true) }
 
 // Seen returns the revision up to which all loaded resources are complete.
 func (c *Cache) Seen() storage.Revision { return c.seen.now() }

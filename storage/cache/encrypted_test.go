@@ -92,3 +92,30 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("List of the mended: got %v, %v", list, err)
 	}
 }
+
+// TestReread: what could not be decrypted is read when it can be, without being written.
+func TestReread(t *testing.T) {
+	mem := memory.New(memory.Config{})
+	var chain atomic.Pointer[encryption.Chain]
+	chain.Store(&encryption.Chain{keyNamed(t, "1")})
+	r, store, c := openOn(t, encryption.Wrap(mem, func(string) encryption.Chain { return *chain.Load() }), cache.Config{})
+	key := things + "ns/a"
+	put(t, store, key, "1", nil)
+	both := encryption.Chain{keyNamed(t, "2"), keyNamed(t, "1")}
+	chain.Store(&encryption.Chain{keyNamed(t, "2")})
+	if _, err := r.Get(t.Context(), key, cache.Want{}); !errors.Is(err, storage.Corrupt) {
+		t.Fatalf("got %v, want %v", err, storage.Corrupt)
+	}
+	settle(t, r)
+	chain.Store(&both)
+	if _, err := r.Get(t.Context(), key, cache.Want{}); !errors.Is(err, storage.Corrupt) {
+		t.Fatalf("before Reread: got %v, want %v", err, storage.Corrupt)
+	}
+	c.Reread()
+	if o, err := r.Get(t.Context(), key, cache.Want{}); err != nil || string(o.Value()) == "" {
+		t.Errorf("Get: %v, %v", o, err)
+	}
+	if list, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil || len(list.Objects) != 1 {
+		t.Errorf("List: %v, %v", list, err)
+	}
+}

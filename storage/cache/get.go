@@ -117,7 +117,7 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 	if !ok {
 		return nil, notFound(key, rev)
 	}
-	if o.broken && r.redecoded.Load() {
+	if o.broken && r.mayReadAgain() {
 		r.fellBack(Unreadable)
 		return r.getStore(ctx, key, want)
 	}

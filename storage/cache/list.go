@@ -76,7 +76,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	list.Rev = snap.rev
 	if snap.broken > 0 {
-		if _, err := list.readable(); err != nil && r.redecoded.Load() {
+		if _, err := list.readable(); err != nil && r.mayReadAgain() {
 			r.fellBack(Unreadable)
 			return r.listStore(ctx, opts, false)
 		} else if err != nil {

@@ -118,6 +118,9 @@ func (r *Resource) SetDecode(decode DecodeFunc) {
 	}
 }
 
+// mayReadAgain reports whether an object that could not be read may be readable by now.
+func (r *Resource) mayReadAgain() bool { return r.redecoded.Load() || r.c.unlocked.Load() }
+
 // peek calls the present decoder.
 func (r *Resource) peek(key string, value []byte) (Decoded, error) {
 	d, err := (*r.decoder.Load())(key, value)

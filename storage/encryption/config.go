@@ -2,57 +2,31 @@ package encryption
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Config is an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are encrypted, and how.
 type Config struct {
-	rules []rule
-}
-
-// rule is one element of the file's resources, with its patterns in order.
-type rule struct {
-	patterns []pattern
-	chain    Chain
-}
-
-// pattern matches resources of a group; "*" matches all of either.
-type pattern struct{ resource, group string }
-
-func (p pattern) matches(group, resource string) bool {
-	return (p.group == "*" || p.group == group) && (p.resource == "*" || p.resource == resource)
-}
-
-// For returns the chain for a resource: that of the first rule with a pattern that matches, nil if there is none.
-// The core group is "".
-func (c *Config) For(group, resource string) Chain {
-	if c == nil {
-		return nil
-	}
-	for _, r := range c.rules {
-		for _, p := range r.patterns {
-			if p.matches(group, resource) {
-				return r.chain
-			}
-		}
-	}
-	return nil
+	rules []fileRule
 }
 
 // file is the layout of the configuration file.
 type file struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Resources  []struct {
-		Resources []string       `yaml:"resources"`
-		Providers []fileProvider `yaml:"providers"`
-	} `yaml:"resources"`
+	APIVersion string     `yaml:"apiVersion"`
+	Kind       string     `yaml:"kind"`
+	Resources  []fileRule `yaml:"resources"`
+}
+
+// fileRule is one element of the file's resources.
+type fileRule struct {
+	Resources []string       `yaml:"resources"`
+	Providers []fileProvider `yaml:"providers"`
 }
 
 type fileProvider struct {
@@ -60,17 +34,57 @@ type fileProvider struct {
 	AESCBC    *fileKeys `yaml:"aescbc"`
 	Secretbox *fileKeys `yaml:"secretbox"`
 	Identity  *struct{} `yaml:"identity"`
-	KMS       yaml.Node `yaml:"kms"`
+	KMS       *fileKMS  `yaml:"kms"`
 }
 
 type fileKeys struct {
-	Keys []struct {
-		Name   string `yaml:"name"`
-		Secret string `yaml:"secret"` // base64
-	} `yaml:"keys"`
+	Keys []fileKey `yaml:"keys"`
 }
 
-// Parse reads a configuration file, YAML or JSON. The error names every mistake in it.
+type fileKey struct {
+	Name   string `yaml:"name"`
+	Secret string `yaml:"secret"` // base64
+}
+
+type fileKMS struct {
+	APIVersion string    `yaml:"apiVersion"`
+	Name       string    `yaml:"name"`
+	CacheSize  *int32    `yaml:"cachesize"`
+	Endpoint   string    `yaml:"endpoint"`
+	Timeout    *duration `yaml:"timeout"`
+}
+
+// duration is a time.Duration as Kubernetes writes it.
+type duration time.Duration
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (d *duration) UnmarshalYAML(node *yaml.Node) error {
+	parsed, err := time.ParseDuration(node.Value)
+	*d = duration(parsed)
+	return err
+}
+
+// The versions of the interface of KMS plugins.
+const (
+	kmsV1 = "v1"
+	kmsV2 = "v2"
+)
+
+// defaultTimeout is how long a call of a KMS plugin may take.
+const defaultTimeout = duration(3 * time.Second)
+
+func (k *fileKMS) setDefaults() {
+	if k.APIVersion == "" {
+		k.APIVersion = kmsV1
+	}
+	if k.Timeout == nil {
+		timeout := defaultTimeout
+		k.Timeout = &timeout
+	}
+}
+
+// Parse reads a configuration file, YAML or JSON. The error names every mistake in it, in kube-apiserver's words, but shows no
+// secret.
 func Parse(data []byte) (*Config, error) {
 	var f file
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -79,129 +93,82 @@ func Parse(data []byte) (*Config, error) {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("the file is empty")
 		}
-		return nil, fmt.Errorf("encryption configuration: %w", err)
+		return nil, fmt.Errorf("error while parsing file: %w", withoutValues(err))
 	}
 	if f.Kind != "EncryptionConfiguration" || f.APIVersion != "apiserver.config.k8s.io/v1" {
-		return nil, fmt.Errorf("encryption configuration: got %q of %q, want EncryptionConfiguration of apiserver.config.k8s.io/v1", f.Kind, f.APIVersion)
+		return nil, fmt.Errorf("error while parsing file: got %q of %q, want EncryptionConfiguration of apiserver.config.k8s.io/v1", f.Kind, f.APIVersion)
 	}
-	var errs []error
-	bad := func(path, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
-	}
-	c := &Config{}
-	if len(f.Resources) == 0 {
-		bad("resources", "at least one element is required")
-	}
-	for i, r := range f.Resources {
-		path := fmt.Sprintf("resources[%d]", i)
-		out := rule{}
-		if len(r.Resources) == 0 {
-			bad(path+".resources", "at least one resource is required")
-		}
-		for j, name := range r.Resources {
-			p, err := parsePattern(name)
-			if err == nil {
-				err = c.masked(p, out.patterns)
+	for _, r := range f.Resources {
+		for _, p := range r.Providers {
+			if p.KMS != nil {
+				p.KMS.setDefaults()
 			}
-			if err != nil {
-				bad(fmt.Sprintf("%s.resources[%d]", path, j), "%q: %v", name, err)
-				continue
-			}
-			out.patterns = append(out.patterns, p)
 		}
-		if len(r.Providers) == 0 {
-			bad(path+".providers", "at least one provider is required")
-		}
-		for j, p := range r.Providers {
-			providers := p.build(fmt.Sprintf("%s.providers[%d]", path, j), bad)
-			out.chain = append(out.chain, providers...)
-		}
-		c.rules = append(c.rules, out)
 	}
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("encryption configuration: %w", errors.Join(errs...))
+	c := &Config{rules: f.Resources}
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("error while parsing file: %w", err)
+	}
+	if err := c.buildable(); err != nil {
+		return nil, fmt.Errorf("error while building transformers: %w", err)
 	}
 	return c, nil
 }
 
-// parsePattern reads "resource", "resource.group", "*.", "*.group" or "*.*".
-func parsePattern(s string) (pattern, error) {
-	resource, group, dotted := strings.Cut(s, ".")
-	switch {
-	case s == "*":
-		return pattern{}, errors.New(`use "*." for the core group or "*.*" for everything`)
-	case resource == "", dotted && group == "" && resource != "*":
-		return pattern{}, errors.New("want resource, resource.group, *., *.group or *.*")
-	case strings.ContainsAny(s, "/ \t"):
-		return pattern{}, errors.New("want a resource, without subresource")
-	case resource != "*" && strings.Contains(resource, "*"), group != "*" && strings.Contains(group, "*"):
-		return pattern{}, errors.New("* stands for a whole name only")
-	case group == "*" && resource != "*":
-		return pattern{}, errors.New("a resource in all groups cannot be chosen; want *.*")
+// withoutValues cuts what a decoder's error quotes of the file, which may be a secret.
+func withoutValues(err error) error {
+	var wrong *yaml.TypeError
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	return pattern{resource, group}, nil
+	lines := make([]string, len(wrong.Errors))
+	for i, text := range wrong.Errors {
+		before, rest, quoted := strings.Cut(text, "`")
+		if _, after, ends := strings.Cut(rest, "` "); quoted && ends {
+			text = before + after
+		}
+		lines[i] = text
+	}
+	return errors.New(strings.Join(lines, "; "))
 }
 
-// masked reports a pattern that could never be the first to match.
-func (c *Config) masked(p pattern, same []pattern) error {
-	for _, r := range append(c.rules, rule{patterns: same}) {
-		for _, q := range r.patterns {
-			if (q.group == "*" || q.group == p.group) && (q.resource == "*" || q.resource == p.resource) {
-				return fmt.Errorf("has no effect, an earlier element matches all of it")
+// pattern matches resources of a group; "*" matches all of either.
+type pattern struct{ resource, group string }
+
+var everything = pattern{"*", "*"}
+
+// parsePattern reads "resource", "resource.group", "*.", "*.group" or "*.*".
+func parsePattern(s string) pattern {
+	resource, group, _ := strings.Cut(s, ".")
+	return pattern{resource, group}
+}
+
+// String returns the pattern as it stands in a file.
+func (p pattern) String() string {
+	if p.group == "" && p.resource != "*" {
+		return p.resource
+	}
+	return p.resource + "." + p.group
+}
+
+// buildable reports what is well-formed and cannot be used.
+func (c *Config) buildable() error {
+	seen := map[pattern]bool{}
+	for _, r := range c.rules {
+		for _, p := range r.Providers {
+			if p.KMS != nil && p.KMS.APIVersion == kmsV1 {
+				return errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 			}
+		}
+		for _, name := range r.Resources {
+			p := parsePattern(name)
+			for _, earlier := range []pattern{{"*", p.group}, everything} {
+				if seen[earlier] {
+					return fmt.Errorf("resource %q is masked by earlier rule %q", p, earlier)
+				}
+			}
+			seen[p] = true
 		}
 	}
 	return nil
-}
-
-// build returns one Provider per key, and reports mistakes through bad.
-func (p fileProvider) build(path string, bad func(path, format string, args ...any)) Chain {
-	n := 0
-	var out Chain
-	add := func(kind string, keys *fileKeys, build func(name string, secret []byte) (Provider, error)) {
-		if keys == nil {
-			return
-		}
-		n++
-		if len(keys.Keys) == 0 {
-			bad(path+"."+kind+".keys", "at least one key is required")
-		}
-		seen := map[string]bool{}
-		for i, k := range keys.Keys {
-			kpath := fmt.Sprintf("%s.%s.keys[%d]", path, kind, i)
-			secret, err := base64.StdEncoding.DecodeString(k.Secret)
-			switch {
-			case k.Name == "", strings.Contains(k.Name, ":"):
-				bad(kpath+".name", "%q: want a name without a colon", k.Name)
-			case seen[k.Name]:
-				bad(kpath+".name", "%q: there is another key of this name", k.Name)
-			case k.Secret == "":
-				bad(kpath+".secret", "a secret is required")
-			case err != nil:
-				bad(kpath+".secret", "not valid base64") // without the cause, which quotes the secret
-			default:
-				provider, err := build(k.Name, secret)
-				if err != nil {
-					bad(kpath+".secret", "%d bytes: %v", len(secret), err)
-				}
-				out = append(out, provider)
-			}
-			seen[k.Name] = true
-		}
-	}
-	add("aesgcm", p.AESGCM, AESGCM)
-	add("aescbc", p.AESCBC, AESCBC)
-	add("secretbox", p.Secretbox, Secretbox)
-	if p.Identity != nil {
-		n++
-		out = append(out, Identity())
-	}
-	if !p.KMS.IsZero() {
-		n++
-		bad(path+".kms", "KMS plugins are not supported; use aesgcm or secretbox")
-	}
-	if n != 1 {
-		bad(path, "want exactly one of aesgcm, aescbc, secretbox and identity, got %d", n)
-	}
-	return out
 }

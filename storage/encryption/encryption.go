@@ -7,12 +7,18 @@
 // then move it to the first, update all objects, remove the old one.
 //
 // The methods are AES-GCM (bound to the value's key in the store, so values cannot be swapped), AES-CBC (not
-// authenticated; for old data), secretbox (XSalsa20-Poly1305), and identity (nothing). KMS plugins are not supported.
-// AES-GCM draws its nonce at random, so a key should not write more than about 2^32 values.
+// authenticated; for old data), secretbox (XSalsa20-Poly1305), identity (nothing), and KMS v2. AES-GCM draws its nonce at
+// random, so a key should not write more than about 2^32 values. With KMS v2 a plugin encrypts nothing but a seed, of which
+// each value has a key derived of its own: the encrypted seed stands beside each value (object.go), and what the plugin calls
+// its key decides what is stale. A Plugin (kms.go) has the seed that is written with, and asks the plugin once a minute for its state;
+// without an answer writes go on for 3 minutes, and reads for as long as their seeds are known (seeds.go).
+//
+// A Config is what a file says; Open makes a Set of it, which works, and Current has the Set in force, which another may replace.
 //
 // A value that cannot be decrypted fails Get with storage.Corrupt; ranges and watches go on and show the key with the
-// error instead of a value, because one damaged secret must not hide everything else. Nothing unreadable is passed on.
-// Read: encryption.go, method.go, config.go.
+// error instead of a value, because one damaged secret must not hide everything else. Nothing unreadable is passed on. While a
+// plugin does not answer, Get and Range fail with storage.Unavailable, and can be tried again.
+// Read: encryption.go, method.go, config.go, validate.go, set.go, kms.go, seeds.go, object.go.
 package encryption
 
 import (
@@ -32,8 +38,9 @@ type Provider struct {
 
 // method encrypts and decrypts what follows the prefix. aad is authenticated by those methods that can.
 type method interface {
-	seal(plain, aad []byte) ([]byte, error)
-	open(data, aad []byte) ([]byte, error)
+	seal(ctx context.Context, plain, aad []byte) ([]byte, error)
+	// open also says whether seal would do something else today.
+	open(ctx context.Context, data, aad []byte) (plain []byte, stale bool, err error)
 }
 
 // Chain is a list of providers; the first writes, all read. A nil or empty Chain does nothing to values.
@@ -47,11 +54,11 @@ func Encrypted(data []byte) bool { return bytes.HasPrefix(data, encrypted) }
 var errNoProvider = errors.New("no provider has the key that the value was encrypted with")
 
 // Encrypt returns what is stored for value at key.
-func (c Chain) Encrypt(key string, value []byte) ([]byte, error) {
+func (c Chain) Encrypt(ctx context.Context, key string, value []byte) ([]byte, error) {
 	if len(c) == 0 || len(c[0].prefix) == 0 {
 		return value, nil
 	}
-	data, err := c[0].method.seal(value, []byte(key))
+	data, err := c[0].method.seal(ctx, value, []byte(key))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +66,7 @@ func (c Chain) Encrypt(key string, value []byte) ([]byte, error) {
 }
 
 // Decrypt returns the value for what is stored at key. stale is true if Encrypt would not have written it like this.
-func (c Chain) Decrypt(key string, data []byte) (value []byte, stale bool, err error) {
+func (c Chain) Decrypt(ctx context.Context, key string, data []byte) (value []byte, stale bool, err error) {
 	if !Encrypted(data) {
 		if len(c) == 0 {
 			return data, false, nil
@@ -76,9 +83,9 @@ func (c Chain) Decrypt(key string, data []byte) (value []byte, stale bool, err e
 		if len(p.prefix) == 0 || !bytes.HasPrefix(data, p.prefix) {
 			continue
 		}
-		value, oerr := p.method.open(data[len(p.prefix):], []byte(key))
+		value, old, oerr := p.method.open(ctx, data[len(p.prefix):], []byte(key))
 		if oerr == nil {
-			return value, i != 0, nil
+			return value, old || i != 0, nil
 		}
 		err = fmt.Errorf("%s %w", p.prefix, oerr)
 	}
@@ -96,12 +103,16 @@ type store struct {
 	choose func(key string) Chain
 }
 
-// decrypt returns the value for what is stored at key since rev, or Corrupt.
-func (s *store) decrypt(op, key string, rev storage.Revision, data []byte) (value []byte, stale bool, err error) {
-	if value, stale, err = s.choose(key).Decrypt(key, data); err != nil {
-		return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Rev: rev, Err: err}
+// decrypt returns the value for what is stored at key since rev. Errors: Corrupt, or Unavailable if it may be another time.
+func (s *store) decrypt(ctx context.Context, op, key string, rev storage.Revision, data []byte) (value []byte, stale bool, err error) {
+	value, stale, err = s.choose(key).Decrypt(ctx, key, data)
+	switch {
+	case err == nil:
+		return value, stale, nil
+	case passing(err):
+		return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Unavailable, Err: err}
 	}
-	return value, stale, nil
+	return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Rev: rev, Err: err}
 }
 
 // Get implements storage.Store. Errors: also Corrupt (Error.Rev is the key's).
@@ -110,7 +121,7 @@ func (s *store) Get(ctx context.Context, key string) (storage.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	if e.Value, e.Stale, err = s.decrypt("get", key, e.Rev, e.Value); err != nil {
+	if e.Value, e.Stale, err = s.decrypt(ctx, "get", key, e.Rev, e.Value); err != nil {
 		return storage.Entry{}, err
 	}
 	return e, nil
@@ -124,14 +135,16 @@ func (s *store) Range(ctx context.Context, req storage.RangeRequest) (storage.Ra
 	}
 	for i := range res.Entries {
 		e := &res.Entries[i]
-		e.Value, e.Stale, e.Err = s.decrypt("range", e.Key, e.Rev, e.Value)
+		if e.Value, e.Stale, e.Err = s.decrypt(ctx, "range", e.Key, e.Rev, e.Value); storage.KindOf(e.Err) == storage.Unavailable {
+			return storage.RangeResult{}, e.Err
+		}
 	}
 	return res, nil
 }
 
 // Put implements storage.Store.
 func (s *store) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
-	data, err := s.choose(key).Encrypt(key, value)
+	data, err := s.choose(key).Encrypt(ctx, key, value)
 	if err != nil {
 		return storage.Entry{}, &storage.Error{Op: "put", Key: key, Kind: storage.Unavailable, Err: err}
 	}
@@ -166,10 +179,10 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 	events := make([]storage.Event, len(b.Events)) // the engine may share its own among cursors
 	for i, ev := range b.Events {
 		if !ev.Deleted {
-			ev.Value, ev.Stale, ev.Err = c.store.decrypt("watch", ev.Key, ev.Rev, ev.Value)
+			ev.Value, ev.Stale, ev.Err = c.store.decrypt(ctx, "watch", ev.Key, ev.Rev, ev.Value)
 		}
 		if ev.PrevRev != 0 {
-			ev.Prev, _, _ = c.store.decrypt("watch", ev.Key, ev.PrevRev, ev.Prev)
+			ev.Prev, _, _ = c.store.decrypt(ctx, "watch", ev.Key, ev.PrevRev, ev.Prev)
 		}
 		events[i] = ev
 	}

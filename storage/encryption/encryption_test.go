@@ -62,24 +62,24 @@ func TestStoredForm(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Chain{tt.provider}
-			a, err := c.Encrypt("/registry/secrets/ns/x", plain)
+			a, err := c.Encrypt(t.Context(), "/registry/secrets/ns/x", plain)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !strings.HasPrefix(string(a), tt.prefix) || len(a) != tt.size || bytes.Contains(a, plain) {
 				t.Errorf("got %q, %d bytes, want prefix %q, %d bytes", a, len(a), tt.prefix, tt.size)
 			}
-			if b, _ := c.Encrypt("/registry/secrets/ns/x", plain); bytes.Equal(a, b) {
+			if b, _ := c.Encrypt(t.Context(), "/registry/secrets/ns/x", plain); bytes.Equal(a, b) {
 				t.Error("two encryptions of one value are equal")
 			}
-			got, stale, err := c.Decrypt("/registry/secrets/ns/x", a)
+			got, stale, err := c.Decrypt(t.Context(), "/registry/secrets/ns/x", a)
 			if err != nil || stale || !bytes.Equal(got, plain) {
 				t.Errorf("Decrypt: got %q, stale %v, %v", got, stale, err)
 			}
 			for i := range a {
 				changed := bytes.Clone(a)
 				changed[i] ^= 1
-				if got, _, err := c.Decrypt("/registry/secrets/ns/x", changed); err == nil && tt.name != "aescbc" {
+				if got, _, err := c.Decrypt(t.Context(), "/registry/secrets/ns/x", changed); err == nil && tt.name != "aescbc" {
 					t.Fatalf("byte %d changed: got %q, want an error", i, got)
 				}
 			}
@@ -96,11 +96,11 @@ func TestGCMByHand(t *testing.T) {
 	data := append([]byte("k8s:enc:aesgcm:v1:key2:"), nonce...)
 	data = aead.Seal(data, nonce, []byte("hello"), []byte(key))
 	c := Chain{must(t, AESGCM, "key1", 1), must(t, AESGCM, "key2", 7)}
-	got, stale, err := c.Decrypt(key, data)
+	got, stale, err := c.Decrypt(t.Context(), key, data)
 	if err != nil || !stale || string(got) != "hello" {
 		t.Errorf("got %q, stale %v, %v, want hello, stale", got, stale, err)
 	}
-	if _, _, err := c.Decrypt("/registry/secrets/default/y", data); err == nil {
+	if _, _, err := c.Decrypt(t.Context(), "/registry/secrets/default/y", data); err == nil {
 		t.Error("a value moved to another key was accepted")
 	}
 }
@@ -198,21 +198,21 @@ func TestWatchCorrupt(t *testing.T) {
 func FuzzDecrypt(f *testing.F) {
 	c := Chain{must(f, AESGCM, "k", 1), must(f, Secretbox, "k", 2), must(f, AESCBC, "k", 3), Identity()}
 	for i := range c {
-		data, _ := c[i:].Encrypt("/a/x", []byte("seed"))
+		data, _ := c[i:].Encrypt(f.Context(), "/a/x", []byte("seed"))
 		f.Add(data)
 	}
 	f.Add([]byte("k8s:enc:"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c.Decrypt("/a/x", data)
+		c.Decrypt(t.Context(), "/a/x", data)
 		for i := range c {
-			sealed, err := c[i:].Encrypt("/a/x", data)
+			sealed, err := c[i:].Encrypt(t.Context(), "/a/x", data)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if i == 3 && bytes.HasPrefix(data, encrypted) {
 				continue // identity cannot tell
 			}
-			if got, _, err := c.Decrypt("/a/x", sealed); err != nil || !bytes.Equal(got, data) {
+			if got, _, err := c.Decrypt(t.Context(), "/a/x", sealed); err != nil || !bytes.Equal(got, data) {
 				t.Fatalf("provider %d: got %q, %v, want %q", i, got, err, data)
 			}
 		}

@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -15,11 +16,7 @@ var errDecrypt = errors.New("the value cannot be decrypted: it was changed, or b
 // AESGCM returns a provider that stores nonce (12 bytes), ciphertext, tag (16). secret has 16, 24 or 32 bytes; name
 // must not contain a colon.
 func AESGCM(name string, secret []byte) (Provider, error) {
-	block, err := aes.NewCipher(secret)
-	if err != nil {
-		return Provider{}, err
-	}
-	aead, err := cipher.NewGCM(block)
+	aead, err := newGCM(secret)
 	if err != nil {
 		return Provider{}, err
 	}
@@ -28,19 +25,37 @@ func AESGCM(name string, secret []byte) (Provider, error) {
 
 type gcm struct{ aead cipher.AEAD }
 
-func (m gcm) seal(plain, aad []byte) ([]byte, error) {
-	n := m.aead.NonceSize()
-	out := make([]byte, n, n+len(plain)+m.aead.Overhead())
-	rand.Read(out) // never fails
-	return m.aead.Seal(out, out[:n], plain, aad), nil
+// Sizes of what AES-GCM adds, in bytes.
+const (
+	nonceSize = 12
+	tagSize   = 16
+)
+
+func newGCM(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
 }
 
-func (m gcm) open(data, aad []byte) ([]byte, error) {
-	n := m.aead.NonceSize()
-	if len(data) < n {
+func (m gcm) seal(_ context.Context, plain, aad []byte) ([]byte, error) {
+	out := make([]byte, nonceSize, nonceSize+len(plain)+tagSize)
+	rand.Read(out) // never fails
+	return m.aead.Seal(out, out[:nonceSize], plain, aad), nil
+}
+
+func (m gcm) open(_ context.Context, data, aad []byte) ([]byte, bool, error) {
+	plain, err := m.unseal(data, aad)
+	return plain, false, err
+}
+
+// unseal is open for who needs no more.
+func (m gcm) unseal(data, aad []byte) ([]byte, error) {
+	if len(data) < nonceSize {
 		return nil, errDecrypt
 	}
-	plain, err := m.aead.Open(nil, data[:n], data[n:], aad)
+	plain, err := m.aead.Open(nil, data[:nonceSize], data[nonceSize:], aad)
 	if err != nil {
 		return nil, errDecrypt
 	}
@@ -57,22 +72,22 @@ func Secretbox(name string, secret []byte) (Provider, error) {
 
 type box struct{ key [32]byte }
 
-func (m box) seal(plain, _ []byte) ([]byte, error) {
+func (m box) seal(_ context.Context, plain, _ []byte) ([]byte, error) {
 	var nonce [24]byte
 	rand.Read(nonce[:])
 	return secretbox.Seal(nonce[:], plain, &nonce, &m.key), nil
 }
 
-func (m box) open(data, _ []byte) ([]byte, error) {
+func (m box) open(_ context.Context, data, _ []byte) ([]byte, bool, error) {
 	if len(data) < 24 {
-		return nil, errDecrypt
+		return nil, false, errDecrypt
 	}
 	nonce := [24]byte(data[:24])
 	plain, ok := secretbox.Open(nil, data[24:], &nonce, &m.key)
 	if !ok {
-		return nil, errDecrypt
+		return nil, false, errDecrypt
 	}
-	return plain, nil
+	return plain, false, nil
 }
 
 // AESCBC returns a provider that stores IV (16 bytes), then ciphertext padded as in PKCS #7. It does not notice
@@ -87,7 +102,7 @@ func AESCBC(name string, secret []byte) (Provider, error) {
 
 type cbc struct{ block cipher.Block }
 
-func (m cbc) seal(plain, _ []byte) ([]byte, error) {
+func (m cbc) seal(_ context.Context, plain, _ []byte) ([]byte, error) {
 	pad := aes.BlockSize - len(plain)%aes.BlockSize
 	out := make([]byte, aes.BlockSize+len(plain)+pad)
 	rand.Read(out[:aes.BlockSize])
@@ -98,22 +113,22 @@ func (m cbc) seal(plain, _ []byte) ([]byte, error) {
 	return out, nil
 }
 
-func (m cbc) open(data, _ []byte) ([]byte, error) {
+func (m cbc) open(_ context.Context, data, _ []byte) ([]byte, bool, error) {
 	if len(data) < 2*aes.BlockSize || len(data)%aes.BlockSize != 0 {
-		return nil, errDecrypt
+		return nil, false, errDecrypt
 	}
 	plain := make([]byte, len(data)-aes.BlockSize)
 	cipher.NewCBCDecrypter(m.block, data[:aes.BlockSize]).CryptBlocks(plain, data[aes.BlockSize:])
 	pad := int(plain[len(plain)-1])
 	if pad == 0 || pad > aes.BlockSize {
-		return nil, errDecrypt
+		return nil, false, errDecrypt
 	}
 	for _, b := range plain[len(plain)-pad:] {
 		if int(b) != pad {
-			return nil, errDecrypt
+			return nil, false, errDecrypt
 		}
 	}
-	return plain[:len(plain)-pad], nil
+	return plain[:len(plain)-pad], false, nil
 }
 
 // Identity returns the provider that stores values as they are.

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,8 +30,10 @@ type Config struct {
 	// endpoint. CertFile is read again for each connection, so that it can be rotated.
 	CAFile, CertFile, KeyFile string
 	Username, Password        string
-	// DialTimeout bounds Open and each connection attempt, default 5 s.
+	// DialTimeout bounds each connection attempt, default 5 s.
 	DialTimeout time.Duration
+	// OpenTimeout bounds Open, default DialTimeout.
+	OpenTimeout time.Duration
 	// Page is the number of entries in one answer of etcd, default 1000.
 	Page int64
 	// Logger is told when etcd goes and when it is back, and at the debug level what the client library says, default
@@ -53,7 +56,7 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Open connects to a cluster and waits until it answers, at most DialTimeout. ctx bounds only Open.
+// Open connects to a cluster and waits until it answers, at most OpenTimeout. ctx bounds only Open.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if len(cfg.Endpoints) == 0 {
 		return nil, errors.New("etcd: no endpoints")
@@ -75,7 +78,7 @@ func open(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	dialing, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
+	dialing, cancel := context.WithTimeout(ctx, cmp.Or(cfg.OpenTimeout, cfg.DialTimeout))
 	defer cancel()
 	if err := s.await(dialing); err != nil {
 		s.Close()
@@ -131,8 +134,8 @@ func (s *Store) await(ctx context.Context) error {
 	kv := s.server.kv
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		_, err := kv.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, callOptions...)
-		if err == nil {
-			return nil
+		if err == nil || status.Code(err) == codes.Unimplemented { // which is no etcd, and will be none
+			return err
 		}
 		if storage.Sleep(ctx, wait) != nil {
 			return err

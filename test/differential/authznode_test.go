@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	fieldselect "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/kubernetes/pkg/auth/nodeidentifier"
@@ -71,6 +72,12 @@ func theirAttributes(t *testing.T, a *request.Attributes) authorizer.AttributesR
 		selector, err := fieldselect.ParseSelector(a.FieldSelector)
 		if r.FieldSelectorParsingErr = err; err == nil {
 			r.FieldSelectorRequirements = selector.Requirements()
+		}
+	}
+	if a.LabelSelector != "" {
+		selector, err := labels.Parse(a.LabelSelector)
+		if r.LabelSelectorParsingErr = err; err == nil {
+			r.LabelSelectorRequirements, _ = selector.Requirements()
 		}
 	}
 	return r

@@ -37,6 +37,7 @@
 //     are shown to both: users, audiences, refusals and their words.
 //   - TestNodeAuthorizer, TestNodeRestriction: what kubelets may do with random pods, volumes, attachments and slices, and what they may
 //     write. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: what is wrong with them.
+//     TestAuthorizationWebhooks: whom webhooks are asked about, by which conditions, and what they are asked.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions. TestCustomOpenAPI: likewise what they say of
 //     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
@@ -45,6 +46,8 @@
 //     strategies that both extensions servers have for them.
 //   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
+//   - TestChains: requests with certificates, tokens and impersonation pass kube-apiserver's filters and Coracle's, or do not, as 1,000
+//     roles and 5,000 bindings say; BenchmarkChain says what that costs (`make bench-chain`). FuzzParse: how both read a path.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

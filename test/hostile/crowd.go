@@ -19,6 +19,8 @@ const (
 	crowdSize  = 1000
 	crowdCores = 1.0
 	crowdBytes = 64 << 20
+
+	sendBuffer = 16 << 10 // of each
 )
 
 // crowd has many connections do each thing at once, for a while, and looks at what that takes.
@@ -96,14 +98,25 @@ func rapidResets(ctx context.Context, conn net.Conn, made func()) error {
 	block := append([]byte{0x82, 0x87, 0x04, 15}, "/api/v1/secrets"...)
 	block = append(append(block, 0x01, 9), "localhost"...)
 	cancel := []byte{0, 0, 0, 8}
-	for id := uint32(1); ctx.Err() == nil && id < 1<<30; id += 2 {
-		if frame(conn, headersFrame, endStream|endHeaders, id, block) != nil || frame(conn, resetFrame, 0, id, cancel) != nil {
+	for id := uint32(1); ctx.Err() == nil && id < 1<<30; {
+		var together []byte // what costs the sender least
+		for range resetsTogether {
+			together = appendFrame(together, headersFrame, endStream|endHeaders, id, block)
+			together = appendFrame(together, resetFrame, 0, id, cancel)
+			id += 2
+		}
+		if _, err := conn.Write(together); err != nil {
 			return nil
 		}
-		made()
+		for range resetsTogether {
+			made()
+		}
 	}
 	return nil
 }
+
+// resetsTogether are how many requests and their resets are sent at once.
+const resetsTogether = 64
 
 // Of HTTP/2: types of frames and their flags.
 const (
@@ -122,10 +135,14 @@ func greet(conn net.Conn) error {
 
 // frame sends a frame.
 func frame(conn net.Conn, kind, flags byte, stream uint32, payload []byte) error {
-	b := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind))
-	b = binary.BigEndian.AppendUint32(append(b, flags), stream)
-	_, err := conn.Write(append(b, payload...))
+	_, err := conn.Write(appendFrame(nil, kind, flags, stream, payload))
 	return err
+}
+
+func appendFrame(b []byte, kind, flags byte, stream uint32, payload []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(payload))<<8|uint32(kind))
+	b = binary.BigEndian.AppendUint32(append(b, flags), stream)
+	return append(b, payload...)
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -178,6 +195,11 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 					continue
 				}
 				<-begin
+				// What is under way says nothing of the server, and takes the machine's memory.
+				if err := conn.(*tls.Conn).NetConn().(*net.TCPConn).SetWriteBuffer(sendBuffer); err != nil {
+					conn.Close()
+					return
+				}
 				stop := context.AfterFunc(ctx, func() { conn.Close() })
 				m.do(ctx, conn, made)
 				stop()

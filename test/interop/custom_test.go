@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/conversion"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -181,8 +182,8 @@ func TestCustomManager(t *testing.T) {
 	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
 	const group = "manager.example.com"
-	ctx, c, config, types := t.Context(), shared.client(t), shared.config(t), lanternScheme(t, group)
-	ns := namespace(t, c)
+	config, types := shared.config(t), lanternScheme(t, group)
+	ns := namespace(t, shared.client(t))
 	hooks := envtest.WebhookInstallOptions{}
 	if err := hooks.PrepWithoutInstalling(); err != nil {
 		t.Fatal(err)
@@ -199,11 +200,18 @@ func TestCustomManager(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	manageLanterns(t, config, types, ns, webhook.Options{
+		Host: hooks.LocalServingHost, Port: hooks.LocalServingPort, CertDir: hooks.LocalServingCertDir,
+	})
+}
+
+// manageLanterns runs a manager that reconciles lanterns in a namespace, and converts them by a webhook.
+func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns string, serving webhook.Options) {
+	t.Helper()
+	ctx, c := t.Context(), clientset(t, config)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: types, Metrics: metricsserver.Options{BindAddress: "0"},
-		WebhookServer: webhook.NewServer(webhook.Options{
-			Host: hooks.LocalServingHost, Port: hooks.LocalServingPort, CertDir: hooks.LocalServingCertDir,
-		}),
+		WebhookServer: webhook.NewServer(serving), Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -95,12 +95,13 @@ func (m *mapping) name(ctx context.Context, c claims, shown ref.Val, budget *cel
 		return "", fmt.Errorf("oidc: parse username claims %q: %w", from.Claim, err)
 	}
 	if from.Claim == "email" {
-		// An issuer need not say whether it has verified an address. If it does, it must have.
-		verified := true
-		if err := c.read("email_verified", &verified); err != nil && err != errNoClaim {
+		// An issuer need not say whether it has verified an address. If it does, it must have; null is not yes.
+		var verified bool
+		err := c.read("email_verified", &verified)
+		if err != nil && err != errNoClaim {
 			return "", fmt.Errorf("oidc: parse 'email_verified' claim: %w", err)
 		}
-		if !verified {
+		if err == nil && !verified {
 			return "", errors.New("oidc: email not verified")
 		}
 	}

@@ -43,6 +43,7 @@ func TestMappings(t *testing.T) {
 		{"prefix", Issuer{ClaimMappings: bySub}, content, &request.User{Name: "oidc:alice"}, ""},
 		{"e-mail", Issuer{ClaimMappings: Mappings{Username: PrefixedMapping{Claim: "email", Prefix: ptr("")}}}, content, &request.User{Name: "a@b"}, ""},
 		{"e-mail, not verified", Issuer{ClaimMappings: Mappings{Username: PrefixedMapping{Claim: "email", Prefix: ptr("")}}}, `{"email":"a@b","email_verified":false}`, nil, "email not verified"},
+		{"e-mail, verified by null", Issuer{ClaimMappings: Mappings{Username: PrefixedMapping{Claim: "email", Prefix: ptr("")}}}, `{"email":"a@b","email_verified":null}`, nil, "email not verified"},
 		{"e-mail, perhaps verified", Issuer{ClaimMappings: Mappings{Username: PrefixedMapping{Claim: "email", Prefix: ptr("")}}}, `{"email":"a@b","email_verified":"yes"}`, nil, "email_verified"},
 		{"e-mail, nothing said", Issuer{ClaimMappings: Mappings{Username: PrefixedMapping{Claim: "email", Prefix: ptr("")}}}, `{"email":"a@b"}`, &request.User{Name: "a@b"}, ""},
 		{"expression", Issuer{ClaimMappings: by("claims.sub + '!'")}, content, &request.User{Name: "alice!"}, ""},

@@ -1,0 +1,316 @@
+package authn
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coracle-project/coracle/router/callout"
+)
+
+// ExternalSigner is a plugin behind a socket that signs tokens of service accounts with keys that the server does not have: version 1
+// of ExternalJWTSigner. It is the KeySource of the tokens that it has signed; its keys are fetched again when it says, and
+// when a token names one that is not known. All methods may be called at once. Close it.
+type ExternalSigner struct {
+	socket  *callout.Socket
+	hooks   SignerHooks
+	now     atomic.Pointer[externalKeys] // never nil once it is open
+	asking  singleflight.Group
+	started atomic.Int64 // when keys were fetched last, in nanoseconds
+}
+
+// SignerHooks are told what an ExternalSigner does.
+type SignerHooks struct {
+	Called  func(method string, took time.Duration, err error)
+	Fetched func(written time.Time, err error) // keys, which the plugin wrote down at a time
+	Signed  func(err error)                    // a token
+}
+
+// externalKeys are those of one answer of the plugin.
+type externalKeys struct {
+	keys    *TokenKeys
+	hidden  map[string]bool // by id: they verify tokens, but are not shown to others, and must not sign
+	written time.Time
+	until   time.Time
+}
+
+const (
+	signerService = "/v1.ExternalJWTSigner/"
+	// fetchTime is how long fetching keys may take, metadataTime the same for metadata.
+	fetchTime    = time.Minute
+	metadataTime = 10 * time.Second
+	// fetchAgain is after which time keys are fetched again if that failed, and fetchLeast the least time between two times that
+	// unknown keys cause: anybody can name them.
+	fetchAgain = 10 * time.Second
+	fetchLeast = time.Second
+	// maxKeyID bounds the names of keys, in bytes.
+	maxKeyID = 1024
+)
+
+// OpenExternalSigner connects to the plugin at a path, or with "@" an abstract name, and fetches its keys. longest is how long
+// the plugin lets a token be good.
+func OpenExternalSigner(ctx context.Context, path string, hooks SignerHooks) (s *ExternalSigner, longest time.Duration, err error) {
+	s = &ExternalSigner{hooks: hooks}
+	if s.socket, err = callout.DialSocket(path, hooks.Called); err != nil {
+		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while dialing grpc socket at %q: %w", path, err)
+	}
+	bound, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	if err := s.fetch(bound); err != nil {
+		s.Close()
+		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while initially filling key cache: while performing initial cache fill: %w", err)
+	}
+	if longest, err = s.metadata(ctx); err != nil {
+		s.Close()
+		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: %w", err)
+	}
+	return s, longest, nil
+}
+
+func (s *ExternalSigner) metadata(ctx context.Context) (longest time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, metadataTime)
+	defer cancel()
+	out, err := s.socket.Call(ctx, signerService+"Metadata", nil)
+	if err != nil {
+		return 0, err
+	}
+	return longest, callout.Fields(out, func(field protowire.Number, _ []byte, number uint64) {
+		if field == 1 {
+			longest = time.Duration(min(int64(number), maxTokenSeconds)) * time.Second
+		}
+	})
+}
+
+// maxTokenSeconds is longer than any token may be good.
+const maxTokenSeconds = 1 << 32
+
+// Run fetches keys again when it is time, until ctx ends. failed is told when that did not work: then the last keys count on.
+func (s *ExternalSigner) Run(ctx context.Context, failed func(error)) {
+	wait := time.Until(s.now.Load().until)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		bound, cancel := context.WithTimeout(ctx, fetchTime)
+		err := s.fetch(bound)
+		cancel()
+		if wait = time.Until(s.now.Load().until); err != nil {
+			wait = fetchAgain
+			if ctx.Err() == nil {
+				failed(err)
+			}
+		}
+	}
+}
+
+// Close ends all calls.
+func (s *ExternalSigner) Close() { s.socket.Close() }
+
+// Keys implements KeySource.
+func (s *ExternalSigner) Keys() *TokenKeys { return s.now.Load().keys }
+
+// MaxAge implements KeySource.
+func (s *ExternalSigner) MaxAge() time.Duration { return max(time.Until(s.now.Load().until), 0) }
+
+// Find implements KeySource: it fetches keys if it does not know the one.
+func (s *ExternalSigner) Find(ctx context.Context, id string) *TokenKeys {
+	keys := s.Keys()
+	if id == "" || len(keys.of(id)) > 0 || time.Since(time.Unix(0, s.started.Load())) < fetchLeast {
+		return keys
+	}
+	_ = s.fetch(ctx) // counted; then there is no such key
+	return s.Keys()
+}
+
+// fetch fetches the keys, once for all who ask for that at a time.
+func (s *ExternalSigner) fetch(ctx context.Context) error {
+	_, err, _ := s.asking.Do("", func() (any, error) {
+		s.started.Store(time.Now().UnixNano())
+		next, err := s.fetchKeys(ctx)
+		if err != nil {
+			s.hooks.Fetched(time.Time{}, err)
+			return nil, fmt.Errorf("while fetching token verification keys: %w", err)
+		}
+		if before := s.now.Load(); before != nil && next.keys.same(before.keys) && before.written.Equal(next.written) {
+			next.keys = before.keys // what was verified by them need not be again
+		}
+		s.now.Store(next)
+		s.hooks.Fetched(next.written, nil)
+		return nil, nil
+	})
+	return err
+}
+
+func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
+	out, err := s.socket.Call(ctx, signerService+"FetchKeys", nil)
+	if err != nil {
+		return nil, fmt.Errorf("while getting externally supported jwt signing keys: %w", err)
+	}
+	var keys []externalKey
+	var refresh int64
+	var written *time.Time
+	var bad []error
+	bad = append(bad, callout.Fields(out, func(field protowire.Number, value []byte, number uint64) {
+		switch field {
+		case 1:
+			key, err := readExternalKey(value)
+			keys, bad = append(keys, key), append(bad, err)
+		case 2:
+			at, err := readTimestamp(value)
+			written, bad = &at, append(bad, err)
+		case 3:
+			refresh = int64(number)
+		}
+	}))
+	switch {
+	case refresh <= 0:
+		return nil, fmt.Errorf("found invalid refresh hint (%ds)", refresh)
+	case len(keys) == 0:
+		return nil, errors.New("found no keys")
+	case written == nil:
+		return nil, errors.New("invalid data timestamp: there is none")
+	}
+	if err := errors.Join(bad...); err != nil {
+		return nil, err
+	}
+	const longest = 1 << 31 // seconds: more is an overflow
+	next := &externalKeys{hidden: map[string]bool{}, written: *written, until: time.Now().Add(time.Duration(min(refresh, longest)) * time.Second)}
+	next.keys = &TokenKeys{}
+	for _, k := range keys {
+		if err := next.keys.add(k.id, k.key, k.hidden); err != nil {
+			return nil, fmt.Errorf("while parsing external public keys: %w", err)
+		}
+		next.hidden[k.id] = next.hidden[k.id] || k.hidden
+	}
+	return next, nil
+}
+
+type externalKey struct {
+	id     string
+	key    crypto.PublicKey
+	hidden bool
+}
+
+func readExternalKey(message []byte) (k externalKey, err error) {
+	var der []byte
+	if err := callout.Fields(message, func(field protowire.Number, value []byte, number uint64) {
+		switch field {
+		case 1:
+			k.id = string(value)
+		case 2:
+			der = value
+		case 3:
+			k.hidden = number != 0
+		}
+	}); err != nil {
+		return k, err
+	}
+	switch {
+	case k.id == "" || len(k.id) > maxKeyID:
+		return k, fmt.Errorf("found invalid public key id %q", k.id)
+	case len(der) == 0:
+		return k, errors.New("found empty public key")
+	}
+	if k.key, err = x509.ParsePKIXPublicKey(der); err != nil {
+		return k, fmt.Errorf("while parsing external public keys: %w", err)
+	}
+	return k, nil
+}
+
+// readTimestamp reads a google.protobuf.Timestamp.
+func readTimestamp(message []byte) (time.Time, error) {
+	var seconds, nanos int64
+	err := callout.Fields(message, func(field protowire.Number, _ []byte, number uint64) {
+		switch field {
+		case 1:
+			seconds = int64(number)
+		case 2:
+			nanos = int64(int32(number))
+		}
+	})
+	const first, last = -62135596800, 253402300799 // the years 1 to 9999
+	if err == nil && (seconds < first || seconds > last || nanos < 0 || nanos >= int64(time.Second)) {
+		err = fmt.Errorf("invalid data timestamp: %d seconds and %d nanoseconds", seconds, nanos)
+	}
+	return time.Unix(seconds, nanos), err
+}
+
+// sign has the plugin sign what a token says, and returns the token.
+func (s *ExternalSigner) sign(ctx context.Context, payload []byte) (string, error) {
+	token, err := s.assemble(ctx, base64.RawURLEncoding.EncodeToString(payload))
+	s.hooks.Signed(err)
+	return token, err
+}
+
+func (s *ExternalSigner) assemble(ctx context.Context, payload string) (string, error) {
+	out, err := s.socket.Call(ctx, signerService+"Sign", callout.AppendField(nil, 1, payload))
+	if err != nil {
+		return "", fmt.Errorf("while signing jwt: %w", err)
+	}
+	var header, signature string
+	if err := callout.Fields(out, func(field protowire.Number, value []byte, _ uint64) {
+		switch field {
+		case 1:
+			header = string(value)
+		case 2:
+			signature = string(value)
+		}
+	}); err != nil {
+		return "", fmt.Errorf("while signing jwt: %w", err)
+	}
+	if err := s.checkHeader(ctx, header); err != nil {
+		return "", fmt.Errorf("while validating header: %w", err)
+	}
+	if signature == "" {
+		return "", errors.New("empty signature returned")
+	}
+	return header + "." + payload + "." + signature, nil
+}
+
+// checkHeader says what is wrong with the header that the plugin gave a token.
+func (s *ExternalSigner) checkHeader(ctx context.Context, text string) error {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return fmt.Errorf("while unwrapping header: %w", err)
+	}
+	var header struct {
+		Algorithm string `json:"alg"`
+		KeyID     string `json:"kid"`
+		Type      string `json:"typ"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&header); err != nil {
+		return fmt.Errorf("while parsing header JSON: %w", err)
+	}
+	switch {
+	case header.Type != "JWT":
+		return errors.New("bad type")
+	case header.KeyID == "":
+		return errors.New("key id missing")
+	case len(header.KeyID) > maxKeyID:
+		return errors.New("key id longer than 1 kb")
+	}
+	switch header.Algorithm {
+	case "RS256", "ES256", "ES384", "ES512":
+	default:
+		return fmt.Errorf("bad signing algorithm %q", header.Algorithm)
+	}
+	s.Find(ctx, header.KeyID)
+	if s.now.Load().hidden[header.KeyID] {
+		return fmt.Errorf("key used for signing JWT (kid: %s) is excluded from OIDC discovery docs", header.KeyID)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package registry
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// DeleteCollection deletes what list selects, as many at a time as Config.DeleteWorkers says, and returns the objects as they were
+// listed. What somebody else deletes meanwhile is no error; after another one it begins with no more. See router.CollectionDeleter.
+func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error) {
+	found, err := s.List(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	s.warnOfOrphans(req, opts)
+	each := *req
+	var telling sync.Mutex // whoever listens is told by one at a time
+	if req.Warn != nil {
+		each.Warn = func(text string) {
+			telling.Lock()
+			defer telling.Unlock()
+			req.Warn(text)
+		}
+	}
+	if req.Annotate != nil {
+		each.Annotate = func(key, value string) {
+			telling.Lock()
+			defer telling.Unlock()
+			req.Annotate(key, value)
+		}
+	}
+	work, within := errgroup.WithContext(ctx)
+	work.SetLimit(max(s.cfg.DeleteWorkers, 1))
+	for item := range found.Items {
+		one := each
+		one.Namespace, one.Name = s.NameOf(item)
+		work.Go(func() error {
+			if err := within.Err(); err != nil {
+				return err
+			}
+			if _, err := s.delete(within, &one, opts); err != nil && !meta.IsNotFound(err) {
+				return err
+			}
+			return nil
+		})
+		if within.Err() != nil {
+			break
+		}
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	return found, ctx.Err()
+}

@@ -1,0 +1,207 @@
+package server_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// inPlace is the configuration of a server in kube-apiserver's place: with a folder for its certificate, and no data folder.
+func inPlace(t testing.TB, tlsConfig server.TLSConfig, change func(*server.Config)) server.Config {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sa.key")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := server.Config{
+		DataDir: filepath.Join(dir, "data"),
+		Serving: server.ServingConfig{TLS: tlsConfig, AdvertiseAddress: "192.0.2.7"},
+	}
+	c.Authentication.ServiceAccounts.SigningKeyFile = file
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// shown connects to a server, whom the client trusts if its certificate is in a file, and returns what the handshake was about.
+func shown(t testing.TB, s *servertest.Server, roots string) (cert *x509.Certificate, asked [][]byte) {
+	t.Helper()
+	trusted, err := os.ReadFile(roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{
+		RootCAs: pool(t, trusted), ServerName: "kubernetes.default.svc",
+		GetClientCertificate: func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			asked = info.AcceptableCAs
+			return new(tls.Certificate), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.ConnectionState().PeerCertificates[0], asked
+}
+
+// TestCertDir starts servers on a folder for their certificate: the first writes one, which the second finds. Neither is an authority,
+// nor makes a data folder.
+func TestCertDir(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "var", "kubernetes")
+	file := filepath.Join(dir, "apiserver.crt")
+	var first *x509.Certificate
+	for range 2 {
+		t.Run("", func(t *testing.T) {
+			c := inPlace(t, server.TLSConfig{CertDir: dir}, nil)
+			s := servertest.Start(t, c)
+			cert, _ := shown(t, s, file)
+			if first != nil && !first.Equal(cert) {
+				t.Error("the second start made another certificate")
+			}
+			first = cert
+			for _, name := range []string{"localhost", "127.0.0.1", "192.0.2.7", "10.0.0.1", "kubernetes.default.svc.cluster.local"} {
+				if err := cert.VerifyHostname(name); err != nil {
+					t.Error(err)
+				}
+			}
+			if s.Kubeconfig != "" || exists(c.DataDir) {
+				t.Errorf("got a kubeconfig %q, or a data folder: %v", s.Kubeconfig, exists(c.DataDir))
+			}
+		})
+	}
+	wantFiles(t, dir, "apiserver.crt", "apiserver.key")
+}
+
+func wantFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if (err != nil && len(want) > 0) || !slices.Equal(got, want) {
+		t.Errorf("in the folder: got %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestCertDirIsLeftAlone starts a server whose certificate is given: the folder is not touched.
+func TestCertDirIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	made, dir := t.TempDir(), filepath.Join(t.TempDir(), "none")
+	tlsConfig := server.TLSConfig{CertFile: filepath.Join(made, "apiserver.crt"), KeyFile: filepath.Join(made, "apiserver.key")}
+	t.Run("", func(t *testing.T) { servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: made}, nil)) })
+	c := inPlace(t, tlsConfig, nil)
+	c.Serving.TLS.CertDir = dir
+	s := servertest.Start(t, c)
+	shown(t, s, tlsConfig.CertFile)
+	if exists(dir) || exists(c.DataDir) {
+		t.Errorf("the folder for certificates was made: %v, or that for data: %v", exists(dir), exists(c.DataDir))
+	}
+}
+
+// TestHalfAPair wants a certificate without its key, and the other way round, refused.
+func TestHalfAPair(t *testing.T) {
+	t.Parallel()
+	for present, missing := range map[string]string{"apiserver.crt": "apiserver.key", "apiserver.key": "apiserver.crt"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, present), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
+		s, err := servertest.New(t, c)
+		want := "error reading " + filepath.Join(dir, missing) + ", certificate and key must be supplied as a pair"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("with %s alone: got %v, want %q", present, err, want)
+		}
+		if s != nil {
+			s.Close()
+		}
+		wantFiles(t, dir, present)
+	}
+}
+
+// TestClientCAs has clients told whose certificates count: those of --client-ca-file and of front proxies, as the files are now.
+// Nobody else's let in.
+func TestClientCAs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	clients, proxies, later := newSigner(t, "clients"), newSigner(t, "proxies"), newSigner(t, "later")
+	s := servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) {
+		c.Authentication.ClientCAFile = clients.file
+		c.Authentication.FrontProxy.ClientCAFile = proxies.file
+		c.Authentication.FrontProxy.Headers.Names = []string{"X-Remote-User"}
+	}))
+	file := filepath.Join(dir, "apiserver.crt")
+	tells := func(who ...*signer) bool {
+		_, asked := shown(t, s, file)
+		return len(asked) == len(who) && !slices.ContainsFunc(who, func(of *signer) bool {
+			return !slices.ContainsFunc(asked, func(subject []byte) bool { return string(subject) == string(of.cert.RawSubject) })
+		})
+	}
+	if !tells(clients, proxies) {
+		_, asked := shown(t, s, file)
+		t.Errorf("clients are asked for certificates of %q", asked)
+	}
+	admin := []tls.Certificate{clients.client("root", "system:masters")}
+	if code, body := ask(t, s, "/api/v1/secrets", admin); code != http.StatusOK {
+		t.Errorf("an administrator: %d %s", code, body)
+	}
+	get := func() int {
+		code, _ := ask(t, s, "/api/v1/secrets", []tls.Certificate{later.client("root", "system:masters")})
+		return code
+	}
+	if code := get(); code != http.StatusUnauthorized {
+		t.Errorf("somebody with another's certificate: got %d, want 401", code)
+	}
+	later.write(clients.file)
+	if err := os.Chtimes(clients.file, time.Now(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "clients are asked for the certificates of another authority", func() bool { return tells(later, proxies) })
+	eventually(t, "they are let in", func() bool { return get() == http.StatusOK })
+}
+
+// TestNoClientCAs serves without any authority: certificates let nobody in, and are asked for without a word on whose.
+func TestNoClientCAs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: dir}, nil))
+	if _, asked := shown(t, s, filepath.Join(dir, "apiserver.crt")); len(asked) != 0 {
+		t.Errorf("clients are asked for certificates of %q", asked)
+	}
+	if code, body := ask(t, s, "/api/v1/secrets", []tls.Certificate{newSigner(t, "any").client("root", "system:masters")}); code != http.StatusForbidden {
+		t.Errorf("got %d %s, want 403, as for whoever is anonymous", code, body)
+	}
+	if code, body := do(t, s, "GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication", ""); code != http.StatusNotFound {
+		t.Errorf("got %d %s, want nothing published", code, body)
+	}
+}

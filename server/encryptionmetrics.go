@@ -1,0 +1,135 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/storage/encryption"
+)
+
+// encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under Kubernetes' names.
+type encryptionMetrics struct {
+	*configMetrics
+	calls       *prometheus.HistogramVec
+	used        *prometheus.CounterVec
+	usedAt      *prometheus.GaugeVec
+	named       *prometheus.GaugeVec
+	wrong       *prometheus.CounterVec
+	seeds       *prometheus.GaugeVec
+	misses      prometheus.Counter
+	useds, keys recent
+	unwell      sync.Map // plugins that were not well when they were last looked at, by name
+}
+
+func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error) {
+	const envelope = "apiserver_envelope_encryption_"
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	m := &encryptionMetrics{
+		configMetrics: newConfigMetrics("encryption"),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: envelope + "kms_operations_latency_seconds",
+			Help: "Time that a call of a KMS plugin took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20)},
+			[]string{"provider_name", "method_name", "grpc_status_code"}),
+		used:   counter(envelope+"key_id_hash_total", "Values that were read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "When a value was last read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		named:  gauge(envelope+"key_id_hash_status_last_timestamp_seconds", "When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		wrong:  counter(envelope+"invalid_key_id_from_status_total", "How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
+		seeds:  gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
+		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_storage_envelope_transformation_cache_misses_total",
+			Help: "How often a KMS plugin had to be asked for a seed."}),
+	}
+	m.useds.forget = func(labels []string) {
+		m.used.DeleteLabelValues(labels...)
+		m.usedAt.DeleteLabelValues(labels...)
+	}
+	m.keys.forget = func(labels []string) { m.named.DeleteLabelValues(labels...) }
+	var errs []error
+	for _, c := range []prometheus.Collector{m.configMetrics, m.calls, m.used, m.usedAt, m.named, m.wrong, m.seeds, m.misses} {
+		errs = append(errs, reg.Register(c))
+	}
+	return m, errors.Join(errs...)
+}
+
+// called counts calls of a plugin.
+func (m *encryptionMetrics) called(plugin string) func(method string, took time.Duration, err error) {
+	return func(method string, took time.Duration, err error) {
+		m.calls.WithLabelValues(plugin, method, callout.CodeOf(err)).Observe(took.Seconds())
+	}
+}
+
+// hooks are what plugins tell.
+func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
+	return encryption.Hooks{
+		Checked: func(plugin string, err error) {
+			if err == nil {
+				if _, was := m.unwell.LoadAndDelete(plugin); was {
+					log.Info("a KMS plugin is well again", zap.String("name", plugin))
+				}
+			} else if _, before := m.unwell.LoadOrStore(plugin, nil); !before {
+				log.Warn("kms plugin failed health check probe", zap.String("name", plugin), zap.Error(err))
+			}
+		},
+		KeyNamed: func(plugin, key, wrong string) {
+			if wrong != "" {
+				m.wrong.WithLabelValues(plugin, wrong).Inc()
+				return
+			}
+			m.named.WithLabelValues(m.keys.seen(plugin, hashLabel(key), serverHash())...).SetToCurrentTime()
+		},
+		KeyUsed: func(plugin, key string, written bool) {
+			direction := "from_storage"
+			if written {
+				direction = "to_storage"
+			}
+			labels := m.useds.seen(direction, plugin, hashLabel(key), serverHash())
+			m.used.WithLabelValues(labels...).Inc()
+			m.usedAt.WithLabelValues(labels...).SetToCurrentTime()
+		},
+		Missed: func(string) { m.misses.Inc() },
+		Seeds:  func(plugin string, n int) { m.seeds.WithLabelValues(plugin).Set(float64(n)) },
+	}
+}
+
+// recent remembers the sets of labels that were seen last, up to a bound: keys come and go, and nobody should look at metrics of
+// each that there ever was.
+type recent struct {
+	forget func(labels []string)
+
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+// maxRecent is how many sets of labels there are, as kube-apiserver has it.
+const maxRecent = 100
+
+// seen returns labels, which have now been seen. The oldest set is forgotten if there are too many.
+func (r *recent) seen(labels ...string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		r.last = map[string]time.Time{}
+	}
+	r.last[strings.Join(labels, "\x00")] = time.Now()
+	if len(r.last) <= maxRecent {
+		return labels
+	}
+	oldest := ""
+	for set, at := range r.last {
+		if oldest == "" || at.Before(r.last[oldest]) {
+			oldest = set
+		}
+	}
+	delete(r.last, oldest)
+	r.forget(strings.Split(oldest, "\x00"))
+	return labels
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/callout"
+)
+
+// minTokenTime is how long a signer must let tokens be good, at least.
+const minTokenTime = 10 * time.Minute
+
+// connect has an external signer sign, and bounds what it can be asked for.
+func (i *accountIssuer) connect(ctx context.Context, c *ServiceAccountsConfig, reg prometheus.Registerer) error {
+	hooks, err := newSignerMetrics(reg)
+	if err != nil {
+		return err
+	}
+	signer, longest, err := authn.OpenExternalSigner(ctx, c.SigningEndpoint, hooks)
+	if err != nil {
+		return err
+	}
+	switch {
+	case longest < minTokenTime:
+		err = fmt.Errorf("max token life supported by external-jwt-signer (%ds) is less than acceptable (min %ds)", longest/time.Second, minTokenTime/time.Second)
+	case c.Longest > longest:
+		err = fmt.Errorf("service-account-max-token-expiration cannot be set longer than the token expiration supported by service-account-signing-endpoint: %s > %s", c.Longest, longest)
+	}
+	if err != nil {
+		signer.Close()
+		return err
+	}
+	if i.longest == 0 {
+		i.longest = longest
+	}
+	i.extended = min(i.extended, longest)
+	i.external, i.keys, i.bound = signer, signer, signer.Signer(c.Issuers[0])
+	return nil
+}
+
+// follow keeps the keys of an external signer up to date with work, which ends it.
+func (i *accountIssuer) follow(work *background, log *zap.Logger) {
+	if i.external == nil {
+		return
+	}
+	log = log.Named("external-signer")
+	context.AfterFunc(work.ctx, i.external.Close)
+	work.run(func(ctx context.Context) {
+		i.external.Run(ctx, func(err error) {
+			log.Error("when syncing supported public keys: the ones before count on", zap.Error(err))
+		})
+	})
+}
+
+// close ends what follow has not been called for.
+func (i *accountIssuer) close() {
+	if i != nil && i.external != nil {
+		i.external.Close()
+	}
+}
+
+// newSignerMetrics counts what an external signer does, under Kubernetes' names.
+func newSignerMetrics(reg prometheus.Registerer) (authn.SignerHooks, error) {
+	const prefix = "apiserver_externaljwt_"
+	fetched := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp",
+		Help: "When keys were last fetched from the external signer of tokens."})
+	written := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp",
+		Help: "Of when the keys are, as the external signer of tokens says."})
+	fetches := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_keys_request_total",
+		Help: "How often keys were to be fetched from the external signer of tokens, by how that went."}, []string{"code"})
+	signed := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "sign_request_total",
+		Help: "How often the external signer was to sign a token, by how that went."}, []string{"code"})
+	calls := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "request_duration_seconds",
+		Help:    "Time that a call of the external signer of tokens took, in seconds.",
+		Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}}, []string{"method", "code"})
+	var errs []error
+	for _, c := range []prometheus.Collector{fetched, written, fetches, signed, calls} {
+		errs = append(errs, reg.Register(c))
+	}
+	return authn.SignerHooks{
+		Called: func(method string, took time.Duration, err error) {
+			calls.WithLabelValues(method, callout.CodeOf(err)).Observe(took.Seconds())
+		},
+		Fetched: func(at time.Time, err error) {
+			if fetches.WithLabelValues(callout.CodeOf(err)).Inc(); err == nil {
+				fetched.SetToCurrentTime()
+				written.Set(float64(at.UnixNano()) / 1e9)
+			}
+		},
+		Signed: func(err error) { signed.WithLabelValues(callout.CodeOf(err)).Inc() },
+	}, errors.Join(errs...)
+}

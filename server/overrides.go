@@ -1,0 +1,104 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// StorageOverride keeps a resource in a store of its own, which has revisions of its own. Resources with the same Servers or Store are
+// kept together. Custom resources, and their definitions, are always where all others are.
+type StorageOverride struct {
+	Resource meta.GroupResource
+	// Servers are client URLs of an etcd cluster, which is reached as that of StorageConfig.Etcd.
+	Servers []string
+	// Store is used instead. The server closes it, also if New fails.
+	Store storage.Store
+}
+
+// ParseStorageOverrides reads values of --etcd-servers-overrides: group/resource#servers, with semicolons between the servers.
+func ParseStorageOverrides(values []string) ([]StorageOverride, error) {
+	var all []StorageOverride
+	for _, value := range values {
+		resource, servers, ok := strings.Cut(value, "#")
+		group, name, slashed := strings.Cut(resource, "/")
+		o := StorageOverride{Resource: meta.GroupResource{Group: group, Resource: name}, Servers: strings.Split(servers, ";")}
+		if !ok || !slashed || strings.Contains(servers, "#") || strings.Contains(name, "/") || slices.Contains(o.Servers, "") {
+			return nil, errors.New("--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated")
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// place names what an override says: overrides with the same one are of one store.
+func (o *StorageOverride) place() any {
+	if o.Store != nil {
+		return o.Store
+	}
+	return strings.Join(slices.Sorted(slices.Values(o.Servers)), ";")
+}
+
+// validateOverrides says what is wrong with overrides. Who may do what is read from four resources as of one revision, so they need one
+// store.
+func (c *StorageConfig) validateOverrides() error {
+	places := map[meta.GroupResource]any{}
+	for i := range c.Overrides {
+		o := &c.Overrides[i]
+		if (len(o.Servers) == 0) == (o.Store == nil) {
+			return fmt.Errorf("the override of the storage of %s needs either servers or a store", o.Resource)
+		}
+		places[o.Resource] = o.place()
+	}
+	for _, gr := range roleResources {
+		if places[gr] != places[roleResources[0]] {
+			return fmt.Errorf("%s and %s must be in one store", roleResources[0], gr)
+		}
+	}
+	return nil
+}
+
+// newOverrides adds to s the stores of overrides, which open and close with it.
+func (s *configured) newOverrides(c StorageConfig, t *table, m *storeMetrics) {
+	places := map[any]*configured{}
+	for i := range c.Overrides {
+		o := &c.Overrides[i]
+		other := places[o.place()]
+		if other == nil {
+			of := c
+			of.Store = o.Store
+			of.Engine, of.Etcd.Servers = StorageEtcd, o.Servers
+			other = newStore(of, t, m, s.encryptor)
+			places[o.place()] = other
+			s.others = append(s.others, other)
+		}
+		other.keeps = append(other.keeps, o.Resource)
+	}
+}
+
+// home is the backend in which a resource lives.
+func (s *resources) home(gr meta.GroupResource, custom bool) *backend {
+	if custom || gr == customResourceDefinitions {
+		return s.backend
+	}
+	for _, b := range s.overrides {
+		if slices.Contains(b.keeps, gr) {
+			return b
+		}
+	}
+	return s.backend
+}
+
+// backends are all that there are.
+func (s *resources) backends() []*backend { return append([]*backend{s.backend}, s.overrides...) }
+
+// closeCaches closes the caches of all backends.
+func (s *resources) closeCaches() {
+	for _, b := range s.backends() {
+		b.cache.Close()
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/coracle-project/coracle/test/envtest
+
+go 1.26.0

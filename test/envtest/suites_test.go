@@ -1,0 +1,126 @@
+package envtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is run: the same version as test/interop is built with.
+const (
+	theirs  = "sigs.k8s.io/controller-runtime"
+	version = "v0.24.1"
+	sum     = "h1:miPEwrmirImAvgME1L9qebGHrOnGJoVmVdtOU9fRfo4="
+)
+
+// starters are their packages that start servers. A package whose tests import one of them does as well.
+var starters = []string{theirs + "/pkg/envtest", theirs + "/pkg/internal/testing/controlplane"}
+
+func TestSuites(t *testing.T) {
+	source, assets := fetch(t), layOut(t)
+	t.Setenv("KUBEBUILDER_ASSETS", assets)
+	t.Setenv("USE_EXISTING_CLUSTER", "")
+	wanted := strings.Fields(os.Getenv("SUITES"))
+	if len(wanted) == 0 {
+		wanted = []string{"./pkg/..."}
+	}
+	specs, plain := packages(t, source, wanted)
+	found := results{}
+	found.run(t, source, plain)
+	found.run(t, source, specs, "-args", "--ginkgo.json-report="+reportFile)
+	found.readReports(t, source)
+	found.judge(t, len(os.Getenv("SUITES")) == 0)
+}
+
+// command runs a program in a folder and returns what it says.
+func command(t *testing.T, dir, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, said.Bytes())
+	}
+	return out
+}
+
+// fetch copies the module to a folder in which its tests can write.
+func fetch(t *testing.T) string {
+	t.Helper()
+	var module struct{ Dir, Sum string }
+	if err := json.Unmarshal(command(t, ".", "go", "mod", "download", "-json", theirs+"@"+version), &module); err != nil {
+		t.Fatal(err)
+	}
+	if module.Sum != sum {
+		t.Fatalf("%s@%s has the sum %s, want %s", theirs, version, module.Sum, sum)
+	}
+	dir := filepath.Join(t.TempDir(), "controller-runtime")
+	if err := os.CopyFS(dir, os.DirFS(module.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	// Modules are for reading alone, and do not keep which files are programs.
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() || filepath.Ext(path) == ".sh":
+			return os.Chmod(path, 0o700)
+		}
+		return os.Chmod(path, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// layOut returns the folder of programs.
+func layOut(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("ASSETS"); dir != "" {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dir := t.TempDir()
+	program, assets := filepath.Join(dir, "coracle"), filepath.Join(dir, "assets")
+	command(t, filepath.Join("..", ".."), "go", "build", "-o", program, "./cmd/coracle")
+	command(t, ".", program, "envtest", assets)
+	return assets
+}
+
+// packages returns those of their packages whose tests start a server: those whose specs ginkgo runs, and those that have plain tests
+// alone.
+func packages(t *testing.T, dir string, wanted []string) (specs, plain []string) {
+	t.Helper()
+	out := command(t, dir, "go", append([]string{"list", "-json=ImportPath,TestImports,XTestImports"}, wanted...)...)
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p struct {
+			ImportPath                string
+			TestImports, XTestImports []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		imports := append(p.TestImports, p.XTestImports...)
+		starts := func(path string) bool { return slices.Contains(imports, path) || p.ImportPath == path }
+		switch {
+		case !slices.ContainsFunc(starters, starts):
+		case slices.Contains(imports, "github.com/onsi/ginkgo/v2"):
+			specs = append(specs, p.ImportPath)
+		default:
+			plain = append(plain, p.ImportPath)
+		}
+	}
+	return specs, plain
+}
