@@ -135,7 +135,7 @@ func (c *Config) validate() error {
 		{"time to wait for the storage", c.Storage.InitTimeout},
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
 		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
-		{"time that connections linger", c.Shutdown.Linger}, {"time to live of events", c.API.EventTTL},
+		{"time that connections linger", c.Shutdown.Linger},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))

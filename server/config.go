@@ -53,7 +53,7 @@ type APIConfig struct {
 	Runtime map[string]string
 	// Version is what /version says, default KubernetesVersion with Coracle's after it. (--version)
 	Version string
-	// EventTTL is how long Events are kept, default 1 h. (--event-ttl)
+	// EventTTL is how long Events are kept, default 1 h; negative: for ever. (--event-ttl)
 	EventTTL time.Duration
 	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
 	DeleteWorkers int
@@ -289,7 +289,6 @@ type AdmissionConfig struct {
 	// resource: a plugin looks for what it reads when it is asked itself, so it sees resources that come and go.
 	Plugins func(resources Stores) (admission.Chain, error)
 }
-
 
 // LimitsConfig bounds what clients can ask for.
 type LimitsConfig struct {

@@ -42,7 +42,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 	ranges, _ := c.Services.ranges() // checked when the configuration was completed
 	roles := rbac.Config{Access: around.access, Rules: byRoles{around.access}, Stores: around.stores}
 	legacy := core.Config{
-		Rules: rules, EventTTL: c.EventTTL, ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
+		Rules: rules, EventTTL: max(c.EventTTL, 0), ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
 	}
 	groups := []Group{
 		{

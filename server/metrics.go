@@ -191,14 +191,14 @@ func cacheHooks(unreadable *unreadables, log *zap.Logger) cache.Hooks {
 	}
 }
 
-// visible gathers what may be seen: all but some metrics.
-type visible struct {
+// gathered is what may be seen: all but some metrics.
+type gathered struct {
 	prometheus.Gatherer
 	disabled []string
 }
 
 // Gather implements prometheus.Gatherer.
-func (s visible) Gather() ([]*dto.MetricFamily, error) {
+func (s gathered) Gather() ([]*dto.MetricFamily, error) {
 	families, err := s.Gatherer.Gather()
 	if len(s.disabled) > 0 {
 		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return slices.Contains(s.disabled, f.GetName()) })

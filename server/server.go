@@ -126,10 +126,10 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		InFlight:       inflight,
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
+		NoCompression:  c.API.Without.Compression,
 		HSTS:           strings.Join(c.Serving.HTTP.HSTS, "; "),
 		Server:         "Coracle/" + Version,
 		GoawayChance:   c.Serving.HTTP.GoawayChance,
-		NoCompression:  c.API.Without.Compression,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -194,10 +194,8 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 	}
-	common := registry.Config{
-		Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
-		DeleteWorkers: c.API.DeleteWorkers, NoGarbageCollection: c.API.Without.GarbageCollection,
-	}
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.API.DeleteWorkers}
 	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
 	for _, other := range store.others {
 		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
@@ -206,7 +204,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, visible{reg, c.API.Without.Metrics}, c.API.Version))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, gathered{reg, c.API.Without.Metrics}, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}

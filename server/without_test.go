@@ -1,17 +1,22 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
 )
 
 // TestWithoutGarbageCollection deletes an object in ways that leave something to the garbage collector: it is gone at once.
@@ -167,5 +172,28 @@ func TestKubernetesNodePort(t *testing.T) {
 	_, err = servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: server.ServicesConfig{KubernetesNodePort: 80}}})
 	if err == nil || !strings.Contains(err.Error(), "kubernetes service node port range 30000-32767 doesn't contain 80") {
 		t.Errorf("a port out of range: got %v", err)
+	}
+}
+
+// leasing counts the leases that are asked for.
+type leasing struct {
+	storage.Store
+	asked atomic.Int64
+}
+
+func (l *leasing) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
+	l.asked.Add(1)
+	return l.Store.Lease(ctx, ttl)
+}
+
+// TestEventsForEver keeps events without a lease, if they are to stay.
+func TestEventsForEver(t *testing.T) {
+	for ttl, want := range map[time.Duration]int64{0: 1, -1: 0} {
+		store := &leasing{Store: memory.New(memory.Config{})}
+		p := newInProcess(t, func(c *server.Config) { c.API.EventTTL, c.Storage = ttl, server.StorageConfig{Store: store} })
+		p.must("POST", "/api/v1/namespaces/ns/events", `{"metadata":{"name":"e"},"involvedObject":{"namespace":"ns"}}`)
+		if got := store.asked.Load(); got != want {
+			t.Errorf("EventTTL %v: got %d leases, want %d", ttl, got, want)
+		}
 	}
 }

@@ -144,10 +144,19 @@ func (o *Options) refusal() error {
 
 // given reports whether a flag stands on the command line.
 func (o *Options) given(name string) bool {
+	f := o.lookup(name)
+	return f != nil && f.Changed
+}
+
+// value returns what a flag says, as text.
+func (o *Options) value(name string) string { return o.lookup(name).Value.String() }
+
+// lookup returns a flag; nil if there is no such.
+func (o *Options) lookup(name string) *pflag.Flag {
 	for _, s := range o.sections {
-		if s.Lookup(name) != nil {
-			return s.Changed(name)
+		if f := s.Lookup(name); f != nil {
+			return f
 		}
 	}
-	return false
+	return nil
 }

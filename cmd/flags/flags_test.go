@@ -45,10 +45,10 @@ func TestMeanings(t *testing.T) {
 	c := parse(t, Serve(), "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
 		"--runtime-config=v1,apps/v1/deployments=false", "--runtime-config=api/all=true", "--profile=crd-only",
 		"--service-account-lookup=false", "--service-account-extend-token-expiration=false",
-		"--etcd-compaction-interval=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
+		"--etcd-compaction-interval=0", "--event-ttl=0", "--storage-media-type=application/vnd.kubernetes.protobuf", "--min-request-timeout=5")
 	if c.Serving.SecurePort != server.NoPort || c.Limits.MaxReads != -1 || len(c.Controllers) != 0 || c.Controllers == nil ||
 		c.Authentication.Anonymous == nil || *c.Authentication.Anonymous || !c.Authentication.ServiceAccounts.NoLookup || !c.Authentication.ServiceAccounts.NoExtension ||
-		c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
+		c.Storage.CompactionInterval >= 0 || c.API.EventTTL >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
 	if want := map[string]string{"/v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||

@@ -22,7 +22,7 @@ func (o *Options) bindGeneric(s *section) {
 	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
 	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute, "bound on a request other than a watch")
-	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800, "least seconds that a watch without a timeout lasts")
+	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800, "least seconds that a watch without a timeout lasts; 0 for ever")
 	s.DurationVar(&c.Serving.LivezGrace, "livez-grace-period", 0, "how long after the start /livez takes what still has to be done then for done")
 	s.DurationVar(&c.Shutdown.Delay, "shutdown-delay-duration", 0, "how long requests are served on after readiness has failed")
 	s.BoolVar(&c.Shutdown.RefuseNew, "shutdown-send-retry-after", false, "go on listening until all running requests but watches have been served, and answer new ones with 429")
@@ -66,9 +66,13 @@ func (o *Options) finishGeneric() error {
 	noneAtZero(&c.Limits.MaxReads, -1)
 	noneAtZero(&c.Limits.MaxWrites, -1)
 	c.Limits.MinWatch = time.Duration(o.generic.minWatch) * time.Second
+	noneAtZero(&c.Limits.MinWatch, forever)
 	o.takeGates()
 	return m.err()
 }
+
+// forever is longer than any server runs.
+const forever = 100 * 365 * 24 * time.Hour
 
 // takeGates hands over what the gates ask for that are as they are asked.
 func (o *Options) takeGates() {

@@ -29,7 +29,7 @@ type misc struct {
 func (o *Options) bindMisc(s *section) {
 	c := &o.config
 	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
-	s.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept")
+	s.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept; 0 for ever")
 	s.StringVar(&c.Authentication.ServiceAccounts.SigningKeyFile, "service-account-signing-key-file", "", "key to sign service account tokens with; made under the data directory if not given")
 	s.StringVar(&c.Authentication.ServiceAccounts.SigningEndpoint, "service-account-signing-endpoint", "", "socket of a plugin that signs service account tokens, and has the keys to verify them: a path, or @ with an abstract name")
 	o.bindServices(s)
@@ -67,7 +67,7 @@ func (o *Options) bindServers(s *section) {
 	s.String("peer-ca-file", "", "CAs of other API servers on the same store")
 	s.String("peer-advertise-ip", "", "IP address at which these find this one")
 	s.String("peer-advertise-port", "", "port at which they do")
-	s.ignore("requests are not passed to other servers of the store: all serve the same", "peer-ca-file", "peer-advertise-ip", "peer-advertise-port")
+	s.ignore("requests are not passed to other servers of the store: all serve the same", peerFlags...)
 
 	s.DurationVar(&o.misc.lease, "coordinated-leadership-lease-duration", 15*time.Second, "how long a leader that is elected here leads without a word")
 	s.DurationVar(&o.misc.renewal, "coordinated-leadership-renew-deadline", 10*time.Second, "how long a leader tries to go on")
@@ -122,6 +122,7 @@ func (o *Options) completeMisc() error {
 func (o *Options) finishMisc() error {
 	services := &o.config.API.Services
 	var m mistakes
+	m.addErr(o.checkPeers())
 	m.addErr(checkSigningEndpoint(&o.config.Authentication.ServiceAccounts))
 	m.addErr(o.checkCoordination())
 	m.addErr(o.checkRanges())
@@ -142,6 +143,7 @@ func (o *Options) finishMisc() error {
 	if len(m) == 0 {
 		m.addErr(o.checkProxyPair())
 	}
+	noneAtZero(&o.config.API.EventTTL, -1)
 	services.NodePortRange = o.misc.nodePorts.String()
 	services.NoKubernetesEndpoints = o.misc.reconciler == "none"
 	return m.err()
@@ -157,6 +159,20 @@ func checkSigningEndpoint(sa *server.ServiceAccountsConfig) error {
 	}
 	if strings.HasPrefix(sa.SigningEndpoint, "@") && !abstractSocket.MatchString(sa.SigningEndpoint) {
 		m.add("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name", sa.SigningEndpoint)
+	}
+	return m.err()
+}
+
+// peerFlags are about other servers of the store, to which requests can be passed.
+var peerFlags = []string{"peer-ca-file", "peer-advertise-ip", "peer-advertise-port"}
+
+func (o *Options) checkPeers() error {
+	const gate = "UnknownVersionInteroperabilityProxy"
+	var m mistakes
+	for _, name := range peerFlags {
+		if o.value(name) != "" && !o.generic.gates.enabled(gate) {
+			m.add("--%s requires %s feature to be turned on", name, gate)
+		}
 	}
 	return m.err()
 }
