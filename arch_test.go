@@ -10,8 +10,10 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -259,3 +261,24 @@ func TestPartsAreFew(t *testing.T) {
 		}
 	}
 }
+
+// TestLogsAreGuarded wants servers of tests to be made through servertest, which looks for credentials in their logs.
+func TestLogsAreGuarded(t *testing.T) {
+	const guarded = module + "/server/servertest"
+	exempt := []string{"server/client/example_test.go"} // shows how a program makes one
+	for _, p := range packages(t) {
+		for _, name := range p.XTestGoFiles {
+			file := filepath.Join(p.Dir, name)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := serverNew.Match(text) && p.ImportPath != guarded
+			if made && !slices.ContainsFunc(exempt, func(s string) bool { return strings.HasSuffix(filepath.ToSlash(file), s) }) {
+				t.Errorf("%s calls server.New: use servertest.New", file)
+			}
+		}
+	}
+}
+
+var serverNew = regexp.MustCompile(`\bserver\.New\(`)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -19,15 +20,17 @@ import (
 // Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
 // that of may, and no allocation. What a handler finds out to be another verb as well, such as an update that creates, it asks
 // about by the Rights of the request's Info.
-func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter {
+func Authorize(may request.Authorizer, metrics *Metrics, log *zap.Logger, fail ErrorWriter) Filter {
+	j := &judge{may, log}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
-			x.attributes.From(&x.info)
-			x.judge, x.log, x.info.Rights = may, log, x
-			decision, reason, err := may.Authorize(r.Context(), &x.attributes)
+			x.judge, x.info.Rights = j, x
+			began := time.Since(x.info.Received)
+			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
+			metrics.authorized(decision, err, time.Since(x.info.Received)-began)
 			x.info.Judged(decision, reason, err)
-			if err := x.judged(decision, reason, err); err != nil {
+			if err := x.judged(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)
 				return
 			}
@@ -36,23 +39,31 @@ func Authorize(may request.Authorizer, log *zap.Logger, fail ErrorWriter) Filter
 	}
 }
 
+// judge is what exchanges that are authorized share.
+type judge struct {
+	may request.Authorizer
+	log *zap.Logger
+}
+
 // May implements request.Rights. The error is a 500 if it cannot be found out.
 func (x *exchange) May(ctx context.Context, verb string) error {
-	x.attributes.Verb = verb
-	return x.judged(x.judge.Authorize(ctx, &x.attributes))
+	a := x.info.Attributes
+	a.Verb = verb
+	decision, reason, err := x.judge.may.Authorize(ctx, &a)
+	return x.judged(&a, decision, reason, err)
 }
 
 // judged returns what the user is told of a decision; nil if it allows.
-func (x *exchange) judged(decision request.Decision, reason string, err error) error {
+func (x *exchange) judged(a *request.Attributes, decision request.Decision, reason string, err error) error {
 	switch {
 	case decision == request.Allow:
 		return nil
 	case err != nil:
-		x.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
+		x.judge.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 		return meta.NewInternalError(err)
 	}
 	x.response.Header().Set("X-Content-Type-Options", "nosniff")
-	return Forbidden(&x.attributes, reason)
+	return Forbidden(a, reason)
 }
 
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.

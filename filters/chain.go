@@ -33,6 +33,8 @@ type Config struct {
 	LongRunning    func(i *request.Info) bool // nil: LongRunning
 	Origins        []*regexp.Regexp           // of web pages that may call the API; none: no CORS
 	HSTS           string                     // value of Strict-Transport-Security; "": not sent
+	Server         string                     // value of Server; "": not sent
+	GoawayChance   float64                    // how many requests of HTTP/2 end their connection: of one, on average
 }
 
 // Step is one filter of a chain.
@@ -51,16 +53,17 @@ func (c Config) Steps() []Step {
 		{"begin", "makes what all others share, and the id that names the request in every log", Begin()},
 		{"log", "outside of recover, so that a panic is logged with its 500", Log(c.Log, c.LongRunning)},
 		{"recover", "outside of all that can fail; its answer needs the id", Recover(c.Log, fail)},
-		{"headers", "before the first filter that may answer by itself", Headers(c.HSTS)},
+		{"headers", "before the first filter that may answer by itself", Headers(c.Server, c.HSTS)},
+		{"goaway", "before the first filter that may answer by itself, which count as well", Goaway(c.GoawayChance)},
 		{"info", "before all that depends on verb, resource or path", Info(fail)},
 		{"metrics", "counts what the filters below turn away as well", c.metrics()},
 		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(fail)},
 		{"deadline", "before the first filter that may wait; nobody is known yet, so it holds for all", Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
-		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Log, fail)},
+		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Metrics, c.Log, fail)},
 		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(c.Authorizer, c.Metrics, fail)},
 		{"inflight", "after authenticate, to tell strangers from others; before the work of authorize", c.InFlight.Filter(c.LongRunning, fail)},
-		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Log, fail)},
+		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Metrics, c.Log, fail)},
 		{"long", "after authorize: who may not ask cannot stay", Long(c.InFlight, c.Drain, c.LongRunning, fail)},
 		{"compress", "around the handler alone: only its answers are large", Compress()},
 	}

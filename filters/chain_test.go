@@ -59,11 +59,12 @@ func testConfig(t testing.TB) Config {
 			}
 			return request.NoOpinion, "", nil
 		})),
-		Log:      zap.NewNop(),
-		Metrics:  metrics,
-		Drain:    NewDrain(),
-		InFlight: inflight,
-		Origins:  []*regexp.Regexp{regexp.MustCompile(`^https://ok\.example\.com$`)},
+		Log:          zap.NewNop(),
+		Metrics:      metrics,
+		Drain:        NewDrain(),
+		InFlight:     inflight,
+		Origins:      []*regexp.Regexp{regexp.MustCompile(`^https://ok\.example\.com$`)},
+		GoawayChance: 0.02,
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // maxOrigin bounds the origins that are compared, in bytes: a scheme, a host name of 253 bytes and a port are shorter.
@@ -18,7 +20,7 @@ func CORS(origins []*regexp.Regexp) Filter {
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			origin := r.Header.Get("Origin")
+			origin := request.Header(r.Header, "Origin")
 			if origin != "" && len(origin) <= maxOrigin && slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
 				h := w.Header()
 				h.Set("Access-Control-Allow-Origin", origin)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,70 @@ func TestDrain(t *testing.T) {
 		wg.Wait()
 		if short.Code != http.StatusAccepted {
 			t.Errorf("request that was running: got %d, want %d", short.Code, http.StatusAccepted)
+		}
+	})
+}
+
+// TestRefuse: new requests are told to come again, short ones under way are served, and long ones go on until Close, which ends
+// them one after the other.
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := testConfig(t)
+		c.Drain = NewDrain()
+		c.Drain.Spread = time.Minute
+		release := make(chan struct{})
+		var ends []time.Duration
+		var mu sync.Mutex
+		begin := time.Now()
+		h := func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Query().Has("watch"):
+				<-r.Context().Done()
+				mu.Lock()
+				ends = append(ends, time.Since(begin))
+				mu.Unlock()
+			case r.URL.Path == "/api/v1/pods":
+				<-release
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { serve(c, h, "admin-token", "GET", "/api/v1/pods") })
+		const watches = 20
+		for range watches {
+			wg.Go(func() { serve(c, h, "admin-token", "GET", "/api/v1/pods?watch=1") })
+		}
+		synctest.Wait()
+		refused := make(chan error, 1)
+		go func() { refused <- c.Drain.Refuse(t.Context()) }()
+		synctest.Wait()
+		late := serve(c, h, "admin-token", "GET", "/version")
+		if late.Code != 429 || late.Header().Get("Retry-After") != "5" || late.Header().Get("Connection") != "close" || late.Body.String() != shuttingDown+"\n" {
+			t.Errorf("a new request: got %d %v %s", late.Code, late.Header(), late.Body)
+		}
+		for _, path := range []string{"/readyz", "/metrics"} {
+			if w := serve(c, h, "admin-token", "GET", path); w.Code != 200 {
+				t.Errorf("%s: got %d", path, w.Code)
+			}
+		}
+		select {
+		case err := <-refused:
+			t.Fatalf("Refuse returned %v while a request was served", err)
+		default:
+		}
+		close(release)
+		if err := <-refused; err != nil {
+			t.Errorf("Refuse: %v", err)
+		}
+		if _, long := c.Drain.Running(); long != watches {
+			t.Errorf("got %d long-running requests left, want %d", long, watches)
+		}
+		if err := c.Drain.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		wg.Wait()
+		slices.Sort(ends)
+		if len(ends) != watches || ends[0] == ends[watches-1] || ends[watches-1] > time.Minute {
+			t.Errorf("the watches ended after %v, want all at times of their own within a minute", ends)
 		}
 	})
 }

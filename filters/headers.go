@@ -6,10 +6,13 @@ import "net/http"
 var noCache = []string{"no-cache, private"}
 
 // Headers sets the headers of every answer: what comes from the API changes and may be secret, so caches must not keep
-// it. hsts is the value of Strict-Transport-Security; empty for none. Handlers may overwrite both.
-// Order: outside every filter that answers by itself. Cost: a map entry or two, no allocation.
-func Headers(hsts string) Filter {
-	var transport []string
+// it. server and hsts are the values of Server and Strict-Transport-Security; empty for none. Handlers may overwrite all.
+// Order: outside every filter that answers by itself. Cost: a map entry for each, no allocation.
+func Headers(server, hsts string) Filter {
+	var name, transport []string
+	if server != "" {
+		name = []string{server}
+	}
 	if hsts != "" {
 		transport = []string{hsts}
 	}
@@ -17,6 +20,9 @@ func Headers(hsts string) Filter {
 		return func(w http.ResponseWriter, r *http.Request) {
 			h := w.Header()
 			h["Cache-Control"] = noCache
+			if name != nil {
+				h["Server"] = name
+			}
 			if transport != nil {
 				h["Strict-Transport-Security"] = transport
 			}

@@ -158,8 +158,7 @@ func (i *impersonator) check(ctx context.Context, m *impersonationMode, wanted *
 		c.by = withoutNode(info.User)
 	}
 	if m.name != "" {
-		var a request.Attributes
-		a.From(info)
+		a := info.Attributes
 		a.User, a.Verb = c.by, "impersonate-on:"+m.name+":"+info.Verb
 		if err := c.ask(&a); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package filters
 
 import (
 	"hash/maphash"
+	"maps"
 	"sync"
 	"time"
 
@@ -11,12 +12,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Of lines with the same cause, linesPerPause are written in logPause; there are logCauses causes.
+// Of lines with the same cause, linesPerPause are written in logPause; logCauses causes are known apart.
 const (
 	logPause      = 10 * time.Second
 	linesPerPause = 10
-	logCauses     = 64
+	logCauses     = 128
 )
+
+// logLevels is how many levels there are.
+const logLevels = zapcore.FatalLevel - zapcore.DebugLevel + 1
 
 // Texts in a line are cut, in bytes: values at maxText, stacks and the message at maxStack.
 const (
@@ -27,10 +31,11 @@ const (
 // LimitLog returns log for what anybody can cause by sending requests, or by connecting: neither many of them nor
 // large ones fill the disk. Values are cut, and of lines with one cause only the first ten in ten seconds are written; the
 // next one says how many there were beside ("suppressed"). A cause is the beginning of the message together with status, verb,
-// resource, check, error and panic. All causes are kept apart in a table of fixed size, where two may share a place.
+// resource, check, error and panic. No cause hides another until there are more of them in ten seconds than anybody would read; from
+// then on further ones count as one cause for each level.
 func LimitLog(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
-		return &limitedCore{Core: core, causes: &causes{seed: maphash.MakeSeed()}}
+		return &limitedCore{Core: core, causes: &causes{seed: maphash.MakeSeed(), counts: map[uint64]*lineCount{}}}
 	}))
 }
 
@@ -77,19 +82,22 @@ func (c *limitedCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 type causes struct {
 	seed   maphash.Seed
 	mu     sync.Mutex
-	counts [logCauses]struct {
-		since             time.Time // when the first of them was written
-		lines, suppressed int
-	}
+	counts map[uint64]*lineCount // at most logCauses
+	rest   [logLevels]lineCount  // of causes that came when counts was full
+}
+
+type lineCount struct {
+	since             time.Time // when the first of them was written
+	lines, suppressed int
 }
 
 // allow reports whether a line may be written, and how many of its cause have not been since the last one.
 func (c *causes) allow(entry zapcore.Entry, fields []zapcore.Field) (suppressed int, ok bool) {
-	place := c.place(entry, fields)
+	cause := c.cause(entry, fields)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := &c.counts[place]
-	if entry.Time.Sub(n.since) >= logPause {
+	n := c.count(cause, entry)
+	if n.over(entry.Time) {
 		n.since, n.lines = entry.Time, 0
 	}
 	if n.lines++; n.lines > linesPerPause {
@@ -100,8 +108,28 @@ func (c *causes) allow(entry zapcore.Entry, fields []zapcore.Field) (suppressed 
 	return suppressed, true
 }
 
-// place returns where the cause of a line is counted.
-func (c *causes) place(entry zapcore.Entry, fields []zapcore.Field) uint64 {
+// count returns where lines of a cause are counted. It is called with mu held.
+func (c *causes) count(cause uint64, entry zapcore.Entry) *lineCount {
+	n := c.counts[cause]
+	if n != nil {
+		return n
+	}
+	if len(c.counts) >= logCauses {
+		maps.DeleteFunc(c.counts, func(_ uint64, n *lineCount) bool { return n.over(entry.Time) })
+	}
+	if len(c.counts) >= logCauses {
+		return &c.rest[entry.Level-zapcore.DebugLevel]
+	}
+	n = new(lineCount)
+	c.counts[cause] = n
+	return n
+}
+
+// over reports whether the time has passed in which lines were counted.
+func (n *lineCount) over(now time.Time) bool { return now.Sub(n.since) >= logPause }
+
+// cause tells causes apart.
+func (c *causes) cause(entry zapcore.Entry, fields []zapcore.Field) uint64 {
 	const enough = 24 // of the message: net/http says what happened, and then to whom
 	var h maphash.Hash
 	h.SetSeed(c.seed)
@@ -114,7 +142,7 @@ func (c *causes) place(entry zapcore.Entry, fields []zapcore.Field) uint64 {
 			h.WriteByte(byte(f.Integer))
 		}
 	}
-	return h.Sum64() % logCauses
+	return h.Sum64()
 }
 
 // cutField cuts a field that holds text.

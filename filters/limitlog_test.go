@@ -41,10 +41,10 @@ func TestLogOfStrangers(t *testing.T) {
 	}{
 		{"one path that breaks off", ok, nil, linesPerPause, func(int) (string, string, string) { return "", "GET", "/api/v1/watch" }},
 		{"one failing resource", internal, nil, linesPerPause, func(int) (string, string, string) { return "admin-token", "GET", "/api/v1/pods" }},
-		{"invented resources that fail", internal, nil, logCauses * linesPerPause, func(i int) (string, string, string) {
+		{"invented resources that fail", internal, nil, (logCauses + 1) * linesPerPause, func(i int) (string, string, string) {
 			return "admin-token", "GET", fmt.Sprintf("/api/v1/x%d", i)
 		}},
-		{"invented methods", internal, nil, logCauses * linesPerPause, func(i int) (string, string, string) {
+		{"invented methods", internal, nil, (logCauses + 1) * linesPerPause, func(i int) (string, string, string) {
 			return "admin-token", fmt.Sprintf("X%d%s", i, strings.Repeat("y", 10_000)), "/x"
 		}},
 		{"panics", func(http.ResponseWriter, *http.Request) { panic(huge) }, nil, 2 * linesPerPause, func(int) (string, string, string) {
@@ -116,6 +116,40 @@ func TestLimitLog(t *testing.T) {
 		got := lines.TakeAll()
 		if len(got) != 2 || got[0].ContextMap()["suppressed"] != int64(100-linesPerPause) || got[1].ContextMap()["suppressed"] != nil {
 			t.Errorf("afterwards: got %v, want two lines, the first of which tells of %d", got, 100-linesPerPause)
+		}
+	})
+}
+
+// TestCausesApart has lines of one cause hide none of another, and those of too many causes none of another level.
+func TestCausesApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, lines := observer.New(zapcore.DebugLevel)
+		log := LimitLog(zap.New(core))
+		for range 2 * linesPerPause {
+			for status := range logCauses {
+				log.Debug("request", zap.Int("status", status))
+			}
+		}
+		if got := lines.Len(); got != logCauses*linesPerPause {
+			t.Errorf("got %d lines of %d causes, want %d of each", got, logCauses, linesPerPause)
+		}
+		for status := range 1000 {
+			log.Debug("request", zap.Int("status", -1-status))
+		}
+		log.Error("panic")
+		if got := lines.FilterLevelExact(zapcore.DebugLevel).Len(); got != (logCauses+1)*linesPerPause {
+			t.Errorf("got %d lines, want those of one more cause than can be known apart", got)
+		}
+		if lines.FilterMessage("panic").Len() != 1 {
+			t.Error("an error is hidden by what was logged for debugging")
+		}
+		lines.TakeAll()
+		time.Sleep(logPause)
+		for range 2 * linesPerPause {
+			log.Debug("another")
+		}
+		if got := lines.FilterMessage("another").Len(); got != linesPerPause {
+			t.Errorf("later: got %d lines, want %d", got, linesPerPause)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 
 func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request) {
 	x := of(r)
-	latency := time.Since(x.info.Received)
+	latency := x.took()
 	status := x.response.status()
 	level := zapcore.DebugLevel
 	switch {

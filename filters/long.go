@@ -2,6 +2,7 @@ package filters
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
@@ -55,7 +56,16 @@ func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
 			d.Stays()
 		}
 		defer d.long.Add(-1)
-		defer context.AfterFunc(d.open, of(r).End)()
+		defer context.AfterFunc(d.open, d.ending(of(r).End))()
 		next(w, r)
 	}
+}
+
+// ending returns what ends a request when d is closed: end itself, or end at some time of the spread. A request may have ended when it is
+// called.
+func (d *Drain) ending(end func()) func() {
+	if d.Spread <= 0 {
+		return end
+	}
+	return func() { time.AfterFunc(rand.N(d.Spread), end) }
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -47,6 +46,7 @@ type Metrics struct {
 	aborts    *prometheus.CounterVec
 
 	impersonation impersonationMetrics
+	access        *accessMetrics
 
 	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
 	mu    struct {
@@ -94,10 +94,11 @@ func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error)
 		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
 			Help: "Requests whose connection the server cut."}, names[:6]),
 		impersonation: newImpersonationMetrics(),
+		access:        newAccessMetrics(),
 	}
 	m.known.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
-	all := append(m.impersonation.all(), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
+	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
 	if inflight != nil {
 		running := func(kind string, count func() int64) prometheus.Collector {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -151,7 +152,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	if aborted {
 		m.abort(s)
 	}
-	seconds := time.Since(x.info.Received).Seconds()
+	seconds := x.took().Seconds()
 	s.duration.Observe(seconds)
 	s.sli.Observe(seconds)
 	if s.size != nil {
@@ -311,7 +312,7 @@ func (m *Metrics) abort(s *series) {
 
 // labelsOf returns the labels of a request as Kubernetes has them.
 func labelsOf(i *request.Info, r *http.Request) labels {
-	l := labels{group: i.APIGroup, version: i.APIVersion, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
+	l := labels{group: i.Group, version: i.Version, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
 	switch {
 	case i.Name != "" || i.Verb == "create":
 		l.scope = "resource"
@@ -353,7 +354,7 @@ func verbLabel(i *request.Info, r *http.Request) string {
 	case "update", "put":
 		return "PUT"
 	case "patch":
-		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
+		if strings.HasPrefix(request.Header(r.Header, "Content-Type"), "application/apply-patch+") {
 			return "APPLY"
 		}
 		return "PATCH"

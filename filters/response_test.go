@@ -336,7 +336,9 @@ func TestCompressPanic(t *testing.T) {
 func TestNewID(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
-		id := newID()
+		var text [36]byte
+		newID(&text)
+		id := string(text[:])
 		if len(id) != 36 || id[14] != '4' || !strings.ContainsRune("89ab", rune(id[19])) || seen[id] {
 			t.Fatalf("newID: got %q", id)
 		}

@@ -57,8 +57,10 @@ func (w *write) createNamed(ctx context.Context, generated bool) (request.Encode
 	}
 }
 
-// create finishes and writes the object under one name.
+// create finishes and writes the object under one name. One that has been stored somewhere is refused by the store and not before, as
+// in Kubernetes: what else is wrong with it is said first, and a dry run does not come so far.
 func (w *write) create(ctx context.Context) (request.Encoded, error) {
+	seen, _ := parseRevision(w.obj.GetObjectMeta().ResourceVersion) // what is no revision at all counts as none here
 	value, err := w.finish(ctx)
 	if err != nil {
 		return nil, err
@@ -70,6 +72,9 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	}
 	if w.r.DryRun {
 		return w.s.dryCreate(ctx, key, value)
+	}
+	if seen != 0 {
+		return nil, meta.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
 	for try := 1; ; try++ {
 		enc, err := w.s.objects.CreateAs(ctx, key, value, w.form(), w.lease)

@@ -58,6 +58,9 @@ func TestCreateRefuses(t *testing.T) {
 		{"taken, dry", named("there"), meta.CreateOptions{DryRun: []string{"All"}}, meta.StatusReasonAlreadyExists, ""},
 		{"being deleted", named("leaving"), meta.CreateOptions{}, meta.StatusReasonAlreadyExists, "object is being deleted: "},
 		{"with a version", named("b", func(w *widget) { w.ResourceVersion = "12" }), meta.CreateOptions{}, meta.StatusReasonBadRequest, ""},
+		{"with a version, bad", named("b", func(w *widget) { w.ResourceVersion, w.Spec.Size = "12", -1 }), meta.CreateOptions{}, meta.StatusReasonInvalid, "spec.size"},
+		{"with a version, taken", named("there", func(w *widget) { w.ResourceVersion = "12" }), meta.CreateOptions{}, meta.StatusReasonBadRequest, ""},
+		{"with a version, taken, dry", named("there", func(w *widget) { w.ResourceVersion = "12" }), meta.CreateOptions{DryRun: []string{"All"}}, meta.StatusReasonAlreadyExists, ""},
 		{"other namespace", named("b", func(w *widget) { w.Namespace = "else" }), meta.CreateOptions{}, meta.StatusReasonBadRequest, ""},
 		{"no name", named(""), meta.CreateOptions{}, meta.StatusReasonInvalid, "name or generateName is required"},
 		{"bad name", named("A B"), meta.CreateOptions{}, meta.StatusReasonInvalid, ""},
@@ -80,7 +83,7 @@ func TestCreateRefuses(t *testing.T) {
 func TestCreateDryRun(t *testing.T) {
 	k := newKit(t, options{})
 	before := k.revision()
-	enc, err := k.Create(k.ctx, k.creation(named("a", func(w *widget) { w.Spec.Seconds = 60 }), &meta.CreateOptions{DryRun: []string{"All"}}))
+	enc, err := k.Create(k.ctx, k.creation(named("a", func(w *widget) { w.Spec.Seconds, w.ResourceVersion = 60, "12" }), &meta.CreateOptions{DryRun: []string{"All"}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ type options struct {
 
 func newKit(tb testing.TB, o options) *kit {
 	tb.Helper()
-	k := &kit{tb: tb, info: &request.Info{User: &request.User{Name: "tester"}}}
+	k := &kit{tb: tb, info: &request.Info{Attributes: request.Attributes{User: &request.User{Name: "tester"}}}}
 	rev := storage.Revision(0)
 	for _, e := range o.entries {
 		rev = max(rev, e.Rev)

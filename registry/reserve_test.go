@@ -116,7 +116,8 @@ func TestReserveForCreate(t *testing.T) {
 		{"used up", named("b", colored("red")), meta.NewConflict(widgets, "b", errStale), meta.CreateOptions{}, "1: red over nothing", meta.StatusReasonConflict},
 		{"used up, plainly", named("b", colored("red")), errStale, meta.CreateOptions{}, "1: red over nothing", meta.StatusReasonInternalError},
 		{"dry", named("b", colored("red")), nil, meta.CreateOptions{DryRun: []string{"All"}}, "1: red over nothing, dry; 1 returned", ""},
-		{"not even tried", named("b", func(w *widget) { w.ResourceVersion = "1" }), nil, meta.CreateOptions{}, "", meta.StatusReasonBadRequest},
+		{"with a version", named("b", colored("red"), func(w *widget) { w.ResourceVersion = "1" }), nil, meta.CreateOptions{}, "1: red over nothing; 1 returned", meta.StatusReasonBadRequest},
+		{"not even tried", named("b", func(w *widget) { w.Namespace = "else" }), nil, meta.CreateOptions{}, "", meta.StatusReasonBadRequest},
 	} {
 		l.fail = func(int) error { return tt.fail }
 		p.validate = func(a *admission.Attributes) error {

@@ -190,14 +190,10 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 // identify compares the object with the place that it is written to, and with the state that it says it has seen.
 func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 	if w.old == nil {
-		rev, err := parseRevision(m.ResourceVersion)
-		if !w.byUpdate && rev != 0 { // what is no revision at all counts as none here, as in Kubernetes
-			return meta.NewBadRequest("resourceVersion should not be set on objects to be created")
-		}
 		if w.req.UID != "" {
 			return w.wrongUID("")
 		}
-		if w.byUpdate && err != nil {
+		if _, err := parseRevision(m.ResourceVersion); err != nil && w.byUpdate {
 			return meta.NewBadRequest(err.Error())
 		}
 		return fixNamespace(w.s.res.Namespaced, w.req.Namespace, m)

@@ -50,7 +50,7 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ofGroup reports whether a request is for a resource of some group. Authorization takes more for one: it does not mind
 // slashes in front, nor a group without a name.
 func ofGroup(path string, info *request.Info) bool {
-	return info.IsResource && !strings.HasPrefix(path, "//") && (info.APIGroup != "" || info.APIPrefix == "api")
+	return info.IsResource && !strings.HasPrefix(path, "//") && (info.Group != "" || info.APIPrefix == "api")
 }
 
 // NotFound is the end of the delegation chain: a plain-text 404.

@@ -43,7 +43,7 @@ func (d *Discovery) Change(out, in []GroupVersion) {
 func (d *Discovery) GroupOf(path string, info *request.Info) (group string, known bool) {
 	groups := d.now.Load().groups
 	if info != nil && ofGroup(path, info) {
-		return info.APIGroup, groups[info.APIGroup] != nil
+		return info.Group, groups[info.Group] != nil
 	}
 	if rest, ok := strings.CutPrefix(path, "/apis/"); ok {
 		group, _, _ := strings.Cut(rest, "/")

@@ -22,8 +22,7 @@ func checkOneAnswer(t *testing.T, query string) {
 		if request.Parse(r, info) != nil {
 			continue // nobody is told anything
 		}
-		var seen request.Attributes
-		seen.From(info)
+		seen := info.Attributes
 		list, _, err := e.listRequest(info)
 		if err != nil {
 			continue

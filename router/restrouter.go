@@ -188,7 +188,7 @@ func (rr *RESTRouter) Serves(group string) bool {
 
 // resource returns the resource that a request's Info names, in its version, or nil.
 func (rr *RESTRouter) resource(info *request.Info) *resourceRoutes {
-	return (*rr.routes.Load())[meta.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][info.Resource]
+	return (*rr.routes.Load())[meta.GroupVersion{Group: info.Group, Version: info.Version}][info.Resource]
 }
 
 // find returns the endpoint that a request's Info names, or nil.

@@ -40,13 +40,22 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 		all = append(all, passwords)
 	}
 	if id.clients != nil {
-		all = append(all, authn.NewX509(id.clients.get))
+		certificates := authn.NewX509(id.clients.get)
+		var err error
+		if certificates.Shown, err = newCertificateMetrics(reg); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, certificates)
 	}
-	known, err := openIssuers(&c, work, reg, objects.log)
+	meter, err := newCacheMetrics(reg)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := openIssuers(&c, work, reg, meter, objects.log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	tokens, err := newTokens(c, id, objects, known, work, note)
+	tokens, err := newTokens(c, id, objects, known, meter, work, note)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +90,7 @@ func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *is
 }
 
 // newTokens makes what judges bearer tokens, local first, then remote.
-func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, work *background, note func(authn.TokenUse)) (request.TokenAuthenticator, error) {
+func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, meter authn.CacheMeter, work *background, note func(authn.TokenUse)) (request.TokenAuthenticator, error) {
 	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
@@ -106,7 +115,7 @@ func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issu
 		known = append(known, authn.Fixed(issuers, c.Audiences))
 	}
 	if c.Webhook.File != "" {
-		hook, err := newTokenWebhook(c, work)
+		hook, err := newTokenWebhook(c, meter, work)
 		if err != nil {
 			return nil, fmt.Errorf("server: token webhook: %w", err)
 		}
@@ -119,7 +128,7 @@ func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issu
 const hookTries = 5
 
 // newTokenWebhook makes what asks the webhook about tokens. Its connections end with work.
-func newTokenWebhook(c AuthenticationConfig, work *background) (request.TokenAuthenticator, error) {
+func newTokenWebhook(c AuthenticationConfig, meter authn.CacheMeter, work *background) (request.TokenAuthenticator, error) {
 	target, err := callout.ReadKubeconfig(c.Webhook.File)
 	if err != nil {
 		return nil, err
@@ -133,5 +142,5 @@ func newTokenWebhook(c AuthenticationConfig, work *background) (request.TokenAut
 	if err != nil || c.Webhook.CacheTTL < 0 {
 		return hook, err
 	}
-	return authn.Cached(hook, c.Webhook.CacheTTL, c.Webhook.CacheTTL), nil
+	return authn.Cached(hook, c.Webhook.CacheTTL, c.Webhook.CacheTTL, meter), nil
 }

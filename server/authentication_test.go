@@ -92,6 +92,24 @@ func (s *signer) client(name string, groups ...string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
+// files returns the files of a certificate for clients that ask for a name, and of its key.
+func (s *signer) files(name string) (cert, key string) {
+	s.t.Helper()
+	pair := s.client(name)
+	der, err := x509.MarshalECPrivateKey(pair.PrivateKey.(*ecdsa.PrivateKey))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	dir := s.t.TempDir()
+	cert, key = filepath.Join(dir, "crt"), filepath.Join(dir, "key")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "EC PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
 // ask sends a request with a certificate, if there is one, whosever the server asks for, and headers: names and values in turn.
 func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
 	t.Helper()
@@ -109,6 +127,7 @@ func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificat
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
+	servertest.Sent(r)
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +278,7 @@ func TestAuthenticationTrust(t *testing.T) {
 func TestFrontProxyConfig(t *testing.T) {
 	ca := newSigner(t, "ca")
 	dir := t.TempDir()
-	first, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}})
+	first, err := servertest.New(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +295,7 @@ func TestFrontProxyConfig(t *testing.T) {
 		"missing password": {BasicAuthFile: "none"},
 		"missing webhook":  {Webhook: server.TokenWebhookConfig{File: "none"}},
 	} {
-		s, err := server.New(t.Context(), server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
+		s, err := servertest.New(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
 		if err == nil {
 			t.Errorf("%s: got no error", name)
 			if err := s.Close(); err != nil {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type authorizerChain struct {
 	graph   *authz.NodeGraph // nil without the mode Node
 	roles   *rbac.Authorizer // nil if the server has no roles
 	now     atomic.Pointer[deciders]
+	said    []byte // by the configuration file when it was last read; belongs to follow
 }
 
 // deciders are the authorizers of one configuration.
@@ -43,7 +45,7 @@ type deciders struct {
 }
 
 func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Registry) (*authorizerChain, error) {
-	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles}
+	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles, said: c.authorizersFile}
 	var err error
 	if a.metrics, err = newAuthorizationMetrics(reg, c.authorizers); err != nil {
 		return nil, err
@@ -60,6 +62,7 @@ func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Reg
 	if err := a.use(c.authorizers); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	a.metrics.config.inForce(a.said)
 	return a, nil
 }
 
@@ -161,7 +164,8 @@ const configCheck = 2 * time.Second
 
 // follow takes the configuration file up again when it changes. A file that is wrong is told of once, and changes nothing.
 func (a *authorizerChain) follow(ctx context.Context) {
-	last, _ := os.Stat(a.config.ConfigFile)
+	var last os.FileInfo // none: what has changed since the file was read at first is seen as well
+	gone := false
 	tick := time.NewTicker(configCheck)
 	defer tick.Stop()
 	defer func() { a.now.Load().close() }()
@@ -175,12 +179,19 @@ func (a *authorizerChain) follow(ctx context.Context) {
 		if err == nil && last != nil && info.ModTime().Equal(last.ModTime()) && info.Size() == last.Size() && os.SameFile(info, last) {
 			continue
 		}
-		gone := err != nil && last == nil
-		if last = info; gone {
-			continue // it was told of
+		told := gone
+		if last, gone = info, err != nil; gone && told {
+			continue
 		}
-		err = a.reload()
-		a.metrics.reloaded(err)
+		data, err := os.ReadFile(a.config.ConfigFile)
+		if err == nil {
+			if bytes.Equal(data, a.said) {
+				continue
+			}
+			a.said = data
+			err = a.reload(data)
+		}
+		a.metrics.config.reloaded(data, err)
 		if err != nil {
 			a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
 			continue
@@ -189,8 +200,8 @@ func (a *authorizerChain) follow(ctx context.Context) {
 	}
 }
 
-func (a *authorizerChain) reload() error {
-	c, err := readAuthorizers(a.config.ConfigFile, slices.Collect(maps.Keys(a.lasting)))
+func (a *authorizerChain) reload(data []byte) error {
+	c, err := parseAuthorizers(data, slices.Collect(maps.Keys(a.lasting)))
 	if err != nil {
 		return err
 	}
@@ -226,13 +237,18 @@ func authorizationModes() []string {
 	return append(slices.Collect(maps.Keys(authorizers)), AuthorizeWebhook)
 }
 
-// complete fills in defaults and returns who is asked, in turn.
-func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, error) {
+// complete fills in defaults and returns who is asked, in turn, and what the file says, if there is one.
+func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, []byte, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (AuthorizationWebhook{}) {
-			return nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
+			return nil, nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		return readAuthorizers(c.ConfigFile, nil)
+		data, err := os.ReadFile(c.ConfigFile)
+		if err != nil {
+			return nil, nil, err
+		}
+		authorizers, err := parseAuthorizers(data, nil)
+		return authorizers, data, err
 	}
 	if c.Modes == nil {
 		c.Modes = []string{AuthorizeByRoles}
@@ -242,7 +258,7 @@ func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, err
 	}
 	setDefault(&c.Webhook.AuthorizedTTL, 5*time.Minute)
 	setDefault(&c.Webhook.UnauthorizedTTL, 30*time.Second)
-	return c.ofModes(), c.validate()
+	return c.ofModes(), nil, c.validate()
 }
 
 // ofModes is what the configuration is without a file.
@@ -265,12 +281,8 @@ func (c *AuthorizationConfig) ofModes() *authz.AuthorizationConfiguration {
 	return out
 }
 
-// readAuthorizers reads a configuration file.
-func readAuthorizers(path string, required []string) (*authz.AuthorizationConfiguration, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+// parseAuthorizers reads what a configuration file says.
+func parseAuthorizers(data []byte, required []string) (*authz.AuthorizationConfiguration, error) {
 	c, err := authz.ParseConfiguration(data)
 	if err != nil {
 		return nil, err

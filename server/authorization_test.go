@@ -193,7 +193,7 @@ authorizers:
 	eventually("the failure policy was not taken up", func() bool { code, _ := get("alice", "/api/v1/services"); return code == http.StatusOK })
 	failures := func() bool {
 		_, metrics := get(s.Token, "/metrics")
-		return strings.Contains(metrics, `automatic_reloads_total{status="failure"} 1`)
+		return strings.Contains(metrics, `status="failure"} 1`)
 	}
 	write(t, file, config("NoOpinion", "request.nobody", ""))
 	eventually("a wrong file was not told of", failures)
@@ -201,7 +201,11 @@ authorizers:
 		t.Errorf("after a wrong file: got %d, want what was before", code)
 	}
 	_, metrics := get(s.Token, "/metrics")
+	metrics = anywhere(metrics)
+	write(t, file, config("NoOpinion", "request.user != 'bob'", "")) // what is still in force
 	for _, want := range []string{
+		`apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="success"} 1`,
+		`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="` + fileHash(t, file) + `"} 1`,
 		`apiserver_authorization_decisions_total{decision="denied",name="first.example.com",type="Webhook"}`,
 		`apiserver_authorization_webhook_evaluations_total{name="first.example.com",result="success"}`,
 		`apiserver_authorization_webhook_evaluations_fail_open_total{name="first.example.com",result="error"}`,
@@ -229,7 +233,7 @@ func TestAuthorizationMistakes(t *testing.T) {
 		`authorizers: Required value: at least one authorization mode must be defi`: {ConfigFile: file},
 		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: server.AuthorizationWebhook{ConfigFile: newJudge(t).kubeconfig, Version: "v2"}},
 	} {
-		s, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
+		s, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
 		if err == nil {
 			s.Close()
 		}

@@ -21,8 +21,7 @@ type authorizationMetrics struct {
 	evaluations, failedOpen      *prometheus.CounterVec
 	duration, matching           *prometheus.HistogramVec
 	matchErrors, matchExclusions *prometheus.CounterVec
-	reloads                      *prometheus.CounterVec
-	lastReload                   *prometheus.GaugeVec
+	config                       *configMetrics
 }
 
 func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationConfiguration) (*authorizationMetrics, error) {
@@ -41,15 +40,12 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationCon
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
 		matchErrors:     counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.", "type", "name"),
 		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.", "type", "name"),
-		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_config_controller_automatic_reloads_total",
-			Help: "Changes of the authorization configuration file."}, []string{"status"}),
-		lastReload: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds",
-			Help: "When the authorization configuration file was last read."}, []string{"status"}),
+		config:          newConfigMetrics("authorization"),
 	}
 	errs := []error{reg.Register(m.decisions)}
 	if c.APIVersion != "" || slices.ContainsFunc(c.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == AuthorizeWebhook }) {
 		for _, c := range []prometheus.Collector{
-			m.evaluations, m.failedOpen, m.duration, m.matching, m.matchErrors, m.matchExclusions, m.reloads, m.lastReload,
+			m.evaluations, m.failedOpen, m.duration, m.matching, m.matchErrors, m.matchExclusions, m.config,
 		} {
 			errs = append(errs, reg.Register(c))
 		}
@@ -133,13 +129,4 @@ func (m *authorizationMetrics) events(name string) authz.WebhookEvents {
 			}
 		},
 	}
-}
-
-func (m *authorizationMetrics) reloaded(err error) {
-	status := "success"
-	if err != nil {
-		status = "failure"
-	}
-	m.reloads.WithLabelValues(status).Inc()
-	m.lastReload.WithLabelValues(status).SetToCurrentTime()
 }

@@ -106,6 +106,20 @@ func (p *pki) admin() (*keyPair, error) {
 	})
 }
 
+// client makes a client certificate of a user, who is a member of some groups. It is not kept.
+func (p *pki) client(user string, groups []string, until time.Time) (*keyPair, error) {
+	if user == "" {
+		return nil, errors.New("a user must have a name")
+	}
+	if until.After(p.ca.cert.NotAfter) {
+		return nil, fmt.Errorf("the authority that signs ends before that, at %v", p.ca.cert.NotAfter)
+	}
+	return p.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: user, Organization: groups}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
 // signed returns the certificate called name if it is good for a while, signed by the authority and fits; else it
 // makes one like template.
 func (p *pki) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*keyPair, error) {

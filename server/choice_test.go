@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // twoVersions is a group whose things are in two versions, and whose odds are in the older one alone. In the group shared.io
@@ -118,7 +119,7 @@ func TestChoice(t *testing.T) {
 // newBare is newInProcess without a namespace.
 func newBare(t *testing.T, api server.APIConfig) *inProcess {
 	t.Helper()
-	s, err := server.New(t.Context(), server.Config{
+	s, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), API: api,
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
@@ -162,7 +163,7 @@ func TestBadChoice(t *testing.T) {
 		"api/beta=true":                       "api/beta=true: these versions of Kubernetes are not part of this server and cannot be enabled",
 		"two.io/v9=true,two.io/v1beta1=maybe": "group version two.io/v9 that has not been registered",
 	} {
-		_, err := server.New(t.Context(), server.Config{
+		_, err := servertest.New(t, server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 			API: server.APIConfig{Core: true, Groups: twoVersions(), Runtime: runtimeConfig(config)},
 		})
@@ -170,7 +171,7 @@ func TestBadChoice(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", config, err, want)
 		}
 	}
-	if _, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), API: server.APIConfig{Profile: "none"}}); err == nil ||
+	if _, err := servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Profile: "none"}}); err == nil ||
 		!strings.Contains(err.Error(), `unknown profile "none"`) {
 		t.Errorf("an unknown profile: got %v", err)
 	}

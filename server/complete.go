@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -22,7 +23,9 @@ type completed struct {
 	Config
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
-	standIn     *standIn                          // nil if Storage is what the Config says
+	// authorizersFile is what the file says, nil if there is none.
+	authorizersFile []byte
+	standIn         *standIn // nil if Storage is what the Config says
 }
 
 // decides reports whether an authorization mode is among those that are asked.
@@ -47,11 +50,11 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.complete()
-	authorizers, authorizersErr := c.Authorization.complete()
+	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers, nil}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
@@ -80,6 +83,8 @@ func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.HTTPPort, NoPort)
+	setDefault(&c.MaxStreams, maxStreams)
+	setDefault(&c.TLS.MinVersion, tls.VersionTLS12)
 	return c
 }
 
@@ -120,7 +125,7 @@ func (c *Config) validate() error {
 		value time.Duration
 	}{
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"time to live of events", c.API.EventTTL},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace}, {"time to live of events", c.API.EventTTL},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))
@@ -184,6 +189,17 @@ func (c *ServingConfig) validate() error {
 	}
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
+	}
+	if c.GoawayChance < 0 || c.GoawayChance > maxGoawayChance {
+		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.GoawayChance, maxGoawayChance)
+	}
+	if c.MaxStreams < 0 {
+		bad("the bound of streams is negative: %d", c.MaxStreams)
+	}
+	for _, directive := range c.HSTS {
+		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" && directive != "preload" && (!is || strings.Contains(age, "=")) {
+			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
+		}
 	}
 	return errors.Join(errs...)
 }

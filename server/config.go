@@ -1,12 +1,14 @@
 package server
 
 import (
+	"crypto/tls"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -61,6 +63,8 @@ type APIConfig struct {
 	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
 	// it should be is not written. "" means none.
 	Manifests string
+	// Objects are applied as those of Manifests are, and after them.
+	Objects []manifest.Object
 }
 
 // ServicesConfig says what services are given.
@@ -139,8 +143,28 @@ type ServingConfig struct {
 	TLS TLSConfig
 	// CORSOrigins are patterns of web origins that may call the API; none by default. (--cors-allowed-origins)
 	CORSOrigins []string
+	// HSTS are the directives of the header Strict-Transport-Security, such as "max-age=31536000"; none: it is not sent.
+	// (--strict-transport-security-directives)
+	HSTS []string
+	// GoawayChance is the chance that a request of HTTP/2 ends its connection, so that the client may find another server: at
+	// most 0.02, default 0. (--goaway-chance)
+	GoawayChance float64
+	// HTTP1Only offers no HTTP/2. (--disable-http2-serving)
+	HTTP1Only bool
+	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
+	MaxStreams int
+	// SharePort lets other processes listen on the same address and port, and ShareAddress on all addresses and single ones of the
+	// same port. (--permit-port-sharing, --permit-address-sharing)
+	SharePort, ShareAddress bool
+	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
+	LivezGrace time.Duration
 	// Profiling serves /debug/pprof, to who may see it. (--profiling)
 	Profiling bool
+	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
+	Contention bool
+	// ProfilesSocket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
+	// "" for none. (--debug-socket-path)
+	ProfilesSocket string
 }
 
 // TLSConfig is the serving certificate.
@@ -154,6 +178,21 @@ type TLSConfig struct {
 	CertDir string
 	// SANs are further names and addresses for a self-made certificate.
 	SANs []string
+	// ByName are certificates for clients that ask for one of their names. (--tls-sni-cert-key)
+	ByName []NamedCertificate
+	// MinVersion is the least version of TLS, as crypto/tls numbers them, default TLS 1.2. (--tls-min-version)
+	MinVersion uint16
+	// CipherSuites are the suites of TLS 1.2 and before, and Curves the mechanisms of key exchange, as crypto/tls numbers
+	// them; none: what Go has by default. (--tls-cipher-suites, --tls-curve-preferences)
+	CipherSuites []uint16
+	Curves       []tls.CurveID
+}
+
+// NamedCertificate is a certificate with its key, as PEM files, which are read again when they change. Names are those that clients
+// may ask for: domain names, which may begin with "*.", and addresses that they connect to without asking. None: the names in the certificate.
+type NamedCertificate struct {
+	CertFile, KeyFile string
+	Names             []string
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.
@@ -216,6 +255,12 @@ type LimitsConfig struct {
 type ShutdownConfig struct {
 	// Delay is how long requests are still served after readiness has failed, default 0. (--shutdown-delay-duration)
 	Delay time.Duration
+	// RefuseNew has the server go on listening until all running requests but watches have been served, and answer new ones with
+	// 429 and Retry-After; otherwise it stops listening first. (--shutdown-send-retry-after)
+	RefuseNew bool
+	// WatchGrace is the time over which watches are ended, one after the other; default 0: all at once.
+	// (--shutdown-watch-termination-grace-period)
+	WatchGrace time.Duration
 	// Timeout bounds the wait for running requests, and that for pre-shutdown hooks; default Limits.RequestTimeout and
 	// 15 s.
 	Timeout time.Duration

@@ -51,7 +51,7 @@ func withKites(tb testing.TB) *inProcess {
 
 // TestCustomAllocations holds the verbs to their ceilings.
 func TestCustomAllocations(t *testing.T) {
-	p := withKites(t)
+	p := withKites(measured{t})
 	for _, v := range customVerbs {
 		call := v.make(p, "/apis/toys.example.com/v1/namespaces/ns/kites", kite)
 		call(t)

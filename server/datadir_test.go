@@ -75,7 +75,7 @@ func TestOpenDataDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		core, logs := observer.New(zapcore.WarnLevel)
-		s, err := server.New(t.Context(), server.Config{
+		s, err := servertest.New(t, server.Config{
 			DataDir: dir, Log: zap.New(core), Storage: server.StorageConfig{Engine: server.StorageMemory},
 			Serving: server.ServingConfig{SecurePort: server.AnyPort},
 		})
@@ -107,7 +107,7 @@ func TestUnreadableFileIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zapcore.WarnLevel)
-	s, err := server.New(t.Context(), server.Config{
+	s, err := servertest.New(t, server.Config{
 		DataDir: dir, Log: zap.New(core), Storage: server.StorageConfig{Engine: server.StorageFile},
 		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 	})

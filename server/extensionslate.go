@@ -35,7 +35,7 @@ func (d *definitions) endChain(core *GenericServer, shared bool) {
 // ServeHTTP implements http.Handler.
 func (l *lastResort) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if l.ask != nil && info != nil && info.IsResource && strings.Contains(info.APIGroup, ".") && l.defined(r.Context(), info) {
+	if l.ask != nil && info != nil && info.IsResource && strings.Contains(info.Group, ".") && l.defined(r.Context(), info) {
 		l.again.ServeHTTP(w, r)
 		return
 	}
@@ -65,7 +65,7 @@ func (l *lastResort) defined(ctx context.Context, info *request.Info) bool {
 		return false
 	}
 	objects := l.store.Objects()
-	key := objects.Prefix() + info.Resource + "." + info.APIGroup
+	key := objects.Prefix() + info.Resource + "." + info.Group
 	obj, err := objects.Get(ctx, key, cache.Want{Rev: rev, Match: cache.NotOlderThan})
 	return err == nil && l.seen.wait(ctx, obj.Rev) == nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // folder is a server over files that the test makes by hand.
@@ -41,7 +42,7 @@ func (f *folder) start(change ...func(*server.Config)) {
 	for _, c := range change {
 		c(&cfg)
 	}
-	s, err := server.New(f.t.Context(), cfg)
+	s, err := servertest.New(f.t, cfg)
 	if err != nil {
 		f.t.Fatal(err)
 	}

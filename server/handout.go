@@ -3,8 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,9 +33,6 @@ type Handout struct {
 // User returns a kubeconfig with a certificate of a user, who is a member of some groups, signed by the server's own authority. It
 // asks nobody.
 func (h Handout) User(name string, groups []string) ([]byte, error) {
-	if name == "" {
-		return nil, errors.New("a user must have a name")
-	}
 	if h.Lasts <= 0 {
 		return nil, fmt.Errorf("credentials cannot last for %v", h.Lasts)
 	}
@@ -49,18 +44,12 @@ func (h Handout) User(name string, groups []string) ([]byte, error) {
 	if p.ca, err = p.read("ca"); err != nil {
 		return nil, err
 	}
-	until := time.Now().Add(h.Lasts)
-	if until.After(p.ca.cert.NotAfter) {
-		return nil, fmt.Errorf("the authority that signs ends before that, at %v", p.ca.cert.NotAfter)
-	}
-	pair, err := p.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: name, Organization: groups}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	})
+	pair, err := p.client(name, groups, time.Now().Add(h.Lasts))
 	if err != nil {
 		return nil, err
 	}
-	return kubeconfigText(url, trusted, name, "", certificateText(pair)), nil
+	credentials := Credentials{Host: url, CAData: trusted, CertData: pair.certPEM, KeyData: pair.keyPEM, user: name}
+	return credentials.Kubeconfig(), nil
 }
 
 // ServiceAccount returns a kubeconfig with a token of a service account, which must exist. It asks the server, which may be anywhere, as

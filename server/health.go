@@ -38,12 +38,13 @@ type health struct {
 	store    func(ctx context.Context) error // why it cannot be worked with, or nil
 	hooks    *hooks                          // post-start
 	stopping atomic.Bool
-	failing  sync.Map // names of the checks that failed when they were last made
+	lenient  time.Time // until then /livez takes hooks that still run for done
+	failing  sync.Map  // names of the checks that failed when they were last made
 	log      *zap.Logger
 }
 
-func newHealth(paths *router.PrefixMux, store func(context.Context) error, log *zap.Logger) *health {
-	return &health{paths: paths, store: store, hooks: &hooks{}, log: log}
+func newHealth(paths *router.PrefixMux, store func(context.Context) error, grace time.Duration, log *zap.Logger) *health {
+	return &health{paths: paths, store: store, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
 }
 
 // basic are the checks of all three endpoints that are always there.
@@ -67,10 +68,11 @@ func (h *health) shutdown() healthCheck {
 
 // install serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the hooks.
 func (h *health) install() error {
-	live := func() []healthCheck { return append(h.basic(), h.hooks.checks()...) }
-	ready := func() []healthCheck { return append(live(), h.shutdown()) }
+	healthy := func() []healthCheck { return append(h.basic(), h.hooks.checks()...) }
+	live := func() []healthCheck { return append(h.basic(), h.patient(h.hooks.checks()...)...) }
+	ready := func() []healthCheck { return append(healthy(), h.shutdown()) }
 	errs := []error{
-		h.paths.Handle("/healthz", h.endpoint("healthz", live)),
+		h.paths.Handle("/healthz", h.endpoint("healthz", healthy)),
 		h.paths.Handle("/livez", h.endpoint("livez", live)),
 		h.paths.Handle("/readyz", h.endpoint("readyz", ready)),
 		h.paths.Handle("/readyz/shutdown", h.single(h.shutdown())),
@@ -81,6 +83,22 @@ func (h *health) install() error {
 	return errors.Join(errs...)
 }
 
+// patient returns the checks of post-start hooks as /livez makes them.
+func (h *health) patient(checks ...healthCheck) []healthCheck {
+	if time.Now().After(h.lenient) {
+		return checks
+	}
+	for i, c := range checks {
+		checks[i].check = func(ctx context.Context) error {
+			if time.Now().Before(h.lenient) {
+				return nil
+			}
+			return c.check(ctx)
+		}
+	}
+	return checks
+}
+
 // installCheck serves a check by itself.
 func (h *health) installCheck(c healthCheck) error {
 	var errs []error
@@ -88,6 +106,13 @@ func (h *health) installCheck(c healthCheck) error {
 		errs = append(errs, h.paths.Handle(path+"/"+c.name, h.single(c)))
 	}
 	return errors.Join(errs...)
+}
+
+// installHook serves the check of a post-start hook by itself.
+func (h *health) installHook(c healthCheck) error {
+	return errors.Join(
+		h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)),
+		h.paths.Handle("/livez/"+c.name, h.single(h.patient(c)[0])))
 }
 
 // made makes a check, and notes what came of it.

@@ -32,7 +32,7 @@ func (s *Server) AddPostStartHook(h Hook) error {
 	if err := s.life.postStart.add(h); err != nil {
 		return err
 	}
-	return s.life.health.installCheck(s.life.postStart.check(h.Name))
+	return s.life.health.installHook(s.life.postStart.check(h.Name))
 }
 
 // AddPreShutdownHook adds work to do when the server is told to stop, before requests are turned away. It must be

@@ -16,6 +16,7 @@ import (
 
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
 type identity struct {
+	tls          TLSConfig
 	clientCAFile string
 	proxyCAFile  string   // "" if there are no front proxies
 	kubeconfig   string   // path of the administrator's; "" if there is none
@@ -24,9 +25,10 @@ type identity struct {
 	given        string   // file of the serving certificate, if own has not signed it
 
 	serving *reloaded[tls.Certificate]
-	clients *reloaded[x509.CertPool] // nil if no client has a certificate
-	proxies *reloaded[x509.CertPool] // nil if there are none
-	wanted  *reloaded[x509.CertPool] // whose certificates clients are asked for: those of both
+	byName  *reloaded[namedCertificates] // nil if there are none
+	clients *reloaded[x509.CertPool]     // nil if no client has a certificate
+	proxies *reloaded[x509.CertPool]     // nil if there are none
+	wanted  *reloaded[x509.CertPool]     // whose certificates clients are asked for: those of both
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
 	// member of system:masters.
 	loopback string
@@ -36,7 +38,7 @@ type identity struct {
 // newIdentity reads or makes certificates.
 func newIdentity(c completed) (*identity, error) {
 	id := &identity{
-		clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile, loopback: rand.Text(),
+		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile, loopback: rand.Text(),
 	}
 	var err error
 	if id.accounts, err = newAccountIssuer(c); err != nil {
@@ -56,6 +58,9 @@ func newIdentity(c completed) (*identity, error) {
 	}
 	if err := id.openServing(c); err != nil {
 		return nil, fmt.Errorf("server: serving certificate: %w", err)
+	}
+	if err := id.readByName(); err != nil {
+		return nil, err
 	}
 	if err := id.readAuthorities(c.Authentication.FrontProxy.AllowedNames); err != nil {
 		return nil, err
@@ -176,13 +181,15 @@ func namesOf(c ServingConfig) (names []string, ips []net.IP) {
 	return names, ips
 }
 
-// tlsConfig asks clients for a certificate of the authorities that count, which authentication judges, and offers HTTP/2.
-func (id *identity) tlsConfig() *tls.Config {
+// tlsConfig asks clients for a certificate of the authorities that count, which authentication judges, and offers protocols.
+func (id *identity) tlsConfig(protocols ...string) *tls.Config {
 	c := &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		NextProtos:     []string{"h2", "http/1.1"},
-		ClientAuth:     tls.RequestClientCert,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.serving.get(), nil },
+		MinVersion:       id.tls.MinVersion,
+		CipherSuites:     id.tls.CipherSuites,
+		CurvePreferences: id.tls.Curves,
+		NextProtos:       protocols,
+		ClientAuth:       tls.RequestClientCert,
+		GetCertificate:   id.certificate,
 	}
 	var current atomic.Pointer[tls.Config]
 	current.Store(c)

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -24,6 +23,8 @@ import (
 type issuers struct {
 	log     *zap.Logger
 	options jwt.Options
+	told    *issuerMetrics
+	meter   authn.CacheMeter
 	now     atomic.Pointer[cachedIssuers]
 
 	// Of a file alone; they belong to the loop that follows it.
@@ -31,7 +32,7 @@ type issuers struct {
 	data      []byte // that is in force, or can never be
 	changed   time.Time
 	anonymous *jwt.Anonymous
-	metrics   *reloadMetrics
+	metrics   *configMetrics
 }
 
 // cachedIssuers remember for a while whose tokens were good. Others have other memories.
@@ -40,8 +41,8 @@ type cachedIssuers struct {
 	cache request.TokenAuthenticator
 }
 
-func cacheIssuers(a *jwt.Authenticators) *cachedIssuers {
-	return &cachedIssuers{a, authn.Cached(a, goodTime, 0)}
+func (s *issuers) cache(a *jwt.Authenticators) *cachedIssuers {
+	return &cachedIssuers{a, authn.Cached(a, goodTime, 0, s.meter)}
 }
 
 const (
@@ -54,38 +55,43 @@ const (
 )
 
 // openIssuers reads the configuration of c; nil if it has none. It ends with work.
-func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, log *zap.Logger) (*issuers, error) {
-	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}}
+func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
+	if c.File == "" && c.OIDC.IssuerURL == "" {
+		return nil, nil
+	}
+	s := &issuers{log: log.Named("issuers"), file: c.File, options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
+	if err := reg.Register(s.told); err != nil {
+		return nil, err
+	}
+	s.options.Judged, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
 	s.options.Failed = func(issuer string, err error) {
 		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
-	switch {
-	case c.File != "":
+	if c.File != "" {
 		return s, s.openFile(work, reg)
-	case c.OIDC.IssuerURL != "":
-		config, err := c.OIDC.config()
-		if err != nil {
-			return nil, err
-		}
-		s.options.Algorithms = c.OIDC.SigningAlgs
-		all, err := jwt.New(config, s.options)
-		if err != nil {
-			return nil, fmt.Errorf("invalid authentication configuration: %w", err)
-		}
-		s.now.Store(cacheIssuers(all))
-		work.run(func(ctx context.Context) {
-			<-ctx.Done()
-			all.Close()
-		})
-		return s, nil
 	}
-	return nil, nil
+	config, err := c.OIDC.config()
+	if err != nil {
+		return nil, err
+	}
+	s.options.Algorithms = c.OIDC.SigningAlgs
+	all, err := jwt.New(config, s.options)
+	if err != nil {
+		return nil, fmt.Errorf("invalid authentication configuration: %w", err)
+	}
+	s.now.Store(s.cache(all))
+	work.run(func(ctx context.Context) {
+		<-ctx.Done()
+		all.Close()
+	})
+	return s, nil
 }
 
 // openFile reads the file, and follows it.
 func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
-	var err error
-	if s.metrics, err = newReloadMetrics(reg); err != nil {
+	s.metrics = newConfigMetrics("authentication")
+	err := reg.Register(s.metrics)
+	if err != nil {
 		return err
 	}
 	s.changed = modified(s.file)
@@ -101,7 +107,8 @@ func (s *issuers) openFile(work *background, reg prometheus.Registerer) error {
 	if err != nil {
 		return fmt.Errorf("invalid authentication configuration: %w", err)
 	}
-	s.now.Store(cacheIssuers(all))
+	s.now.Store(s.cache(all))
+	s.metrics.inForce(s.data)
 	work.run(func(ctx context.Context) {
 		s.follow(ctx, work)
 		s.now.Load().Close()
@@ -143,7 +150,7 @@ func (s *issuers) follow(ctx context.Context, work *background) {
 		if again = err != nil && !lasting; !again {
 			s.data = data
 		}
-		s.metrics.reloaded(err)
+		s.metrics.reloaded(data, err)
 		if err != nil {
 			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file), zap.Error(err))
 			continue
@@ -175,13 +182,18 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 		next.Close()
 		return false, err
 	}
-	before := s.now.Swap(cacheIssuers(next))
+	before := s.now.Swap(s.cache(next))
 	work.run(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(retireTime):
 		}
 		before.Close()
+		for _, issuer := range before.Issuers() {
+			if !s.now.Load().Knows(issuer) {
+				s.told.forget(issuer)
+			}
+		}
 	})
 	return false, nil
 }
@@ -193,31 +205,6 @@ func modified(file string) time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-// reloadMetrics count how often a configuration was read again.
-type reloadMetrics struct {
-	total *prometheus.CounterVec
-	last  *prometheus.GaugeVec
-}
-
-func newReloadMetrics(reg prometheus.Registerer) (*reloadMetrics, error) {
-	m := &reloadMetrics{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authentication_config_controller_automatic_reloads_total",
-			Help: "How often the authentication configuration was read again, by how that went."}, []string{"status"}),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
-			Help: "When the authentication configuration was read again last, by how that went."}, []string{"status"}),
-	}
-	return m, errors.Join(reg.Register(m.total), reg.Register(m.last))
-}
-
-func (m *reloadMetrics) reloaded(err error) {
-	status := "success"
-	if err != nil {
-		status = "failure"
-	}
-	m.total.WithLabelValues(status).Inc()
-	m.last.WithLabelValues(status).SetToCurrentTime()
 }
 
 // config is what the flags say as a file would.

@@ -135,9 +135,25 @@ func TestIssuers(t *testing.T) {
 	if got := code(namespace, first.token("alice", "system:masters")); got != 401 {
 		t.Errorf("the issuer before: got %d", got)
 	}
-	if _, text := do(t, s, "GET", "/metrics", ""); !strings.Contains(text, `apiserver_authentication_config_controller_automatic_reloads_total{status="failure"} 3`) ||
-		!strings.Contains(text, `apiserver_authentication_config_controller_automatic_reloads_total{status="success"} 1`) {
-		t.Error("the metrics do not say how often the file was read again")
+	_, text := do(t, s, "GET", "/metrics", "")
+	text = anywhere(text)
+	for _, want := range []string{
+		`apiserver_authentication_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="failure"} 3`,
+		`apiserver_authentication_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="success"} 1`,
+		`apiserver_authentication_jwt_authenticator_latency_seconds_count{jwt_issuer_hash="` + labelHash(second.URL) + `",result="success"} 1`,
+		`apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds{apiserver_id_hash="sha256:X",jwt_issuer_hash="` + labelHash(second.URL) + `",result="success"}`,
+		`apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info{apiserver_id_hash="sha256:X",hash="sha256:`,
+		`apiserver_client_certificate_expiration_seconds_bucket{le="1800"} 0`,
+		`authentication_token_cache_request_total{status="hit"}`,
+		`authentication_token_cache_request_duration_seconds_count{status="miss"}`,
+		`authentication_token_cache_fetch_total{status="ok"}`,
+		`authentication_token_cache_active_fetch_count{status="blocked"} 0`,
+		`authentication_token_cache_active_fetch_count{status="in_flight"} 0`,
+		`apiserver_authentication_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="` + fileHash(t, file) + `"} 1`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("metrics: no %s", want)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,7 +36,7 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	for _, f := range change {
 		f(&cfg)
 	}
-	s, err := server.New(tb.Context(), cfg)
+	s, err := servertest.New(tb, cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -50,6 +51,9 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	}
 	return p
 }
+
+// measured is a test that counts what the server does, and so has it log nothing.
+type measured struct{ testing.TB }
 
 // do sends one request and returns the answer.
 func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
@@ -80,6 +84,7 @@ func (p *inProcess) request(method, target string, body io.Reader, header ...str
 }
 
 func (p *inProcess) serve(r *http.Request) *httptest.ResponseRecorder {
+	servertest.Sent(r)
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, r)
 	return w

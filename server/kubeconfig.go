@@ -32,15 +32,11 @@ func (id *identity) trusted() (trusted []byte, err error) {
 
 // writeKubeconfig writes the administrator's kubeconfig for a server at addr. It holds a private key.
 func (id *identity) writeKubeconfig(addr net.Addr) error {
-	host := addr.String()
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		host = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
-	}
 	trusted, err := id.trusted()
 	if err != nil {
 		return err
 	}
-	return writeFile(id.kubeconfig, kubeconfigText("https://"+host, trusted, "admin", "", certificateText(id.admin)))
+	return writeFile(id.kubeconfig, newCredentials(addr, trusted, "admin", id.admin).Kubeconfig())
 }
 
 // kubeconfigText is a kubeconfig for one user, in a namespace that may be "". credentials are lines about who that is.
@@ -68,7 +64,7 @@ users:
 }
 
 // certificateText are lines of a kubeconfig about who shows a certificate.
-func certificateText(pair *keyPair) string {
+func certificateText(certPEM, keyPEM []byte) string {
 	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Sprintf("    client-certificate-data: %s\n    client-key-data: %s\n", b64(pair.certPEM), b64(pair.keyPEM))
+	return fmt.Sprintf("    client-certificate-data: %s\n    client-key-data: %s\n", b64(certPEM), b64(keyPEM))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -51,7 +52,7 @@ func runOn(t *testing.T, store storage.Store, address string, change ...func(*se
 	for _, f := range change {
 		f(&cfg)
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,10 @@ type life struct {
 
 func newLife(c ShutdownConfig, h *health) *life {
 	work := newBackground(context.Background())
+	drain := filters.NewDrain()
+	drain.Spread = c.WatchGrace
 	return &life{
-		shutdown: c, health: h, postStart: h.hooks, preShutdown: &hooks{}, drain: filters.NewDrain(),
+		shutdown: c, health: h, postStart: h.hooks, preShutdown: &hooks{}, drain: drain,
 		work: work, controllers: newBackground(work.ctx), ready: make(chan struct{}),
 	}
 }
@@ -43,7 +45,7 @@ func (s *Server) Go(work func(ctx context.Context)) { s.life.work.run(work) }
 // Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
 //
 // On the way down it fails readiness, waits for ShutdownConfig.Delay, runs the pre-shutdown hooks, stops its controllers,
-// turns new requests away, ends watches, waits for running requests up to ShutdownConfig.Timeout, closes the listeners,
+// turns new requests away, ends watches, over ShutdownConfig.WatchGrace, waits for running requests up to ShutdownConfig.Timeout, closes the listeners,
 // ends what runs with Go, and closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
 	if s.life.used.Swap(true) {
@@ -96,8 +98,11 @@ func (s *Server) shutDown() error {
 		err = <-hookFailed
 	}
 	l.controllers.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), l.shutdown.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), l.shutdown.Timeout+l.shutdown.WatchGrace)
 	defer cancel()
+	if l.shutdown.RefuseNew {
+		err = errors.Join(err, l.drain.Refuse(ctx))
+	}
 	err = errors.Join(err, l.drain.Close(ctx))
 	linger, cancelLinger := context.WithTimeout(ctx, lingerTime)
 	defer cancelLinger()

@@ -109,7 +109,7 @@ func TestOrderOfTheEnd(t *testing.T) {
 			return err
 		})
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +173,59 @@ func TestOrderOfTheEnd(t *testing.T) {
 	}
 }
 
+// TestRefuseNew: a server that is to refuse requests on its way down listens until those under way are served.
+func TestRefuseNew(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	begun, finish := make(chan struct{}), make(chan struct{})
+	cfg := config(t)
+	cfg.Shutdown.RefuseNew, cfg.Shutdown.WatchGrace = true, 50*time.Millisecond
+	cfg.Setup = func(s *server.Server) error {
+		return s.HandleGet("/slow", func(w http.ResponseWriter, _ *http.Request) error {
+			close(begun)
+			<-finish
+			_, err := io.WriteString(w, "whole")
+			return err
+		})
+	}
+	s, err := server.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	<-s.Ready()
+	url := "http://" + s.PlainAddress().String()
+	watch, err := http.Get(url + "/api/v1/namespaces?watch=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		if code, body := get(t, url+"/slow"); code != 200 || body != "whole" {
+			t.Errorf("the request under way: got %d %s", code, body)
+		}
+	})
+	<-begun
+	cancel()
+	eventually(t, "new requests are refused", func() bool { code, _ := get(t, url+"/version"); return code == http.StatusTooManyRequests })
+	if code, _ := get(t, url+"/livez"); code != 200 {
+		t.Errorf("livez: got %d", code)
+	}
+	if _, err := bufio.NewReader(watch.Body).ReadString('\n'); err != nil {
+		t.Errorf("the watch has ended before the requests: %v", err)
+	}
+	close(finish)
+	if _, err := io.Copy(io.Discard, watch.Body); err != nil {
+		t.Errorf("the watch was cut: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	clients.Wait()
+}
+
 func TestHooks(t *testing.T) {
 	boom := errors.New("boom")
 	for _, tt := range []struct {
@@ -182,7 +235,7 @@ func TestHooks(t *testing.T) {
 		{"post-start", (*server.Server).AddPostStartHook}, {"pre-shutdown", (*server.Server).AddPreShutdownHook},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := server.New(t.Context(), config(t))
+			s, err := servertest.New(t, config(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +276,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	cfg.Setup = func(s *server.Server) error {
 		return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { <-goOn; return nil }})
 	}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +329,7 @@ func TestListenFails(t *testing.T) {
 	cfg.Serving.SecurePort = server.AnyPort
 	cfg.Serving.HTTPPort = l.Addr().(*net.TCPAddr).Port
 	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +351,7 @@ func TestCloseWithoutRun(t *testing.T) {
 	j := &journal{}
 	cfg := config(t)
 	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +370,7 @@ func TestCloseWithoutRun(t *testing.T) {
 
 func TestNewReportsEverything(t *testing.T) {
 	j := &journal{}
-	_, err := server.New(t.Context(), server.Config{
+	_, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
 		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: server.TLSConfig{CertFile: "cert"}, CORSOrigins: []string{"("}},
@@ -356,7 +409,7 @@ func TestNewReportsEverything(t *testing.T) {
 				}
 			}()
 			cfg.DataDir = t.TempDir()
-			if s, err := server.New(t.Context(), cfg); err == nil {
+			if s, err := servertest.New(t, cfg); err == nil {
 				s.Close()
 				t.Error("New: got no error")
 			}

@@ -26,8 +26,10 @@ const (
 	// where clients are told the limit. Of HTTP/1, net/http takes up to 8 KiB more, which it may have read ahead; of HTTP/2
 	// it counts 32 bytes more for each header, and allows for ten.
 	maxHeaderBytes = 64 << 10
-	// maxStreams bounds the requests of one HTTP/2 connection at a time.
+	// maxStreams bounds the requests of one HTTP/2 connection at a time, if the configuration has no bound.
 	maxStreams = 250
+	// maxGoawayChance keeps clients from connecting again all the time.
+	maxGoawayChance = 0.02
 )
 
 // listeners are the server's open ports.
@@ -67,7 +69,7 @@ func (s *Server) listen() error {
 				return fmt.Errorf("server: write the kubeconfig: %w", err)
 			}
 		}
-		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig())
+		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig(l.cfg.protocols()...))
 	}
 	return nil
 }
@@ -76,11 +78,20 @@ func (l *listeners) listen(port int) (net.Listener, error) {
 	if port == AnyPort {
 		port = 0
 	}
-	p, err := net.Listen("tcp", net.JoinHostPort(l.cfg.BindAddress, strconv.Itoa(port)))
+	how := net.ListenConfig{Control: sharing(l.cfg.SharePort, l.cfg.ShareAddress)}
+	p, err := how.Listen(context.Background(), "tcp", net.JoinHostPort(l.cfg.BindAddress, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	return l.conns.listen(p), nil
+}
+
+// protocols are what the secure port offers.
+func (c *ServingConfig) protocols() []string {
+	if c.HTTP1Only {
+		return []string{"http/1.1"}
+	}
+	return []string{"h2", "http/1.1"}
 }
 
 // serve begins to serve on the open ports. The channel gets the error of a port that fails.
@@ -99,7 +110,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.MaxStreams},
 			ErrorLog:          quietLog(logger),
 			ConnState:         l.conns.changed,
 			ConnContext:       l.conns.context,

@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 func configMapsOf(s *server.Server) client.Resource[*corev1.ConfigMap] {
@@ -131,7 +132,7 @@ func (f authenticatorFunc) Authenticate(r *http.Request) (*request.User, error) 
 // run runs a server until stop, which fails the test if the server does not end well.
 func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 	t.Helper()
-	s, err := server.New(t.Context(), cfg)
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

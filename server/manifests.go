@@ -34,16 +34,20 @@ type manifests struct {
 // defaultNamespace is where objects belong that name none.
 const defaultNamespace = "default"
 
-// addManifests has the objects in a folder applied. What cannot be read is found here, what is refused ends the server. defined is how
-// far definitions are followed.
-func (s *Server) addManifests(dir string, defined *progress) error {
-	if dir == "" {
+// addManifests has the objects in a folder, and those that are given, applied. What cannot be read is found here, what is refused ends
+// the server. defined is how far definitions are followed.
+func (s *Server) addManifests(c *APIConfig, defined *progress) error {
+	if c.Manifests == "" && len(c.Objects) == 0 {
 		return nil
 	}
-	objects, err := manifest.ReadPath(dir)
-	if err != nil {
-		return fmt.Errorf("server: manifests: %w", err)
+	var objects []manifest.Object
+	if c.Manifests != "" {
+		var err error
+		if objects, err = manifest.ReadPath(c.Manifests); err != nil {
+			return fmt.Errorf("server: manifests: %w", err)
+		}
 	}
+	objects = append(objects, c.Objects...)
 	m := &manifests{Server: s, defined: defined}
 	for _, o := range objects {
 		switch o.Kind.GroupKind() {

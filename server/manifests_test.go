@@ -118,7 +118,7 @@ func TestBadManifests(t *testing.T) {
 				DataDir: t.TempDir(), API: server.APIConfig{Manifests: manifestFiles(t, tt.files)}, Storage: server.StorageConfig{Engine: server.StorageMemory},
 				Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			}
-			s, err := server.New(t.Context(), config)
+			s, err := servertest.New(t, config)
 			if err == nil {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				go func() {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/pprof"
 	"runtime"
 	"runtime/debug"
 	"sort"
@@ -23,21 +22,17 @@ const KubernetesVersion = "v1.36.3"
 // Version is the release of Coracle. Builds set it with -ldflags.
 var Version = "dev"
 
-// installPaths serves what is no API resource: version, index, metrics, schemas, profiles. Health has a file of its own.
-func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version string, profiling bool) error {
+// installPaths serves what is no API resource: version, index, metrics, schemas. Health and profiles have files of their own.
+func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version string) error {
 	versions, index := readOnly(versionHandler(version)), indexHandler(core)
-	errs := []error{
+	return errors.Join(
 		core.Paths.Handle("/version", versions),
 		core.Paths.HandleHidden("/version/", onlyAt("/version", versions)),
 		core.Paths.Handle("/", index),
 		core.Paths.Handle("/index.html", index),
 		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
 		installOpenAPI(core, schemas),
-	}
-	if profiling {
-		errs = append(errs, installProfiles(core))
-	}
-	return errors.Join(errs...)
+	)
 }
 
 // HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
@@ -61,26 +56,6 @@ func onlyAt(path string, h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// installProfiles serves /debug/pprof.
-func installProfiles(core *GenericServer) error {
-	index := http.RedirectHandler("/debug/pprof/", http.StatusFound)
-	if err := core.Paths.HandleHidden("/debug/pprof", index); err != nil {
-		return err
-	}
-	for path, h := range map[string]http.HandlerFunc{
-		"/debug/pprof/":        pprof.Index,
-		"/debug/pprof/cmdline": pprof.Cmdline,
-		"/debug/pprof/profile": pprof.Profile,
-		"/debug/pprof/symbol":  pprof.Symbol,
-		"/debug/pprof/trace":   pprof.Trace,
-	} {
-		if err := core.Paths.Handle(path, h); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version.

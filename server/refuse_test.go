@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // newStrict makes a server where strangers may do nothing.
 func newStrict(tb testing.TB) *inProcess {
 	tb.Helper()
-	s, err := server.New(tb.Context(), server.Config{
+	s, err := servertest.New(tb, server.Config{
 		Storage: server.StorageConfig{Engine: server.StorageMemory}, DataDir: tb.TempDir(), Serving: server.ServingConfig{
 			SecurePort: server.NoPort, HTTPPort: server.AnyPort, CORSOrigins: []string{`^https?://([a-z]+\.)*example\.com$`},
 		},
@@ -147,7 +148,7 @@ func (p *inProcess) nasty(method, target, header, part string) *http.Request {
 
 // A refusal costs few allocations: there are servers that get millions of them in an hour.
 func TestRefusalAllocs(t *testing.T) {
-	p := newStrict(t)
+	p := newStrict(measured{t})
 	for _, tt := range []struct {
 		name, target  string
 		header        []string

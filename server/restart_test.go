@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // TestRestartChangesNothing restarts servers on the engines that keep what they have. Updates that change nothing make no
@@ -42,7 +43,7 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 		}
 		change(&cfg)
-		s, err := server.New(t.Context(), cfg)
+		s, err := servertest.New(t, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

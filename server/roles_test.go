@@ -45,7 +45,7 @@ func newByRoles(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	for _, f := range change {
 		f(&cfg)
 	}
-	s, err := server.New(tb.Context(), cfg)
+	s, err := servertest.New(tb, cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestModesNeedRoles(t *testing.T) {
 	for config, works := range map[string]bool{
 		"rbac.authorization.k8s.io/v1=false": false, "rbac.authorization.k8s.io/v1/roles=false": false, "apps/v1=false": true,
 	} {
-		s, err := server.New(t.Context(), server.Config{
+		s, err := servertest.New(t, server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, API: server.APIConfig{Runtime: runtimeConfig(config)},
 		})
 		if (err == nil) != works || err != nil && !strings.Contains(err.Error(), "authorization mode RBAC needs") {

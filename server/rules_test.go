@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // Punt is a kind with rules in its tags: one that compares what cannot be compared, and one of a field that there is not.
@@ -25,7 +26,7 @@ type PuntSeat struct {
 
 // TestRuleMistakes: a mistake in a rule of a user's own type is told at start.
 func TestRuleMistakes(t *testing.T) {
-	_, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), API: server.APIConfig{Groups: []server.Group{{
+	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Groups: []server.Group{{
 		Name: "punts.example.com",
 		AddToScheme: func(s *scheme.Scheme) {
 			s.AddKnownTypes(meta.GroupVersion{Group: "punts.example.com", Version: "v1"}, &Punt{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -118,6 +119,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		InFlight:       inflight,
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
+		HSTS:           strings.Join(c.Serving.HSTS, "; "),
+		Server:         "Coracle/" + Version,
+		GoawayChance:   c.Serving.GoawayChance,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -133,7 +137,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := errors.Join(d.definitions.begin(s), s.addManifests(c.API.Manifests, d.definitions.seen), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -176,7 +180,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store.alive, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store.alive, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
@@ -188,7 +192,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.API.Version, c.Serving.Profiling))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
@@ -238,6 +242,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
+		return err
+	}
+	if err := s.addProfiles(c.Serving); err != nil {
 		return err
 	}
 	if c.Setup != nil {

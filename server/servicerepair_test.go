@@ -161,7 +161,7 @@ func TestTwoServersShareAddresses(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 	var servers []*inProcess
 	for range 2 {
-		s, err := server.New(t.Context(), server.Config{
+		s, err := servertest.New(t, server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Store: shared{store}},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},

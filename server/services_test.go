@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -363,7 +364,7 @@ func TestServiceRanges(t *testing.T) {
 		{"10.0.0.0/24,x", "service-cluster-ip-range[1] is not an ip net"},
 		{"10.0.0.0/24,fd00::/112,fd01::/112", "--service-cluster-ip-range must not contain more than two entries"},
 	} {
-		s, err := server.New(t.Context(), server.Config{
+		s, err := servertest.New(t, server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 			Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			API:     server.APIConfig{Services: server.ServicesConfig{ClusterIPRanges: strings.Split(tt.ranges, ",")}},

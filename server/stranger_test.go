@@ -139,7 +139,7 @@ func fetch(t *testing.T, c *http.Client, method, url, authorization string) int 
 // TestEndInSpiteOfStrangers ends a server to which strangers have connections that want to go on.
 func TestEndInSpiteOfStrangers(t *testing.T) {
 	t.Parallel() // it waits
-	s, err := server.New(t.Context(), server.Config{
+	s, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Serving: server.ServingConfig{SecurePort: server.AnyPort},
 		Authentication: server.AuthenticationConfig{Authenticators: aliceOnly(t)}, Shutdown: server.ShutdownConfig{Timeout: 20 * time.Second},
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
 	"github.com/coracle-project/coracle/storage/file"
@@ -129,7 +130,7 @@ func TestLostKey(t *testing.T) {
 					Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 					Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}}
 				masters(t)(&cfg)
-				s, err := server.New(t.Context(), cfg)
+				s, err := servertest.New(t, cfg)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,24 +1,119 @@
 package flags
 
-import "github.com/coracle-project/coracle/server"
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/server"
+)
 
 // serving is what flags about the secure port say in a way of their own.
-type serving struct{}
+type serving struct {
+	suites     []string
+	curves     []int32
+	minVersion string
+}
 
 func (o *Options) bindServing(s *section) {
 	c := &o.config.Serving
 	c.BindAddress = o.defaults.bindAddress
 	s.Var(address{&c.BindAddress}, "bind-address", "IP address to listen on")
 	s.IntVar(&c.SecurePort, "secure-port", 6443, "port for HTTPS; 0 for none")
+	s.BoolVar(&c.SharePort, "permit-port-sharing", false, "let other processes listen on the same address and port")
+	s.BoolVar(&c.ShareAddress, "permit-address-sharing", false, "let other processes listen on all addresses, or single ones, of the port")
+	s.BoolVar(&c.HTTP1Only, "disable-http2-serving", false, "offer no HTTP/2")
+	s.IntVar(&c.MaxStreams, "http2-max-streams-per-connection", 0, "requests of one HTTP/2 connection at a time; 0 for 250")
 	s.StringVar(&c.TLS.CertFile, "tls-cert-file", "", "serving certificate with its chain; in --cert-dir if not given")
 	s.StringVar(&c.TLS.CertDir, "cert-dir", o.defaults.certDir, "folder with apiserver.crt and apiserver.key, which are made if neither is there; if empty, the server is an authority of its own, under the data directory")
 	s.StringVar(&c.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
+	s.Var((*namedCertificates)(&c.TLS.ByName), "tls-sni-cert-key",
+		"certificate for clients that ask for a name: cert.pem,key.pem, or with other names than those in it cert.pem,key.pem:*.example.com,10.0.0.1; may be repeated")
+	s.StringSliceVar(&o.serving.suites, "tls-cipher-suites", nil, "cipher suites of TLS 1.2, by the names of Go's crypto/tls; by default those that Go has by default")
+	s.Int32SliceVar(&o.serving.curves, "tls-curve-preferences", nil, "mechanisms of key exchange, by the numbers of Go's crypto/tls; by default those that Go has by default")
+	s.StringVar(&o.serving.minVersion, "tls-min-version", "", "least version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13; by default VersionTLS12")
 }
 
 func (o *Options) finishServing() error {
-	portAtZero(&o.config.Serving.SecurePort)
+	c := &o.config.Serving
+	portAtZero(&c.SecurePort)
+	for _, name := range o.serving.suites {
+		id, known := suite(name)
+		if !known {
+			return fmt.Errorf("Cipher suite %s not supported or doesn't exist", name) //nolint:staticcheck // as kube-apiserver words it
+		}
+		c.TLS.CipherSuites = append(c.TLS.CipherSuites, id)
+	}
+	for _, id := range o.serving.curves {
+		c.TLS.Curves = append(c.TLS.Curves, tls.CurveID(id))
+	}
+	switch o.serving.minVersion {
+	case "", "VersionTLS12":
+		c.TLS.MinVersion = tls.VersionTLS12
+	case "VersionTLS10":
+		c.TLS.MinVersion = tls.VersionTLS10
+	case "VersionTLS11":
+		c.TLS.MinVersion = tls.VersionTLS11
+	case "VersionTLS13":
+		c.TLS.MinVersion = tls.VersionTLS13
+	default:
+		return fmt.Errorf("unknown tls version %q", o.serving.minVersion)
+	}
 	return nil
+}
+
+// suite finds a cipher suite by its name. Two have older names as well.
+func suite(name string) (uint16, bool) {
+	switch name {
+	case "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305":
+		name += "_SHA256"
+	}
+	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if s.Name == name {
+			return s.ID, true
+		}
+	}
+	return 0, false
 }
 
 // portAtZero gives a port of which 0 means none the Config's word for that.
 func portAtZero(port *int) { noneAtZero(port, server.NoPort) }
+
+// namedCertificates is a flag that adds a certificate each time it is given.
+type namedCertificates []server.NamedCertificate
+
+// String implements pflag.Value.
+func (n *namedCertificates) String() string {
+	all := make([]string, len(*n))
+	for i, c := range *n {
+		all[i] = c.CertFile + "," + c.KeyFile
+		if len(c.Names) > 0 {
+			all[i] += ":" + strings.Join(c.Names, ",")
+		}
+	}
+	return "[" + strings.Join(all, ";") + "]"
+}
+
+// Set implements pflag.Value.
+func (n *namedCertificates) Set(s string) error {
+	files, names, named := strings.Cut(s, ":")
+	if named && strings.TrimSpace(names) == "" {
+		return errors.New("empty names list is not allowed")
+	}
+	cert, key, pair := strings.Cut(files, ",")
+	if !pair || strings.Contains(key, ",") {
+		return errors.New("expected comma separated certificate and key file paths")
+	}
+	c := server.NamedCertificate{CertFile: strings.TrimSpace(cert), KeyFile: strings.TrimSpace(key)}
+	if named {
+		for name := range strings.SplitSeq(names, ",") {
+			c.Names = append(c.Names, strings.TrimSpace(name))
+		}
+	}
+	*n = append(*n, c)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*namedCertificates) Type() string { return "namedCertKey" }

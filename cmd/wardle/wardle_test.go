@@ -315,7 +315,7 @@ func TestMissingConversion(t *testing.T) {
 		v1beta1.Scheme.AddToScheme(s)
 		s.AddHub(meta.GroupKind{Group: groupName, Kind: "Flunder"}, &hub.Flunder{})
 	}
-	_, err := server.New(t.Context(), cfg)
+	_, err := servertest.New(t, cfg)
 	if err == nil {
 		t.Fatal("New: got no error")
 	}

@@ -200,6 +200,8 @@ func with(certs ...*x509.Certificate) *http.Request {
 func TestX509(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	a := NewX509(func() *x509.CertPool { return ca.pool })
+	var left []time.Duration
+	a.Shown = func(d time.Duration) { left = append(left, d.Round(time.Minute)) }
 	clientAuth := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	withUIDs := func(values ...string) *http.Request {
 		name := pkix.Name{CommonName: "u"}
@@ -227,7 +229,11 @@ func TestX509(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for range 2 { // the second time from memory
+				left = nil
 				user, err := a.Authenticate(tt.r)
+				if shown := tt.r.TLS != nil && len(tt.r.TLS.PeerCertificates) > 0; len(left) != 0 != shown || tt.name == "expired" && left[0] != -time.Minute {
+					t.Errorf("told of %v left, of a certificate: %v", left, shown)
+				}
 				if (err != nil) != tt.fails || (user != nil) != (tt.user != "") || user != nil && user.Name != tt.user {
 					t.Fatalf("got %v, %v, want %q", user, err, tt.user)
 				}

@@ -64,3 +64,37 @@ func TestAnonymousPaths(t *testing.T) {
 		}
 	}
 }
+
+// FuzzReadPasswords reads any file and asks it about anybody: only who stands in it with a password gets in, by that password alone.
+func FuzzReadPasswords(f *testing.F) {
+	f.Add("sesame,alice,1,\"a,b\"\n", "alice", "sesame")
+	f.Add("a,alice,1\nb,alice,2\n", "alice", "a")
+	f.Add(",alice,1\n", "alice", "")
+	f.Add("\"", "", "")
+	f.Fuzz(func(t *testing.T, text, name, secret string) {
+		p, err := ReadPasswords(strings.NewReader(text))
+		if err != nil {
+			if p != nil {
+				t.Error("got passwords and an error")
+			}
+			return
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.SetBasicAuth(name, secret)
+		user, err := p.Authenticate(r)
+		given, secret, _ := r.BasicAuth() // a name ends at the first colon
+		switch {
+		case user == nil && err == nil:
+			t.Error("neither a user nor an error")
+		case user != nil && (user.Name != given || secret == "" || !strings.Contains(unquoted(text), unquoted(secret))):
+			t.Errorf("%q lets %q in by %q as %q", text, given, secret, user.Name)
+		}
+		r.SetBasicAuth(given, secret+"x")
+		if again, _ := p.Authenticate(r); user != nil && again != nil {
+			t.Errorf("%q lets %q in by two passwords", text, given)
+		}
+	})
+}
+
+// unquoted is a text without what lists of values write otherwise.
+func unquoted(text string) string { return strings.NewReplacer(`"`, "", "\r", "").Replace(text) }

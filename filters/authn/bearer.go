@@ -43,7 +43,7 @@ func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
 
 // BearerToken returns the token of r's Authorization header, or "" if there is none or another kind of credentials.
 func BearerToken(r *http.Request) string {
-	scheme, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	scheme, token, _ := strings.Cut(strings.TrimSpace(request.Header(r.Header, "Authorization")), " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		return ""
 	}

@@ -28,7 +28,7 @@ func TestCached(t *testing.T) {
 				return nil, nil, errors.New("broken")
 			}
 			return nil, nil, nil
-		}), 10*time.Second, 2*time.Second)
+		}), 10*time.Second, 2*time.Second, nil)
 		for _, tt := range []struct {
 			after     time.Duration
 			token     string
@@ -74,7 +74,7 @@ func TestCachedAsksOnce(t *testing.T) {
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-		}), time.Minute, 0)
+		}), time.Minute, 0, nil)
 		impatient, giveUp := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -117,7 +117,7 @@ func TestCachedPanics(t *testing.T) {
 		c := Cached(contextFunc(func(context.Context) (*request.User, error) {
 			time.Sleep(time.Second)
 			panic("on purpose")
-		}), time.Minute, time.Minute)
+		}), time.Minute, time.Minute, nil)
 		go func() {
 			defer func() { _ = recover() }()
 			c.AuthenticateToken(t.Context(), "t", nil)
@@ -140,7 +140,7 @@ func TestCacheBounded(t *testing.T) {
 			return &request.User{Name: "u"}, nil, nil
 		}
 		return nil, nil, nil
-	}), time.Hour, time.Hour).(*cached)
+	}), time.Hour, time.Hour, nil).(*cached)
 	c.AuthenticateToken(t.Context(), "good", nil)
 	for i := range 2 * maxRemembered {
 		c.AuthenticateToken(t.Context(), fmt.Sprint("bad", i), nil)
@@ -164,9 +164,46 @@ func TestCacheBounded(t *testing.T) {
 }
 
 func TestCachedAllocatesNothing(t *testing.T) {
-	c := Cached(tokenFunc(func(string, []string) (*request.User, []string, error) { return &request.User{Name: "u"}, nil, nil }), time.Hour, 0)
+	c := Cached(tokenFunc(func(string, []string) (*request.User, []string, error) { return &request.User{Name: "u"}, nil, nil }), time.Hour, 0, nil)
 	token, audiences := strings.Repeat("t", 2000), []string{"a", "b"}
 	if got := testing.AllocsPerRun(100, func() { c.AuthenticateToken(context.Background(), token, audiences) }); got > 0 {
 		t.Errorf("got %v allocs, want 0", got)
+	}
+}
+
+// meter writes down what it is told.
+type meter struct {
+	mu                sync.Mutex
+	told              []string
+	waiting, fetching int
+}
+
+func (m *meter) tell(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = append(m.told, fmt.Sprintf(format, args...))
+}
+
+func (m *meter) Asked(remembered bool, _ time.Duration) { m.tell("asked %v", remembered) }
+func (m *meter) Waiting(more int)                       { m.waiting += more; m.tell("waiting %d", m.waiting) }
+func (m *meter) Fetching(more int)                      { m.fetching += more; m.tell("fetching %d", m.fetching) }
+func (m *meter) Fetched(good bool)                      { m.tell("fetched %v", good) }
+
+func TestCacheMeter(t *testing.T) {
+	m := new(meter)
+	c := Cached(tokenFunc(func(token string, _ []string) (*request.User, []string, error) {
+		if token == "bad" {
+			return nil, nil, errors.New("bad")
+		}
+		return &request.User{Name: "u"}, nil, nil
+	}), time.Hour, 0, m)
+	for _, token := range []string{"good", "good", "bad"} {
+		_, _, _ = c.AuthenticateToken(t.Context(), token, nil)
+	}
+	miss := func(ok bool) string {
+		return fmt.Sprintf("waiting 1, fetching 1, fetching 0, fetched %v, waiting 0, asked false, ", ok)
+	}
+	if got, want := strings.Join(m.told, ", "), miss(true)+"asked true, "+strings.TrimSuffix(miss(false), ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -35,6 +35,10 @@ var oidUID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 // certificate, for a minute and only under the same roots. A failure is remembered by the connection, since it depends on
 // what else the client has shown there.
 type X509 struct {
+	// Shown, if set, is told of each request with a certificate how long that is still good, whether it holds or not. It is set before
+	// the first request.
+	Shown func(left time.Duration)
+
 	roots func() *x509.CertPool
 	owner func(*x509.Certificate) (*request.User, error) // of a certificate that holds; nil if it is nobody's
 	now   func() time.Time
@@ -79,6 +83,9 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 		return nil, nil
 	}
 	conn, leaf, now := r.TLS, r.TLS.PeerCertificates[0], a.now()
+	if a.Shown != nil {
+		a.Shown(leaf.NotAfter.Sub(now))
+	}
 	a.mu.RLock()
 	v, ok := a.mu.verified[string(leaf.Raw)]
 	a.mu.RUnlock()

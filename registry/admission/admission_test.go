@@ -65,6 +65,7 @@ func TestForbidden(t *testing.T) {
 	}{
 		{admission.Attributes{Name: "n", Object: pod}, `pods "n" is forbidden: no 7`},
 		{admission.Attributes{Object: pod}, `pods "g-" is forbidden: no 7`},
+		{admission.Attributes{Object: &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "own", GenerateName: "g-"}}}, `pods "own" is forbidden: no 7`},
 		{admission.Attributes{}, `pods "Unknown" is forbidden: no 7`},
 	} {
 		tt.a.Resource.Resource = "pods"

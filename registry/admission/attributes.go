@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,11 +122,13 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	return nil
 }
 
-// Forbidden is the 403 of a plugin that rejects a write. An object whose name is not made yet goes by its generateName.
+// Forbidden is the 403 of a plugin that rejects a write. An object that the request does not name goes by its own name or, if that is not
+// made yet, by its generateName.
 func (a *Attributes) Forbidden(format string, args ...any) *meta.StatusError {
 	name := a.Name
 	if name == "" && a.Object != nil {
-		name = a.Object.GetObjectMeta().GenerateName
+		m := a.Object.GetObjectMeta()
+		name = cmp.Or(m.Name, m.GenerateName)
 	}
 	if name == "" {
 		name = "Unknown"

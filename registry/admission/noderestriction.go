@@ -1,14 +1,10 @@
 package admission
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/govalue"
@@ -17,7 +13,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/policyv1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -122,146 +117,6 @@ func (w *nodeWrite) unfound(err error) error {
 	return w.Forbidden("%w", err)
 }
 
-func (w *nodeWrite) pod() error {
-	switch w.Subresource {
-	case "":
-	case "status":
-		return w.podStatus()
-	case "eviction":
-		return w.eviction()
-	default:
-		return w.Forbidden("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", w.Subresource)
-	}
-	switch w.Operation {
-	case Create:
-		return w.mirrorPod()
-	case Delete:
-		pod, ok := w.Old.(*corev1.Pod)
-		if !ok {
-			return w.unexpected(w.Old)
-		}
-		if pod.Spec.NodeName != w.node {
-			return w.Forbidden("node %q can only delete pods with spec.nodeName set to itself", w.node)
-		}
-		return nil
-	}
-	return w.Forbidden("unexpected operation %q, node %q can only create and delete mirror pods", w.Operation, w.node)
-}
-
-const mirrorAnnotation = "kubernetes.io/config.mirror"
-
-// mirrorPod lets a node show which pods it runs by itself.
-func (w *nodeWrite) mirrorPod() error {
-	pod, ok := w.Object.(*corev1.Pod)
-	if !ok {
-		return w.unexpected(w.Object)
-	}
-	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
-		return w.Forbidden("pod does not have %q annotation, node %q can only create mirror pods", mirrorAnnotation, w.node)
-	}
-	if pod.Spec.NodeName != w.node {
-		return w.Forbidden("node %q can only create pods with spec.nodeName set to itself", w.node)
-	}
-	if err := w.owner(pod.OwnerReferences); err != nil {
-		return err
-	}
-	what, err := refersTo(pod)
-	if err != nil {
-		return w.Forbidden("error checking mirror pod for API references: %w", err)
-	}
-	if what != "" {
-		return w.Forbidden("node %q can not create pods that reference %s", w.node, what)
-	}
-	return nil
-}
-
-// owner sees that a mirror pod belongs to its node, the one that there is now.
-func (w *nodeWrite) owner(owners []meta.OwnerReference) error {
-	if len(owners) > 1 {
-		return w.Forbidden("node %q can only create pods with a single owner reference set to itself", w.node)
-	}
-	if len(owners) == 0 || owners[0].APIVersion != "v1" || owners[0].Kind != "Node" || owners[0].Name != w.node {
-		return w.Forbidden("node %q can only create pods with an owner reference set to itself", w.node)
-	}
-	owner := &owners[0]
-	if !scheme.OrZero(owner.Controller) {
-		return w.Forbidden("node %q can only create pods with a controller owner reference set to itself", w.node)
-	}
-	if scheme.OrZero(owner.BlockOwnerDeletion) {
-		return w.Forbidden("node %q must not set blockOwnerDeletion on an owner reference", w.node)
-	}
-	node, err := w.r.objects.Node(w.ctx, w.node)
-	switch {
-	case meta.IsNotFound(err):
-		return err
-	case err != nil:
-		return w.Forbidden("error looking up node %s to verify uid: %v", w.node, err)
-	case owner.UID != node.UID:
-		return w.Forbidden("node %s UID mismatch: expected %s got %s", w.node, owner.UID, node.UID)
-	}
-	return nil
-}
-
-func (w *nodeWrite) podStatus() error {
-	if w.Operation != Update {
-		return w.Forbidden("unexpected operation %q", w.Operation)
-	}
-	was, ok := w.Old.(*corev1.Pod)
-	if !ok {
-		return w.unexpected(w.Old)
-	}
-	if was.Spec.NodeName != w.node {
-		return w.Forbidden("node %q can only update pod status for pods with spec.nodeName set to itself", w.node)
-	}
-	pod, ok := w.Object.(*corev1.Pod)
-	if !ok {
-		return w.unexpected(w.Object)
-	}
-	switch {
-	case !maps.Equal(was.Labels, pod.Labels):
-		return w.Forbidden("node %q cannot update labels through pod status", w.node)
-	case !slices.EqualFunc(was.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses, sameClaim):
-		return w.Forbidden("node %q cannot update resource claim statues", w.node)
-	case !sameExtendedClaim(was.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
-		return w.Forbidden("node %q cannot update extended resource claim status", w.node)
-	}
-	return nil
-}
-
-func sameClaim(a, b corev1.PodResourceClaimStatus) bool {
-	return a.Name == b.Name && (a.ResourceClaimName == nil) == (b.ResourceClaimName == nil) &&
-		scheme.OrZero(a.ResourceClaimName) == scheme.OrZero(b.ResourceClaimName)
-}
-
-func sameExtendedClaim(a, b *corev1.PodExtendedResourceClaimStatus) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.ResourceClaimName == b.ResourceClaimName && slices.Equal(a.RequestMappings, b.RequestMappings)
-}
-
-func (w *nodeWrite) eviction() error {
-	if w.Operation != Create {
-		return w.Forbidden("unexpected operation %s", w.Operation)
-	}
-	eviction, ok := w.Object.(*policyv1.Eviction)
-	if !ok {
-		return w.unexpected(w.Object)
-	}
-	name := cmp.Or(w.Name, eviction.Name)
-	if name == "" {
-		return w.Forbidden("could not determine pod from request data")
-	}
-	pod, err := w.r.objects.Pod(w.ctx, w.Namespace, name)
-	if err != nil {
-		return w.unfound(err)
-	}
-	if pod.Spec.NodeName != w.node {
-		return w.Forbidden("node %s can only evict pods with spec.nodeName set to itself", w.node)
-	}
-	return nil
-}
-
 // claimStatus lets a node say how far a volume has grown, and nothing else.
 func (w *nodeWrite) claimStatus() error {
 	if w.Operation != Update {
@@ -292,6 +147,7 @@ func withoutGrowth(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume
 	return &c
 }
 
+// ownNode lets a kubelet write its own Node, but not where privileged pods may run.
 func (w *nodeWrite) ownNode() error {
 	if w.Name != w.node {
 		return w.Forbidden("node %q is not allowed to modify node %q", w.node, w.Name)
@@ -332,6 +188,7 @@ func (w *nodeWrite) ownNode() error {
 	return nil
 }
 
+// lease lets a kubelet say that it is alive.
 func (w *nodeWrite) lease() error {
 	const namespace = "kube-node-lease"
 	switch {
@@ -391,21 +248,4 @@ func parseSigningRequest(text []byte) (*x509.CertificateRequest, error) {
 		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
 	}
 	return x509.ParseCertificateRequest(block.Bytes)
-}
-
-// together says several errors in one, as Kubernetes does.
-func together(errs []error) error {
-	if len(errs) < 2 {
-		return errors.Join(errs...)
-	}
-	texts := make([]string, 0, len(errs))
-	for _, err := range errs {
-		if text := err.Error(); !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
-	}
-	if len(texts) == 1 {
-		return errors.New(texts[0])
-	}
-	return fmt.Errorf("[%s]", strings.Join(texts, ", "))
 }

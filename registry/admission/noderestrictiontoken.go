@@ -2,7 +2,10 @@ package admission
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
@@ -116,4 +119,21 @@ func (r *NodeRestriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1
 		return "", err
 	}
 	return volumeDriver(&pv.Spec.PersistentVolumeSource), nil
+}
+
+// together says several errors in one, as Kubernetes does.
+func together(errs []error) error {
+	if len(errs) < 2 {
+		return errors.Join(errs...)
+	}
+	texts := make([]string, 0, len(errs))
+	for _, err := range errs {
+		if text := err.Error(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 1 {
+		return errors.New(texts[0])
+	}
+	return fmt.Errorf("[%s]", strings.Join(texts, ", "))
 }

@@ -78,14 +78,6 @@ func (a *Attributes) Labels() (meta.LabelRequirements, error) {
 	return meta.ParseLabels(a.LabelSelector)
 }
 
-// From fills a in with what info says.
-func (a *Attributes) From(info *Info) {
-	a.User, a.Verb, a.Path, a.IsResource = info.User, info.Verb, info.Path, info.IsResource
-	a.Group, a.Version, a.Namespace = info.APIGroup, info.APIVersion, info.Namespace
-	a.Resource, a.Subresource, a.Name = info.Resource, info.Subresource, info.Name
-	a.FieldSelector, a.LabelSelector, a.Selected = info.FieldSelector, info.LabelSelector, nil
-}
-
 // Authorizer decides whether a request may be served. Implementations are in filters/authz. It is safe for concurrent use.
 type Authorizer interface {
 	// Authorize judges a, which belongs to the caller and must not be changed or kept. reason may be empty and is

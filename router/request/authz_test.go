@@ -7,16 +7,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-func TestAttributesFrom(t *testing.T) {
-	info := &Info{User: &User{Name: "u"}, Verb: "list", IsResource: true, APIGroup: "g", APIVersion: "v", Namespace: "n",
-		Resource: "r", Subresource: "s", Name: "x", Path: "/p", FieldSelector: "f", LabelSelector: "l"}
-	want := Attributes{info.User, "list", true, "g", "v", "n", "r", "s", "x", "/p", "f", "l", nil}
-	var got Attributes
-	if got.From(info); got != want {
-		t.Errorf("From: got %+v, want %+v", got, want)
-	}
-}
-
 func TestDecisions(t *testing.T) {
 	var zero Decision
 	if zero != Deny {

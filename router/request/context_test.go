@@ -17,7 +17,7 @@ type key struct{}
 
 func start(parent context.Context) *Context {
 	c := new(Context)
-	c.Start(parent, &Info{Name: "n"})
+	c.Start(parent, &Info{Attributes: Attributes{Name: "n"}})
 	return c
 }
 
@@ -35,7 +35,7 @@ func TestContextValues(t *testing.T) {
 		}
 	}
 	c.End()
-	if got := From(NewContext(t.Context(), &Info{Name: "m"})); got.Name != "m" {
+	if got := From(NewContext(t.Context(), &Info{Attributes: Attributes{Name: "m"}})); got.Name != "m" {
 		t.Errorf("From(NewContext): got %v", got)
 	}
 	if got := From(t.Context()); got != nil {

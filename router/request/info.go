@@ -16,34 +16,22 @@ import (
 
 // Info is everything the server knows about one request.
 type Info struct {
-	// The path, parsed once (parse.go).
+	// Attributes are what authorizers are shown: what path and query say, parsed once (parse.go), and the user, nil until authenticated.
+	// Path is as sent, without query, and of what is no resource only Path and Verb are set. Verb is get, list, watch, create, update,
+	// patch, delete, deletecollection or proxy; "" for another method; of what is no resource, the method in lower case.
+	Attributes
 
-	IsResource bool   // the path names an API resource; else only Path and Verb are set
-	Path       string // as sent, without query
-	Verb       string // get, list, watch, create, update, patch, delete, deletecollection, proxy; "" for another method;
-	// of what is no resource, the method in lower case
-	APIPrefix   string // "api" or "apis"
-	APIGroup    string
-	APIVersion  string
-	Namespace   string
-	InNamespace bool   // the path names a namespace, maybe an empty one, and the resource inside it
-	Resource    string // plural
-	Subresource string
-	Name        string
+	APIPrefix   string   // "api" or "apis"
+	InNamespace bool     // the path names a namespace, maybe an empty one, and the resource inside it
 	Parts       []string // path segments behind the version, namespace ones left out: resource, name, subresource, ...
 	parts       [maxParts]string
 
-	// The query, parsed once (query.go), and of it the selectors for list, watch and deletecollection.
-
-	Query         Query
-	FieldSelector string
-	LabelSelector string
+	Query Query // parsed once (query.go)
 
 	// Filled in by filters.
 
 	AuditID  string
 	Received time.Time
-	User     *User // nil until authenticated
 	// Impersonator is who asked to be User instead; nil if nobody did. Constraint is the verb by which that was allowed, "" if it was
 	// the right to be that user for whatever purpose.
 	Impersonator *User
@@ -60,7 +48,7 @@ type Info struct {
 	warned   *warned // nil as long as there is none
 	// Annotations are what admission has to say for the audit record of the request.
 	Annotations map[string]string
-	// Status, Written (bytes) and Latency are filled in when the response has begun or ended.
+	// Status and Written (bytes) are filled in when the response has begun or ended.
 	Status  int
 	Written int64
 }

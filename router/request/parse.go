@@ -101,7 +101,7 @@ func (i *Info) parsePrefix(path string) (rest string, ok bool) {
 		}
 		return "", false
 	}
-	i.APIPrefix, i.APIGroup, i.APIVersion = prefix, group, version
+	i.APIPrefix, i.Group, i.Version = prefix, group, version
 	return rest, true
 }
 

@@ -94,11 +94,11 @@ func TestParse(t *testing.T) {
 		{"TRACE", "/x", "trace|||||||"},
 	} {
 		i := parse(t, tt.method, tt.target)
-		got := strings.Join([]string{i.Verb, i.APIPrefix, i.APIGroup, i.APIVersion, i.Namespace, i.Resource, i.Subresource, i.Name}, "|")
+		got := strings.Join([]string{i.Verb, i.APIPrefix, i.Group, i.Version, i.Namespace, i.Resource, i.Subresource, i.Name}, "|")
 		if got != tt.want {
 			t.Errorf("Parse(%s %s): got %q, want %q", tt.method, tt.target, got, tt.want)
 		}
-		if want := i.APIVersion != ""; i.IsResource != want {
+		if want := i.Version != ""; i.IsResource != want {
 			t.Errorf("Parse(%s %s): IsResource: got %v, want %v", tt.method, tt.target, i.IsResource, want)
 		}
 	}
@@ -235,7 +235,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got.Verb != want.Verb || got.APIGroup != want.APIGroup || got.APIVersion != want.APIVersion || got.Namespace != want.Namespace ||
+		if got.Verb != want.Verb || got.Group != want.Group || got.Version != want.Version || got.Namespace != want.Namespace ||
 			got.Resource != want.Resource || got.Subresource != want.Subresource || got.IsResource != want.IsResource {
 			t.Errorf("Parse(%s %q ?%q): got %+v, want %+v", method, path, query, got, want)
 		}
@@ -252,11 +252,11 @@ func plain(r *http.Request) (i Info, failed bool) {
 	case len(parts) >= 3 && parts[0] == "api":
 		parts = parts[1:]
 	case len(parts) >= 4 && parts[0] == "apis":
-		i.APIGroup, parts = parts[1], parts[2:]
+		i.Group, parts = parts[1], parts[2:]
 	default:
 		return i, false
 	}
-	i.IsResource, i.APIVersion, parts = true, parts[0], parts[1:]
+	i.IsResource, i.Version, parts = true, parts[0], parts[1:]
 	byPath := false
 	if parts[0] == "watch" || parts[0] == "proxy" {
 		if len(parts) == 1 {

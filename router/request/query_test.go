@@ -133,8 +133,7 @@ func FuzzQuery(f *testing.F) {
 		if Parse(r, &info) != nil {
 			return
 		}
-		var seen Attributes
-		seen.From(&info)
+		seen := info.Attributes
 		want, _ := url.ParseQuery(query)
 		if seen.FieldSelector != want.Get("fieldSelector") || seen.LabelSelector != want.Get("labelSelector") {
 			t.Errorf("%q: authorization sees the selectors %q and %q", query, seen.FieldSelector, seen.LabelSelector)

@@ -41,14 +41,15 @@ func place(file string, document int) string { return fmt.Sprintf("%s: document 
 var extensions = []string{".json", ".yaml", ".yml"}
 
 // ReadPath reads a file, or the files of a folder in the order of their names: those that end in .json, .yaml or .yml. Folders in a
-// folder are left out.
-func ReadPath(path string) ([]Object, error) {
+// folder are left out. If kinds are given, objects of others are left out as well, and so is what is no object at all, such as the
+// files of tools that lie beside them.
+func ReadPath(path string, kinds ...meta.GroupKind) ([]Object, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return readFile(path)
+		return readFile(path, kinds)
 	}
 	entries, err := os.ReadDir(path) // in order
 	if err != nil {
@@ -60,29 +61,31 @@ func ReadPath(path string) ([]Object, error) {
 		if e.IsDir() || !slices.Contains(extensions, filepath.Ext(e.Name())) {
 			continue
 		}
-		found, err := readFile(filepath.Join(path, e.Name()))
+		found, err := readFile(filepath.Join(path, e.Name()), kinds)
 		objects, errs = append(objects, found...), append(errs, err)
 	}
 	return objects, errors.Join(errs...)
 }
 
-func readFile(name string) ([]Object, error) {
+func readFile(name string, kinds []meta.GroupKind) ([]Object, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return Read(name, data)
+	return read(name, data, kinds)
 }
 
 // Read reads what a file holds. The error joins what is wrong with each document; the others are returned all the same.
-func Read(file string, data []byte) ([]Object, error) {
+func Read(file string, data []byte) ([]Object, error) { return read(file, data, nil) }
+
+func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 	var objects []Object
 	var errs []error
 	for i, document := range split(data) {
 		text, err := toJSON(document)
 		var found []Object
 		if err == nil {
-			found, err = heads(text)
+			found, err = heads(text, kinds)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", place(file, i+1), err))
@@ -145,19 +148,24 @@ type head struct {
 	Items         []json.RawMessage // of a List
 }
 
-// heads returns the object that is written in text, or those that it is a List of; none for null.
-func heads(text []byte) ([]Object, error) {
+// heads returns the object that is written in text, or those that it is a List of; none for null. If kinds are given, only these
+// are wanted.
+func heads(text []byte, kinds []meta.GroupKind) ([]Object, error) {
 	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
 		return nil, nil
 	}
 	var h head
-	if err := json.Unmarshal(text, &h); err != nil {
+	err := json.Unmarshal(text, &h)
+	switch {
+	case err != nil && len(kinds) > 0:
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("this is no object: %w", err)
 	}
 	if h.APIVersion == "v1" && h.Kind == "List" {
 		var items []Object
 		for i, item := range h.Items {
-			found, err := heads(item)
+			found, err := heads(item, kinds)
 			if err != nil {
 				return nil, fmt.Errorf("items[%d]: %w", i, err)
 			}
@@ -167,6 +175,8 @@ func heads(text []byte) ([]Object, error) {
 	}
 	gv, ok := meta.ParseGroupVersion(h.APIVersion)
 	switch {
+	case len(kinds) > 0 && !slices.Contains(kinds, gv.WithKind(h.Kind).GroupKind()):
+		return nil, nil
 	case h.Kind == "":
 		return nil, errors.New("kind is not set")
 	case h.APIVersion == "":

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // shown are objects as "document: apiVersion kind namespace/name".
@@ -69,6 +70,15 @@ func TestReadPath(t *testing.T) {
 	objects, err = manifest.ReadPath(filepath.Join(dir, "b.yaml"))
 	if err != nil || len(objects) != 1 || objects[0].Place() != filepath.Join(dir, "b.yaml")+": document 1" {
 		t.Errorf("a file: got %v, %v", objects, err)
+	}
+	for name, text := range map[string]string{"d.yaml": "resources: [b.yaml]", "f.yaml": "- of a tool", "g.yaml": "kind: List\napiVersion: v1\nitems: [{kind: B, apiVersion: v1}, {}]"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects, err = manifest.ReadPath(dir, meta.GroupKind{Kind: "B"}, meta.GroupKind{Group: "x", Kind: "A"})
+	if want := "1: v1 B /\n1: v1 B /"; err != nil || shown(objects) != want {
+		t.Errorf("some kinds: got %s, %v, want %s", shown(objects), err, want)
 	}
 	if _, err := manifest.ReadPath(filepath.Join(dir, "none")); !os.IsNotExist(err) {
 		t.Errorf("no file: got %v", err)

@@ -22,4 +22,8 @@ func TestUUID(t *testing.T) {
 			t.Errorf("UUID: got %v allocs, want at most 1", n)
 		}
 	}
+	in := [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	if got, want := UUID(in), "00010203-0405-4607-8809-0a0b0c0d0e0f"; got != want {
+		t.Errorf("UUID(%x): got %s, want %s", in, got, want)
+	}
 }

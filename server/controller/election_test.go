@@ -19,13 +19,14 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // inFakeTime runs f with a server that works in fake time, and has no controllers.
 func inFakeTime(t *testing.T, f func(t *testing.T, w *fakeWorld)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := server.New(t.Context(), server.Config{
+		s, err := servertest.New(t, server.Config{
 			DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},

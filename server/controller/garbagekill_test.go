@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 	"github.com/coracle-project/coracle/storage/storagetest"
@@ -82,7 +83,7 @@ func (m *modelRun) live(controllers ...string) *life {
 	m.t.Helper()
 	_, _ = m.store.Delete(m.t.Context(), leaseKey, storage.Pre{}) // there may be none
 	l := &life{store: storagetest.NewFaulty(lasting{m.store})}
-	s, err := server.New(m.t.Context(), server.Config{
+	s, err := servertest.New(m.t, server.Config{
 		DataDir: m.t.TempDir(), Controllers: controllers, Storage: server.StorageConfig{Store: l.store},
 		Serving:  server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Shutdown: server.ShutdownConfig{Timeout: time.Second},

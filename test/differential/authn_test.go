@@ -132,7 +132,7 @@ type authorityPool struct {
 	pool *x509.CertPool
 }
 
-func newAuthorityPool(t *testing.T) *authorityPool {
+func newAuthorityPool(t testing.TB) *authorityPool {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func newAuthorityPool(t *testing.T) *authorityPool {
 	return a
 }
 
-func (a *authorityPool) sign(t *testing.T, c *x509.Certificate) *x509.Certificate {
+func (a *authorityPool) sign(t testing.TB, c *x509.Certificate) *x509.Certificate {
 	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(1), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	parent := a.cert
 	if parent == nil {
@@ -160,6 +160,6 @@ func (a *authorityPool) sign(t *testing.T, c *x509.Certificate) *x509.Certificat
 	return cert
 }
 
-func (a *authorityPool) client(t *testing.T, name string) *x509.Certificate {
+func (a *authorityPool) client(t testing.TB, name string) *x509.Certificate {
 	return a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }

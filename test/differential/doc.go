@@ -45,6 +45,8 @@
 //     strategies that both extensions servers have for them.
 //   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
+//   - TestChains: requests with certificates, tokens and impersonation pass kube-apiserver's filters and Coracle's, or do not, as 1,000
+//     roles and 5,000 bindings say; BenchmarkChain says what that costs (`make bench-chain`). FuzzParse: how both read a path.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

@@ -8,13 +8,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/zitadel/oidc/v3/example/server/exampleop"
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -27,6 +30,7 @@ func (s *server) withToken(t *testing.T, token string) *rest.Config {
 	t.Helper()
 	config := rest.AnonymousClientConfig(s.config(t))
 	config.BearerToken = token
+	leaks.learn(token)
 	return config
 }
 
@@ -146,6 +150,25 @@ func logIn(t *testing.T, provider *httptest.Server, client, secret, back string)
 	return answer.Token
 }
 
+// hookToken is what servers show to webhooks.
+const hookToken = "of-the-server"
+
+// hookFile makes the kubeconfig that leads a server to a webhook.
+func hookFile(t *testing.T, hook *httptest.Server) string {
+	t.Helper()
+	leaks.learn(hookToken)
+	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["hook"] = &clientcmdapi.Cluster{Server: hook.URL + "/review", CertificateAuthority: caFile(t, hook)}
+	config.AuthInfos["server"] = &clientcmdapi.AuthInfo{Token: hookToken}
+	config.Contexts["hook"] = &clientcmdapi.Context{Cluster: "hook", AuthInfo: "server"}
+	config.CurrentContext = "hook"
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // TestTokenWebhook has a webhook made of Kubernetes' types say whose a token is.
 func TestTokenWebhook(t *testing.T) {
 	t.Parallel()
@@ -155,7 +178,7 @@ func TestTokenWebhook(t *testing.T) {
 			http.Error(w, "what?", http.StatusBadRequest)
 			return
 		}
-		if r.Header.Get("Authorization") != "Bearer of-the-server" {
+		if r.Header.Get("Authorization") != "Bearer "+hookToken {
 			http.Error(w, "who?", http.StatusUnauthorized)
 			return
 		}
@@ -166,19 +189,71 @@ func TestTokenWebhook(t *testing.T) {
 		json.NewEncoder(w).Encode(&review)
 	}))
 	t.Cleanup(hook.Close)
-	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")
-	config := clientcmdapi.NewConfig()
-	config.Clusters["hook"] = &clientcmdapi.Cluster{Server: hook.URL + "/review", CertificateAuthority: caFile(t, hook)}
-	config.AuthInfos["server"] = &clientcmdapi.AuthInfo{Token: "of-the-server"}
-	config.Contexts["hook"] = &clientcmdapi.Context{Cluster: "hook", AuthInfo: "server"}
-	config.CurrentContext = "hook"
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
-	s := newServer(t, "--authentication-token-webhook-config-file="+file, "--authentication-token-webhook-version=v1", "--api-audiences=api")
+	s := newServer(t, "--authentication-token-webhook-config-file="+hookFile(t, hook), "--authentication-token-webhook-version=v1", "--api-audiences=api")
 	for token, want := range map[string]string{"sesame": "alice", "other": ""} {
 		if got := who(t, s, token); got != want {
 			t.Errorf("%s: got %q, want %q", token, got, want)
 		}
+	}
+}
+
+// TestAuthorizationWebhook has a webhook made of Kubernetes' types decide, over TLS, what roles leave open, and sees what it is asked.
+func TestAuthorizationWebhook(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review authorizationv1.SubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.APIVersion != "authorization.k8s.io/v1" || review.Kind != "SubjectAccessReview" {
+			http.Error(w, "what?", http.StatusBadRequest)
+			return
+		}
+		if r.Header.Get("Authorization") != "Bearer "+hookToken {
+			http.Error(w, "who?", http.StatusUnauthorized)
+			return
+		}
+		asked.Add(1)
+		want := authorizationv1.ResourceAttributes{Namespace: "default", Verb: "get", Version: "v1", Resource: "configmaps", Name: "none"}
+		switch about := review.Spec.ResourceAttributes; {
+		case about == nil || *about != want || !slices.Contains(review.Spec.Groups, "system:authenticated"):
+			review.Status = authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "asked about something else"}
+		case review.Spec.User == "alice" && slices.Contains(review.Spec.Groups, "dev") && slices.Equal(review.Spec.Extra["team"], []string{"red"}):
+			review.Status = authorizationv1.SubjectAccessReviewStatus{Allowed: true}
+		case review.Spec.User == "bob":
+			review.Status = authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "bob has left"}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(&review)
+	}))
+	t.Cleanup(hook.Close)
+	s := newServer(t, "--authorization-mode=Webhook,RBAC", "--authorization-webhook-config-file="+hookFile(t, hook), "--authorization-webhook-version=v1",
+		"--authorization-webhook-cache-unauthorized-ttl=0")
+	for _, tt := range []struct {
+		who  rest.ImpersonationConfig
+		asks int64 // of two requests
+		want string
+	}{
+		{rest.ImpersonationConfig{UserName: "alice", Groups: []string{"dev"}, Extra: map[string][]string{"team": {"red"}}}, 1, `configmaps "none" not found`},
+		{rest.ImpersonationConfig{UserName: "alice", Groups: []string{"dev"}, Extra: map[string][]string{"team": {"blue"}}}, 2,
+			`configmaps "none" is forbidden: User "alice" cannot get resource "configmaps" in API group "" in the namespace "default"`},
+		{rest.ImpersonationConfig{UserName: "bob"}, 2,
+			`configmaps "none" is forbidden: User "bob" cannot get resource "configmaps" in API group "" in the namespace "default": bob has left`},
+	} {
+		config := s.config(t)
+		config.Impersonate = tt.who
+		c, before := clientset(t, config), asked.Load()
+		for range 2 {
+			if _, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "none", metav1.GetOptions{}); err == nil || err.Error() != tt.want {
+				t.Errorf("%v: got %v, want %s", tt.who, err, tt.want)
+			}
+		}
+		if got := asked.Load() - before; got != tt.asks {
+			t.Errorf("%v: the webhook is asked %d times, want %d", tt.who, got, tt.asks)
+		}
+	}
+	hook.Close()
+	config := s.config(t)
+	config.Impersonate.UserName = "carol"
+	if _, err := clientset(t, config).CoreV1().ConfigMaps("default").Get(t.Context(), "none", metav1.GetOptions{}); !apierrors.IsInternalError(err) {
+		t.Errorf("without the webhook: got %v, want an internal error", err)
 	}
 }

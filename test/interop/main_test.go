@@ -47,8 +47,13 @@ func runAll(m *testing.M) int {
 		log.Print(err)
 		return 1
 	}
-	defer shared.kill()
-	return m.Run()
+	code := m.Run()
+	shared.kill()
+	for _, line := range leaks.lines() {
+		log.Printf("a credential in the log of a server: %s", line)
+		code = 1
+	}
+	return code
 }
 
 // buildAll builds the programs into dir. The go command shares work between builds, so they run one after another.

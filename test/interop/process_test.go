@@ -67,7 +67,7 @@ func (s *server) start() error {
 	if s.log == nil {
 		s.log = &tail{}
 	}
-	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port)}
+	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port), "--log-level=debug"}
 	if !slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
 		args = append(args, ownConfigMaps)
 	}
@@ -170,6 +170,8 @@ func (s *server) config(t testing.TB) *rest.Config {
 		t.Fatal(err)
 	}
 	config.QPS = -1
+	leaks.learn(config.BearerToken)
+	leaks.learn(string(config.KeyData))
 	return config
 }
 
@@ -263,18 +265,23 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of what is written to it, and has all of it read for credentials.
 type tail struct {
-	mu   sync.Mutex
-	data []byte
+	mu     sync.Mutex
+	data   []byte
+	unread int // bytes at the end of data, which are less than a line
 }
 
-const tailSize = 16 << 10 // bytes
+const tailSize = 32 << 10 // bytes
 
 func (l *tail) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.data = append(l.data, p...)
+	fresh := l.data[len(l.data)-len(p)-l.unread:]
+	whole := bytes.LastIndexByte(fresh, '\n') + 1
+	leaks.read(string(fresh[:whole]))
+	l.unread = min(len(fresh)-whole, tailSize)
 	if n := len(l.data) - tailSize; n > tailSize {
 		l.data = bytes.Clone(l.data[n:])
 	}

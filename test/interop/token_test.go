@@ -1,10 +1,12 @@
 package interop
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,31 +29,44 @@ func requestToken(t *testing.T, c kubernetes.Interface, ns, account, secret stri
 	return r.Status.Token
 }
 
-// TestTokenRotation has a client get its token from a program, as exec credentials have it, and another one when the first has ended.
+// TestTokenRotation has a client get its token from a program, as exec credentials have it, or from a file that changes as those of
+// projected volumes do, and another one when the first has ended.
 func TestTokenRotation(t *testing.T) {
 	t.Parallel()
+	for name, use := range map[string]func(config *rest.Config, file string){
+		"a program": func(config *rest.Config, file string) {
+			config.ExecProvider = &clientcmdapi.ExecConfig{
+				APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+				Command: "sh", Args: []string{"-c", fmt.Sprintf(
+					`printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%%s"}}' "$(cat %q)"`, file)},
+			}
+		},
+		"a file": func(config *rest.Config, file string) { config.BearerTokenFile = file },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testRotation(t, use)
+		})
+	}
+}
+
+func testRotation(t *testing.T, use func(config *rest.Config, file string)) {
 	admin := shared.client(t)
 	ns := namespace(t, admin)
 	if _, err := admin.CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bot"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "token")
+	volume := t.TempDir()
 	rotate := func(secret string) {
 		t.Helper()
 		if _, err := admin.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(requestToken(t, admin, ns, "bot", secret)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		project(t, volume, secret, requestToken(t, admin, ns, "bot", secret))
 	}
 	rotate("first")
 	config := rest.AnonymousClientConfig(shared.config(t))
-	config.ExecProvider = &clientcmdapi.ExecConfig{
-		APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
-		Command: "sh", Args: []string{"-c", fmt.Sprintf(
-			`printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%%s"}}' "$(cat %q)"`, file)},
-	}
+	use(config, filepath.Join(volume, "token"))
 	bot := clientset(t, config)
 	known := func() bool {
 		t.Helper()
@@ -65,13 +80,36 @@ func TestTokenRotation(t *testing.T) {
 		t.Fatal("is not known by the first token")
 	}
 	rotate("second")
+	if !known() {
+		t.Error("is not known by the first token while both hold")
+	}
 	if err := admin.CoreV1().Secrets(ns).Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if known() {
 		t.Error("is known by a token that has ended")
 	}
-	if !known() { // the program has been asked again
-		t.Error("is not known by the second token")
+	// A program is asked again at once, and a file is read again within a minute.
+	eventually(t, 70*time.Second, func() error {
+		if !known() {
+			return errors.New("is not known by the second token")
+		}
+		return nil
+	})
+}
+
+// project puts another token into a volume as kubelets do: into a folder of its own, which takes the place of the one before.
+func project(t *testing.T, volume, folder, token string) {
+	t.Helper()
+	if err := errors.Join(
+		os.Mkdir(filepath.Join(volume, folder), 0o700),
+		os.WriteFile(filepath.Join(volume, folder, "token"), []byte(token), 0o600),
+		os.Symlink(folder, filepath.Join(volume, "..next")),
+		os.Rename(filepath.Join(volume, "..next"), filepath.Join(volume, "..data")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("..data", "token"), filepath.Join(volume, "token")); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
 	}
 }

@@ -85,6 +85,8 @@ func (s *sources) ask(ctx context.Context, place endpoint) (json.RawMessage, err
 	return value, nil
 }
 
+func (s *sources) client() *http.Client { return &http.Client{Transport: s.issuer.transport} }
+
 func (s *sources) fetch(ctx context.Context, place endpoint) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL, nil)
 	if err != nil {
@@ -93,7 +95,7 @@ func (s *sources) fetch(ctx context.Context, place endpoint) (string, error) {
 	if place.AccessToken != "" {
 		r.Header.Set("Authorization", "Bearer "+place.AccessToken)
 	}
-	resp, err := s.issuer.client.Do(r)
+	resp, err := s.client().Do(r)
 	if e := (*url.Error)(nil); errors.As(err, &e) {
 		return "", e.Err // without the URL, which may be a secret
 	}
@@ -116,7 +118,7 @@ func (s *sources) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVer
 	if v != nil {
 		return v, nil
 	}
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, s.issuer.client), issuer)
+	provider, err := (&keyring{transport: s.issuer.transport}).discover(ctx, issuer)
 	if err != nil {
 		return nil, fmt.Errorf("verifier not initialized for issuer: %q: %w", issuer, err)
 	}

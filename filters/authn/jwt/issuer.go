@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,12 +33,16 @@ type Options struct {
 	Disallowed []string
 	// Failed is told what keeps an issuer from being found, for now. It may be nil.
 	Failed func(issuer string, err error)
+	// Judged is told of each token of an issuer how long that took, and what was wrong with it. It may be nil.
+	Judged func(issuer string, took time.Duration, err error)
+	// Keys is told of each request for the keys of an issuer what it answered. It may be nil.
+	Keys func(issuer string, keys []byte, err error)
 }
 
 // Authenticators know users by the tokens of issuers. They are a request.TokenAuthenticator.
 type Authenticators struct {
 	issuers map[string]*issuer
-	failed  func(issuer string, err error)
+	options Options
 	stop    context.CancelFunc
 	finding sync.WaitGroup
 }
@@ -59,9 +63,9 @@ func New(c *Config, o Options) (*Authenticators, error) {
 		}
 	}
 	life, stop := context.WithCancel(context.Background())
-	a := &Authenticators{issuers: map[string]*issuer{}, failed: o.Failed, stop: stop}
+	a := &Authenticators{issuers: map[string]*issuer{}, options: o, stop: stop}
 	for i := range c.JWT {
-		it, err := newIssuer(life, &c.JWT[i], all[i], o.Algorithms)
+		it, err := newIssuer(life, &c.JWT[i], all[i], &a.options)
 		if err != nil {
 			stop()
 			return nil, err
@@ -69,7 +73,7 @@ func New(c *Config, o Options) (*Authenticators, error) {
 		a.issuers[it.Issuer.Issuer.URL] = it
 	}
 	for _, it := range a.issuers {
-		a.finding.Go(func() { it.find(life, a.failed) })
+		a.finding.Go(func() { it.find(life, o.Failed) })
 	}
 	return a, nil
 }
@@ -100,9 +104,19 @@ func (a *Authenticators) AuthenticateToken(ctx context.Context, token string, _ 
 	if it == nil {
 		return nil, nil, nil
 	}
+	began := time.Now()
 	user, err := it.user(ctx, token)
+	if a.options.Judged != nil {
+		a.options.Judged(it.Issuer.Issuer.URL, time.Since(began), err)
+	}
 	return user, nil, err
 }
+
+// Knows reports whether an issuer is among those whose tokens are judged here.
+func (a *Authenticators) Knows(issuer string) bool { return a.issuers[issuer] != nil }
+
+// Issuers are those whose tokens are judged here.
+func (a *Authenticators) Issuers() []string { return slices.Collect(maps.Keys(a.issuers)) }
 
 // claimedIssuer returns which issuer a token names, "" if it is no token. It is not to be believed.
 func claimedIssuer(token string) string {
@@ -130,14 +144,14 @@ func claimedIssuer(token string) string {
 type issuer struct {
 	mapping
 	transport *transport
-	client    *http.Client
+	keys      *keyring // over transport
 	config    *oidc.Config
 	verifier  atomic.Pointer[oidc.IDTokenVerifier] // nil until the issuer has been found
 	found     chan struct{}                        // closed then
 	sources   *sources                             // nil if no claim is asked for elsewhere
 }
 
-func newIssuer(life context.Context, i *Issuer, c *compiled, algorithms []string) (*issuer, error) {
+func newIssuer(life context.Context, i *Issuer, c *compiled, o *Options) (*issuer, error) {
 	if t := i.Issuer.EgressSelectorType; t != "" {
 		return nil, fmt.Errorf("oidc: egress lookup required with egress selector type %q", t)
 	}
@@ -146,9 +160,12 @@ func newIssuer(life context.Context, i *Issuer, c *compiled, algorithms []string
 		return nil, fmt.Errorf("oidc: issuer %q: %w", i.Issuer.URL, err)
 	}
 	it := &issuer{
-		mapping: mapping{i, c}, transport: way, client: &http.Client{Transport: way}, found: make(chan struct{}),
+		mapping: mapping{i, c}, transport: way, keys: &keyring{transport: way}, found: make(chan struct{}),
 		// Audiences are checked here: there may be several.
-		config: &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms},
+		config: &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: o.Algorithms},
+	}
+	if o.Keys != nil {
+		it.keys.fetched = func(keys []byte, err error) { o.Keys(i.Issuer.URL, keys, err) }
 	}
 	if claim := i.ClaimMappings.Groups.Claim; claim != "" {
 		it.sources = &sources{claim: claim, issuer: it}
@@ -178,20 +195,10 @@ func (i *issuer) find(life context.Context, failed func(string, error)) {
 }
 
 func (i *issuer) discover(life context.Context) error {
-	provider, err := oidc.NewProvider(oidc.ClientContext(life, i.client), i.Issuer.Issuer.URL)
+	provider, err := i.keys.discover(life, i.Issuer.Issuer.URL)
 	if err != nil {
 		return err
 	}
-	var says struct {
-		Keys string `json:"jwks_uri"`
-	}
-	if err := provider.Claims(&says); err != nil {
-		return err
-	}
-	if says.Keys == "" {
-		return errors.New("provider did not return JWKS URL")
-	}
-	i.transport.keysAt(says.Keys)
 	i.verifier.Store(provider.Verifier(i.config))
 	close(i.found)
 	return nil

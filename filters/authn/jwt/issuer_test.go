@@ -1,9 +1,12 @@
 package jwt
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,7 +146,7 @@ func TestSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		it, err := newIssuer(ctx, &Issuer{Issuer: Source{URL: "https://127.0.0.1:0"}}, new(compiled), Algorithms)
+		it, err := newIssuer(ctx, &Issuer{Issuer: Source{URL: "https://127.0.0.1:0"}}, new(compiled), &Options{Algorithms: Algorithms})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,6 +211,22 @@ func TestDistributedClaims(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want an error with %q", name, user, err, tt.fails)
 		}
 	}
+	before := other.asks.Load()
+	other.groups = other.sign("ES256", "third", other.content(map[string]any{"groups": "far"}))
+	other.groups = strings.Replace(other.groups, "x", "y", 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for ctx.Err() == nil { // keys of others are asked for no more often than the issuer's own
+		_, _, err := a.AuthenticateToken(ctx, p.token(map[string]any{
+			"_claim_names": map[string]string{"groups": "s"}, "_claim_sources": map[string]any{"s": map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}},
+		}), nil)
+		if err == nil {
+			t.Error("a forged token of the source is believed")
+		}
+	}
+	if n := other.asks.Load() - before; n > 1 {
+		t.Errorf("forged tokens of the source made %d requests for keys", n)
+	}
 	if user, err := ask(map[string]any{"JWT": "x.y.z"}); err != nil || user.InGroup("g:far") {
 		t.Errorf("aggregated: got %v, %v, want no groups", user, err)
 	}
@@ -226,3 +245,36 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func (endless) Close() error               { return nil }
+
+// TestTold: whoever runs the server may learn what becomes of tokens and keys.
+func TestTold(t *testing.T) {
+	p := newProvider(t)
+	var mu sync.Mutex
+	var told []string
+	tell := func(what, issuer string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, fmt.Sprint(what, " ", issuer == p.URL, " ", err == nil))
+	}
+	a := open(t, trusting(p), Options{
+		Judged: func(issuer string, _ time.Duration, err error) { tell("judged", issuer, err) },
+		Keys: func(issuer string, keys []byte, err error) {
+			if err == nil && !bytes.Contains(keys, []byte(`"kty"`)) {
+				t.Errorf("told of the keys %s", keys)
+			}
+			tell("keys", issuer, err)
+		},
+	})
+	_, _, _ = a.AuthenticateToken(t.Context(), p.token(nil), nil)
+	_, _, _ = a.AuthenticateToken(t.Context(), p.token(map[string]any{"aud": "them"}), nil)
+	_, _, _ = a.AuthenticateToken(t.Context(), "of.nobody.else", nil)
+	p.away.Store(true)
+	_, _, _ = a.AuthenticateToken(t.Context(), p.sign("ES256", "unknown", p.content(nil)), nil)
+	want := []string{"keys true true", "judged true true", "judged true false", "keys true false", "judged true false"}
+	if !slices.Equal(told, want) {
+		t.Errorf("got %q, want %q", told, want)
+	}
+	if !a.Knows(p.URL) || a.Knows("else") || !slices.Equal(a.Issuers(), []string{p.URL}) {
+		t.Errorf("issuers: got %q", a.Issuers())
+	}
+}

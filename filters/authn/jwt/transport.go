@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -17,7 +16,6 @@ import (
 const (
 	callTime   = 30 * time.Second // for one request, answer included
 	maxAnswer  = 4 << 20          // bytes
-	keysEvery  = time.Second      // between requests for keys: whoever sends a token with an unknown key makes one
 	idleTime   = 90 * time.Second
 	maxIdle    = 4
 	dialTime   = 10 * time.Second
@@ -31,10 +29,6 @@ type transport struct {
 	life context.Context
 	*http.Transport
 	from, to *url.URL // where discovery goes instead, if it does
-
-	mu   sync.Mutex
-	keys string    // where the issuer's keys are; "" until that is known
-	next time.Time // when they may be asked for
 }
 
 // newTransport returns the way to the issuer, which must be valid.
@@ -76,10 +70,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.from != nil && r.Method == http.MethodGet && r.URL.String() == t.from.String() {
 		r.URL, r.Host = t.to, ""
 	}
-	if err := t.pause(ctx, r.URL.String()); err != nil {
-		cancel()
-		return nil, err
-	}
 	resp, err := t.Transport.RoundTrip(r)
 	if err != nil {
 		cancel()
@@ -87,37 +77,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &bounded{resp.Body, cancel, maxAnswer}
 	return resp, nil
-}
-
-// pause waits until the keys may be asked for again.
-func (t *transport) pause(ctx context.Context, where string) error {
-	t.mu.Lock()
-	if where != t.keys {
-		t.mu.Unlock()
-		return nil
-	}
-	now := time.Now()
-	wait := t.next.Sub(now)
-	t.next = now.Add(max(wait, 0) + keysEvery)
-	t.mu.Unlock()
-	if wait <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// keysAt says where the keys are.
-func (t *transport) keysAt(where string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.keys = where
 }
 
 // bounded is the body of an answer, which may have so many bytes.

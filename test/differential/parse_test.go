@@ -1,4 +1,4 @@
-package bench
+package differential
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-var factory = apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+var theirInfo = apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
 // FuzzParse finds requests that we and k8s.io/apiserver read differently.
 func FuzzParse(f *testing.F) {
@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		r := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}}
-		want, wantErr := factory.NewRequestInfo(r)
+		want, wantErr := theirInfo.NewRequestInfo(r)
 		var got request.Info
 		err = request.Parse(r, &got)
 		if (err != nil) != (wantErr != nil) {
@@ -51,7 +51,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if got.IsResource != want.IsResourceRequest || got.Path != want.Path || got.Verb != want.Verb || got.APIPrefix != want.APIPrefix ||
-			got.APIGroup != want.APIGroup || got.APIVersion != want.APIVersion || got.Namespace != want.Namespace ||
+			got.Group != want.APIGroup || got.Version != want.APIVersion || got.Namespace != want.Namespace ||
 			got.Resource != want.Resource || got.Subresource != want.Subresource || got.Name != want.Name ||
 			strings.Join(got.Parts, "/") != strings.Join(want.Parts, "/") ||
 			got.FieldSelector != want.FieldSelector || got.LabelSelector != want.LabelSelector {

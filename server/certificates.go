@@ -1,0 +1,94 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// namedCertificates are certificates by what clients ask for: domain names in lower case, which may begin with "*.", and addresses.
+type namedCertificates map[string]*tls.Certificate
+
+// readNamed reads certificates with their names. Where two have a name, the first one is shown for it; those of the configuration
+// count before those of certificates.
+func readNamed(all []NamedCertificate) (*namedCertificates, error) {
+	given, found := namedCertificates{}, namedCertificates{}
+	for _, c := range slices.Backward(all) {
+		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.CertFile, err)
+		}
+		for _, name := range c.Names {
+			given[strings.ToLower(name)] = &pair
+		}
+		if len(c.Names) == 0 {
+			for _, name := range namesIn(pair.Leaf) {
+				found[strings.ToLower(name)] = &pair
+			}
+		}
+	}
+	for name, pair := range given {
+		found[name] = pair
+	}
+	return &found, nil
+}
+
+// namesIn are the domain names that a certificate is for. Its addresses are none: nobody asks for them by name.
+func namesIn(c *x509.Certificate) []string {
+	cn := c.Subject.CommonName
+	if net.ParseIP(cn) == nil && (cn == "*" || len(names.IsDNS1123Subdomain(strings.TrimPrefix(cn, "*."))) == 0) {
+		return append([]string{cn}, c.DNSNames...)
+	}
+	return c.DNSNames
+}
+
+// find returns the certificate for a client that has asked for a name, or not even that; nil if none is for it.
+func (n namedCertificates) find(hello *tls.ClientHelloInfo) *tls.Certificate {
+	if hello.ServerName == "" {
+		host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String())
+		if err != nil {
+			return nil
+		}
+		return n[host]
+	}
+	name := strings.ToLower(hello.ServerName)
+	if c := n[name]; c != nil {
+		return c
+	}
+	if _, parent, ok := strings.Cut(name, "."); ok {
+		return n["*."+parent]
+	}
+	return nil
+}
+
+// certificate is what a client is shown.
+func (id *identity) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if id.byName != nil {
+		if c := id.byName.get().find(hello); c != nil {
+			return c, nil
+		}
+	}
+	return id.serving.get(), nil
+}
+
+// readByName reads the certificates that have names of their own, if there are some.
+func (id *identity) readByName() error {
+	all := id.tls.ByName
+	if len(all) == 0 {
+		return nil
+	}
+	var files []string
+	for _, c := range all {
+		files = append(files, c.CertFile, c.KeyFile)
+	}
+	var err error
+	if id.byName, err = newReloaded(files, func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
+		return fmt.Errorf("server: certificates by name: %w", err)
+	}
+	return nil
+}

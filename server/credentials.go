@@ -1,0 +1,58 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"time"
+)
+
+// Credentials are what a client needs to be a user of a server. The fields have the names that they have in a rest.Config of client-go,
+// and in its TLSClientConfig.
+type Credentials struct {
+	// Host is where the server is: "https://127.0.0.1:6443".
+	Host string
+	// CAData is whom to trust there, CertData and KeyData are the user's certificate and its key, all as PEM.
+	CAData, CertData, KeyData []byte
+
+	user string
+}
+
+// Kubeconfig returns the credentials as the text of a kubeconfig.
+func (c *Credentials) Kubeconfig() []byte {
+	return kubeconfigText(c.Host, c.CAData, c.user, "", certificateText(c.CertData, c.KeyData))
+}
+
+// NewUser returns credentials for a user, who is a member of some groups: a certificate, good for a year, that the server's own
+// authority has signed. Nothing is kept of it, and nobody can take it back. The server must listen on a secure port, and have no
+// TLSConfig.CertDir.
+func (s *Server) NewUser(name string, groups ...string) (*Credentials, error) {
+	addr := s.Address()
+	if addr == nil {
+		return nil, errors.New("server: there is no secure port to which users could show certificates")
+	}
+	if s.identity.own == nil {
+		return nil, errors.New("server: it is no authority, and signs no certificate")
+	}
+	trusted, err := s.identity.trusted()
+	if err != nil {
+		return nil, err
+	}
+	pair, err := s.identity.own.client(name, groups, time.Now().Add(certLife))
+	if err != nil {
+		return nil, err
+	}
+	return newCredentials(addr, trusted, name, pair), nil
+}
+
+// newCredentials are those of a user with a certificate, of a server at addr.
+func newCredentials(addr net.Addr, trusted []byte, user string, pair *keyPair) *Credentials {
+	return &Credentials{Host: "https://" + Reachable(addr), CAData: trusted, CertData: pair.certPEM, KeyData: pair.keyPEM, user: user}
+}
+
+// Reachable is the address, with its port, under which clients on this machine reach a listener at addr.
+func Reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}).String()
+	}
+	return addr.String()
+}

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+
+	"go.uber.org/zap"
+)
+
+// profileHandlers are what is served below /debug/pprof.
+var profileHandlers = map[string]http.HandlerFunc{
+	"/debug/pprof/":        pprof.Index,
+	"/debug/pprof/cmdline": pprof.Cmdline,
+	"/debug/pprof/profile": pprof.Profile,
+	"/debug/pprof/symbol":  pprof.Symbol,
+	"/debug/pprof/trace":   pprof.Trace,
+}
+
+// addProfiles serves profiles where the configuration wants them.
+func (s *Server) addProfiles(c ServingConfig) error {
+	if c.Contention {
+		runtime.SetBlockProfileRate(1)
+		runtime.SetMutexProfileFraction(1)
+	}
+	if c.ProfilesSocket != "" {
+		if err := s.serveProfiles(c.ProfilesSocket); err != nil {
+			return err
+		}
+	}
+	if !c.Profiling {
+		return nil
+	}
+	errs := []error{s.Core.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))}
+	for path, h := range profileHandlers {
+		errs = append(errs, s.Core.Paths.Handle(path, h))
+	}
+	return errors.Join(errs...)
+}
+
+// serveProfiles serves profiles on a Unix socket to those who may open it, until the server stops.
+func (s *Server) serveProfiles(path string) error {
+	var how net.ListenConfig
+	socket, err := how.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return fmt.Errorf("server: socket for profiles: %w", err)
+	}
+	mux := http.NewServeMux()
+	for path, h := range profileHandlers {
+		mux.Handle(path, h)
+	}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: quietLog(s.log)}
+	s.Go(func(ctx context.Context) {
+		defer context.AfterFunc(ctx, func() { srv.Close() })()
+		if err := srv.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("profiles are no longer served on their socket", zap.String("path", path), zap.Error(err))
+		}
+	})
+	return nil
+}

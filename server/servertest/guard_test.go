@@ -1,0 +1,113 @@
+package servertest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// TestGuardForms knows credentials that it was not told of from what else stands in logs.
+func TestGuardForms(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	encoded := base64.StdEncoding.EncodeToString
+	for text, want := range map[string]bool{
+		"a token eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJtZSJ9.c2ln of somebody": true,
+		"Authorization: Bearer 0123456789":                               true,
+		"Authorization: Basic YWxpY2U6c2VjcmV0":                          true,
+		"node joins with abcdef.0123456789abcdef":                        true,
+		string(private):                         true,
+		encoded(private):                        true,
+		encoded([]byte("x" + string(private))):  true,
+		encoded([]byte("xx" + string(private))): true,
+
+		"a bearer token is missing":                  false,
+		string(certificate):                          false,
+		encoded(certificate):                         false,
+		"GET /apis/apps/v1/deployments?continue=eyJ": false,
+		"config map extension-apiserver-authentication changed in kube-system": false,
+	} {
+		g := new(guard)
+		log := func(fields ...zap.Field) { zap.New(g.core()).With(zap.String("kept", "x")).Debug("m", fields...) }
+		if log(zap.String("text", text), zap.Error(errors.New(text))); (len(g.lines()) > 0) != want {
+			t.Errorf("%s: got %v, want %v", text, g.lines(), want)
+		}
+	}
+}
+
+// TestGuardFindsLeaks plants leaks of credentials without a form of their own, which were sent, configured or stored.
+func TestGuardFindsLeaks(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		leak         string // what stands in the log
+		config       server.AuthenticationConfig
+		header, body string // of a request
+	}{
+		{"sent-as-a-token", server.AuthenticationConfig{}, "Bearer sent-as-a-token", ""},
+		{"sent-as-a-password", server.AuthenticationConfig{}, "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:sent-as-a-password")), ""},
+		{base64.StdEncoding.EncodeToString([]byte("alice:sent-encoded")), server.AuthenticationConfig{},
+			"Basic " + base64.StdEncoding.EncodeToString([]byte("alice:sent-encoded")), ""},
+		{"token-of-a-file", server.AuthenticationConfig{TokenAuthFile: file("tokens.csv", "first-of-a-file,x,1\ntoken-of-a-file,y,2\n")}, "", ""},
+		{"password-of-a-file", server.AuthenticationConfig{BasicAuthFile: file("passwords.csv", "password-of-a-file,x,1\n")}, "", ""},
+		{"stored-in-a-secret", server.AuthenticationConfig{}, "", `{"metadata":{"name":"a"},"stringData":{"key":"stored-in-a-secret"}}`},
+		{base64.StdEncoding.EncodeToString([]byte("encoded-in-a-secret")), server.AuthenticationConfig{}, "",
+			`{"metadata":{"name":"b"},"stringData":{"key":"encoded-in-a-secret"}}`},
+	} {
+		cfg, g := guarded(server.Config{
+			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: tt.config,
+			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		})
+		s, err := server.New(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ask := range [][2]string{{"/api/v1/namespaces", `{"metadata":{"name":"ns"}}`}, {"/api/v1/namespaces/ns/secrets", tt.body}} {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", ask[0], strings.NewReader(ask[1]))
+			if tt.header != "" {
+				r.Header.Set("Authorization", tt.header)
+			}
+			Sent(r)
+			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		}
+		if found := g.lines(); len(found) > 0 {
+			t.Errorf("%s: found before it leaks: %s", tt.leak, found)
+		}
+		s.Log().Debug("planted", zap.Error(fmt.Errorf("about %s: no", tt.leak)))
+		if len(g.lines()) == 0 {
+			t.Errorf("%s: not found", tt.leak)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

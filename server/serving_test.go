@@ -1,0 +1,197 @@
+package server_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// TestCertificatesByName: clients are shown the certificate that is for what they ask for, by exact names before wildcards, and by
+// names of the configuration before those in certificates.
+func TestCertificatesByName(t *testing.T) {
+	ca := newSigner(t, "ca")
+	named := func(name string, names ...string) server.NamedCertificate {
+		cert, key := ca.files(name)
+		return server.NamedCertificate{CertFile: cert, KeyFile: key, Names: names}
+	}
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{TLS: server.TLSConfig{ByName: []server.NamedCertificate{
+		named("first.example.com"), named("second.example.com", "*.example.com", "Three.example.com"), named("third.example.com", "three.example.com"),
+		named("fourth.example.com", "127.0.0.1"),
+	}}}})
+	for asked, want := range map[string]string{
+		"first.example.com": "first.example.com", "FIRST.example.com": "first.example.com", "x.example.com": "second.example.com",
+		"three.example.com": "second.example.com", "x.y.example.com": "kube-apiserver", "third.example.com": "second.example.com",
+		"localhost": "kube-apiserver", "": "fourth.example.com",
+	} {
+		c, err := tls.Dial("tcp", s.Server.Address().String(), &tls.Config{ServerName: asked, InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.ConnectionState().PeerCertificates[0].Subject.CommonName; got != want {
+			t.Errorf("%q: got the certificate of %s, want %s", asked, got, want)
+		}
+		c.Close()
+	}
+}
+
+// TestProtocols holds connections to what the configuration offers.
+func TestProtocols(t *testing.T) {
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP1Only: true, TLS: server.TLSConfig{
+		MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}, Curves: []tls.CurveID{tls.CurveP384},
+	}}})
+	dial := func(c *tls.Config) (tls.ConnectionState, error) {
+		c.InsecureSkipVerify, c.NextProtos = true, []string{"h2", "http/1.1"}
+		conn, err := tls.Dial("tcp", s.Server.Address().String(), c)
+		if err != nil {
+			return tls.ConnectionState{}, err
+		}
+		defer conn.Close()
+		return conn.ConnectionState(), nil
+	}
+	got, err := dial(&tls.Config{MaxVersion: tls.VersionTLS12})
+	if err != nil || got.NegotiatedProtocol != "http/1.1" || got.CipherSuite != tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 || got.CurveID != tls.CurveP384 {
+		t.Errorf("got %q, suite %d, curve %v, %v", got.NegotiatedProtocol, got.CipherSuite, got.CurveID, err)
+	}
+	if _, err := dial(&tls.Config{MaxVersion: tls.VersionTLS11}); err == nil {
+		t.Error("TLS 1.1 was accepted")
+	}
+	if _, err := dial(&tls.Config{CurvePreferences: []tls.CurveID{tls.X25519}}); err == nil {
+		t.Error("another curve was accepted")
+	}
+}
+
+// TestHeaders: who answers stands in each answer, and that browsers shall keep to TLS if that is wanted.
+func TestHeaders(t *testing.T) {
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HSTS: []string{"max-age=7", "preload"}}})
+	for _, path := range []string{"/version", "/api/v1/namespaces/none", "/nowhere"} {
+		resp, err := s.Client.Get(s.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.Header.Get("Server"); got != "Coracle/"+server.Version {
+			t.Errorf("%s: got the server %q", path, got)
+		}
+		if got := resp.Header.Get("Strict-Transport-Security"); got != "max-age=7; preload" {
+			t.Errorf("%s: got HSTS %q", path, got)
+		}
+	}
+}
+
+// TestGoaway: with the greatest chance one request of fifty has clients connect anew; without one, none.
+func TestGoaway(t *testing.T) {
+	for chance, few := range map[float64]int{0: 0, 0.02: 1} {
+		s := servertest.Start(t, server.Config{Serving: server.ServingConfig{GoawayChance: chance}})
+		dialled := -1 // the first is no consequence
+		trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+			if !c.Reused {
+				dialled++
+			}
+		}}
+		for range 1000 { // none of so many by chance: once in 600 million runs
+			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", s.URL+"/version", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := s.Client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		if dialled < few || few == 0 && dialled > 0 {
+			t.Errorf("with a chance of %v: got %d new connections for 1000 requests", chance, dialled)
+		}
+	}
+}
+
+// TestSharedPort runs two servers on one port, and another on a port in use, which may not be.
+func TestSharedPort(t *testing.T) {
+	first := servertest.Start(t, server.Config{Serving: server.ServingConfig{SharePort: true}})
+	port := first.Server.Address().(*net.TCPAddr).Port
+	second := servertest.Start(t, server.Config{Serving: server.ServingConfig{SecurePort: port, SharePort: true}})
+	if got := second.Server.Address().(*net.TCPAddr).Port; got != port {
+		t.Errorf("got port %d, want %d", got, port)
+	}
+	cfg := config(t)
+	cfg.Serving.SecurePort = port
+	alone, err := server.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a server that does not share: got %v", err)
+	}
+}
+
+// TestProfilesSocket asks for a profile by the socket, which ends with the server.
+func TestProfilesSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "s") // the test's own folder may have too long a name for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "debug")
+	t.Run("server", func(t *testing.T) {
+		servertest.Start(t, server.Config{Serving: server.ServingConfig{ProfilesSocket: path}})
+		c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}}
+		defer c.CloseIdleConnections()
+		resp, err := c.Get("http://socket/debug/pprof/cmdline")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), "test") {
+			t.Errorf("got %d %s, %v", resp.StatusCode, body, err)
+		}
+	})
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the socket is still there")
+	}
+}
+
+// TestLivezGrace: a server that is given time to start is alive meanwhile, and not ready.
+func TestLivezGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(t)
+		cfg.Serving.LivezGrace = time.Minute
+		cfg.Setup = func(s *server.Server) error { // which ends when Run has begun it, at the earliest
+			return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { return nil }})
+		}
+		s, err := server.New(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p := &inProcess{s, t}
+		for _, tt := range []struct {
+			after time.Duration
+			want  map[string]int
+		}{
+			{0, map[string]int{"/livez": 200, "/livez/poststarthook/mine": 200, "/readyz": 500, "/healthz": 500, "/healthz/poststarthook/mine": 500}},
+			{time.Minute, map[string]int{"/livez": 500, "/livez/poststarthook/mine": 500, "/readyz": 500}},
+		} {
+			time.Sleep(tt.after)
+			for path, want := range tt.want {
+				if got, body := p.do("GET", path, ""); got != want {
+					t.Errorf("%s after %v: got %d %s, want %d", path, tt.after, got, body, want)
+				}
+			}
+		}
+	})
+}

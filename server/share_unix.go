@@ -1,0 +1,29 @@
+//go:build unix
+
+package server
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sharing lets a socket that is about to listen share its port, or its address, with those of other processes that do so too.
+func sharing(port, address bool) func(network, addr string, raw syscall.RawConn) error {
+	if !port && !address {
+		return nil
+	}
+	return func(_, _ string, raw syscall.RawConn) error {
+		var errs [3]error
+		errs[0] = raw.Control(func(fd uintptr) {
+			if port {
+				errs[1] = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+			}
+			if address {
+				errs[2] = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+			}
+		})
+		return errors.Join(errs[:]...)
+	}
+}
