@@ -50,6 +50,7 @@ var modules = map[string]string{
 	"github.com/google/gnostic-models":    "the protobuf form of OpenAPI v2",
 	"github.com/fsnotify/fsnotify":        "outside edits of the file engine",
 	"github.com/prometheus/client_golang": "metrics",
+	"github.com/prometheus/client_model":  "metrics that are gathered",
 	"github.com/coreos/go-oidc/v3":        "tokens of OpenID Connect providers",
 	"github.com/coreos/go-semver":         "versions of an etcd's data",
 	"github.com/go-jose/go-jose/v4":       "signed tokens of service accounts",

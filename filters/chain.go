@@ -32,6 +32,7 @@ type Config struct {
 	RequestTimeout time.Duration              // 0: one minute
 	LongRunning    func(i *request.Info) bool // nil: LongRunning
 	Origins        []*regexp.Regexp           // of web pages that may call the API; none: no CORS
+	NoCompression  bool                       // large answers are sent as they are
 	HSTS           string                     // value of Strict-Transport-Security; "": not sent
 	Server         string                     // value of Server; "": not sent
 	GoawayChance   float64                    // how many requests of HTTP/2 end their connection: of one, on average
@@ -65,7 +66,7 @@ func (c Config) Steps() []Step {
 		{"inflight", "after authenticate, to tell strangers from others; before the work of authorize", c.InFlight.Filter(c.LongRunning, fail)},
 		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Metrics, c.Log, fail)},
 		{"long", "after authorize: who may not ask cannot stay", Long(c.InFlight, c.Drain, c.LongRunning, fail)},
-		{"compress", "around the handler alone: only its answers are large", Compress()},
+		{"compress", "around the handler alone: only its answers are large", c.compress()},
 	}
 }
 
@@ -86,6 +87,13 @@ func (c *Config) setDefaults() {
 	if c.LongRunning == nil {
 		c.LongRunning = LongRunning
 	}
+}
+
+func (c *Config) compress() Filter {
+	if c.NoCompression {
+		return nil
+	}
+	return Compress()
 }
 
 func (c *Config) metrics() Filter {

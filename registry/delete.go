@@ -237,7 +237,7 @@ func atLeastZero(seconds *int64) *int64 {
 // finalizers returns the finalizers with those of the garbage collector as the propagation policy wants them.
 func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) {
 	strategy := &d.s.res.Strategy
-	if strategy.NoGarbageCollection {
+	if strategy.NoGarbageCollection || d.s.cfg.NoGarbageCollection {
 		return m.Finalizers, false
 	}
 	orphan, foreground := slices.Contains(m.Finalizers, finalizerOrphan), slices.Contains(m.Finalizers, finalizerForeground)

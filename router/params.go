@@ -102,7 +102,7 @@ func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.
 	if req.Fields, err = meta.ParseFields(opts.FieldSelector); err != nil {
 		return nil, nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
-	if err := invalid("ListOptions", meta.ValidateListOptions(opts)); err != nil {
+	if err := invalid("ListOptions", meta.ValidateListOptions(opts, !e.cfg.NoWatchLists)); err != nil {
 		return nil, nil, err
 	}
 	if info.Name != "" && len(info.Parts) > 1 { // the legacy /watch/.../name

@@ -131,6 +131,8 @@ type Config struct {
 	MinWatch time.Duration
 	// MaxBody is how long a request body may be, in bytes. 0 means 3 MiB.
 	MaxBody int64
+	// NoWatchLists refuses watches that ask for what there is.
+	NoWatchLists bool
 	// WatchStarted, if set, is called when a watch begins and returns what is called with the number of events for
 	// each flush, and with -1 at the end. It feeds metrics.
 	WatchStarted func(gvr meta.GroupVersionResource) func(events int)

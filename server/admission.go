@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -10,19 +13,70 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// newAdmission makes the chain of plugins that every write passes. kubelets are restricted where a mode lets them in.
-func newAdmission(c AdmissionConfig, kubelets bool, resources Stores, may request.Authorizer) (admission.Chain, error) {
-	chain := admission.Chain{admission.NewNamespaceLifecycle(known{resources, namespaces})}
-	if kubelets {
-		chain = append(chain, admission.NewNodeRestriction(nodeObjects{resources}, may))
+// admissionEnv is what plugins are made of.
+type admissionEnv struct {
+	AdmissionConfig
+	stores Stores
+	may    request.Authorizer
+}
+
+// nodeRestriction is the plugin that is there where kubelets are let in.
+const nodeRestriction = "NodeRestriction"
+
+// builtInPlugins are the plugins that there are, in the order in which they run, which is kube-apiserver's.
+var builtInPlugins = []struct {
+	name string
+	make func(e admissionEnv) admission.Plugin
+}{
+	{"NamespaceLifecycle", func(e admissionEnv) admission.Plugin {
+		return admission.NewNamespaceLifecycle(known{e.stores, namespaces})
+	}},
+	{nodeRestriction, func(e admissionEnv) admission.Plugin {
+		return admission.NewNodeRestriction(nodeObjects{e.stores}, e.may)
+	}},
+	{"TaintNodesByCondition", func(admissionEnv) admission.Plugin { return admission.TaintNodesByCondition{} }},
+	{"Priority", func(e admissionEnv) admission.Plugin {
+		return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](e.stores, priorityClasses))
+	}},
+	{"DefaultTolerationSeconds", func(e admissionEnv) admission.Plugin {
+		return admission.DefaultTolerationSeconds{NotReady: e.NotReadySeconds, Unreachable: e.UnreachableSeconds}
+	}},
+	{"StorageObjectInUseProtection", func(admissionEnv) admission.Plugin { return admission.StorageObjectInUseProtection{} }},
+	{"PodTopologyLabels", func(e admissionEnv) admission.Plugin {
+		return admission.NewPodTopologyLabels(known{e.stores, nodes})
+	}},
+}
+
+// AdmissionPlugins returns the names of the built-in plugins that can be turned on and off.
+func AdmissionPlugins() []string {
+	var list []string
+	for _, p := range builtInPlugins {
+		list = append(list, p.name)
 	}
-	chain = append(chain,
-		admission.TaintNodesByCondition{},
-		admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](resources, priorityClasses)),
-		admission.DefaultTolerationSeconds{},
-		admission.StorageObjectInUseProtection{}, admission.NewDeviceAdminAccess(known{resources, namespaces}),
-		admission.NewPodTopologyLabels(known{resources, nodes}),
-	)
+	return list
+}
+
+func (c *AdmissionConfig) validate() error {
+	all := AdmissionPlugins()
+	for _, name := range slices.Concat(c.Enable, c.Disable) {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("unknown admission plugin %q: there are %s", name, strings.Join(all, ", "))
+		}
+	}
+	return nil
+}
+
+// newAdmission makes the chain of plugins that every write passes. kubelets are restricted where a mode lets them in. What the API is
+// not whole without is always there.
+func newAdmission(c AdmissionConfig, kubelets bool, resources Stores, may request.Authorizer) (admission.Chain, error) {
+	env, chain := admissionEnv{c, resources, may}, admission.Chain{}
+	for _, p := range builtInPlugins {
+		on := p.name != nodeRestriction || kubelets
+		if on && !slices.Contains(c.Disable, p.name) || slices.Contains(c.Enable, p.name) {
+			chain = append(chain, p.make(env))
+		}
+	}
+	chain = append(chain, admission.NewDeviceAdminAccess(known{resources, namespaces}))
 	if c.Plugins == nil {
 		return chain, nil
 	}

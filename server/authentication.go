@@ -70,7 +70,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 // withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
 func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *issuers) (request.Authenticator, error) {
 	if known == nil || known.anonymous == nil {
-		if c.Anonymous != nil && !*c.Anonymous {
+		if c.Anonymous != nil && !*c.Anonymous || c.Anonymous == nil && c.NoAnonymous {
 			return who, nil
 		}
 		return authn.Anonymous(who), nil

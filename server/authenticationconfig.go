@@ -41,6 +41,8 @@ type AuthenticationConfig struct {
 	// Anonymous lets requests without credentials in; nil leaves it to File, which is not to say anything otherwise, and means true if
 	// that says nothing either. (--anonymous-auth)
 	Anonymous *bool
+	// NoAnonymous has nobody come without credentials if neither Anonymous nor File says anything.
+	NoAnonymous bool
 	// Authenticators are asked after those above.
 	Authenticators []request.Authenticator
 }

@@ -46,6 +46,9 @@ func (c Config) complete() (completed, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
+	if c.API.NoGarbageCollection {
+		c.Controllers = append(slices.Clip(c.Controllers), "-"+garbageCollector)
+	}
 	c.API = c.API.complete()
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
@@ -119,7 +122,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.validate()}
+	errs := []error{c.API.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.validate(), c.Admission.validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -150,7 +153,10 @@ func (c *APIConfig) validate() error {
 		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
 	}
 	_, rangesErr := c.Services.ranges()
-	_, portsErr := c.Services.nodePorts()
+	span, portsErr := c.Services.nodePorts()
+	if port := c.Services.KubernetesNodePort; portsErr == nil && port != 0 && !span.Contains(port) {
+		portsErr = fmt.Errorf("kubernetes service node port range %v doesn't contain %v", span, port)
+	}
 	return errors.Join(append(errs, rangesErr, portsErr)...)
 }
 

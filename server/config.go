@@ -27,6 +27,7 @@ type Config struct {
 	Authentication AuthenticationConfig
 	Authorization  AuthorizationConfig
 	Admission      AdmissionConfig
+	Metrics        MetricsConfig
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
@@ -59,6 +60,11 @@ type APIConfig struct {
 	AllowPrivileged bool
 	// Services is what services are given.
 	Services ServicesConfig
+	// NoGarbageCollection leaves dependents alone when what owns them goes, and runs no garbage collector: whatever a deletion says about
+	// them counts for nothing. (--enable-garbage-collector=false)
+	NoGarbageCollection bool
+	// NoWatchLists refuses watches that are to begin with what there is. (--feature-gates=WatchList=false)
+	NoWatchLists bool
 	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
 	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
 	// it should be is not written. "" means none.
@@ -76,6 +82,11 @@ type ServicesConfig struct {
 	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is the same.
 	// (--service-node-port-range)
 	NodePortRange string
+	// KubernetesNodePort makes the service "kubernetes" one of the type NodePort, at this port of the range; 0 does not.
+	// (--kubernetes-service-node-port)
+	KubernetesNodePort int
+	// NoKubernetesEndpoints leaves the endpoints of the service "kubernetes" to others. (--endpoint-reconciler-type=none)
+	NoKubernetesEndpoints bool
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
@@ -141,6 +152,8 @@ type ServingConfig struct {
 	HTTPPort int
 	// TLS is what the secure port shows to clients.
 	TLS TLSConfig
+	// ExternalHostname is how documents name this server to others, in place of its address. (--external-hostname)
+	ExternalHostname string
 	// CORSOrigins are patterns of web origins that may call the API; none by default. (--cors-allowed-origins)
 	CORSOrigins []string
 	// HSTS are the directives of the header Strict-Transport-Security, such as "max-age=31536000"; none: it is not sent.
@@ -165,6 +178,8 @@ type ServingConfig struct {
 	// ProfilesSocket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
 	// "" for none. (--debug-socket-path)
 	ProfilesSocket string
+	// NoCompression sends large answers as they are. (--feature-gates=APIResponseCompression=false)
+	NoCompression bool
 }
 
 // TLSConfig is the serving certificate.
@@ -231,11 +246,23 @@ type AuthorizationWebhook struct {
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
 
-// AdmissionConfig says what is asked about every write beside the built-in plugins.
+// AdmissionConfig says what is asked about every write.
 type AdmissionConfig struct {
+	// Enable and Disable are the names of built-in plugins to have, and not to have: AdmissionPlugins lists them. By default all are there,
+	// NodeRestriction only where AuthorizeNode lets kubelets in. (--enable-admission-plugins, --disable-admission-plugins)
+	Enable, Disable []string
+	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that is not ready or cannot be reached; nil
+	// means 300. (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)
+	NotReadySeconds, UnreachableSeconds *int64
 	// Plugins returns further plugins, which run after the built-in ones. It is called once, before there is any
 	// resource: a plugin looks for what it reads when it is asked itself, so it sees resources that come and go.
 	Plugins func(resources Stores) (admission.Chain, error)
+}
+
+// MetricsConfig says what of the server can be measured.
+type MetricsConfig struct {
+	// Disabled are names of metrics that are not shown. (--disabled-metrics)
+	Disabled []string
 }
 
 // LimitsConfig bounds what clients can ask for.

@@ -30,6 +30,9 @@ type controllerEnv struct {
 // runner is a controller. Run works until ctx ends.
 type runner interface{ Run(ctx context.Context) }
 
+// garbageCollector is the name of the controller that deletes what has no owner any more.
+const garbageCollector = "garbage-collector-controller"
+
 // controllerSet are the controllers that there are.
 var controllerSet = []controllerEntry{
 	{
@@ -39,7 +42,7 @@ var controllerSet = []controllerEntry{
 		},
 	},
 	{
-		name: "garbage-collector-controller", short: "garbagecollector",
+		name: garbageCollector, short: "garbagecollector",
 		make: func(e controllerEnv) runner {
 			return &controller.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.table}, Log: e.log}
 		},

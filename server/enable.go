@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -43,6 +44,19 @@ var manyVersions = []versionWord{
 	{"api/ga", regexp.MustCompile(`^v\d+$`)},
 	{"api/beta", regexp.MustCompile(`^v\d+beta\d+$`)},
 	{"api/alpha", regexp.MustCompile(`^v\d+alpha\d+$`)},
+}
+
+// CheckRuntime returns what is wrong with an APIConfig.Runtime whatever else is configured, in the words of kube-apiserver.
+func CheckRuntime(config map[string]string) error {
+	if config["api/all"] == "false" && len(config) == 1 {
+		return errors.New("invalid runtime-config with only api/all=false")
+	}
+	known := maps.Clone(notBuilt)
+	for group := range api.Groups {
+		known[group] = append(slices.Clip(known[group]), "")
+	}
+	_, err := readNames(config, known)
+	return err
 }
 
 // setting changes a choice as one entry of Runtime says.

@@ -24,10 +24,13 @@ func (s *Server) addKubernetesService(c completed) error {
 		return err
 	}
 	b.service = &controller.KubernetesService{
-		Client: s.client, ClusterIP: iprange.New(ranges[0]).First(), Slices: s.Store(endpointSlices) != nil, Log: s.log.Named("kubernetes-service"),
+		Client: s.client, ClusterIP: iprange.New(ranges[0]).First(), NodePort: int32(c.API.Services.KubernetesNodePort),
+		Slices: s.Store(endpointSlices) != nil, Log: s.log.Named("kubernetes-service"),
 	}
-	if err := b.advertise(c); err != nil {
-		return err
+	if !c.API.Services.NoKubernetesEndpoints {
+		if err := b.advertise(c); err != nil {
+			return err
+		}
 	}
 	if err := s.AddPostStartHook(Hook{Name: "bootstrap-controller", Run: b.start}); err != nil {
 		return err

@@ -2,10 +2,12 @@ package server
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
@@ -187,4 +189,19 @@ func cacheHooks(unreadable *unreadables, log *zap.Logger) cache.Hooks {
 			log.Info("a watcher fell behind and was ended", zap.String("resource", resource))
 		},
 	}
+}
+
+// shown gathers what may be seen: all but some metrics.
+type shown struct {
+	prometheus.Gatherer
+	disabled []string
+}
+
+// Gather implements prometheus.Gatherer.
+func (s shown) Gather() ([]*dto.MetricFamily, error) {
+	families, err := s.Gatherer.Gather()
+	if len(s.disabled) > 0 {
+		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return slices.Contains(s.disabled, f.GetName()) })
+	}
+	return families, err
 }

@@ -59,7 +59,9 @@ func (s *Server) external(c *ServingConfig) string {
 		port = addr.Port
 	}
 	host := c.BindAddress
-	if ip, err := c.advertised(); err == nil {
+	if c.ExternalHostname != "" {
+		host = c.ExternalHostname
+	} else if ip, err := c.advertised(); err == nil {
 		host = ip.String()
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))

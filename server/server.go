@@ -122,6 +122,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		HSTS:           strings.Join(c.Serving.HSTS, "; "),
 		Server:         "Coracle/" + Version,
 		GoawayChance:   c.Serving.GoawayChance,
+		NoCompression:  c.Serving.NoCompression,
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
@@ -177,6 +178,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}
 	cfg, discovery := &router.Config{
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
+		NoWatchLists: c.API.NoWatchLists,
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
@@ -186,13 +188,14 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 		backend: newBackend(store, registry.Config{
 			Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+			NoGarbageCollection: c.API.NoGarbageCollection,
 		}, m.unreadable, c.Log),
 	}
 	d.definitions = newDefinitions(d.resources, d.extensions)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, reg, c.API.Version))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shown{reg, c.Metrics.Disabled}, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}

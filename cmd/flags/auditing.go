@@ -1,52 +1,140 @@
 package flags
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// auditing is what flags about the record of requests say. Nothing is recorded, but what is wrong is said.
+type auditing struct {
+	log, webhook auditSink
+}
+
+// auditSink is where events go.
+type auditSink struct {
+	name                   string
+	destination            string
+	mode, version          string
+	buffer, batch, burst   int
+	wait                   time.Duration
+	throttle               bool
+	qps                    float32
+	cut                    bool
+	batchBytes, eventBytes int64
+	age, backups, size     int // of log files
+	format                 string
+	compress               bool
+	backoff                time.Duration // of a webhook
+}
 
 func (o *Options) bindAuditing(s *section) {
+	const unrecorded = "nothing is audited, and who gives it relies on a record"
 	s.String("audit-policy-file", "", "AuditPolicy file: what is recorded of which requests")
-	for _, sink := range []struct {
-		name, destination, usage, mode string
-		age, backup, size              int // of log files
-		batch, burst                   int
-		wait                           time.Duration
-		throttle                       bool
-		qps                            float32
-	}{
-		{"log", "path", "file that events are written to", "blocking", 366, 100, 100, 1, 0, 0, false, 0},
-		{"webhook", "config-file", "kubeconfig of the server that events are sent to", "batch", 0, 0, 0, 400, 15, 30 * time.Second, true, 10},
-	} {
-		prefix := "audit-" + sink.name + "-"
-		destination := prefix + sink.destination
-		s.String(destination, "", sink.usage)
-		s.refuse("nothing is audited, and who gives it relies on a record", destination)
-		names := []string{"mode", "version", "batch-buffer-size", "batch-max-size", "batch-max-wait", "batch-throttle-enable", "batch-throttle-qps", "batch-throttle-burst",
-			"truncate-enabled", "truncate-max-batch-size", "truncate-max-event-size"}
-		s.String(prefix+"mode", sink.mode, "how events go there: batch, blocking or blocking-strict")
-		s.String(prefix+"version", "audit.k8s.io/v1", "version of the events")
-		s.Int(prefix+"batch-buffer-size", 10_000, "events that wait at most")
-		s.Int(prefix+"batch-max-size", sink.batch, "events that go together at most")
-		s.Duration(prefix+"batch-max-wait", sink.wait, "how long events wait for others at most")
-		s.Bool(prefix+"batch-throttle-enable", sink.throttle, "bound the batches of a second")
-		s.Float32(prefix+"batch-throttle-qps", sink.qps, "batches a second on average")
-		s.Int(prefix+"batch-throttle-burst", sink.burst, "batches that may go at once after a rest")
-		s.Bool(prefix+"truncate-enabled", false, "cut events and batches that are too large")
-		s.Int(prefix+"truncate-max-batch-size", 10<<20, "bytes of a batch at most")
-		s.Int(prefix+"truncate-max-event-size", 100<<10, "bytes of an event at most")
-		if sink.name == "log" {
-			names = append(names, "maxage", "maxbackup", "maxsize", "compress", "format")
-			s.Int(prefix+"maxage", sink.age, "days that old files are kept")
-			s.Int(prefix+"maxbackup", sink.backup, "old files that are kept")
-			s.Int(prefix+"maxsize", sink.size, "megabytes of a file before it is put aside")
-			s.Bool(prefix+"compress", false, "compress old files")
-			s.String(prefix+"format", "json", "form of the events: json or legacy")
-		} else {
-			names = append(names, "initial-backoff")
-			s.Duration(prefix+"initial-backoff", 10*time.Second, "how long to wait after the first failure")
-		}
-		for i := range names {
-			names[i] = prefix + names[i]
-		}
-		s.ignore("nothing is audited", names...)
+	s.refuse(unrecorded, "audit-policy-file")
+
+	log := &o.auditing.log
+	*log = auditSink{name: "log", mode: "blocking", batch: 1, age: 366, backups: 100, size: 100, format: "json"}
+	log.bind(s)
+	s.StringVar(&log.destination, "audit-log-path", "", "file that events are written to")
+	s.IntVar(&log.age, "audit-log-maxage", log.age, "days that old files are kept")
+	s.IntVar(&log.backups, "audit-log-maxbackup", log.backups, "old files that are kept")
+	s.IntVar(&log.size, "audit-log-maxsize", log.size, "megabytes of a file before it is put aside")
+	s.BoolVar(&log.compress, "audit-log-compress", false, "compress old files")
+	s.StringVar(&log.format, "audit-log-format", log.format, "form of the events: json or legacy")
+	s.ignore(unaudited, "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-compress", "audit-log-format")
+
+	hook := &o.auditing.webhook
+	*hook = auditSink{name: "webhook", mode: "batch", batch: 400, burst: 15, wait: 30 * time.Second, throttle: true, qps: 10}
+	hook.bind(s)
+	s.StringVar(&hook.destination, "audit-webhook-config-file", "", "kubeconfig of the server that events are sent to")
+	s.DurationVar(&hook.backoff, "audit-webhook-initial-backoff", 10*time.Second, "how long to wait after the first failure")
+	s.ignore(unaudited, "audit-webhook-initial-backoff")
+	s.refuse(unrecorded, "audit-log-path", "audit-webhook-config-file")
+}
+
+const unaudited = "nothing is audited"
+
+// bind declares what log and webhook have in common.
+func (a *auditSink) bind(s *section) {
+	prefix := "audit-" + a.name + "-"
+	s.StringVar(&a.mode, prefix+"mode", a.mode, "how events go there: batch, blocking or blocking-strict")
+	s.StringVar(&a.version, prefix+"version", "audit.k8s.io/v1", "version of the events")
+	s.IntVar(&a.buffer, prefix+"batch-buffer-size", 10_000, "events that wait at most")
+	s.IntVar(&a.batch, prefix+"batch-max-size", a.batch, "events that go together at most")
+	s.DurationVar(&a.wait, prefix+"batch-max-wait", a.wait, "how long events wait for others at most")
+	s.BoolVar(&a.throttle, prefix+"batch-throttle-enable", a.throttle, "bound the batches of a second")
+	s.Float32Var(&a.qps, prefix+"batch-throttle-qps", a.qps, "batches a second on average")
+	s.IntVar(&a.burst, prefix+"batch-throttle-burst", a.burst, "batches that may go at once after a rest")
+	s.BoolVar(&a.cut, prefix+"truncate-enabled", false, "cut events and batches that are too large")
+	s.Int64Var(&a.batchBytes, prefix+"truncate-max-batch-size", 10<<20, "bytes of a batch at most")
+	s.Int64Var(&a.eventBytes, prefix+"truncate-max-event-size", 100<<10, "bytes of an event at most")
+	for _, name := range []string{"mode", "version", "batch-buffer-size", "batch-max-size", "batch-max-wait", "batch-throttle-enable",
+		"batch-throttle-qps", "batch-throttle-burst", "truncate-enabled", "truncate-max-batch-size", "truncate-max-event-size"} {
+		s.ignore(unaudited, prefix+name)
 	}
-	s.refuse("nothing is audited, and who gives it relies on a record", "audit-policy-file")
+}
+
+func (o *Options) finishAuditing() error {
+	log, hook := &o.auditing.log, &o.auditing.webhook
+	var m mistakes
+	m.addErr(log.check())
+	if log.destination != "" {
+		if log.format != "json" && log.format != "legacy" {
+			m.add("invalid audit log format %s, allowed formats are %q", log.format, "legacy,json")
+		}
+		for _, bound := range []struct {
+			name  string
+			value int
+		}{{"maxage", log.age}, {"maxbackup", log.backups}, {"maxsize", log.size}} {
+			if bound.value < 0 {
+				m.add("--audit-log-%s %d can't be a negative number", bound.name, bound.value)
+			}
+		}
+	}
+	m.addErr(hook.check())
+	return m.err()
+}
+
+// auditModes are how events can go to a sink.
+var auditModes = []string{"batch", "blocking", "blocking-strict"}
+
+// check returns what is wrong with a sink that is used.
+func (a *auditSink) check() error {
+	if a.destination == "" {
+		return nil
+	}
+	var m mistakes
+	m.addErr(a.checkBatches())
+	switch {
+	case a.eventBytes <= 0:
+		m.add("invalid audit truncate %s max event size %d, must be a positive number", a.name, a.eventBytes)
+	case a.batchBytes < a.eventBytes:
+		m.add("invalid audit truncate %s max batch size %d, must be greater than max event size (%d)", a.name, a.batchBytes, a.eventBytes)
+	}
+	switch parts := strings.Split(a.version, "/"); {
+	case len(parts) > 2:
+		m.add("unexpected GroupVersion string: %s", a.version)
+	case a.version != "audit.k8s.io/v1":
+		m.add(`invalid group version, allowed versions are ["audit.k8s.io/v1"]`)
+	}
+	return m.err()
+}
+
+func (a *auditSink) checkBatches() error {
+	var m mistakes
+	switch {
+	case !slices.Contains(auditModes, a.mode):
+		m.add("invalid audit %s mode %s, allowed modes are %q", a.name, a.mode, strings.Join(auditModes, ","))
+	case a.mode != "batch":
+	case a.buffer <= 0:
+		m.add("invalid audit batch %s buffer size %d, must be a positive number", a.name, a.buffer)
+	case a.batch <= 0:
+		m.add("invalid audit batch %s max batch size %d, must be a positive number", a.name, a.batch)
+	case a.throttle && a.qps <= 0:
+		m.add("invalid audit batch %s throttle QPS %v, must be a positive number", a.name, a.qps)
+	case a.throttle && a.burst <= 0:
+		m.add("invalid audit batch %s throttle burst %d, must be a positive number", a.name, a.burst)
+	}
+	return m.err()
 }

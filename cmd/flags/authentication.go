@@ -1,6 +1,12 @@
 package flags
 
 import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/server"
@@ -62,13 +68,142 @@ func bindFrontProxy(s *section, proxy *server.FrontProxyConfig) {
 	s.StringSliceVar(&proxy.Headers.ExtraPrefixes, "requestheader-extra-headers-prefix", nil, "beginnings of headers in which front proxies give extras, such as X-Remote-Extra-")
 }
 
+// The bounds of --service-account-max-token-expiration.
+const (
+	leastExpiration = time.Hour
+	mostExpiration  = (1 << 32) * time.Second
+)
+
+// completeAuthentication looks at what signs tokens.
+func (o *Options) completeAuthentication() error {
+	sa := &o.config.Authentication.ServiceAccounts
+	if sa.Longest != 0 && (sa.Longest < leastExpiration || sa.Longest > mostExpiration) {
+		return errors.New("the service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
+	}
+	if sa.SigningKeyFile == "" || len(sa.Issuers) == 0 || sa.Issuers[0] == "" {
+		return nil
+	}
+	if _, err := os.ReadFile(sa.SigningKeyFile); err != nil {
+		return fmt.Errorf("failed to parse service-account-issuer-key-file: %w", err)
+	}
+	return nil
+}
+
 func (o *Options) finishAuthentication() error {
 	c := &o.config.Authentication
+	var m mistakes
+	m.addErr(o.checkOIDC())
+	m.addErr(o.checkServiceAccounts())
+	m.addErr(o.checkFrontProxy())
 	noneAtZero(&c.Webhook.CacheTTL, -1)
 	c.ServiceAccounts.NoLookup, c.ServiceAccounts.NoExtension = !o.authentication.lookup, !o.authentication.extend
 	if o.given("anonymous-auth") {
 		c.Anonymous = &o.authentication.anonymous
 	}
 	c.OIDC.RequiredClaims = o.authentication.claims.values
+	return m.err()
+}
+
+// noAnonymous lets nobody in without credentials, because everybody may do everything.
+func (o *Options) noAnonymous() {
+	if !o.authentication.anonymous {
+		return
+	}
+	o.authentication.anonymous = false // which Anonymous points to, if it is given
+	o.config.Authentication.NoAnonymous = true
+	o.warnings = append(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+}
+
+func (o *Options) checkOIDC() error {
+	c := &o.config.Authentication
+	given := slices.ContainsFunc([]string{"issuer-url", "client-id", "ca-file", "username-claim", "username-prefix", "groups-claim", "groups-prefix",
+		"signing-algs", "required-claim"}, func(name string) bool { return o.given("oidc-" + name) })
+	switch {
+	case given && c.File != "":
+		return errors.New("authentication-config file and oidc-* flags are mutually exclusive")
+	case given && (c.OIDC.IssuerURL == "" || c.OIDC.ClientID == ""):
+		return errors.New("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
+	}
+	return nil
+}
+
+func (o *Options) checkServiceAccounts() error {
+	sa := &o.config.Authentication.ServiceAccounts
+	var m mistakes
+	for i, issuer := range sa.Issuers {
+		_, err := url.Parse(issuer)
+		switch {
+		case strings.Contains(issuer, ":") && err != nil:
+			m.add("service-account-issuer %q contained a ':' but was not a valid URL: %w", issuer, err)
+		case issuer == "":
+			m.add("service-account-issuer should not be an empty string")
+		case slices.Contains(sa.Issuers[:i], issuer):
+			m.add("service-account-issuer %q is already specified", issuer)
+		}
+	}
+	if o.defaults.strict && len(sa.Issuers) == 0 {
+		m.add("service-account-issuer is a required flag")
+	}
+	if o.defaults.strict && len(sa.KeyFiles) == 0 {
+		m.add("either `--service-account-key-file` or `--service-account-signing-endpoint` must be set")
+	}
+	if sa.KeysURL != "" {
+		if u, err := url.Parse(sa.KeysURL); err != nil {
+			m.add("service-account-jwks-uri must be a valid URL: %w", err)
+		} else if u.Scheme != "https" {
+			m.add("service-account-jwks-uri requires https scheme, parsed as: %v", u)
+		}
+	}
+	return m.err()
+}
+
+func (o *Options) checkFrontProxy() error {
+	c := &o.config.Authentication.FrontProxy
+	var m mistakes
+	for _, list := range []struct {
+		flag   string
+		values []string
+	}{
+		{"requestheader-username-headers", c.Headers.Names}, {"requestheader-group-headers", c.Headers.Groups},
+		{"requestheader-extra-headers-prefix", c.Headers.ExtraPrefixes}, {"requestheader-allowed-names", c.AllowedNames},
+	} {
+		m.addErr(checkFilled(list.flag, list.values))
+	}
+	if len(c.Headers.UIDs) == 0 {
+		return m.err()
+	}
+	const gate, flag = "RemoteRequestHeaderUID", "requestheader-uid-headers"
+	if !o.generic.gates.enabled(gate) {
+		m.add("--%s requires the %q feature to be enabled", flag, gate)
+		return m
+	}
+	m.addErr(checkFilled(flag, c.Headers.UIDs))
+	if !slices.ContainsFunc(c.Headers.UIDs, func(h string) bool { return strings.EqualFold(h, "X-Remote-Uid") }) {
+		m.add("--%s is set without specifying the standard X-Remote-Uid header - API aggregation will not work", flag)
+	}
+	return m.err()
+}
+
+// checkFilled refuses values of a flag that are empty.
+func checkFilled(flag string, values []string) error {
+	if slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" }) {
+		return fmt.Errorf("empty value in %q", flag)
+	}
+	return nil
+}
+
+// finishTokens wants the flags that kube-apiserver cannot do without to make tokens.
+func (o *Options) finishTokens() error {
+	c := &o.config.Authentication
+	sa := &c.ServiceAccounts
+	issues := len(sa.Issuers) > 0 && sa.Issuers[0] != ""
+	switch {
+	case !o.defaults.strict:
+		return nil
+	case sa.SigningKeyFile == "" && !issues && len(c.Audiences) == 0:
+		return errors.New("--service-account-signing-key-file and --service-account-issuer are required flags")
+	case sa.SigningKeyFile == "" || !issues:
+		return errors.New("--service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together")
+	}
 	return nil
 }

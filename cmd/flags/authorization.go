@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -23,18 +24,56 @@ func (o *Options) bindAuthorization(s *section) {
 	s.DurationVar(&c.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second, "how long any other answer of the webhook counts; 0 to ask each time")
 }
 
+// authorizationModes are the modes that there are.
+var authorizationModes = []string{
+	server.AuthorizeAlways, server.AuthorizeNever, server.AuthorizeABAC, server.AuthorizeWebhook, server.AuthorizeByRoles, server.AuthorizeNode,
+}
+
 // finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their defaults are no word against it.
 func (o *Options) finishAuthorization() error {
 	c := &o.config.Authorization
 	noneAtZero(&c.Webhook.AuthorizedTTL, -1)
 	noneAtZero(&c.Webhook.UnauthorizedTTL, -1)
+	if c.ConfigFile != "" {
+		if slices.ContainsFunc([]string{"authorization-mode", "authorization-webhook-config-file", "authorization-webhook-version",
+			"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"}, o.given) {
+			return errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
+		}
+		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
+		return nil
+	}
 	c.Modes = o.authorization.modes
 	if len(c.Modes) == 0 {
 		c.Modes = []string{server.AuthorizeAlways}
 	}
-	if c.ConfigFile != "" && !slices.ContainsFunc([]string{"authorization-mode", "authorization-webhook-config-file", "authorization-webhook-version",
-		"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"}, o.given) {
-		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
+	if slices.Contains(c.Modes, server.AuthorizeAlways) {
+		o.noAnonymous()
 	}
-	return nil
+	return o.checkModes()
+}
+
+// checkModes returns what is wrong with the modes, and with what they need.
+func (o *Options) checkModes() error {
+	c := &o.config.Authorization
+	var m mistakes
+	for _, mode := range c.Modes {
+		switch {
+		case !slices.Contains(authorizationModes, mode):
+			m.add("authorization-mode %q is not a valid mode", mode)
+		case mode == server.AuthorizeABAC && c.PolicyFile == "":
+			m.add("authorization-mode ABAC's authorization policy file not passed")
+		case mode == server.AuthorizeWebhook && c.Webhook.ConfigFile == "":
+			m.add("authorization-mode Webhook's authorization config file not passed")
+		}
+	}
+	if c.PolicyFile != "" && !slices.Contains(c.Modes, server.AuthorizeABAC) {
+		m.add("cannot specify --authorization-policy-file without mode ABAC")
+	}
+	if c.Webhook.ConfigFile != "" && !slices.Contains(c.Modes, server.AuthorizeWebhook) {
+		m.add("cannot specify --authorization-webhook-config-file without mode Webhook")
+	}
+	if distinct := slices.Compact(slices.Sorted(slices.Values(c.Modes))); len(distinct) < len(c.Modes) {
+		m.add("authorization-mode %q has mode specified more than once", c.Modes)
+	}
+	return m.err()
 }

@@ -1,5 +1,12 @@
 package flags
 
+import (
+	"maps"
+	"strings"
+
+	"github.com/coracle-project/coracle/server"
+)
+
 // enablement is what is served.
 type enablement struct {
 	runtime pairs
@@ -10,9 +17,20 @@ func (o *Options) bindEnablement(s *section) {
 	s.Var(&o.enablement.runtime, "runtime-config", "API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
 }
 
+// finishEnablement hands over what is served. The legacy group has more than one name.
 func (o *Options) finishEnablement() error {
-	o.config.API.Runtime = o.enablement.runtime.values
-	return nil
+	runtime := maps.Clone(o.enablement.runtime.values)
+	for key, value := range o.enablement.runtime.values {
+		switch first, _, _ := strings.Cut(strings.TrimPrefix(key, "api/"), "/"); {
+		case first == "v1":
+			delete(runtime, key)
+			runtime["/v1"] = value
+		case key == "api/legacy":
+			delete(runtime, key)
+		}
+	}
+	o.config.API.Runtime = runtime
+	return server.CheckRuntime(runtime)
 }
 
 func (o *Options) bindEgress(s *section) {

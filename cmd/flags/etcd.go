@@ -2,18 +2,25 @@ package flags
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
 // The forms in which objects are stored.
 const (
 	mediaJSON     = "application/json"
+	mediaYAML     = "application/yaml" // JSON is YAML
 	mediaProtobuf = "application/vnd.kubernetes.protobuf"
 )
 
 // etcd is what flags about the store say in a way of their own.
 type etcd struct {
-	media string
+	media, backend   string
+	watchCache       bool
+	cacheSizes       []string
+	garbageCollector bool
 }
 
 func (o *Options) bindEtcd(s *section) {
@@ -26,16 +33,52 @@ func (o *Options) bindEtcd(s *section) {
 	s.DurationVar(&c.CompactionInterval, "etcd-compaction-interval", 5*time.Minute, "how long the history of objects is kept; 0 for ever")
 	s.StringVar(&o.etcd.media, "storage-media-type", o.defaults.mediaType, "how objects are stored: application/json or application/vnd.kubernetes.protobuf")
 	s.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file for encryption at rest")
+
+	s.BoolVar(&o.etcd.garbageCollector, "enable-garbage-collector", true, "delete what has no owner any more, as deletions ask for it")
+	s.StringVar(&o.etcd.backend, "storage-backend", "", "kind of --etcd-servers: etcd3, or nothing, which is the same")
+	s.Int64("lease-reuse-duration-seconds", 60, "seconds for which events share a lease of etcd")
+	s.ignore("objects that end at about the same time share leases: within a minute at most", "lease-reuse-duration-seconds")
+	s.BoolVar(&o.etcd.watchCache, "watch-cache", true, "keep what is watched in memory")
+	s.StringSliceVar(&o.etcd.cacheSizes, "watch-cache-sizes", nil, "sizes of the watch caches of resources, as resource.group#size")
+	s.Int("default-watch-cache-size", 100, "size of other watch caches")
+	s.hide("default-watch-cache-size", "watch caches are sized automatically and this flag will be removed in a future version")
+	s.ignore("every resource that is used is kept in memory, with as much history as is needed", "watch-cache", "watch-cache-sizes", "default-watch-cache-size")
+}
+
+// completeEtcd reads the sizes of caches.
+func (o *Options) completeEtcd() error {
+	if !o.etcd.watchCache {
+		return nil
+	}
+	for _, entry := range o.etcd.cacheSizes {
+		parts := strings.Split(entry, "#")
+		if len(parts) != 2 {
+			return fmt.Errorf("invalid value of watch cache size: %s", entry)
+		}
+		switch size, err := strconv.Atoi(parts[1]); {
+		case err != nil:
+			return fmt.Errorf("invalid size of watch cache size: %s", entry)
+		case size < 0:
+			return fmt.Errorf("watch cache size cannot be negative: %s", entry)
+		}
+	}
+	return nil
 }
 
 func (o *Options) finishEtcd() error {
-	noneAtZero(&o.config.Storage.CompactionInterval, -1)
-	switch o.etcd.media {
-	case mediaJSON:
-	case mediaProtobuf, "":
-		o.config.Storage.Protobuf = true
-	default:
-		return fmt.Errorf("--storage-media-type %q: must be %s or %s", o.etcd.media, mediaJSON, mediaProtobuf)
+	c := &o.config.Storage
+	var m mistakes
+	if o.defaults.strict && len(c.Etcd.Servers) == 0 && c.Engine == "" {
+		m.add("--etcd-servers must be specified")
 	}
-	return nil
+	if o.etcd.backend != "" && o.etcd.backend != "etcd3" {
+		m.add("--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'")
+	}
+	if media := o.etcd.media; media != "" && !slices.Contains([]string{mediaJSON, mediaYAML, mediaProtobuf}, media) {
+		m.add("--storage-media-type %q invalid, allowed values: %s, %s, %s", media, mediaJSON, mediaProtobuf, mediaYAML)
+	}
+	c.Protobuf = o.etcd.media == mediaProtobuf || o.etcd.media == ""
+	noneAtZero(&c.CompactionInterval, -1)
+	o.config.API.NoGarbageCollection = !o.etcd.garbageCollector
+	return m.err()
 }

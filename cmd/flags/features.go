@@ -1,7 +1,32 @@
 package flags
 
+import "fmt"
+
+// features is what flags about features say in a way of their own.
+type features struct {
+	fairness bool
+}
+
 func (o *Options) bindFeatures(s *section) {
 	s.BoolVar(&o.config.Serving.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
 	s.StringVar(&o.config.Serving.ProfilesSocket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
 	s.BoolVar(&o.config.Serving.Profiling, "profiling", true, "serve profiles at /debug/pprof/")
+	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true, "let FlowSchemas share out the requests that are served at once")
+	s.ignore("--max-requests-inflight and --max-mutating-requests-inflight bound requests either way", "enable-priority-and-fairness")
+}
+
+// finishFeatures refuses fairness without the API that says what is fair.
+func (o *Options) finishFeatures() error {
+	if !o.features.fairness {
+		return nil
+	}
+	for _, name := range []string{"flowcontrol.apiserver.k8s.io/v1", "api/ga", "api/all"} {
+		switch o.enablement.runtime.values[name] {
+		case "false":
+			return fmt.Errorf("--runtime-config=%s=false conflicts with --enable-priority-and-fairness=true", name)
+		case "true":
+			return nil
+		}
+	}
+	return nil
 }

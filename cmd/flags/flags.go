@@ -8,14 +8,13 @@
 //
 // Each section of kube-apiserver's help is a file, which declares the section's flags, and checks and hands over what they say.
 //
-// Read: flags.go, section.go, values.go, own.go, generic.go and the other sections, gates.go.
+// Read: flags.go, section.go, mistakes.go, values.go, own.go, generic.go and the other sections, gates.go.
 package flags
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -28,6 +27,8 @@ type Options struct {
 	defaults defaults
 	config   server.Config
 	sections []*section
+	warnings []string // what is said of values that make no difference
+	refusals []error  // of values that must not be ignored
 
 	own            own
 	generic        generic
@@ -36,6 +37,10 @@ type Options struct {
 	authentication authentication
 	authorization  authorization
 	enablement     enablement
+	auditing       auditing
+	admission      plugins
+	metrics        metrics
+	features       features
 	logs           logs
 	misc           misc
 }
@@ -43,8 +48,9 @@ type Options struct {
 // defaults are what the commands differ in.
 type defaults struct {
 	dataDir, bindAddress, certDir, mediaType string
-	modes, issuers                           []string
+	modes, issuers, controllers                           []string
 	clusterIPRange                           string
+	strict                                   bool // some flags must be given
 }
 
 // Serve returns the flags of `coracle serve`, which works without any.
@@ -52,13 +58,13 @@ func Serve() *Options {
 	return newOptions(defaults{
 		dataDir: ".coracle", bindAddress: "127.0.0.1", mediaType: mediaJSON,
 		modes: []string{server.AuthorizeByRoles}, issuers: []string{"https://kubernetes.default.svc.cluster.local"},
-		clusterIPRange: "10.0.0.0/24",
+		clusterIPRange: "10.0.0.0/24", controllers: []string{"*"},
 	})
 }
 
-// KubeAPIServer returns the same flags with the defaults of kube-apiserver.
+// KubeAPIServer returns the same flags with the defaults of kube-apiserver, beside which somebody else runs controllers, or nobody.
 func KubeAPIServer() *Options {
-	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf})
+	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf, strict: true})
 }
 
 func newOptions(d defaults) *Options {
@@ -79,8 +85,9 @@ func newOptions(d defaults) *Options {
 	return o
 }
 
-// Bind adds the flags to those of a command.
+// Bind adds the flags to those of a command. Underscores in their names count as dashes.
 func (o *Options) Bind(f *pflag.FlagSet) {
+	f.SetNormalizeFunc(dashes)
 	for _, s := range o.sections {
 		f.AddFlagSet(s.FlagSet)
 	}
@@ -94,23 +101,28 @@ func (o *Options) Usage(w io.Writer, columns int) {
 }
 
 // Finish returns what a parsed command line asks for, or all that is wrong with it. What it ignores is told to the Config's log.
+//
+// It finds mistakes in the order in which kube-apiserver finds them: feature gates, the log, what has to be worked out before anything can
+// be checked, each of which ends it; then what the sections have to say, all together. What is refused comes last: there is no mistake
+// in it.
 func (o *Options) Finish() (server.Config, error) {
-	for _, s := range o.sections {
-		if err := s.refusal(); err != nil {
+	for _, step := range []func() error{o.finishGates, o.finishLogs, o.completeMisc, o.completeAuthentication, o.completeEtcd} {
+		if err := step(); err != nil {
 			return server.Config{}, err
 		}
 	}
-	var errs []error
+	var all mistakes
 	for _, finish := range []func() error{
-		o.finishGeneric, o.finishEtcd, o.finishServing, o.finishAuthentication, o.finishAuthorization, o.finishEnablement,
-		o.finishLogs, o.finishMisc, o.finishOwn,
+		o.finishGeneric, o.finishEtcd, o.finishFeatures, o.finishServing, o.finishAuthentication, o.finishAuthorization, o.finishAuditing,
+		o.finishAdmission, o.finishEnablement, o.finishTokens, o.finishMetrics, o.finishMisc, o.finishOwn,
 	} {
-		if err := finish(); err != nil {
-			errs = append(errs, err)
-		}
+		all.addErr(finish())
 	}
-	if len(errs) > 0 {
-		return server.Config{}, aggregate(errs)
+	if len(all) > 0 {
+		return server.Config{}, all
+	}
+	if err := o.refusal(); err != nil {
+		return server.Config{}, err
 	}
 	for _, s := range o.sections {
 		s.VisitAll(func(f *pflag.Flag) {
@@ -119,7 +131,20 @@ func (o *Options) Finish() (server.Config, error) {
 			}
 		})
 	}
+	for _, text := range o.warnings {
+		o.config.Log.Warn(text)
+	}
 	return o.config, nil
+}
+
+// refusal returns the error of what the command line asks for that would be dangerous to ignore.
+func (o *Options) refusal() error {
+	for _, s := range o.sections {
+		if err := s.refusal(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(o.refusals...)
 }
 
 // given reports whether a flag stands on the command line.
@@ -130,16 +155,4 @@ func (o *Options) given(name string) bool {
 		}
 	}
 	return false
-}
-
-// aggregate is several mistakes as one error, worded as kube-apiserver does.
-func aggregate(errs []error) error {
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	texts := make([]string, len(errs))
-	for i, err := range errs {
-		texts[i] = err.Error()
-	}
-	return errors.New("[" + strings.Join(texts, ", ") + "]")
 }

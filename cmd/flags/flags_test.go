@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,18 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestKubeAPIServerDefaults checks what is another default in kube-apiserver's place: no controllers run there, as none run in it.
+func TestKubeAPIServerDefaults(t *testing.T) {
+	required := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://a", "--service-account-key-file=a", "--service-account-signing-key-file=a"}
+	c := parse(t, KubeAPIServer(), required...)
+	if c.Serving.TLS.CertDir != "/var/run/kubernetes" || c.Serving.BindAddress != "0.0.0.0" || !c.Storage.Protobuf || c.Controllers == nil || len(c.Controllers) != 0 {
+		t.Errorf("got %+v", c)
+	}
+	if c = parse(t, KubeAPIServer(), append(required, "--controllers=*")...); !slices.Equal(c.Controllers, []string{"*"}) {
+		t.Errorf("with controllers: got %q", c.Controllers)
+	}
+}
+
 // TestMeanings checks the flags that do not go into the Config as they are.
 func TestMeanings(t *testing.T) {
 	c := parse(t, Serve(), "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
@@ -50,7 +63,7 @@ func TestMeanings(t *testing.T) {
 		c.Storage.CompactionInterval >= 0 || !c.Storage.Protobuf || c.Limits.MinWatch != 5*time.Second {
 		t.Errorf("got %+v", c)
 	}
-	if want := map[string]string{"v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
+	if want := map[string]string{"/v1": "", "apps/v1/deployments": "false", "api/all": "true"}; !maps.Equal(c.API.Runtime, want) ||
 		c.API.Profile != server.ProfileCRDOnly {
 		t.Errorf("got %q and %q, want %q", c.API.Runtime, c.API.Profile, want)
 	}
@@ -60,17 +73,17 @@ func TestMeanings(t *testing.T) {
 func TestAuthenticationFlags(t *testing.T) {
 	got := parse(t, Serve(), "--client-ca-file=a", "--token-auth-file=b", "--basic-auth-file=c",
 		"--requestheader-client-ca-file=d", "--requestheader-allowed-names=e,f", "--requestheader-username-headers=g",
-		"--requestheader-uid-headers=h", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k",
+		"--requestheader-uid-headers=h,X-Remote-Uid", "--requestheader-group-headers=i,j", "--requestheader-extra-headers-prefix=k",
 		"--api-audiences=l,m", "--authentication-token-webhook-config-file=n", "--authentication-token-webhook-version=v1",
-		"--authentication-token-webhook-cache-ttl=0", "--authentication-config=o", "--oidc-issuer-url=p", "--oidc-client-id=q", "--oidc-ca-file=r",
+		"--authentication-token-webhook-cache-ttl=0", "--oidc-issuer-url=p", "--oidc-client-id=q", "--oidc-ca-file=r",
 		"--oidc-username-claim=s", "--oidc-username-prefix=t", "--oidc-groups-claim=u", "--oidc-groups-prefix=v",
 		"--oidc-signing-algs=w,x", "--oidc-required-claim=y=a,b=c", "--oidc-required-claim=z=").Authentication
 	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c", Audiences: []string{"l", "m"}}
 	want.Webhook = server.TokenWebhookConfig{File: "n", Version: "v1", CacheTTL: -1}
 	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
 	headers := &want.FrontProxy.Headers
-	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h"}, []string{"i", "j"}, []string{"k"}
-	want.File, want.ServiceAccounts.Issuers = "o", []string{"https://kubernetes.default.svc.cluster.local"}
+	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h", "X-Remote-Uid"}, []string{"i", "j"}, []string{"k"}
+	want.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
 	want.OIDC = server.OIDCConfig{
 		IssuerURL: "p", ClientID: "q", CAFile: "r", UsernameClaim: "s", UsernamePrefix: "t", GroupsClaim: "u", GroupsPrefix: "v",
 		SigningAlgs: []string{"w", "x"}, RequiredClaims: map[string]string{"y": "a,b=c", "z": ""},
@@ -101,10 +114,6 @@ func TestAuthorizationFlags(t *testing.T) {
 	if c.ConfigFile != "f" || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (server.AuthorizationWebhook{}) {
 		t.Errorf("a file: got %+v", c)
 	}
-	c = parse(t, Serve(), "--authorization-config=f", "--authorization-webhook-version=v1").Authorization
-	if c.Modes == nil || c.Webhook.Version != "v1" {
-		t.Errorf("a file and a flag: got %+v", c)
-	}
 	c = parse(t, Serve(), "--authorization-mode=Node,Webhook", "--authorization-webhook-config-file=k", "--authorization-webhook-cache-authorized-ttl=0",
 		"--authorization-webhook-cache-unauthorized-ttl=7s").Authorization
 	if w := c.Webhook; strings.Join(c.Modes, ",") != "Node,Webhook" || w.ConfigFile != "k" || w.AuthorizedTTL != -1 || w.UnauthorizedTTL != 7*time.Second {
@@ -114,7 +123,7 @@ func TestAuthorizationFlags(t *testing.T) {
 
 // TestServingFlags checks that each flag about the secure port, and about the end of requests, goes where it belongs.
 func TestServingFlags(t *testing.T) {
-	c := parse(t, KubeAPIServer(), "--bind-address=::1", "--secure-port=1", "--permit-port-sharing", "--permit-address-sharing", "--disable-http2-serving",
+	c := parse(t, Serve(), "--bind-address=::1", "--secure-port=1", "--cert-dir=dir", "--permit-port-sharing", "--permit-address-sharing", "--disable-http2-serving",
 		"--http2-max-streams-per-connection=9", "--tls-cert-file=a", "--tls-private-key-file=b", "--tls-sni-cert-key=c,d", "--tls-sni-cert-key=e, f: *.g, h",
 		"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305,TLS_RSA_WITH_AES_128_CBC_SHA", "--tls-curve-preferences=23,29", "--tls-min-version=VersionTLS13",
 		"--goaway-chance=0.01", "--strict-transport-security-directives=max-age=1,preload", "--livez-grace-period=1s", "--debug-socket-path=s",
@@ -122,7 +131,7 @@ func TestServingFlags(t *testing.T) {
 	want := server.ServingConfig{
 		BindAddress: "::1", SecurePort: 1, HTTPPort: server.NoPort, SharePort: true, ShareAddress: true, HTTP1Only: true, MaxStreams: 9,
 		TLS: server.TLSConfig{
-			CertFile: "a", KeyFile: "b", ByName: []server.NamedCertificate{{CertFile: "c", KeyFile: "d"}, {CertFile: "e", KeyFile: "f", Names: []string{"*.g", "h"}}},
+			CertFile: "a", KeyFile: "b", CertDir: "dir", ByName: []server.NamedCertificate{{CertFile: "c", KeyFile: "d"}, {CertFile: "e", KeyFile: "f", Names: []string{"*.g", "h"}}},
 			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA},
 			Curves:       []tls.CurveID{tls.CurveP256, tls.X25519}, MinVersion: tls.VersionTLS13,
 		},

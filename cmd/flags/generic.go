@@ -1,17 +1,24 @@
 package flags
 
-import "time"
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+)
 
 // generic is what flags about requests say in a way of their own.
 type generic struct {
 	minWatch int // seconds
 	gates    gates
+	versions versions
 }
 
 func (o *Options) bindGeneric(s *section) {
 	c := &o.config
 	s.Var(address{&c.Serving.AdvertiseAddress}, "advertise-address", "IP address under which the service kubernetes knows the server; by default --bind-address, or that of the default route's interface")
 	s.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
+	s.StringVar(&c.Serving.ExternalHostname, "external-hostname", "", "host name by which documents name the server to others; by default --advertise-address")
 	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
 	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
 	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute, "bound on a request other than a watch")
@@ -23,12 +30,65 @@ func (o *Options) bindGeneric(s *section) {
 	s.Float64Var(&c.Serving.GoawayChance, "goaway-chance", 0, "chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
 	s.StringSliceVar(&c.Serving.HSTS, "strict-transport-security-directives", nil, "directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
 	s.Var(&o.generic.gates, "feature-gates", "features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
+	o.bindVersions(s)
 }
 
 func (o *Options) finishGeneric() error {
 	c := &o.config
+	var m mistakes
+	for _, bound := range []struct {
+		flag  string
+		value int
+	}{
+		{"max-requests-inflight", c.Limits.MaxReads}, {"max-mutating-requests-inflight", c.Limits.MaxWrites},
+		{"request-timeout", int(c.Limits.RequestTimeout)}, {"min-request-timeout", o.generic.minWatch}, {"shutdown-delay-duration", int(c.Shutdown.Delay)},
+	} {
+		if bound.value < 0 {
+			m.add("--%s can not be negative value", bound.flag)
+		}
+	}
+	for _, pattern := range c.Serving.CORSOrigins {
+		m.addErr(checkOrigins(pattern))
+	}
+	m.addErr(o.generic.versions.check())
+	o.refusals = append(o.refusals, o.generic.versions.refusals()...)
 	noneAtZero(&c.Limits.MaxReads, -1)
 	noneAtZero(&c.Limits.MaxWrites, -1)
 	c.Limits.MinWatch = time.Duration(o.generic.minWatch) * time.Second
-	return nil
+	o.takeGates()
+	return m.err()
+}
+
+// takeGates hands over what the gates ask for that are as they are asked.
+func (o *Options) takeGates() {
+	if o.generic.gates.on == nil {
+		return
+	}
+	c, enabled := &o.config, o.generic.gates.enabled
+	c.Serving.NoCompression = !enabled("APIResponseCompression")
+	c.API.NoWatchLists = !enabled("WatchList")
+	if !enabled("PodTopologyLabelsAdmission") {
+		c.Admission.Disable = append(c.Admission.Disable, "PodTopologyLabels")
+	}
+}
+
+// originsHelp is what kube-apiserver adds to its errors about patterns of origins.
+const originsHelp = `List of allowed origins for CORS, comma separated. An allowed origin can be a regular expression to support subdomain matching. ` +
+	`If this list is empty CORS will not be enabled. Please ensure each expression matches the entire hostname by anchoring to the start with '^' or including the '//' prefix, ` +
+	`and by anchoring to the end with '$' or including the ':' port separator suffix. Examples of valid expressions are '//example\.com(:|$)' and '^https://example\.com(:|$)'`
+
+// checkOrigins returns what is wrong with a pattern of origins. One that is not held at both ends would let in others as well.
+func checkOrigins(pattern string) error {
+	var m mistakes
+	_, err := regexp.Compile(pattern)
+	switch {
+	case pattern == "":
+		m.add("empty value in --cors-allowed-origins, help: %s", originsHelp)
+	case err == nil && (!strings.Contains(pattern, "^") && !strings.Contains(pattern, "//") || !strings.ContainsAny(pattern, "$:")):
+		err = errors.New("regular expression does not pin to start/end of host in the origin header")
+		fallthrough
+	case err != nil:
+		m.add("--cors-allowed-origins has an invalid regular expression: %w, help: %s", err, originsHelp)
+	}
+	return m.err()
 }

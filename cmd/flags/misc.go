@@ -1,13 +1,27 @@
 package flags
 
 import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // misc is what flags under no heading say in a way of their own.
 type misc struct {
-	clusterIPRange string
+	clusterIPRange        string
+	ranges                []netip.Prefix // of clusterIPRange
+	nodePorts             portRange
+	reconciler            string
+	servers               int
+	lease, renewal, retry time.Duration // of coordinated leadership
+	proxyCert, proxyKey   string
 }
 
 func (o *Options) bindMisc(s *section) {
@@ -15,14 +29,178 @@ func (o *Options) bindMisc(s *section) {
 	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
 	s.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept")
 	s.StringVar(&c.Authentication.ServiceAccounts.SigningKeyFile, "service-account-signing-key-file", "", "key to sign service account tokens with; made under the data directory if not given")
+	o.bindServices(s)
+	o.bindServers(s)
+	bindKubelets(s)
+
+	s.Bool("enable-logs-handler", false, "serve the files of /var/log at /logs/")
+	s.deprecate("enable-logs-handler", "Log handler functionality is deprecated")
+	s.ignore("no files of the machine are served", "enable-logs-handler")
+}
+
+// bindServices declares what is about services.
+func (o *Options) bindServices(s *section) {
+	services := &o.config.API.Services
 	s.StringVar(&o.misc.clusterIPRange, "service-cluster-ip-range", o.defaults.clusterIPRange,
 		"ranges that the cluster IPs of services come from: one, or two of different families")
-	s.StringVar(&c.API.Services.NodePortRange, "service-node-port-range", "30000-32767", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
+	o.misc.nodePorts = portRange{30000, 32767}
+	s.Var(&o.misc.nodePorts, "service-node-port-range", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
+	s.IntVar(&services.KubernetesNodePort, "kubernetes-service-node-port", 0, "port of all nodes that leads to the service kubernetes; 0 for none")
+	s.StringVar(&o.misc.reconciler, "endpoint-reconciler-type", "lease", "how the endpoints of the service kubernetes are kept: lease or master-count, which is the same here, or none")
+	s.IntVar(&o.misc.servers, "apiserver-count", 1, "how many API servers there are")
+	s.hide("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
+	s.ignore("the servers of a store know of each other", "apiserver-count")
+}
+
+// bindServers declares what is about other API servers, behind this one or beside it.
+func (o *Options) bindServers(s *section) {
+	s.StringVar(&o.misc.proxyCert, "proxy-client-cert-file", "", "certificate to show to API servers behind this one")
+	s.StringVar(&o.misc.proxyKey, "proxy-client-key-file", "", "its key")
+	s.Bool("enable-aggregator-routing", false, "reach API servers behind this one by their endpoints")
+	s.Bool("aggregator-reject-forwarding-redirect", true, "refuse redirects of API servers behind this one")
+	s.ignore("there are no API servers behind this one",
+		"proxy-client-cert-file", "proxy-client-key-file", "enable-aggregator-routing", "aggregator-reject-forwarding-redirect")
+
+	s.String("peer-ca-file", "", "CAs of other API servers on the same store")
+	s.String("peer-advertise-ip", "", "IP address at which these find this one")
+	s.String("peer-advertise-port", "", "port at which they do")
+	s.ignore("requests are not passed to other servers of the store: all serve the same", "peer-ca-file", "peer-advertise-ip", "peer-advertise-port")
+
+	s.DurationVar(&o.misc.lease, "coordinated-leadership-lease-duration", 15*time.Second, "how long a leader that is elected here leads without a word")
+	s.DurationVar(&o.misc.renewal, "coordinated-leadership-renew-deadline", 10*time.Second, "how long a leader tries to go on")
+	s.DurationVar(&o.misc.retry, "coordinated-leadership-retry-period", 2*time.Second, "how long it waits between tries")
+	s.ignore("no leaders are elected here", "coordinated-leadership-lease-duration", "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period")
+}
+
+// bindKubelets declares what is about connections to kubelets.
+func bindKubelets(s *section) {
+	s.String("kubelet-certificate-authority", "", "CAs of kubelets")
+	s.String("kubelet-client-certificate", "", "certificate to show to kubelets")
+	s.String("kubelet-client-key", "", "its key")
+	s.StringSlice("kubelet-preferred-address-types", []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}, "which addresses of nodes lead to kubelets")
+	s.Duration("kubelet-timeout", 5*time.Second, "how long kubelets may take")
+	s.Uint("kubelet-port", 10250, "port of kubelets")
+	s.Uint("kubelet-read-only-port", 10255, "port of kubelets for who only reads")
+	s.hide("kubelet-port", "kubelet-port is deprecated and will be removed.")
+	s.hide("kubelet-read-only-port", "kubelet-read-only-port is deprecated and will be removed.")
+	s.Int64("max-connection-bytes-per-sec", 0, "bytes a second of a connection to a pod; 0 for no bound")
+	s.ignore("no kubelet is ever connected to", "kubelet-certificate-authority", "kubelet-client-certificate", "kubelet-client-key",
+		"kubelet-preferred-address-types", "kubelet-timeout", "kubelet-port", "kubelet-read-only-port", "max-connection-bytes-per-sec")
+}
+
+// The ranges that services can have.
+const (
+	leastServiceBits = 3 // that addresses of the first differ in
+	mostRanges       = 2
+)
+
+// completeMisc reads the ranges of cluster IPs.
+func (o *Options) completeMisc() error {
+	if o.misc.clusterIPRange == "" {
+		return nil
+	}
+	list := strings.Split(o.misc.clusterIPRange, ",")
+	o.config.API.Services.ClusterIPRanges = list
+	for i, text := range list[:min(len(list), mostRanges)] {
+		p, wrong := names.ParseCIDR(text, false)
+		switch {
+		case len(wrong) > 0 && i == 0:
+			return errors.New("service-cluster-ip-range[0] is not a valid cidr")
+		case len(wrong) > 0:
+			return fmt.Errorf("service-cluster-ip-range[%d] is not an ip net", i)
+		case i == 0 && p.Addr().BitLen()-p.Bits() < leastServiceBits:
+			return fmt.Errorf("error determining service IP ranges for primary service cidr: the service cluster IP range must be at least %d IP addresses", 1<<leastServiceBits)
+		}
+		o.misc.ranges = append(o.misc.ranges, p.Masked())
+	}
+	return nil
 }
 
 func (o *Options) finishMisc() error {
-	if o.misc.clusterIPRange != "" {
-		o.config.API.Services.ClusterIPRanges = strings.Split(o.misc.clusterIPRange, ",")
+	services := &o.config.API.Services
+	var m mistakes
+	m.addErr(o.checkCoordination())
+	m.addErr(o.checkRanges())
+	port := services.KubernetesNodePort
+	if port < 0 || port > 65535 {
+		m.add("--kubernetes-service-node-port %d must be between 0 and 65535, inclusive. If 0, the Kubernetes master service will be of type ClusterIP", port)
+	}
+	if port > 0 && !o.misc.nodePorts.contains(port) {
+		m.add("kubernetes service node port range %v doesn't contain %d", &o.misc.nodePorts, port)
+	}
+	m.addErr(o.checkFamilies())
+	if o.misc.servers <= 0 {
+		m.add("--apiserver-count should be a positive number, but value '%d' provided", o.misc.servers)
+	}
+	if len(m) == 0 && !slices.Contains([]string{"lease", "master-count", "none"}, o.misc.reconciler) {
+		m.add("unknown endpoint reconciler type: %s", o.misc.reconciler)
+	}
+	if len(m) == 0 {
+		m.addErr(o.checkProxyPair())
+	}
+	services.NodePortRange = o.misc.nodePorts.String()
+	services.NoKubernetesEndpoints = o.misc.reconciler == "none"
+	return m.err()
+}
+
+func (o *Options) checkCoordination() error {
+	var m mistakes
+	if o.misc.lease <= o.misc.renewal {
+		m.add("--coordinated-leadership-lease-duration must be greater than --coordinated-leadership-renew-deadline")
+	}
+	if o.misc.renewal <= o.misc.retry {
+		m.add("--coordinated-leadership-renew-deadline must be greater than --coordinated-leadership-retry-period")
+	}
+	return m.err()
+}
+
+func (o *Options) checkRanges() error {
+	var m mistakes
+	if len(o.config.API.Services.ClusterIPRanges) > mostRanges {
+		m.add("--service-cluster-ip-range must not contain more than two entries")
+	}
+	if r := o.misc.ranges; len(r) > 1 && r[0].Addr().Is4() == r[1].Addr().Is4() {
+		m.add("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")
+	}
+	return m.err()
+}
+
+// checkFamilies refuses a server that the service kubernetes cannot lead to, as far as flags say where it is.
+func (o *Options) checkFamilies() error {
+	c := &o.config
+	if !o.defaults.strict || o.misc.reconciler == "none" {
+		return nil
+	}
+	first := netip.MustParsePrefix("10.0.0.0/24")
+	if len(o.misc.ranges) > 0 {
+		first = o.misc.ranges[0]
+	}
+	for _, text := range []string{c.Serving.AdvertiseAddress, c.Serving.BindAddress} {
+		ip, err := netip.ParseAddr(text)
+		if err != nil || ip.IsUnspecified() || ip.IsLoopback() && text != c.Serving.AdvertiseAddress {
+			continue
+		}
+		if ip = ip.Unmap(); ip.Is4() != first.Addr().Is4() {
+			return fmt.Errorf("service IP family %q must match public address family %q", first, ip)
+		}
+		return nil
 	}
 	return nil
+}
+
+// checkProxyPair reads what would be shown to API servers behind this one, as kube-apiserver does when it starts.
+func (o *Options) checkProxyPair() error {
+	if o.misc.proxyCert == "" || o.misc.proxyKey == "" {
+		return nil
+	}
+	cert, err := os.ReadFile(o.misc.proxyCert)
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(o.misc.proxyKey)
+	if err != nil {
+		return err
+	}
+	_, err = tls.X509KeyPair(cert, key)
+	return err
 }

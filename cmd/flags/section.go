@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -36,6 +37,24 @@ func (s *section) annotate(key, why string, names []string) {
 			panic(err) // there is no such flag in the section: a mistake in this package
 		}
 	}
+}
+
+// deprecate declares that a flag is told to be on its way out, whenever it is given. The help still has it.
+func (s *section) deprecate(name, text string) {
+	s.hide(name, text)
+	s.Lookup(name).Hidden = false
+}
+
+// hide declares a flag that is deprecated, and that the help does not have any more.
+func (s *section) hide(name, text string) {
+	if err := s.MarkDeprecated(name, text); err != nil {
+		panic(err) // there is no such flag in the section, or no text: a mistake in this package
+	}
+}
+
+// dashes reads underscores in the names of flags as dashes.
+func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
 // note returns the reason in an annotation, or "".

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -63,10 +64,14 @@ func (a address) String() string {
 
 // Set implements pflag.Value.
 func (a address) Set(s string) error {
-	if s = strings.TrimSpace(s); net.ParseIP(s) == nil {
+	if s == "" {
+		return nil
+	}
+	ip := strings.TrimSpace(s)
+	if net.ParseIP(ip) == nil {
 		return fmt.Errorf("failed to parse IP: %q", s)
 	}
-	*a.value = s
+	*a.value = ip
 	return nil
 }
 
@@ -79,3 +84,60 @@ func noneAtZero[T int | time.Duration](value *T, none T) {
 		*value = none
 	}
 }
+
+// portRange is a flag that is a range of ports: first-last, first+more, or one alone; "" is the empty one. Mistakes are worded as
+// kube-apiserver's.
+type portRange struct{ first, last int }
+
+// String implements pflag.Value.
+func (r *portRange) String() string {
+	if *r == (portRange{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", r.first, r.last)
+}
+
+// contains reports whether a port is of the range.
+func (r *portRange) contains(port int) bool {
+	return *r != portRange{} && r.first <= port && port <= r.last
+}
+
+// Set implements pflag.Value.
+func (r *portRange) Set(s string) error {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		*r = portRange{}
+		return nil
+	}
+	if strings.Contains(s, "-") && strings.Contains(s, "+") {
+		return fmt.Errorf("unable to parse port range: %s", s)
+	}
+	from, to, more := strings.Cut(s, "+")
+	if !more {
+		from, to, _ = strings.Cut(s, "-")
+	}
+	first, err := strconv.Atoi(from)
+	if err != nil {
+		return err
+	}
+	last := first
+	if len(from) < len(s) {
+		if last, err = strconv.Atoi(to); err != nil {
+			return err
+		}
+	}
+	if more {
+		last += first
+	}
+	switch {
+	case first > 65535 || last > 65535:
+		return fmt.Errorf("the port range cannot be greater than 65535: %s", s)
+	case last < first:
+		return fmt.Errorf("end port cannot be less than start port: %s", s)
+	}
+	*r = portRange{first, last}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*portRange) Type() string { return "portRange" }

@@ -15,11 +15,12 @@ func podOf(a *Attributes) *corev1.Pod {
 	return pod
 }
 
-// DefaultTolerationSeconds lets pods that say nothing about it stay for five minutes on a node that is not ready or
-// cannot be reached.
-type DefaultTolerationSeconds struct{}
+// DefaultTolerationSeconds lets pods that say nothing about it stay for a time on a node that is not ready or cannot be reached.
+type DefaultTolerationSeconds struct {
+	NotReady, Unreachable *int64 // seconds; nil means tolerationSeconds
+}
 
-// tolerationSeconds is how long pods stay.
+// tolerationSeconds is how long pods stay by default.
 const tolerationSeconds = 300
 
 // Name is the plugin's name.
@@ -29,18 +30,24 @@ func (DefaultTolerationSeconds) Name() string { return "DefaultTolerationSeconds
 func (DefaultTolerationSeconds) Handles(op Operation) bool { return op == Create || op == Update }
 
 // Mutate adds the tolerations that are missing.
-func (DefaultTolerationSeconds) Mutate(_ context.Context, a *Attributes) error {
+func (p DefaultTolerationSeconds) Mutate(_ context.Context, a *Attributes) error {
 	pod := podOf(a)
 	if pod == nil {
 		return nil
 	}
-	for _, key := range [...]string{taintNotReady, "node.kubernetes.io/unreachable"} {
-		if tolerates(pod, key) {
+	for _, t := range [...]struct {
+		key  string
+		stay *int64
+	}{{taintNotReady, p.NotReady}, {"node.kubernetes.io/unreachable", p.Unreachable}} {
+		if tolerates(pod, t.key) {
 			continue
 		}
 		seconds := int64(tolerationSeconds)
+		if t.stay != nil {
+			seconds = *t.stay
+		}
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
-			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+			Key: t.key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 		})
 	}
 	return nil

@@ -188,6 +188,6 @@ func TestValidateListOptions(t *testing.T) {
 		{ListOptions{Watch: true, ResourceVersion: "5", ResourceVersionMatch: "Exact"},
 			[]string{noWatch, `resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"`}},
 	} {
-		wantErrors(t, fmt.Sprintf("%+v", tt.opts), ValidateListOptions(&tt.opts), tt.want...)
+		wantErrors(t, fmt.Sprintf("%+v", tt.opts), ValidateListOptions(&tt.opts, true), tt.want...)
 	}
 }

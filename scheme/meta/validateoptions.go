@@ -112,8 +112,9 @@ func validateIgnoreReadError(o *DeleteOptions) field.ErrorList {
 	return errs
 }
 
-// ValidateListOptions checks the options of a list or watch. That resourceVersion is a number is not checked here.
-func ValidateListOptions(o *ListOptions) field.ErrorList {
+// ValidateListOptions checks the options of a list or watch, where watches may begin with what there is if watchLists says so. That
+// resourceVersion is a number is not checked here.
+func ValidateListOptions(o *ListOptions, watchLists bool) field.ErrorList {
 	var errs field.ErrorList
 	match, path := o.ResourceVersionMatch, field.NewPath("resourceVersionMatch")
 	forbid := func(when bool, detail string) {
@@ -124,6 +125,10 @@ func ValidateListOptions(o *ListOptions) field.ErrorList {
 	if o.Watch {
 		forbid(o.SendInitialEvents != nil && match != ResourceVersionMatchNotOlderThan,
 			"sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+		if o.SendInitialEvents != nil && !watchLists {
+			errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"),
+				"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"))
+		}
 		if match == "" {
 			return errs
 		}

@@ -22,6 +22,8 @@ type KubernetesService struct {
 	Client *client.Client
 	// ClusterIP is the address of the service.
 	ClusterIP netip.Addr
+	// NodePort is the port of all nodes that leads to the service as well; 0 for none.
+	NodePort int32
 	// Port is where the servers serve.
 	Port int32
 	// Servers returns the addresses of those that live; nil: endpoints are left to others.
@@ -114,17 +116,20 @@ func (c *KubernetesService) ensureService(ctx context.Context) error {
 	if !meta.IsNotFound(err) {
 		return err
 	}
-	single := corev1.IPFamilyPolicySingleStack
+	single, kind := corev1.IPFamilyPolicySingleStack, corev1.ServiceTypeClusterIP
+	if c.NodePort != 0 {
+		kind = corev1.ServiceTypeNodePort
+	}
 	_, err = c.services().Create(ctx, &corev1.Service{
 		ObjectMeta: meta.ObjectMeta{
 			Name: kubernetesName, Namespace: "default", Labels: map[string]string{"component": "apiserver", "provider": kubernetesName},
 		},
 		Spec: corev1.ServiceSpec{
 			Ports: []corev1.ServicePort{{
-				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: meta.IntOrString{IntVal: c.Port},
+				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: meta.IntOrString{IntVal: c.Port}, NodePort: c.NodePort,
 			}},
 			ClusterIP: c.ClusterIP.String(), IPFamilyPolicy: &single,
-			SessionAffinity: corev1.ServiceAffinityNone, Type: corev1.ServiceTypeClusterIP,
+			SessionAffinity: corev1.ServiceAffinityNone, Type: kind,
 		},
 	}, meta.CreateOptions{})
 	if meta.IsAlreadyExists(err) {

@@ -1,0 +1,153 @@
+package flags
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// versions is which release the server is asked to behave as, and which releases it is to work with.
+type versions struct {
+	emulated, compatible []string
+	forward, runtime     bool
+
+	emulates, worksWith release
+}
+
+// release is a minor release of Kubernetes.
+type release struct{ major, minor uint64 }
+
+func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
+
+func (r release) before(other release) bool {
+	return r.major < other.major || r.major == other.major && r.minor < other.minor
+}
+
+// The releases that kube-apiserver can emulate, and that by default all servers of a cluster are of.
+var (
+	thisRelease   = release{1, 36}
+	oldestRelease = release{1, 33}
+	otherRelease  = release{1, 35}
+)
+
+func (o *Options) bindVersions(s *section) {
+	v := &o.generic.versions
+	s.StringSliceVar(&v.emulated, "emulated-version", nil, "release of Kubernetes to behave as, as 1.36 or kube=1.36: there is no other")
+	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil, "oldest release of other API servers on the same store, as 1.35 or kube=1.35: there is no other")
+	s.BoolVar(&v.forward, "emulation-forward-compatible", false, "with --emulated-version of an older release, serve newer versions of its APIs as well")
+	s.BoolVar(&v.runtime, "runtime-config-emulation-forward-compatible", false, "with --emulated-version of an older release, serve newer APIs that --runtime-config names")
+}
+
+// read takes in both versions.
+func (v *versions) read() (err error) {
+	v.emulates, v.worksWith = thisRelease, otherRelease
+	emulated, err := readVersion(v.emulated)
+	if err != nil {
+		return err
+	}
+	if emulated != (release{}) {
+		v.emulates, v.worksWith = emulated, emulated
+		if v.worksWith.minor > 0 {
+			v.worksWith.minor--
+		}
+		if v.worksWith.before(oldestRelease) {
+			v.worksWith = oldestRelease
+		}
+	}
+	compatible, err := readVersion(v.compatible)
+	if compatible != (release{}) {
+		v.worksWith = compatible
+	}
+	return err
+}
+
+// check returns what is wrong with the versions in kube-apiserver's eyes.
+func (v *versions) check() error {
+	var m mistakes
+	if thisRelease.before(v.emulates) || v.emulates.before(oldestRelease) {
+		m.add("emulation version %s is not between [%s, %s]", v.emulates, oldestRelease, thisRelease)
+	}
+	if v.emulates.before(v.worksWith) || v.worksWith.before(oldestRelease) {
+		m.add("minCompatibilityVersion version %s is not between [%s, %s]", v.worksWith, oldestRelease, v.emulates)
+	}
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"EmulationForwardCompatible", v.forward}, {"RuntimeConfigEmulationForwardCompatible", v.runtime}} {
+		if flag.on && v.emulates == thisRelease {
+			m.add("ServerRunOptions.%s cannot be set to true if the emulation version is the same as the binary version", flag.name)
+		}
+	}
+	return m.err()
+}
+
+// refusals are the errors of versions that kube-apiserver would take.
+func (v *versions) refusals() (errs []error) {
+	if v.emulates != thisRelease {
+		errs = append(errs, fmt.Errorf("--emulated-version %s is refused: this server behaves as %s alone", v.emulates, thisRelease))
+	}
+	if v.emulates == thisRelease && v.worksWith != otherRelease {
+		errs = append(errs, fmt.Errorf("--min-compatibility-version %s is refused: this server has the features of one that works with %s", v.worksWith, otherRelease))
+	}
+	return errs
+}
+
+// versionText is a version: numbers, and anything behind them.
+var versionText = regexp.MustCompile(`^\s*v?([0-9]+(?:\.[0-9]+)*)`)
+
+// readVersion reads entries kube=version, or just versions, of which there can be one.
+func readVersion(list []string) (r release, err error) {
+	seen := map[string]string{}
+	for _, text := range list {
+		name, version, named := strings.Cut(text, "=")
+		if !named {
+			name, version = component, text
+		}
+		name, version = strings.TrimSpace(name), strings.TrimSpace(version)
+		numbers, err := parseVersion(version)
+		if err != nil {
+			return r, err
+		}
+		text := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(numbers)), "."), "[]")
+		if len(numbers) > 2 && numbers[2] != 0 {
+			return r, fmt.Errorf("patch version not allowed, got: %s=%s", name, text)
+		}
+		if other, twice := seen[name]; twice {
+			return r, fmt.Errorf("duplicate version flag, %s=%s and %s=%s", name, other, name, text)
+		}
+		seen[name] = text
+		if name == component {
+			r = release{numbers[0], numbers[1]}
+		}
+	}
+	for name := range seen {
+		if name != component {
+			return r, fmt.Errorf("component not registered: %s", name)
+		}
+	}
+	return r, nil
+}
+
+// parseVersion returns the numbers of a version, two at least.
+func parseVersion(text string) (numbers []uint64, err error) {
+	match := versionText.FindStringSubmatch(text)
+	if match == nil {
+		return nil, fmt.Errorf("could not parse %q as version", text)
+	}
+	parts := strings.Split(match[1], ".")
+	if len(parts) < 2 {
+		return nil, fmt.Errorf("illegal version string %q", text)
+	}
+	for i, part := range parts {
+		if i == 0 && strings.HasPrefix(part, "0") && part != "0" {
+			return nil, fmt.Errorf("illegal zero-prefixed version component %q in %q", part, text)
+		}
+		number, err := strconv.ParseUint(part, 10, 0)
+		if err != nil {
+			return nil, fmt.Errorf("illegal non-numeric version component %q in %q: %w", part, text, err)
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, nil
+}

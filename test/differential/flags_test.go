@@ -1,0 +1,347 @@
+package differential
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/component-base/featuregate"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver/app" // the gates of the log
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"github.com/coracle-project/coracle/cmd/flags"
+)
+
+// flagValues are values for flags of kube-apiserver, right, wrong and empty ones. FILE is one that is there, NONE one that is not.
+// Flags that stand in no group of the help are given as well.
+var flagValues = map[string][]string{
+	"advertise-address":                           {"10.1.2.3", "::1", "0.0.0.0", "here", " 10.0.0.1", "2001:db8::1", ""},
+	"cors-allowed-origins":                        {"^https://a$", "//a:", "*", "a", "^https://a$,(", "", ","},
+	"emulated-version":                            {"1.36", "kube=1.36", "1.36.0", "1.36.1", "1.37", "1.30", "2.0", "x", "1", "01.36", "wardle=1.2", "kube=1.36,1.36", "v1.36", "", "kube="},
+	"min-compatibility-version":                   {"1.35", "kube=1.35", "1.37", "1.31", "1.x", "1.35.2", "kube=1.35,kube=1.35", "other=1.35", ""},
+	"emulation-forward-compatible":                {"true", "false", "x", ""},
+	"runtime-config-emulation-forward-compatible": {"true", "false"},
+	"external-hostname":                           {"a.example", ""},
+	"feature-gates": {"", "WatchList=false", "kube:WatchList=true", "NoSuchGate=true", "WatchList", "WatchList=x", "WatchList=", "=true", "AllAlpha=true,GenericWorkload=false", "AllAlpha=false",
+		"AllBeta=false", "AllAlpha=true", "AllBeta=true", "BtreeWatchCache=false", "BtreeWatchCache=true", "SidecarContainers=false,ImageVolume=false", "wardle:A=true", "kube:WatchList=true,WatchList=true",
+		" APIResponseCompression = false ", "RemoteRequestHeaderUID=false", "LoggingBetaOptions=false", "LoggingAlphaOptions=true", "UnknownVersionInteroperabilityProxy=false", "GangScheduling=true",
+		"GangScheduling=true,GenericWorkload=true", "APIServerIdentity=false", "DRADeviceTaints=false,DRADeviceTaintRules=true", "KMSv1=true", "WatchList=true,WatchList=false", "a:b:c", ":WatchList=true", "PodLevelResources=false", "ContextualLogging=T"},
+	"max-mutating-requests-inflight": {"0", "5", "-1", "x", ""},
+	"max-requests-inflight":          {"0", "7", "-2", "1.5", "0x10"},
+	"min-request-timeout":            {"0", "60", "-1", "1h"},
+	"request-timeout":                {"30s", "-1s", "0", "x", "30", ""},
+	"shutdown-delay-duration":        {"1s", "-1s"},
+
+	"enable-garbage-collector":     {"true", "false", "maybe"},
+	"etcd-cafile":                  {"NONE", ""},
+	"etcd-compaction-interval":     {"0", "1m", "x"},
+	"etcd-prefix":                  {"/other", ""},
+	"etcd-servers":                 {"http://a:1", "http://a:1,http://b:2", ""},
+	"lease-reuse-duration-seconds": {"60", "0", "-1", "x"},
+	"storage-backend":              {"etcd3", "", "etcd2"},
+	"storage-media-type":           {"application/json", "application/vnd.kubernetes.protobuf", "application/yaml", "", "text/plain"},
+	"watch-cache":                  {"true", "false"},
+	"watch-cache-sizes":            {"pods#0", "pods#5,deployments.apps#7", "pods", "pods#x", "pods#-1", "a#b#c", ""},
+	"default-watch-cache-size":     {"5", "x"},
+
+	"audit-log-path":                    {"-", "", "NONE"},
+	"audit-log-maxage":                  {"-1", "5"},
+	"audit-log-maxbackup":               {"-1", "0"},
+	"audit-log-maxsize":                 {"-1", "x"},
+	"audit-log-mode":                    {"batch", "blocking", "blocking-strict", "other", ""},
+	"audit-log-format":                  {"json", "legacy", "xml"},
+	"audit-log-version":                 {"audit.k8s.io/v1", "audit.k8s.io/v1beta1", "a/b/c", ""},
+	"audit-log-batch-buffer-size":       {"0", "5"},
+	"audit-log-batch-max-size":          {"0", "-5"},
+	"audit-log-batch-throttle-enable":   {"true"},
+	"audit-log-batch-throttle-qps":      {"0", "-1.5", "3", "x"},
+	"audit-log-batch-throttle-burst":    {"0", "3"},
+	"audit-log-truncate-max-batch-size": {"0", "5", "x"},
+	"audit-log-truncate-max-event-size": {"0", "5"},
+	"audit-log-compress":                {"true", "2"},
+	"audit-webhook-config-file":         {"NONE", ""},
+	"audit-webhook-mode":                {"batch", "other"},
+	"audit-webhook-batch-throttle-qps":  {"0"},
+	"audit-webhook-batch-max-wait":      {"x", "1s"},
+	"audit-webhook-version":             {"v1"},
+	"audit-webhook-initial-backoff":     {"1s", "x"},
+	"audit-policy-file":                 {"NONE", ""},
+
+	"profiling":                    {"true", "false", "x"},
+	"enable-priority-and-fairness": {"true", "false"},
+
+	"anonymous-auth":                          {"true", "false", "x"},
+	"api-audiences":                           {"a", "a,b", ""},
+	"authentication-config":                   {"NONE", ""},
+	"authentication-token-webhook-cache-ttl":  {"0", "1m", "x"},
+	"authentication-token-webhook-version":    {"v1", "v9"},
+	"client-ca-file":                          {"NONE", ""},
+	"enable-bootstrap-token-auth":             {"true", "x"},
+	"oidc-issuer-url":                         {"https://a", "http://a", ""},
+	"oidc-client-id":                          {"a", ""},
+	"oidc-username-claim":                     {"sub", "email", ""},
+	"oidc-groups-claim":                       {"g"},
+	"oidc-required-claim":                     {"a=b", "a", "", "a=b=c,d"},
+	"oidc-signing-algs":                       {"RS256", "none", ""},
+	"requestheader-allowed-names":             {"a", "", "a, ", " "},
+	"requestheader-client-ca-file":            {"NONE", ""},
+	"requestheader-extra-headers-prefix":      {"X-Remote-Extra-", " "},
+	"requestheader-group-headers":             {"X-Remote-Group", ",", "a,a"},
+	"requestheader-uid-headers":               {"X-Remote-Uid", "x-remote-uid", "X-Uid", " ,X-Remote-Uid", ""},
+	"requestheader-username-headers":          {"X-Remote-User", " ", "a"},
+	"service-account-extend-token-expiration": {"true", "false"},
+	"service-account-issuer":                  {"https://a", "", "a:b", "a", ":", "https://a:b", "https://b"},
+	"service-account-jwks-uri":                {"https://a/keys", "http://a", "a", ":", ""},
+	"service-account-key-file":                {"FILE", ""},
+	"service-account-lookup":                  {"true", "false", "x"},
+	"service-account-max-token-expiration":    {"1h", "59m", "0", "-1h", "2000000h", "x"},
+	"service-account-signing-key-file":        {"FILE", "NONE", ""},
+	"token-auth-file":                         {"NONE"},
+
+	"authorization-config":                         {"NONE", ""},
+	"authorization-mode":                           {"RBAC", "Node,RBAC", "AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "rbac", "RBAC,RBAC", "", "Webhook,Webhook,Maybe"},
+	"authorization-policy-file":                    {"NONE", ""},
+	"authorization-webhook-config-file":            {"NONE", ""},
+	"authorization-webhook-version":                {"v1", ""},
+	"authorization-webhook-cache-authorized-ttl":   {"0", "1s", "x"},
+	"authorization-webhook-cache-unauthorized-ttl": {"0"},
+
+	"runtime-config": {"", "api/all=false", "api/all=true", "api/all", "api/ga=false", "apps/v1=false", "apps/v1/deployments=false", "v1=true", "/v1=true", "api/v1=true", "v1/pods=false",
+		"flowcontrol.apiserver.k8s.io/v1=false", "flowcontrol.apiserver.k8s.io/v1=true,api/all=false", "no.io/v1=true", "a=b", "a/b/c/d", "no.io/v1,other.io/v2", "api/legacy", "api/legacy=false",
+		"api/beta=true", "batch/v1", "apps/v9=true", "api/all=false,batch/v1=true", "x", "/", "=true"},
+
+	"egress-selector-config-file": {"NONE", ""},
+
+	"admission-control":                      {"NodeRestriction", "", "Nope", "AlwaysAdmit,Priority", "Nope,Nope"},
+	"admission-control-config-file":          {"NONE", ""},
+	"enable-admission-plugins":               {"NodeRestriction", "", "Nope", "NodeRestriction,Priority", "ImagePolicyWebhook", "PodSecurity", "AlwaysAdmit", "NodeRestriction,NodeRestriction", "noderestriction"},
+	"disable-admission-plugins":              {"ServiceAccount", "", "Nope", "NodeRestriction,Priority", "Priority", "PodSecurity,ResourceQuota", "a,b"},
+	"default-not-ready-toleration-seconds":   {"0", "60", "-1", "x"},
+	"default-unreachable-toleration-seconds": {"0", "1.5"},
+
+	"allow-metric-labels":          {"a,b='c,d'", "a,b=c", "a=b", "9,b=c", "", "a"},
+	"allow-metric-labels-manifest": {"NONE", "LABELS", "BADLABELS", "FILE", ""},
+	"disabled-metrics":             {"a_b", "a b", "", "a,9", "a:b"},
+
+	"log-flush-frequency":       {"1s", "0", "-1s", "x"},
+	"log-json-info-buffer-size": {"0", "4Ki", "x", "-1", ""},
+	"log-json-split-stream":     {"true", "false"},
+	"log-text-info-buffer-size": {"0", "1k"},
+	"log-text-split-stream":     {"true", "x"},
+	"logging-format":            {"text", "json", "xml", ""},
+	"v":                         {"0", "4", "10", "-1", "x", "", "99999999999"},
+	"vmodule":                   {"a=1", "a", "a=x", "a=1,b=2", "", "=1", "a=-1"},
+
+	"tracing-config-file": {"NONE", ""},
+
+	"aggregator-reject-forwarding-redirect": {"false", "x"},
+	"allow-privileged":                      {"true", "x"},
+	"apiserver-count":                       {"0", "3", "-1", "x"},
+	"coordinated-leadership-lease-duration": {"1s", "20s", "x"},
+	"coordinated-leadership-renew-deadline": {"1s", "15s", "20s"},
+	"coordinated-leadership-retry-period":   {"1s", "10s", "-1s"},
+	"enable-aggregator-routing":             {"true"},
+	"enable-logs-handler":                   {"true"},
+	"endpoint-reconciler-type":              {"lease", "master-count", "none"},
+	"event-ttl":                             {"1m", "x"},
+	"kubelet-certificate-authority":         {"NONE"},
+	"kubelet-client-certificate":            {"NONE"},
+	"kubelet-preferred-address-types":       {"InternalIP", "Nope", ""},
+	"kubelet-port":                          {"10250", "-1", "x"},
+	"kubelet-timeout":                       {"1s", "x"},
+	"kubernetes-service-node-port":          {"0", "30000", "80", "-1", "70000", "x"},
+	"max-connection-bytes-per-sec":          {"0", "5", "-5", "x"},
+	"peer-advertise-ip":                     {"10.0.0.1", "x", ""},
+	"peer-advertise-port":                   {"1", "x"},
+	"peer-ca-file":                          {"NONE", ""},
+	"proxy-client-cert-file":                {"", "NONE"},
+	"service-cluster-ip-range":              {"10.0.0.0/24", "", "x", "10.0.0.0/30", "10.0.0.0/29", "10.0.0.0/24,fd00::/112", "10.0.0.0/24,10.1.0.0/24", "fd00::/112", "10.0.0.0/24,x", "10.0.0.0/24,fd00::/112,10.2.0.0/24", "010.0.0.0/24", "fd00::/126", "10.0.0.0/24,", "10.0.0.5/24"},
+	"service-node-port-range":               {"30000-32767", "", "1000", "1000+5", "x", "5-4", "5-x", "70000-80000", "1-2+3", "x+1", " 100-200 ", "-5"},
+	"no-such-flag":                          {"x"},
+}
+
+// commandLine makes up the arguments of a kube-apiserver: what it needs, mostly, and some more.
+func commandLine(rnd *rand.Rand, needed []string) []string {
+	args := []string{"--advertise-address=192.0.2.1"}
+	for _, arg := range needed {
+		if rnd.IntN(12) > 0 {
+			args = append(args, arg)
+		}
+	}
+	names := slices.Sorted(maps.Keys(flagValues))
+	for range 1 + rnd.IntN(4) {
+		name := names[rnd.IntN(len(names))]
+		value := flagValues[name][rnd.IntN(len(flagValues[name]))]
+		if rnd.IntN(8) == 0 {
+			name = strings.ReplaceAll(name, "-", "_")
+		}
+		args = append(args, "--"+name+"="+value)
+	}
+	return args
+}
+
+// TestCommandLines: what is wrong with made-up command lines, by kube-apiserver's own options and by Coracle's.
+func TestCommandLines(t *testing.T) {
+	files := madeFiles(t)
+	needed := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://i", "--service-account-key-file=FILE", "--service-account-signing-key-file=FILE"}
+	wrong, tried := map[string]int{}, 0
+	for i := range times(30_000) {
+		args := commandLine(random("command line", i), needed)
+		for j := range args {
+			args[j] = files.Replace(args[j])
+		}
+		theirs, ours := theirMistakes(args), ourMistakes(args)
+		if tried++; theirs == ours || alike(theirs, ours) {
+			continue
+		}
+		reason := meant(args, theirs, ours)
+		if reason == "" {
+			t.Errorf("%q\n  kube-apiserver: %s\n  coracle:        %s", args, theirs, ours)
+			if wrong[""]++; wrong[""] > 20 {
+				break
+			}
+		}
+		wrong[reason]++
+	}
+	t.Logf("%d command lines; meant to differ: %v", tried, wrong)
+}
+
+// alike reports whether both say the same in another order, which kube-apiserver has of maps.
+func alike(theirs, ours string) bool {
+	parts := func(s string) []string {
+		return slices.Sorted(slices.Values(strings.Split(strings.Trim(s, "[]"), ", ")))
+	}
+	return strings.Contains(theirs, "depends on features") && slices.Equal(parts(theirs), parts(ours))
+}
+
+// meant says why a difference is meant; "" if it is not.
+func meant(args []string, theirs, ours string) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.ReplaceAll(a, "_", "-"), "--"+name+"=") })
+	}
+	switch {
+	case theirs == "" && strings.Contains(ours, "is refused: "):
+		return "refused: it would be dangerous to ignore"
+	case has("authorization-config") && strings.Contains(theirs, "failed to read"):
+		return "files are read by the server"
+	}
+	return ""
+}
+
+// madeFiles are the files that command lines name.
+func madeFiles(t *testing.T) *strings.Replacer {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs []string
+	for name, text := range map[string]string{
+		"BADLABELS": "9,b: c\n", "LABELS": "a,b: c,d\n",
+		"FILE": string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})),
+	} {
+		path := filepath.Join(dir, strings.ToLower(name))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pairs = append(pairs, "="+name, "="+path)
+	}
+	return strings.NewReplacer(append(pairs, "=NONE", "="+filepath.Join(dir, "none"))...)
+}
+
+// ourMistakes are what Coracle has against a command line.
+func ourMistakes(args []string) string {
+	o := flags.KubeAPIServer()
+	f := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	o.Bind(f)
+	err := f.Parse(append([]string{"--log-level=error"}, args...))
+	if err == nil {
+		_, err = o.Finish()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// theirMistakes are what kube-apiserver has against it, as its command (app.NewAPIServerCommand) finds it.
+func theirMistakes(args []string) string {
+	registry, gate := basecompatibility.NewComponentGlobalsRegistry(), utilfeature.DefaultMutableFeatureGate
+	defer resetGates(gate)
+	if err := registry.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), gate); err != nil {
+		return err.Error()
+	}
+	s := options.NewServerRunOptions()
+	s.GenericServerRunOptions = genericoptions.NewServerRunOptionsForComponent(basecompatibility.DefaultKubeComponent, registry)
+	s.SecureServing.ServerCert.CertKey = genericoptions.CertKey{CertFile: "made", KeyFile: "made"} // none is made up
+	f := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
+	for _, section := range s.Flags().FlagSets {
+		section.SetOutput(io.Discard)
+		f.AddFlagSet(section)
+	}
+	defer func() { // these are global
+		for _, name := range []string{"default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds"} {
+			if err := f.Set(name, "300"); err != nil {
+				panic(err)
+			}
+		}
+	}()
+	err := func() error {
+		if err := f.Parse(args); err != nil {
+			return err
+		}
+		if err := registry.Set(); err != nil {
+			return err
+		}
+		if errs := logsapi.Validate(s.Logs, gate, nil); len(errs) > 0 {
+			return errs.ToAggregate()
+		}
+		completed, err := s.Complete(context.Background())
+		if err != nil {
+			return err
+		}
+		return utilerrors.NewAggregate(completed.Validate())
+	}()
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// resetGates gives all gates their defaults, for those who ask after this.
+func resetGates(gate featuregate.MutableVersionedFeatureGate) {
+	for name := range gate.GetAll() {
+		if err := gate.ResetFeatureValueToDefault(name); err != nil {
+			panic(fmt.Sprint("a gate that is known cannot be reset: ", err))
+		}
+	}
+}
