@@ -48,7 +48,7 @@ type Options struct {
 // defaults are what the commands differ in.
 type defaults struct {
 	dataDir, bindAddress, certDir, mediaType string
-	modes, issuers, controllers                           []string
+	modes, issuers, controllers              []string
 	clusterIPRange                           string
 	strict                                   bool // some flags must be given
 }
