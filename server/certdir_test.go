@@ -137,7 +137,7 @@ func TestHalfAPair(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
-		s, err := server.New(t.Context(), c)
+		s, err := servertest.New(t, c)
 		want := "error reading " + filepath.Join(dir, missing) + ", certificate and key must be supplied as a pair"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with %s alone: got %v, want %q", present, err, want)

@@ -16,29 +16,35 @@ import (
 
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
 type identity struct {
-	tls          TLSConfig
-	clientCAFile string
-	proxyCAFile  string   // "" if there are no front proxies
-	kubeconfig   string   // path of the administrator's; "" if there is none
-	own          *pki     // nil if the server is no authority
-	admin        *keyPair // nil without own
-	given        string   // file of the serving certificate, if own has not signed it
+	tls        TLSConfig
+	kubeconfig string   // path of the administrator's; "" if there is none
+	own        *pki     // nil if the server is no authority
+	admin      *keyPair // nil without own
+	given      string   // file of the serving certificate, if own has not signed it
 
 	serving *reloaded[tls.Certificate]
 	byName  *reloaded[namedCertificates] // nil if there are none
-	clients *reloaded[x509.CertPool]     // nil if no client has a certificate
-	proxies *reloaded[x509.CertPool]     // nil if there are none
-	wanted  *reloaded[x509.CertPool]     // whose certificates clients are asked for: those of both
+	authorities
 	// loopback is the server's own token, of this life of it and kept in memory only; who shows it is system:apiserver, a
 	// member of system:masters.
 	loopback string
 	accounts *accountIssuer
 }
 
+// authorities are those whose certificates count, beside the server itself.
+type authorities struct {
+	clientCAFile string
+	proxyCAFile  string                   // "" if there are no front proxies
+	clients      *reloaded[x509.CertPool] // nil if no client has a certificate
+	proxies      *reloaded[x509.CertPool] // nil if there are none
+	wanted       *reloaded[x509.CertPool] // whose certificates clients are asked for: those of both
+}
+
 // newIdentity reads or makes certificates.
 func newIdentity(c completed) (*identity, error) {
 	id := &identity{
-		tls: c.Serving.TLS, clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile, loopback: rand.Text(),
+		tls: c.Serving.TLS, loopback: rand.Text(),
+		authorities: authorities{clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile},
 	}
 	var err error
 	if id.accounts, err = newAccountIssuer(c); err != nil {
