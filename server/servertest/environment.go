@@ -161,14 +161,19 @@ func (s *Server) connect() (err error) {
 		s.URL = "http://" + server.Reachable(s.Server.PlainAddress())
 		return nil
 	}
-	if s.Admin, err = s.Server.NewUser("admin", request.GroupMasters); err != nil {
+	if s.CAPEM, err = s.Server.CA(); err != nil {
 		return err
 	}
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(s.Admin.CAData) {
+	if !roots.AppendCertsFromPEM(s.CAPEM) {
 		return errors.New("the server's authority is no certificate")
 	}
-	s.URL, s.CAPEM, s.Kubeconfig = s.Admin.Host, s.Admin.CAData, s.Server.Kubeconfig()
+	s.URL, s.Kubeconfig = "https://"+server.Reachable(s.Server.Address()), s.Server.Kubeconfig()
+	if s.Kubeconfig != "" { // it is an authority
+		if s.Admin, err = s.Server.NewUser("admin", request.GroupMasters); err != nil {
+			return err
+		}
+	}
 	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return nil
 }
