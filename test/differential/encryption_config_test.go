@@ -92,7 +92,9 @@ func compareChains(t *testing.T, text []byte, config *encryption.Config, theirs 
 		const key = "/registry/x/y"
 		for _, write := range []func() ([]byte, error){
 			func() ([]byte, error) { return chain.Encrypt(t.Context(), key, []byte(`{"a":1}`)) },
-			func() ([]byte, error) { return by.TransformToStorage(t.Context(), []byte(`{"a":1}`), value.DefaultContext(key)) },
+			func() ([]byte, error) {
+				return by.TransformToStorage(t.Context(), []byte(`{"a":1}`), value.DefaultContext(key))
+			},
 			func() ([]byte, error) { return []byte(`{"a":1}`), nil },
 		} {
 			data, err := write()
