@@ -45,6 +45,9 @@
 //     strategies that both extensions servers have for them.
 //   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
+//   - TestEncryptionConfigurations: made-up EncryptionConfigurations are judged, and for the right ones values written and read.
+//     TestKMSValues, TestKMSOverSocket: what either side has encrypted with a KMS plugin the other reads, garbled values as well.
+//   - TestExternalSigner: Kubernetes' example of an external signer of tokens, as it should be and as it should not.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //
