@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -113,7 +114,7 @@ func TestAdmissionPlugins(t *testing.T) {
 			t.Errorf("%s: got %s, want none", tt.name, got)
 		}
 	}
-	_, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Admission: server.AdmissionConfig{Disable: []string{"Nope"}}})
+	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: server.AdmissionConfig{Disable: []string{"Nope"}}})
 	if err == nil || !strings.Contains(err.Error(), `unknown admission plugin "Nope"`) {
 		t.Errorf("an unknown plugin: got %v", err)
 	}
@@ -168,7 +169,7 @@ func TestKubernetesNodePort(t *testing.T) {
 	if _, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{}); !meta.IsNotFound(err) {
 		t.Errorf("endpoints: got %v, want none", err)
 	}
-	_, err = server.New(t.Context(), server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: server.ServicesConfig{KubernetesNodePort: 80}}})
+	_, err = servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: server.ServicesConfig{KubernetesNodePort: 80}}})
 	if err == nil || !strings.Contains(err.Error(), "kubernetes service node port range 30000-32767 doesn't contain 80") {
 		t.Errorf("a port out of range: got %v", err)
 	}

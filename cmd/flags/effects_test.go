@@ -23,15 +23,20 @@ const (
 
 // effects are what flags that are honoured change in the Config, each by a value that is not its default.
 var effects = map[string]struct{ value, effect string }{
-	"advertise-address":              {"192.0.2.7", "Serving.AdvertiseAddress=192.0.2.7"},
-	"cors-allowed-origins":           {"^https://a$,//b:", "Serving.CORSOrigins=[^https://a$ //b:]"},
-	"external-hostname":              {"api.example", "Serving.ExternalHostname=api.example"},
-	"feature-gates":                  {"WatchList=false", "API.Without.WatchLists=true"},
-	"max-mutating-requests-inflight": {"7", "Limits.MaxWrites=7"},
-	"max-requests-inflight":          {"0", "Limits.MaxReads=-1"},
-	"min-request-timeout":            {"60", "Limits.MinWatch=1m0s"},
-	"request-timeout":                {"30s", "Limits.RequestTimeout=30s"},
-	"shutdown-delay-duration":        {"3s", "Shutdown.Delay=3s"},
+	"advertise-address":                       {"192.0.2.7", "Serving.AdvertiseAddress=192.0.2.7"},
+	"cors-allowed-origins":                    {"^https://a$,//b:", "Serving.CORSOrigins=[^https://a$ //b:]"},
+	"external-hostname":                       {"api.example", "Serving.ExternalHostname=api.example"},
+	"feature-gates":                           {"WatchList=false", "API.Without.WatchLists=true"},
+	"max-mutating-requests-inflight":          {"7", "Limits.MaxWrites=7"},
+	"max-requests-inflight":                   {"0", "Limits.MaxReads=-1"},
+	"min-request-timeout":                     {"60", "Limits.MinWatch=1m0s"},
+	"request-timeout":                         {"30s", "Limits.RequestTimeout=30s"},
+	"shutdown-delay-duration":                 {"3s", "Shutdown.Delay=3s"},
+	"shutdown-send-retry-after":               {"true", "Shutdown.RefuseNew=true"},
+	"shutdown-watch-termination-grace-period": {"3s", "Shutdown.WatchGrace=3s"},
+	"goaway-chance":                           {"0.01", "Serving.HTTP.GoawayChance=0.01"},
+	"livez-grace-period":                      {"3s", "Serving.LivezGrace=3s"},
+	"strict-transport-security-directives":    {"max-age=5,preload", "Serving.HTTP.HSTS=[max-age=5 preload]"},
 
 	"enable-garbage-collector":   {"false", "API.Without.GarbageCollection=true"},
 	"encryption-provider-config": {"f", "Storage.EncryptionConfigFile=f"},
@@ -43,12 +48,23 @@ var effects = map[string]struct{ value, effect string }{
 	"etcd-servers":               {"http://a:1,http://b:2", "Storage.Etcd.Servers=[http://a:1 http://b:2]"},
 	"storage-media-type":         {"", "Storage.Protobuf=true"},
 
-	"bind-address":         {"::", "Serving.BindAddress=::"},
-	"secure-port":          {"1234", "Serving.SecurePort=1234"},
-	"tls-cert-file":        {"f", "Serving.TLS.CertFile=f"},
-	"tls-private-key-file": {"f", "Serving.TLS.KeyFile=f"},
+	"bind-address":                     {"::", "Serving.BindAddress=::"},
+	"cert-dir":                         {"d", "Serving.TLS.CertDir=d"},
+	"disable-http2-serving":            {"true", "Serving.HTTP.HTTP1Only=true"},
+	"http2-max-streams-per-connection": {"5", "Serving.HTTP.MaxStreams=5"},
+	"permit-address-sharing":           {"true", "Serving.ShareAddress=true"},
+	"permit-port-sharing":              {"true", "Serving.SharePort=true"},
+	"tls-cipher-suites":                {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "Serving.TLS.CipherSuites=[49199]"},
+	"tls-curve-preferences":            {"29,23", "Serving.TLS.Curves=[X25519 CurveP256]"},
+	"tls-min-version":                  {"VersionTLS13", "Serving.TLS.MinVersion=772"},
+	"tls-sni-cert-key":                 {"c,k:a.example", "Serving.TLS.ByName=[{c k [a.example]}]"},
+	"secure-port":                      {"1234", "Serving.SecurePort=1234"},
+	"tls-cert-file":                    {"f", "Serving.TLS.CertFile=f"},
+	"tls-private-key-file":             {"f", "Serving.TLS.KeyFile=f"},
 
-	"profiling": {"false", "Serving.Profiling=false"},
+	"contention-profiling": {"true", "Serving.Profiles.Contention=true"},
+	"debug-socket-path":    {"s", "Serving.Profiles.Socket=s"},
+	"profiling":            {"false", "Serving.Profiles.Serve=false"},
 
 	"anonymous-auth":                           {"false", "Authentication.Anonymous=false"},
 	"api-audiences":                            {"a,b", "Authentication.Audiences=[a b]"},
@@ -226,8 +242,6 @@ func TestAnonymous(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	needed := []string{"--etcd-servers=http://a:1", "--service-account-issuer=https://i", "--service-account-key-file=" + silent,
-		"--service-account-signing-key-file=" + silent, "--log-level=error"}
 	for args, want := range map[string]string{
 		"--authorization-mode=RBAC":                       "nothing",
 		"--authorization-mode=RBAC --anonymous-auth=true": "true",
@@ -240,7 +254,7 @@ func TestAnonymous(t *testing.T) {
 		"--authorization-mode= --authentication-config=" + says + " --anonymous-auth": "false",
 	} {
 		o := KubeAPIServer()
-		if got := anonymous(parse(t, o, append(strings.Fields(args), needed...)...)); got != want {
+		if got := anonymous(parse(t, o, append(strings.Fields(args), needed(t)...)...)); got != want {
 			t.Errorf("%s: got %s, want %s", args, got, want)
 		}
 		warned := slices.Contains(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")

@@ -37,15 +37,24 @@ func (o *Options) finishGeneric() error {
 	c := &o.config
 	var m mistakes
 	for _, bound := range []struct {
-		flag  string
-		value int
+		text  string // of the mistake
+		wrong bool
 	}{
-		{"max-requests-inflight", c.Limits.MaxReads}, {"max-mutating-requests-inflight", c.Limits.MaxWrites},
-		{"request-timeout", int(c.Limits.RequestTimeout)}, {"min-request-timeout", o.generic.minWatch}, {"shutdown-delay-duration", int(c.Shutdown.Delay)},
+		{"--livez-grace-period can not be a negative value", c.Serving.LivezGrace < 0},
+		{"--max-requests-inflight can not be negative value", c.Limits.MaxReads < 0},
+		{"--max-mutating-requests-inflight can not be negative value", c.Limits.MaxWrites < 0},
+		{"--request-timeout can not be negative value", c.Limits.RequestTimeout < 0},
+		{"--goaway-chance can not be less than 0 or greater than 0.02", c.Serving.HTTP.GoawayChance < 0 || c.Serving.HTTP.GoawayChance > 0.02},
+		{"--min-request-timeout can not be negative value", o.generic.minWatch < 0},
+		{"--shutdown-delay-duration can not be negative value", c.Shutdown.Delay < 0},
+		{"shutdown-watch-termination-grace-period, if provided, can not be a negative value", c.Shutdown.WatchGrace < 0},
 	} {
-		if bound.value < 0 {
-			m.add("--%s can not be negative value", bound.flag)
+		if bound.wrong {
+			m = append(m, errors.New(bound.text))
 		}
+	}
+	for _, directive := range c.Serving.HTTP.HSTS {
+		m.addErr(checkTransport(directive))
 	}
 	for _, pattern := range c.Serving.CORSOrigins {
 		m.addErr(checkOrigins(pattern))
@@ -58,6 +67,19 @@ func (o *Options) finishGeneric() error {
 	noneAtZero(&c.Limits.MinWatch, forever)
 	o.takeGates()
 	return m.err()
+}
+
+// checkTransport returns what is wrong with a directive of Strict-Transport-Security.
+func checkTransport(directive string) error {
+	age, is := strings.CutPrefix(directive, "max-age=")
+	switch {
+	case strings.TrimSpace(directive) == "":
+		return errors.New("empty value in strict-transport-security-directives")
+	case directive == "includeSubDomains" || directive == "preload" || is && !strings.Contains(age, "="):
+		return nil
+	}
+	return errors.New("--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. " +
+		"see https://tools.ietf.org/html/rfc6797#section-6.1 for more information")
 }
 
 // forever is longer than any server runs.

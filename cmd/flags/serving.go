@@ -37,6 +37,9 @@ func (o *Options) bindServing(s *section) {
 
 func (o *Options) finishServing() error {
 	c := &o.config.Serving
+	if o.defaults.strict && (c.SecurePort < 1 || c.SecurePort > 65535) && c.SecurePort != server.AnyPort {
+		return fmt.Errorf("--secure-port %d must be between 1 and 65535, inclusive. It cannot be turned off with 0", c.SecurePort)
+	}
 	portAtZero(&c.SecurePort)
 	for _, name := range o.serving.suites {
 		id, known := suite(name)

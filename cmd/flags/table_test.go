@@ -14,11 +14,9 @@ import (
 type theirFlag struct{ section, name, kind, value string }
 
 // waiting are flags that are not here yet.
-var waiting = strings.Fields(`goaway-chance livez-grace-period shutdown-send-retry-after shutdown-watch-termination-grace-period
-	storage-initialization-timeout strict-transport-security-directives delete-collection-workers encryption-provider-config-automatic-reload
+var waiting = strings.Fields(`storage-initialization-timeout delete-collection-workers encryption-provider-config-automatic-reload
 	etcd-count-metric-poll-period etcd-db-metric-poll-interval etcd-healthcheck-timeout etcd-readycheck-timeout etcd-servers-overrides
-	cert-dir disable-http2-serving http2-max-streams-per-connection permit-address-sharing permit-port-sharing tls-cipher-suites
-	tls-curve-preferences tls-min-version tls-sni-cert-key contention-profiling debug-socket-path service-account-signing-endpoint`)
+	service-account-signing-endpoint`)
 
 // theirs reads testdata/kube-apiserver.txt.
 func theirs(t *testing.T) (flags []theirFlag, gates []string) {

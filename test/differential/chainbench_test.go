@@ -68,7 +68,7 @@ func (e *entrance) sign(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	token, _, err := signer.Sign(&authn.BoundToken{
+	token, _, err := signer.Sign(tb.Context(), &authn.BoundToken{
 		Namespace: "ns-321", Account: authn.Ref{Name: "bot", UID: "a1"}, Audiences: []string{chainIssuer}, Issued: time.Now(), Lasts: time.Hour,
 	})
 	if err != nil {
