@@ -35,10 +35,10 @@ type Config struct {
 	Prefix string
 	// Protobuf stores the kinds that have that form as protobuf instead of JSON. Both are always readable.
 	Protobuf bool
-	// NoGarbageCollection has nobody delete dependents: no finalizers of the garbage collector are set, whatever a deletion asks for.
-	NoGarbageCollection bool
 	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1.
 	DeleteWorkers int
+	// NoGarbageCollection has nobody delete dependents: no finalizers of the garbage collector are set, whatever a deletion asks for.
+	NoGarbageCollection bool
 	// Unreadable is told of each object that was to be decoded and could not be, if set. What the cache finds out by itself
 	// is told to its hooks.
 	Unreadable func(err *storage.Error)

@@ -254,7 +254,7 @@ func TestExternalSignerRefused(t *testing.T) {
 			if tt.config.SigningEndpoint == "" {
 				tt.config.SigningEndpoint = plugin.serve(t)
 			}
-			_, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
+			_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 				Authentication: server.AuthenticationConfig{ServiceAccounts: tt.config}})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)

@@ -146,7 +146,7 @@ func TestStorageOverridesRefused(t *testing.T) {
 		"no answer from [http://127.0.0.1:1]": {Resource: meta.GroupResource{Resource: "pods"}, Servers: []string{"http://127.0.0.1:1"}},
 	} {
 		began := time.Now()
-		_, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{
+		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{
 			Engine: server.StorageMemory, Overrides: []server.StorageOverride{override}, InitTimeout: 100 * time.Millisecond}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

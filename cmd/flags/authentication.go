@@ -160,7 +160,7 @@ func (o *Options) checkServiceAccounts() error {
 	if o.defaults.strict && len(sa.Issuers) == 0 {
 		m.add("service-account-issuer is a required flag")
 	}
-	if o.defaults.strict && len(sa.KeyFiles) == 0 {
+	if o.defaults.strict && len(sa.KeyFiles) == 0 && sa.SigningEndpoint == "" {
 		m.add("either `--service-account-key-file` or `--service-account-signing-endpoint` must be set")
 	}
 	if sa.KeysURL != "" {
@@ -212,13 +212,13 @@ func checkFilled(flag string, values []string) error {
 func (o *Options) finishTokens() error {
 	c := &o.config.Authentication
 	sa := &c.ServiceAccounts
-	issues := len(sa.Issuers) > 0 && sa.Issuers[0] != ""
+	issues, signs := len(sa.Issuers) > 0 && sa.Issuers[0] != "", sa.SigningKeyFile != "" || sa.SigningEndpoint != ""
 	switch {
 	case !o.defaults.strict:
 		return nil
 	case sa.SigningKeyFile == "" && !issues && len(c.Audiences) == 0:
 		return errors.New("--service-account-signing-key-file and --service-account-issuer are required flags")
-	case sa.SigningKeyFile == "" || !issues:
+	case !signs || !issues:
 		return errors.New("--service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together")
 	}
 	return nil

@@ -33,34 +33,41 @@ var effects = map[string]struct{ value, effect string }{
 	"request-timeout":                         {"30s", "Limits.RequestTimeout=30s"},
 	"shutdown-delay-duration":                 {"3s", "Shutdown.Delay=3s"},
 	"shutdown-send-retry-after":               {"true", "Shutdown.RefuseNew=true"},
-	"shutdown-watch-termination-grace-period": {"3s", "Shutdown.WatchGrace=3s"},
-	"goaway-chance":                           {"0.01", "Serving.HTTP.GoawayChance=0.01"},
-	"livez-grace-period":                      {"3s", "Serving.LivezGrace=3s"},
-	"strict-transport-security-directives":    {"max-age=5,preload", "Serving.HTTP.HSTS=[max-age=5 preload]"},
+	"goaway-chance":                           {"0.02", "Serving.HTTP.GoawayChance=0.02"},
+	"livez-grace-period":                      {"1s", "Serving.LivezGrace=1s"},
+	"storage-initialization-timeout":          {"2s", "Storage.InitTimeout=2s"},
+	"shutdown-watch-termination-grace-period": {"2s", "Shutdown.WatchGrace=2s"},
+	"strict-transport-security-directives":    {"max-age=1,preload", "Serving.HTTP.HSTS=[max-age=1 preload]"},
 
-	"enable-garbage-collector":   {"false", "API.Without.GarbageCollection=true"},
-	"encryption-provider-config": {"f", "Storage.EncryptionConfigFile=f"},
-	"etcd-cafile":                {"f", "Storage.Etcd.CAFile=f"},
-	"etcd-certfile":              {"f", "Storage.Etcd.CertFile=f"},
-	"etcd-compaction-interval":   {"0", "Storage.CompactionInterval=-1ns"},
-	"etcd-keyfile":               {"f", "Storage.Etcd.KeyFile=f"},
-	"etcd-prefix":                {"/other", "Storage.Prefix=/other"},
-	"etcd-servers":               {"http://a:1,http://b:2", "Storage.Etcd.Servers=[http://a:1 http://b:2]"},
-	"storage-media-type":         {"", "Storage.Protobuf=true"},
+	"enable-garbage-collector":                    {"false", "API.Without.GarbageCollection=true"},
+	"encryption-provider-config":                  {"f", "Storage.EncryptionConfigFile=f"},
+	"encryption-provider-config-automatic-reload": {"true --encryption-provider-config=f", "Storage.EncryptionConfigFile=f, Storage.EncryptionReload=true"},
+	"delete-collection-workers":                   {"3", "API.DeleteWorkers=3"},
+	"etcd-healthcheck-timeout":                    {"1s", "Storage.HealthTimeout=1s"},
+	"etcd-readycheck-timeout":                     {"1s", "Storage.ReadyTimeout=1s"},
+	"etcd-servers-overrides":                      {"/events#http://a:1;http://b:2", "Storage.Overrides=[{events [http://a:1 http://b:2] <nil>}]"},
+	"etcd-cafile":                                 {"f", "Storage.Etcd.CAFile=f"},
+	"etcd-certfile":                               {"f", "Storage.Etcd.CertFile=f"},
+	"etcd-compaction-interval":                    {"0", "Storage.CompactionInterval=-1ns"},
+	"etcd-keyfile":                                {"f", "Storage.Etcd.KeyFile=f"},
+	"etcd-prefix":                                 {"/other", "Storage.Prefix=/other"},
+	"etcd-servers":                                {"http://a:1,http://b:2", "Storage.Etcd.Servers=[http://a:1 http://b:2]"},
+	"storage-media-type":                          {"", "Storage.Protobuf=true"},
 
-	"bind-address":                     {"::", "Serving.BindAddress=::"},
+	"bind-address":         {"::", "Serving.BindAddress=::"},
+	"secure-port":          {"1234", "Serving.SecurePort=1234"},
+	"tls-cert-file":        {"f", "Serving.TLS.CertFile=f"},
+	"tls-private-key-file": {"f", "Serving.TLS.KeyFile=f"},
+
 	"cert-dir":                         {"d", "Serving.TLS.CertDir=d"},
 	"disable-http2-serving":            {"true", "Serving.HTTP.HTTP1Only=true"},
-	"http2-max-streams-per-connection": {"5", "Serving.HTTP.MaxStreams=5"},
+	"http2-max-streams-per-connection": {"7", "Serving.HTTP.MaxStreams=7"},
 	"permit-address-sharing":           {"true", "Serving.ShareAddress=true"},
 	"permit-port-sharing":              {"true", "Serving.SharePort=true"},
-	"tls-cipher-suites":                {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "Serving.TLS.CipherSuites=[49199]"},
-	"tls-curve-preferences":            {"29,23", "Serving.TLS.Curves=[X25519 CurveP256]"},
+	"tls-cipher-suites":                {"TLS_AES_128_GCM_SHA256", "Serving.TLS.CipherSuites=[4865]"},
+	"tls-curve-preferences":            {"29", "Serving.TLS.Curves=[X25519]"},
 	"tls-min-version":                  {"VersionTLS13", "Serving.TLS.MinVersion=772"},
-	"tls-sni-cert-key":                 {"c,k:a.example", "Serving.TLS.ByName=[{c k [a.example]}]"},
-	"secure-port":                      {"1234", "Serving.SecurePort=1234"},
-	"tls-cert-file":                    {"f", "Serving.TLS.CertFile=f"},
-	"tls-private-key-file":             {"f", "Serving.TLS.KeyFile=f"},
+	"tls-sni-cert-key":                 {"c,k:n", "Serving.TLS.ByName=[{c k [n]}]"},
 
 	"contention-profiling": {"true", "Serving.Profiles.Contention=true"},
 	"debug-socket-path":    {"s", "Serving.Profiles.Socket=s"},
@@ -121,6 +128,7 @@ var effects = map[string]struct{ value, effect string }{
 	"endpoint-reconciler-type":         {"none", "API.Services.NoKubernetesEndpoints=true"},
 	"event-ttl":                        {"1m", "API.EventTTL=1m0s"},
 	"kubernetes-service-node-port":     {"30001", "API.Services.KubernetesNodePort=30001"},
+	"service-account-signing-endpoint": {"@a", "Authentication.ServiceAccounts.SigningEndpoint=@a"},
 	"service-account-signing-key-file": {"FILE", "Authentication.ServiceAccounts.SigningKeyFile=FILE"},
 	"service-cluster-ip-range":         {"10.1.0.0/16,fd00::/112", "API.Services.ClusterIPRanges=[10.1.0.0/16 fd00::/112]"},
 	"service-node-port-range":          {"1000+5", "API.Services.NodePortRange=1000-1005"},
@@ -242,6 +250,8 @@ func TestAnonymous(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	needed := []string{"--etcd-servers=http://a:1", "--service-account-issuer=https://i", "--service-account-key-file=" + silent,
+		"--service-account-signing-key-file=" + silent, "--log-level=error"}
 	for args, want := range map[string]string{
 		"--authorization-mode=RBAC":                       "nothing",
 		"--authorization-mode=RBAC --anonymous-auth=true": "true",
@@ -254,7 +264,7 @@ func TestAnonymous(t *testing.T) {
 		"--authorization-mode= --authentication-config=" + says + " --anonymous-auth": "false",
 	} {
 		o := KubeAPIServer()
-		if got := anonymous(parse(t, o, append(strings.Fields(args), needed(t)...)...)); got != want {
+		if got := anonymous(parse(t, o, append(strings.Fields(args), needed...)...)); got != want {
 			t.Errorf("%s: got %s, want %s", args, got, want)
 		}
 		warned := slices.Contains(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")

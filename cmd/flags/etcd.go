@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coracle-project/coracle/server"
 )
 
 // The forms in which objects are stored.
@@ -21,6 +23,7 @@ type etcd struct {
 	watchCache       bool
 	cacheSizes       []string
 	garbageCollector bool
+	overrides        []string
 }
 
 func (o *Options) bindEtcd(s *section) {
@@ -33,6 +36,15 @@ func (o *Options) bindEtcd(s *section) {
 	s.DurationVar(&c.CompactionInterval, "etcd-compaction-interval", 5*time.Minute, "how long the history of objects is kept; 0 for ever")
 	s.StringVar(&o.etcd.media, "storage-media-type", o.defaults.mediaType, "how objects are stored: application/json or application/vnd.kubernetes.protobuf")
 	s.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file for encryption at rest")
+	s.BoolVar(&c.EncryptionReload, "encryption-provider-config-automatic-reload", false, "take that file up again when it changes")
+	s.StringSliceVar(&o.etcd.overrides, "etcd-servers-overrides", nil, "other etcd servers for some resources, as group/resource#servers, with semicolons between the servers")
+	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be healthy")
+	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be ready")
+	s.IntVar(&o.config.API.DeleteWorkers, "delete-collection-workers", 1, "objects of a collection that are deleted at a time")
+	s.Duration("etcd-count-metric-poll-period", time.Minute, "how often the objects of each resource are counted")
+	s.ignore("objects are counted as they change", "etcd-count-metric-poll-period")
+	s.Duration("etcd-db-metric-poll-interval", 30*time.Second, "how often the size of the database is asked for")
+	s.ignore("the size is asked for when somebody asks for metrics", "etcd-db-metric-poll-interval")
 
 	s.BoolVar(&o.etcd.garbageCollector, "enable-garbage-collector", true, "delete what has no owner any more, as deletions ask for it")
 	s.StringVar(&o.etcd.backend, "storage-backend", "", "kind of --etcd-servers: etcd3, or nothing, which is the same")
@@ -73,6 +85,12 @@ func (o *Options) finishEtcd() error {
 	}
 	if o.etcd.backend != "" && o.etcd.backend != "etcd3" {
 		m.add("--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'")
+	}
+	overrides, err := server.ParseStorageOverrides(o.etcd.overrides)
+	m.addErr(err)
+	c.Overrides = overrides
+	if c.EncryptionReload && c.EncryptionConfigFile == "" {
+		m.add("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
 	}
 	if media := o.etcd.media; media != "" && !slices.Contains([]string{mediaJSON, mediaYAML, mediaProtobuf}, media) {
 		m.add("--storage-media-type %q invalid, allowed values: %s, %s, %s", media, mediaJSON, mediaProtobuf, mediaYAML)

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"crypto/tls"
 	"maps"
 	"os"
 	"path/filepath"
@@ -97,17 +96,6 @@ func parse(t *testing.T, o *Options, args ...string) server.Config {
 	return c
 }
 
-// needed are the flags that kube-apiserver does not start without.
-func needed(t *testing.T) []string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return []string{"--etcd-servers=http://a:1", "--service-account-issuer=https://i", "--service-account-key-file=" + file,
-		"--service-account-signing-key-file=" + file, "--log-level=error"}
-}
-
 // TestAuthorizationFlags: a configuration file stands in place of modes, unless these are given as well, which the server refuses.
 func TestAuthorizationFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
@@ -122,30 +110,5 @@ func TestAuthorizationFlags(t *testing.T) {
 		"--authorization-webhook-cache-unauthorized-ttl=7s").Authorization
 	if w := c.Webhook; strings.Join(c.Modes, ",") != "Node,Webhook" || w.ConfigFile != "k" || w.AuthorizedTTL != -1 || w.UnauthorizedTTL != 7*time.Second {
 		t.Errorf("modes: got %+v", c)
-	}
-}
-
-// TestServingFlags checks that each flag about the secure port, and about the end of requests, goes where it belongs.
-func TestServingFlags(t *testing.T) {
-	c := parse(t, KubeAPIServer(), append(needed(t), "--bind-address=::1", "--secure-port=1", "--permit-port-sharing", "--permit-address-sharing", "--disable-http2-serving",
-		"--http2-max-streams-per-connection=9", "--tls-cert-file=a", "--tls-private-key-file=b", "--tls-sni-cert-key=c,d", "--tls-sni-cert-key=e, f: *.g, h",
-		"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305,TLS_RSA_WITH_AES_128_CBC_SHA", "--tls-curve-preferences=23,29", "--tls-min-version=VersionTLS13",
-		"--goaway-chance=0.01", "--strict-transport-security-directives=max-age=1,preload", "--livez-grace-period=1s", "--debug-socket-path=s",
-		"--contention-profiling", "--profiling=false", "--shutdown-delay-duration=2s", "--shutdown-send-retry-after", "--shutdown-watch-termination-grace-period=3s")...)
-	want := server.ServingConfig{
-		BindAddress: "::1", SecurePort: 1, HTTPPort: server.NoPort, SharePort: true, ShareAddress: true,
-		TLS: server.TLSConfig{
-			CertFile: "a", KeyFile: "b", CertDir: "/var/run/kubernetes", ByName: []server.NamedCertificate{{CertFile: "c", KeyFile: "d"}, {CertFile: "e", KeyFile: "f", Names: []string{"*.g", "h"}}},
-			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA},
-			Curves:       []tls.CurveID{tls.CurveP256, tls.X25519}, MinVersion: tls.VersionTLS13,
-		},
-		HTTP:       server.HTTPConfig{HTTP1Only: true, MaxStreams: 9, GoawayChance: 0.01, HSTS: []string{"max-age=1", "preload"}},
-		LivezGrace: time.Second, Profiles: server.ProfilesConfig{Socket: "s", Contention: true},
-	}
-	if !reflect.DeepEqual(c.Serving, want) {
-		t.Errorf("got  %+v\nwant %+v", c.Serving, want)
-	}
-	if want := (server.ShutdownConfig{Delay: 2 * time.Second, RefuseNew: true, WatchGrace: 3 * time.Second}); c.Shutdown != want {
-		t.Errorf("got %+v, want %+v", c.Shutdown, want)
 	}
 }

@@ -29,6 +29,7 @@ func (o *Options) bindGeneric(s *section) {
 	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0, "time over which watches are ended")
 	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0, "chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
 	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil, "directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
+	s.DurationVar(&c.Storage.InitTimeout, "storage-initialization-timeout", time.Minute, "how long the server waits for its etcd servers at the start")
 	s.Var(&o.generic.gates, "feature-gates", "features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
 	o.bindVersions(s)
 }
@@ -36,26 +37,27 @@ func (o *Options) bindGeneric(s *section) {
 func (o *Options) finishGeneric() error {
 	c := &o.config
 	var m mistakes
-	for _, bound := range []struct {
-		text  string // of the mistake
-		wrong bool
-	}{
-		{"--livez-grace-period can not be a negative value", c.Serving.LivezGrace < 0},
-		{"--max-requests-inflight can not be negative value", c.Limits.MaxReads < 0},
-		{"--max-mutating-requests-inflight can not be negative value", c.Limits.MaxWrites < 0},
-		{"--request-timeout can not be negative value", c.Limits.RequestTimeout < 0},
-		{"--goaway-chance can not be less than 0 or greater than 0.02", c.Serving.HTTP.GoawayChance < 0 || c.Serving.HTTP.GoawayChance > 0.02},
-		{"--min-request-timeout can not be negative value", o.generic.minWatch < 0},
-		{"--shutdown-delay-duration can not be negative value", c.Shutdown.Delay < 0},
-		{"shutdown-watch-termination-grace-period, if provided, can not be a negative value", c.Shutdown.WatchGrace < 0},
-	} {
-		if bound.wrong {
-			m = append(m, errors.New(bound.text))
+	if c.Serving.LivezGrace < 0 {
+		m.add("--livez-grace-period can not be a negative value")
+	}
+	notNegative := func(flag string, value int) {
+		if value < 0 {
+			m.add("--%s can not be negative value", flag)
 		}
 	}
-	for _, directive := range c.Serving.HTTP.HSTS {
-		m.addErr(checkTransport(directive))
+	notNegative("max-requests-inflight", c.Limits.MaxReads)
+	notNegative("max-mutating-requests-inflight", c.Limits.MaxWrites)
+	notNegative("request-timeout", int(c.Limits.RequestTimeout))
+	if chance := c.Serving.HTTP.GoawayChance; chance < 0 || chance > 0.02 {
+		m.add("--goaway-chance can not be less than 0 or greater than 0.02")
 	}
+	notNegative("min-request-timeout", o.generic.minWatch)
+	notNegative("storage-initialization-timeout", int(c.Storage.InitTimeout))
+	notNegative("shutdown-delay-duration", int(c.Shutdown.Delay))
+	if c.Shutdown.WatchGrace < 0 {
+		m.add("shutdown-watch-termination-grace-period, if provided, can not be a negative value")
+	}
+	m.addErr(checkTransportSecurity(c.Serving.HTTP.HSTS))
 	for _, pattern := range c.Serving.CORSOrigins {
 		m.addErr(checkOrigins(pattern))
 	}
@@ -67,19 +69,6 @@ func (o *Options) finishGeneric() error {
 	noneAtZero(&c.Limits.MinWatch, forever)
 	o.takeGates()
 	return m.err()
-}
-
-// checkTransport returns what is wrong with a directive of Strict-Transport-Security.
-func checkTransport(directive string) error {
-	age, is := strings.CutPrefix(directive, "max-age=")
-	switch {
-	case strings.TrimSpace(directive) == "":
-		return errors.New("empty value in strict-transport-security-directives")
-	case directive == "includeSubDomains" || directive == "preload" || is && !strings.Contains(age, "="):
-		return nil
-	}
-	return errors.New("--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. " +
-		"see https://tools.ietf.org/html/rfc6797#section-6.1 for more information")
 }
 
 // forever is longer than any server runs.
@@ -115,6 +104,21 @@ func checkOrigins(pattern string) error {
 		fallthrough
 	case err != nil:
 		m.add("--cors-allowed-origins has an invalid regular expression: %w, help: %s", err, originsHelp)
+	}
+	return m.err()
+}
+
+// checkTransportSecurity says what is wrong with directives of the header Strict-Transport-Security.
+func checkTransportSecurity(directives []string) error {
+	var m mistakes
+	for _, d := range directives {
+		age, isAge := strings.CutPrefix(d, "max-age=")
+		switch {
+		case strings.TrimSpace(d) == "":
+			m.add("empty value in strict-transport-security-directives")
+		case d != "includeSubDomains" && d != "preload" && (!isAge || strings.Contains(age, "=")):
+			m.add("--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information")
+		}
 	}
 	return m.err()
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/server"
 )
 
 // misc is what flags under no heading say in a way of their own.
@@ -29,6 +31,7 @@ func (o *Options) bindMisc(s *section) {
 	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
 	s.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept; 0 for ever")
 	s.StringVar(&c.Authentication.ServiceAccounts.SigningKeyFile, "service-account-signing-key-file", "", "key to sign service account tokens with; made under the data directory if not given")
+	s.StringVar(&c.Authentication.ServiceAccounts.SigningEndpoint, "service-account-signing-endpoint", "", "socket of a plugin that signs service account tokens, and has the keys to verify them: a path, or @ with an abstract name")
 	o.bindServices(s)
 	o.bindServers(s)
 	bindKubelets(s)
@@ -120,6 +123,7 @@ func (o *Options) finishMisc() error {
 	services := &o.config.API.Services
 	var m mistakes
 	m.addErr(o.checkPeers())
+	m.addErr(checkSigningEndpoint(&o.config.Authentication.ServiceAccounts))
 	m.addErr(o.checkCoordination())
 	m.addErr(o.checkRanges())
 	port := services.KubernetesNodePort
@@ -142,6 +146,20 @@ func (o *Options) finishMisc() error {
 	noneAtZero(&o.config.API.EventTTL, -1)
 	services.NodePortRange = o.misc.nodePorts.String()
 	services.NoKubernetesEndpoints = o.misc.reconciler == "none"
+	return m.err()
+}
+
+// abstractSocket is the name of a socket that is no file.
+var abstractSocket = regexp.MustCompile(`^@([a-zA-Z0-9_-]+\.)*[a-zA-Z0-9_-]+$`)
+
+func checkSigningEndpoint(sa *server.ServiceAccountsConfig) error {
+	var m mistakes
+	if sa.SigningEndpoint != "" && (sa.SigningKeyFile != "" || len(sa.KeyFiles) > 0) {
+		m.add("can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with `--service-account-signing-endpoint` (They are mutually exclusive)")
+	}
+	if strings.HasPrefix(sa.SigningEndpoint, "@") && !abstractSocket.MatchString(sa.SigningEndpoint) {
+		m.add("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name", sa.SigningEndpoint)
+	}
 	return m.err()
 }
 

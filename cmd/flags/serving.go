@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/server"
@@ -49,7 +51,16 @@ func (o *Options) finishServing() error {
 		c.TLS.CipherSuites = append(c.TLS.CipherSuites, id)
 	}
 	for _, id := range o.serving.curves {
-		c.TLS.Curves = append(c.TLS.Curves, tls.CurveID(id))
+		curve := tls.CurveID(id)
+		switch {
+		case id <= 0 || id > math.MaxUint16:
+			return fmt.Errorf("curve preference %d is out of range (must be 1-%d)", id, math.MaxUint16)
+		case slices.Contains(c.TLS.Curves, curve):
+			return fmt.Errorf("duplicate curve preference %d", id)
+		case strings.HasPrefix(curve.String(), "CurveID("): // it has no name
+			return fmt.Errorf("curve preference %d is not supported by the current Go version", id)
+		}
+		c.TLS.Curves = append(c.TLS.Curves, curve)
 	}
 	switch o.serving.minVersion {
 	case "", "VersionTLS12":
