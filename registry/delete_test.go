@@ -2,10 +2,8 @@ package registry_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -342,87 +340,6 @@ func TestPermanent(t *testing.T) {
 	}
 	if _, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestDeleteCollection(t *testing.T) {
-	k := newKit(t, options{})
-	for i := range 5 {
-		k.create(named(fmt.Sprintf("a%d", i), func(w *widget) { w.Labels = map[string]string{"odd": fmt.Sprint(i%2 == 1)} }))
-	}
-	k.create(named("held", finalized(hold), func(w *widget) { w.Labels = map[string]string{"odd": "true"} }))
-	labels, err := meta.ParseLabels("odd=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := k.revision()
-	list, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns", Labels: labels}, &meta.DeleteOptions{DryRun: []string{"All"}})
-	if err != nil || list.Len != 3 || k.revision() != before {
-		t.Fatalf("dry: got %v, %v, revision %d to %d", list, err, before, k.revision())
-	}
-	if list, err = k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns", Labels: labels}, &meta.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	wantNames(t, "answer", k.namesOf(list), "a1", "a3", "held")
-	wantNames(t, "what is left", k.names(request.ListRequest{Namespace: "ns"}), "a0", "a2", "a4", "held")
-	ctx, cancel := context.WithCancel(k.ctx)
-	cancel()
-	if _, err := k.deleteCollection(ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil {
-		t.Error("DeleteCollection goes on after the end of its context")
-	}
-}
-
-// TestDeleteWorkers has as many objects of a collection deleted at a time as is configured: admission holds them all until there are
-// that many, and has things to say about each.
-func TestDeleteWorkers(t *testing.T) {
-	const workers = 4
-	p := &plugin{}
-	k := newKit(t, options{chain: admission.Chain{p}})
-	k.cfg.DeleteWorkers = workers
-	for i := range 3 * workers {
-		k.create(named(fmt.Sprintf("a%02d", i)))
-	}
-	var inside, most atomic.Int32
-	full := make(chan struct{})
-	p.validate = func(a *admission.Attributes) error {
-		n := inside.Add(1)
-		defer inside.Add(-1)
-		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); {
-			old = most.Load()
-		}
-		if n == workers {
-			select {
-			case <-full:
-			default:
-				close(full)
-			}
-		}
-		<-full
-		a.Warn("about " + a.Name)
-		return nil
-	}
-	warned := map[string]bool{}
-	opts := &meta.DeleteOptions{}
-	req := k.deletion("", opts)
-	req.Warn = func(text string) { warned[text] = true }
-	if _, err := k.DeleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, req, opts); err != nil {
-		t.Fatal(err)
-	}
-	if most.Load() != workers || len(warned) != 3*workers || len(k.names(request.ListRequest{Namespace: "ns"})) != 0 {
-		t.Errorf("%d at a time, %d warnings, left: %v", most.Load(), len(warned), k.names(request.ListRequest{Namespace: "ns"}))
-	}
-	for i := range 3 {
-		k.create(named(fmt.Sprintf("b%02d", i)))
-	}
-	k.cfg.DeleteWorkers = 0
-	refused := errors.New("no")
-	var tried int
-	p.validate = func(a *admission.Attributes) error {
-		tried++
-		return refused
-	}
-	if _, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil || tried != 1 {
-		t.Errorf("got %v after %d", err, tried)
 	}
 }
 

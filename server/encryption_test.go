@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
@@ -245,9 +247,14 @@ func TestKMS(t *testing.T) {
 func TestEncryptionRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	writeEncryption(t, file, "kms: {name: old, endpoint: 'unix:///x'}")
+	away := filepath.Join(t.TempDir(), "away.yaml")
+	writeEncryption(t, away, kmsProvider("away", filepath.Join(t.TempDir(), "nobody")))
 	for want, c := range map[string]server.StorageConfig{
 		"--encryption-provider-config-automatic-reload must be set with --encryption-provider-config": {EncryptionReload: true},
 		"KMSv1 is deprecated": {EncryptionConfigFile: file},
+		// A plugin that is away is no reason not to start; what has begun for it ends when there is another.
+		"no answer from [http://127.0.0.1:1]": {EncryptionConfigFile: away, InitTimeout: 100 * time.Millisecond,
+			Overrides: []server.StorageOverride{{Resource: meta.GroupResource{Resource: "pods"}, Servers: []string{"http://127.0.0.1:1"}}}},
 		"error reading encryption provider configuration file": {EncryptionConfigFile: file + "2"},
 	} {
 		c.Engine = server.StorageMemory

@@ -52,10 +52,11 @@ func (s *configured) open(ctx context.Context, c completed, accept acceptor) err
 	}
 	defer opening.Wait()
 	if s.engine == nil {
-		c.Storage = s.config
-		engine, err := openEngine(ctx, c, accept)
+		own := c
+		own.Storage = s.config
+		engine, err := openEngine(ctx, own, accept)
 		if err != nil {
-			return fmt.Errorf("server: open the %s store: %w", c.Storage.Engine, err)
+			return fmt.Errorf("server: open the %s store: %w", s.config.Engine, err)
 		}
 		s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
 	}

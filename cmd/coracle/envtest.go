@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,8 +49,12 @@ func layOut(dir string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	suffix := ""
+	if runtime.GOOS == "windows" {
+		suffix = ".exe"
+	}
 	for _, name := range []string{kubeAPIServer, etcdName} {
-		if err := place(self, filepath.Join(dir, name+filepath.Ext(self))); err != nil {
+		if err := place(self, filepath.Join(dir, name+suffix)); err != nil {
 			return err
 		}
 	}

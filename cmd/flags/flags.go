@@ -47,7 +47,7 @@ type Options struct {
 // defaults are what the commands differ in.
 type defaults struct {
 	dataDir, bindAddress, certDir, mediaType string
-	modes, issuers                           []string
+	modes, issuers, controllers              []string
 	clusterIPRange                           string
 	strict                                   bool // some flags must be given
 }
@@ -57,11 +57,11 @@ func Serve() *Options {
 	return newOptions(defaults{
 		dataDir: ".coracle", bindAddress: "127.0.0.1", mediaType: mediaJSON,
 		modes: []string{server.AuthorizeByRoles}, issuers: []string{"https://kubernetes.default.svc.cluster.local"},
-		clusterIPRange: "10.0.0.0/24",
+		clusterIPRange: "10.0.0.0/24", controllers: []string{"*"},
 	})
 }
 
-// KubeAPIServer returns the same flags with the defaults of kube-apiserver.
+// KubeAPIServer returns the same flags with the defaults of kube-apiserver, beside which somebody else runs controllers, or nobody.
 func KubeAPIServer() *Options {
 	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf, strict: true})
 }

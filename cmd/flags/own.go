@@ -15,7 +15,7 @@ func (o *Options) bindOwn(s *section) {
 	s.IntVar(&c.Serving.HTTPPort, "http-port", 0, "port for plain HTTP on the bind address; 0 for none")
 	s.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil, "further names and addresses for a self-made serving certificate")
 	s.StringVar(&c.Authentication.BasicAuthFile, "basic-auth-file", "", "CSV file of passwords, which are weaker than all else: password,user,uid,\"group1,group2\"")
-	s.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "controllers to run: names, * for all, -name to leave one out; empty for none")
+	s.StringSliceVar(&c.Controllers, "controllers", o.defaults.controllers, "controllers to run: names, * for all, -name to leave one out; empty for none")
 	s.StringVar(&c.API.Profile, "profile", "", "crd-only serves of the built-in resources those alone that a server for resources of one's own needs")
 	s.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "watches served at once; 0 for no bound")
 	s.StringVar(&o.own.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -25,7 +25,7 @@ func (o *Options) finishOwn() error {
 	c := &o.config
 	noneAtZero(&c.Limits.MaxWatches, -1)
 	portAtZero(&c.Serving.HTTPPort)
-	if len(c.Controllers) == 1 && strings.TrimSpace(c.Controllers[0]) == "" {
+	if len(c.Controllers) == 0 || len(c.Controllers) == 1 && strings.TrimSpace(c.Controllers[0]) == "" {
 		c.Controllers = []string{}
 	}
 	return nil

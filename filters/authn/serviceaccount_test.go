@@ -315,6 +315,22 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("%s without kid: got %v, %v", alg.alg, user, err)
 		}
 	}
+	// So it is if the issuer is spelt with escapes.
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: ec}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	escaped, err := s.Sign([]byte(`{"iss":"` + strings.ReplaceAll(testIssuer, "/", `\u002f`) + `","kubernetes.io":{"namespace":"n","serviceaccount":{"name":"bot","uid":"a1"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := escaped.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user, _, err := a.AuthenticateToken(t.Context(), text, nil); user == nil || err != nil {
+		t.Errorf("an issuer with escapes: got %v, %v", user, err)
+	}
 }
 
 // TestLegacyTokens shows tokens that stand in secrets.

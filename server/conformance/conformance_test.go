@@ -47,7 +47,12 @@ var engines = []struct {
 		return server.Config{Storage: server.StorageConfig{Engine: server.StorageFile}}
 	}},
 	{"etcd", func(t *testing.T) server.Config {
-		return server.Config{Storage: server.StorageConfig{Etcd: server.EtcdConfig{Servers: []string{etcdproc.Start(t)}}}}
+		// What is written most is kept in a cluster of its own: nobody can tell.
+		overrides, err := server.ParseStorageOverrides([]string{"/configmaps#" + etcdproc.Start(t), "apps/deployments#" + etcdproc.Start(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server.Config{Storage: server.StorageConfig{Etcd: server.EtcdConfig{Servers: []string{etcdproc.Start(t)}}, Overrides: overrides}}
 	}},
 }
 

@@ -157,6 +157,7 @@ func (c *Config) buildable() error {
 	for _, r := range c.rules {
 		for _, p := range r.Providers {
 			if p.KMS != nil && p.KMS.APIVersion == kmsV1 {
+				//lint:ignore ST1005 these are kube-apiserver's words
 				return errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 			}
 		}

@@ -48,6 +48,9 @@
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
 //   - TestChains: requests with certificates, tokens and impersonation pass kube-apiserver's filters and Coracle's, or do not, as 1,000
 //     roles and 5,000 bindings say; BenchmarkChain says what that costs (`make bench-chain`). FuzzParse: how both read a path.
+//   - TestEncryptionConfigurations: made-up EncryptionConfigurations are judged, and for the right ones values written and read.
+//     TestKMSValues, TestKMSOverSocket: what either side has encrypted with a KMS plugin the other reads, garbled values as well.
+//   - TestExternalSigner: Kubernetes' example of an external signer of tokens, as it should be and as it should not.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
 //

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,7 @@ var starters = []string{theirs + "/pkg/envtest", theirs + "/pkg/internal/testing
 
 func TestSuites(t *testing.T) {
 	source, assets := fetch(t), layOut(t)
+	clean(t)
 	t.Setenv("KUBEBUILDER_ASSETS", assets)
 	t.Setenv("USE_EXISTING_CLUSTER", "")
 	wanted := strings.Fields(os.Getenv("SUITES"))
@@ -97,6 +99,27 @@ func layOut(t *testing.T) string {
 	command(t, filepath.Join("..", ".."), "go", "build", "-o", program, "./cmd/coracle")
 	command(t, ".", program, "envtest", assets)
 	return assets
+}
+
+// clean gives the suites a folder for what is temporary, and at the end ends the programs that work there: some suites leave theirs
+// behind.
+func clean(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Cleanup(func() {
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // where there are such
+		for _, name := range lines {
+			line, err := os.ReadFile(name)
+			pid, pidErr := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err != nil || pidErr != nil || !bytes.Contains(line, []byte(dir)) {
+				continue
+			}
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill() // it may have ended by now
+			}
+		}
+	})
 }
 
 // packages returns those of their packages whose tests start a server: those whose specs ginkgo runs, and those that have plain tests

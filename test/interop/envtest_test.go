@@ -121,10 +121,14 @@ func TestEnvtest(t *testing.T) {
 	}
 	anybody := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}}
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
-		if resp, err := anybody.Get(config.Host + path); err != nil || resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: got %v, %v", path, resp, err)
-		} else {
-			resp.Body.Close()
+		resp, err := anybody.Get(strings.TrimRight(config.Host, "/") + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: got %d %s", path, resp.StatusCode, said)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(env.ControlPlane.Etcd.DataDir, "member", "wal")); err != nil {
@@ -173,10 +177,10 @@ func TestEnvtestStops(t *testing.T) {
 // A second API server is turned away.
 func TestEnvtestKeepsData(t *testing.T) {
 	t.Parallel()
-	dir, certs, data := assets(t), t.TempDir(), filepath.Join(t.TempDir(), "data")
+	dir, data := assets(t), filepath.Join(t.TempDir(), "data")
 	start := func(t testing.TB) (*envtest.Environment, kubernetes.Interface) {
 		env, config := environment(t, dir, func(env *envtest.Environment) {
-			env.ControlPlane.Etcd.DataDir, env.ControlPlane.GetAPIServer().CertDir = data, certs
+			env.ControlPlane.Etcd.DataDir, env.ControlPlane.GetAPIServer().CertDir = data, t.TempDir()
 		})
 		return env, kubernetes.NewForConfigOrDie(config)
 	}
@@ -186,6 +190,7 @@ func TestEnvtestKeepsData(t *testing.T) {
 		if _, err := admin.CoreV1().ConfigMaps("default").Create(t.Context(), kept, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		certs := env.ControlPlane.APIServer.CertDir
 		port, err := freePort()
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// refused is a request that is refused; allocs is its ceiling.
+type refused struct {
+	name, target string
+	code         int
+	header       []string
+	allocs       float64
+}
+
+// refusals are refused before anything is looked up. The first, for comparison, is a read that is served.
+var refusals = []refused{
+	{"read", "/api/v1/namespaces/ns", 200, []string{"Authorization", "Bearer admin"}, 20}, // from the store, while namespaces are being loaded
+	{"nobody", "/api/v1/namespaces/kube-system/secrets/admin", 403, nil, 13},
+	{"wrong token", "/api/v1/namespaces/kube-system/secrets/admin", 401, []string{"Authorization", "Bearer wrong"}, 7},
+	{"wrong JWT", "/api/v1/namespaces/kube-system/secrets/admin", 401,
+		[]string{"Authorization", "Bearer eyJhbGciOiJFUzI1NiJ9." + strings.Repeat("eyJhIjoxfQ", 60) + "." + strings.Repeat("c2ln", 22)}, 12},
+	{"object", "/api/v1/namespaces/kube-system/secrets/admin", 403, []string{"Authorization", "Bearer known"}, 13},
+	{"list", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known"}, 12},
+	{"watch", "/api/v1/secrets?watch=true", 403, []string{"Authorization", "Bearer known"}, 12},
+	{"path", "/metrics", 403, []string{"Authorization", "Bearer known"}, 12},
+	{"impersonation", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known", "Impersonate-User", "admin"}, 30},
+}
+
+// newRefusing makes a server with the chain that a server has by default.
+func newRefusing(tb testing.TB) *inProcess {
+	tokens := filepath.Join(tb.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\nknown,known,2\n"), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	s, err := server.New(tb.Context(), server.Config{
+		DataDir: tb.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
+		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authentication: server.AuthenticationConfig{TokenAuthFile: tokens},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { s.Close() })
+	p := &inProcess{s, tb}
+	if code, body := p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`, "Authorization", "Bearer admin"); code != 201 {
+		tb.Fatal(code, body)
+	}
+	return p
+}
+
+// TestRefusalAllocations holds refusals to their ceilings.
+func TestRefusalAllocations(t *testing.T) {
+	p := newRefusing(t)
+	for _, tt := range refusals {
+		send := tt.sender(t, p)
+		send()
+		if got := testing.AllocsPerRun(20, send); got > tt.allocs {
+			t.Errorf("%s: got %v allocations, want at most %v", tt.name, got, tt.allocs)
+		}
+	}
+}
+
+func BenchmarkRefusal(b *testing.B) {
+	for _, tt := range refusals {
+		b.Run("request="+tt.name, func(b *testing.B) {
+			send := tt.sender(b, newRefusing(b))
+			send()
+			b.ReportAllocs()
+			for b.Loop() {
+				send()
+			}
+		})
+	}
+}
+
+// sender returns what sends the request to p. Authenticators take credentials off it, so they come anew each time.
+func (q *refused) sender(tb testing.TB, p *inProcess) func() {
+	c := newCaller(p, q.code, "GET", q.target)
+	accept := []string{"*/*"}
+	return func() {
+		clear(c.r.Header)
+		c.r.Header["Accept"] = accept
+		for i := 0; i < len(q.header); i += 2 {
+			c.r.Header[q.header[i]] = q.header[i+1 : i+2 : i+2]
+		}
+		c.send(tb, "")
+	}
+}

@@ -1,0 +1,114 @@
+package standin_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
+	"github.com/coracle-project/coracle/storage/etcd"
+	"github.com/coracle-project/coracle/storage/standin"
+)
+
+func TestMain(m *testing.M) {
+	etcdproc.Main()
+	goleak.VerifyTestMain(m)
+}
+
+// serve runs a stand-in and returns its URL.
+func serve(t *testing.T, p standin.Place) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(standin.Handler(p))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+var place = standin.Place{Dir: "/data", NoSync: true}
+
+func TestFind(t *testing.T) {
+	here := serve(t, place)
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"health":"true"}`) }))
+	defer liar.Close()
+	port := here[strings.LastIndex(here, ":"):]
+	for _, tt := range []struct {
+		urls  []string
+		found bool
+	}{
+		{[]string{here}, true},
+		{[]string{here + "/"}, true},
+		{[]string{"http://localhost" + port}, true},
+		{[]string{here, here}, false},
+		{nil, false},
+		{[]string{strings.Replace(here, "http", "https", 1)}, false},
+		{[]string{strings.TrimPrefix(here, "http://")}, false},
+		{[]string{"http://0.0.0.0" + port}, false},
+		{[]string{other.URL}, false},
+		{[]string{liar.URL}, false},
+		{[]string{"http://127.0.0.1:1"}, false},
+		{[]string{etcdproc.Start(t)}, false},
+	} {
+		p := standin.Find(t.Context(), tt.urls)
+		if (p != nil) != tt.found || p != nil && *p != place {
+			t.Errorf("%q: got %v, want one: %v", tt.urls, p, tt.found)
+		}
+	}
+}
+
+// TestAnswers asks a stand-in as long as it is there, when another has taken its place, and when none has.
+func TestAnswers(t *testing.T) {
+	first, second := httptest.NewServer(standin.Handler(place)), serve(t, standin.Place{Dir: "/other"})
+	if err := place.Answers(t.Context(), first.URL); err != nil {
+		t.Error(err)
+	}
+	if err := place.Answers(t.Context(), second); err == nil {
+		t.Error("another: got no error")
+	}
+	first.Close()
+	if err := place.Answers(t.Context(), first.URL); err == nil {
+		t.Error("nobody: got no error")
+	}
+}
+
+// TestAsEtcd asks what programs ask of an etcd that they have started.
+func TestAsEtcd(t *testing.T) {
+	url := serve(t, place)
+	for path, want := range map[string]string{
+		"/health": `{"health":"true","reason":""}`, "/livez": "ok\n", "/readyz": "ok\n", "/version": `"etcdserver":"3.`, "/none": "404",
+	} {
+		resp, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if !strings.Contains(string(body), want) {
+			t.Errorf("%s: got %s, want %s", path, body, want)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestClient has a client take it for an etcd: it is told at once what it is.
+func TestClient(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	s, err := etcd.Open(ctx, etcd.Config{Endpoints: []string{serve(t, place)}, DialTimeout: 20 * time.Second})
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "this is no etcd: it stands in for one") {
+		t.Errorf("got %v, want to be told at once", err)
+	}
+}
