@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // refused is a request that is refused; allocs is its ceiling.
@@ -37,7 +38,7 @@ func newRefusing(tb testing.TB) *inProcess {
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\nknown,known,2\n"), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(tb.Context(), server.Config{
+	s, err := servertest.New(tb, server.Config{
 		DataDir: tb.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: server.AuthenticationConfig{TokenAuthFile: tokens},
