@@ -207,10 +207,10 @@ func (o *Options) judgeGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
 		on := o.generic.gates.on[name]
-		guard, guards := guards[name]
+		guard, guarding := guards[name]
 		_, said := asked[name]
 		switch {
-		case guards && said && guard.asked == on:
+		case guarding && said && guard.asked == on:
 			o.refusals = append(o.refusals, fmt.Errorf("--feature-gates %s=%t is refused: %s", name, on, guard.why))
 		case !knownGates()[name].follows(on):
 			without = append(without, fmt.Sprintf("%s=%t", name, on))
