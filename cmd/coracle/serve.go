@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -89,16 +90,19 @@ func tuneMemory() (ballast []byte) {
 	return make([]byte, 80<<20)
 }
 
+// greet says how to use a server that is ready, at once: who waits for it reads all of it.
 func greet(out io.Writer, s *server.Server) {
+	var b strings.Builder
 	if addr := s.Address(); addr != nil {
-		fmt.Fprintf(out, "coracle is ready at https://%s\n", addr)
+		fmt.Fprintf(&b, "coracle is ready at https://%s\n", addr)
 		if path := s.Kubeconfig(); path != "" {
-			fmt.Fprintf(out, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
+			fmt.Fprintf(&b, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		} else {
-			fmt.Fprintln(out, "there is no administrator's kubeconfig: the certificates of others decide who is one")
+			b.WriteString("there is no administrator's kubeconfig: the certificates of others decide who is one\n")
 		}
 	}
 	if addr := s.PlainAddress(); addr != nil {
-		fmt.Fprintf(out, "coracle is ready at http://%s\n", addr)
+		fmt.Fprintf(&b, "coracle is ready at http://%s\n", addr)
 	}
+	io.WriteString(out, b.String())
 }

@@ -102,8 +102,8 @@ func (o *Options) Usage(w io.Writer, columns int) {
 // Finish returns what a parsed command line asks for, or all that is wrong with it. What it ignores is told to the Config's log.
 //
 // It finds mistakes in the order in which kube-apiserver finds them: feature gates, the log, what has to be worked out before anything can
-// be checked, each of which ends it; then what the sections have to say, all together. What is refused comes last: there is no mistake
-// in it.
+// be checked, each of which ends it; then what the sections have to say, all together; then what shows when it is used. What is refused
+// comes last: there is no mistake in it.
 func (o *Options) Finish() (server.Config, error) {
 	for _, step := range []func() error{o.finishGates, o.finishLogs, o.completeMisc, o.completeAuthentication, o.completeEtcd} {
 		if err := step(); err != nil {
@@ -120,8 +120,10 @@ func (o *Options) Finish() (server.Config, error) {
 	if len(all) > 0 {
 		return server.Config{}, all
 	}
-	if err := o.refusal(); err != nil {
-		return server.Config{}, err
+	for _, step := range []func() error{o.applyServing, o.applyMisc, o.refusal} {
+		if err := step(); err != nil {
+			return server.Config{}, err
+		}
 	}
 	for _, s := range o.sections {
 		o.warnings = append(o.warnings, s.without()...)

@@ -62,9 +62,10 @@ var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs":             {false, "nothing here keeps externalIPs out of services"},
-	"ConstrainedImpersonation":            {false, "who has rights to impersonate with constraints would go on to have them"},
-	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
+	"AllowServiceExternalIPs":                     {false, "nothing here keeps externalIPs out of services"},
+	"ConstrainedImpersonation":                    {false, "who has rights to impersonate with constraints would go on to have them"},
+	"DRAResourceClaimGranularStatusAuthorization": {true, "rights to parts of a claim's status are not asked for"},
+	"ManifestBasedAdmissionControlConfig":         {true, "no policies or webhooks are read from files"},
 }
 
 // gates is what --feature-gates asks for: components, or "" where none is named, with what is said of their gates, unread.
@@ -206,10 +207,10 @@ func (o *Options) judgeGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
 		on := o.generic.gates.on[name]
-		guard, guards := guards[name]
+		guard, guarding := guards[name]
 		_, said := asked[name]
 		switch {
-		case guards && said && guard.asked == on:
+		case guarding && said && guard.asked == on:
 			o.refusals = append(o.refusals, fmt.Errorf("--feature-gates %s=%t is refused: %s", name, on, guard.why))
 		case !knownGates()[name].follows(on):
 			without = append(without, fmt.Sprintf("%s=%t", name, on))

@@ -137,12 +137,6 @@ func (o *Options) finishMisc() error {
 	if o.misc.servers <= 0 {
 		m.add("--apiserver-count should be a positive number, but value '%d' provided", o.misc.servers)
 	}
-	if len(m) == 0 && !slices.Contains([]string{"lease", "master-count", "none"}, o.misc.reconciler) {
-		m.add("unknown endpoint reconciler type: %s", o.misc.reconciler)
-	}
-	if len(m) == 0 {
-		m.addErr(o.checkProxyPair())
-	}
 	noneAtZero(&o.config.API.EventTTL, -1)
 	services.NodePortRange = o.misc.nodePorts.String()
 	services.NoKubernetesEndpoints = o.misc.reconciler == "none"
@@ -222,8 +216,11 @@ func (o *Options) checkFamilies() error {
 	return nil
 }
 
-// checkProxyPair reads what would be shown to API servers behind this one, as kube-apiserver does when it starts.
-func (o *Options) checkProxyPair() error {
+// applyMisc reads what would be shown to API servers behind this one, as kube-apiserver does when it starts.
+func (o *Options) applyMisc() error {
+	if !slices.Contains([]string{"lease", "master-count", "none"}, o.misc.reconciler) {
+		return fmt.Errorf("unknown endpoint reconciler type: %s", o.misc.reconciler)
+	}
 	if o.misc.proxyCert == "" || o.misc.proxyKey == "" {
 		return nil
 	}

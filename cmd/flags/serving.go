@@ -39,7 +39,16 @@ func (o *Options) bindServing(s *section) {
 
 func (o *Options) finishServing() error {
 	c := &o.config.Serving
+	if o.defaults.strict && (c.SecurePort < 1 || c.SecurePort > 65535) && c.SecurePort != server.AnyPort {
+		return fmt.Errorf("--secure-port %d must be between 1 and 65535, inclusive. It cannot be turned off with 0", c.SecurePort)
+	}
 	portAtZero(&c.SecurePort)
+	return nil
+}
+
+// applyServing hands over what TLS is to be.
+func (o *Options) applyServing() error {
+	c := &o.config.Serving
 	for _, name := range o.serving.suites {
 		id, known := suite(name)
 		if !known {

@@ -1,0 +1,55 @@
+package flags
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMistakes words several mistakes as kube-apiserver does: each once, those among others between them.
+func TestMistakes(t *testing.T) {
+	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
+	for _, tt := range []struct {
+		m    mistakes
+		want string
+	}{
+		{mistakes{a}, "a"},
+		{mistakes{a, b}, "[a, b]"},
+		{mistakes{a, mistakes{b, a}, c}, "[a, b, c]"},
+		{mistakes{mistakes{a}, a}, "a"},
+	} {
+		if got := tt.m.Error(); got != tt.want || !errors.Is(tt.m, a) {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+	if err := (mistakes{}).err(); err != nil {
+		t.Errorf("none: got %v", err)
+	}
+}
+
+// TestOrder: what ends it at once, what is said together, what shows later, what is refused.
+func TestOrder(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	const refusal = "--egress-selector-config-file=f"
+	const late = "--tls-min-version=VersionTLS09"
+	const wrong = "--apiserver-count=0 --request-timeout=-1s --request-timeout=-2s"
+	for _, tt := range []struct{ args, want string }{
+		{refusal, "--egress-selector-config-file is refused: connections to others are made without a proxy, and would leave the network that it stands for"},
+		{refusal + " " + late, `unknown tls version "VersionTLS09"`},
+		{refusal + " " + late + " " + wrong, "[--request-timeout can not be negative value, --apiserver-count should be a positive number, but value '0' provided]"},
+		{wrong + " --watch-cache-sizes=x", "invalid value of watch cache size: x"},
+		{wrong + " --watch-cache-sizes=x --service-cluster-ip-range=x", "service-cluster-ip-range[0] is not a valid cidr"},
+		{wrong + " --service-cluster-ip-range=x --logging-format=x", `format: Invalid value: "x": Unsupported log format`},
+		{wrong + " --logging-format=x --feature-gates=X=true", "unrecognized feature gate: X"},
+		{"--feature-gates=X=true --emulated-version=x", `could not parse "x" as version`},
+		{"--emulated-version=x --event-ttl=x", `invalid argument "x" for "--event-ttl" flag: time: invalid duration "x"`},
+		{"--endpoint-reconciler-type=x", "unknown endpoint reconciler type: x"},
+		{"--proxy-client-key-file=" + none + " --proxy-client-cert-file=" + none, "open " + none + ": no such file or directory"},
+		{"--proxy-client-cert-file=" + none, ""},
+	} {
+		if _, err := outcome(strings.Fields(tt.args)); text(err) != tt.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.args, err, tt.want)
+		}
+	}
+}
