@@ -114,12 +114,11 @@ func tuneMemory() (started func()) {
 
 func greet(out io.Writer, s *server.Server) {
 	if addr := s.Address(); addr != nil {
-		fmt.Fprintf(out, "coracle is ready at https://%s\n", addr)
+		next := "there is no administrator's kubeconfig: who is one is up to --client-ca-file\n"
 		if path := s.Kubeconfig(); path != "" {
-			fmt.Fprintf(out, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
-		} else {
-			fmt.Fprintln(out, "there is no administrator's kubeconfig: the certificates of others decide who is one")
+			next = fmt.Sprintf("\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		}
+		fmt.Fprintf(out, "coracle is ready at https://%s\n%s", addr, next)
 	}
 	if addr := s.PlainAddress(); addr != nil {
 		fmt.Fprintf(out, "coracle is ready at http://%s\n", addr)
