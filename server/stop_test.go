@@ -15,7 +15,7 @@ import (
 func TestStopsSoon(t *testing.T) {
 	t.Parallel()
 	var begun time.Time
-	ended := t // when the clients do, after the server
+	ended := t                     // when the clients do, after the server
 	t.Run("", func(t *testing.T) { // which ends the server
 		s := servertest.Start(t, server.Config{})
 		trust := &tls.Config{RootCAs: pool(t, s.CAPEM)}
