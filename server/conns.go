@@ -132,13 +132,15 @@ func (cs *conns) takeIdle() *conn {
 	return nil
 }
 
-func (cs *conns) closeIdle() {
+// closeIdle closes the idle connection that is to go first, and reports whether there is one.
+func (cs *conns) closeIdle() bool {
 	cs.mu.Lock()
 	c := cs.takeIdle()
 	cs.mu.Unlock()
 	if c != nil {
 		c.Close()
 	}
+	return c != nil
 }
 
 // changed is called by net/http when the state of a connection changes. New ones are idle from the start, until the

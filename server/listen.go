@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/storage"
 )
 
 // Limits of a connection. Bodies and whole requests are bounded by the filters, the number of connections by conns.
@@ -140,6 +142,10 @@ func quietLog(logger *zap.Logger) *log.Logger {
 	return l
 }
 
+// idleGrace is how long clients that ask for nothing have to read that the server ends, and to end their connections by themselves. net/http
+// would wait for 1 s with HTTP/2, and for 5 s if nothing has been asked for.
+const idleGrace = 50 * time.Millisecond
+
 // close stops listening and waits for connections to become idle, until ctx ends.
 func (l *listeners) close(ctx context.Context) error {
 	l.mu.Lock()
@@ -151,11 +157,21 @@ func (l *listeners) close(ctx context.Context) error {
 			errs = append(errs, port.Close())
 		}
 	}
+	closing, closed := context.WithCancel(ctx)
+	var idle sync.WaitGroup
+	idle.Go(func() {
+		for storage.Sleep(closing, idleGrace) == nil {
+			for l.conns.closeIdle() {
+			}
+		}
+	})
 	for _, srv := range servers {
 		if err := srv.Shutdown(ctx); err != nil {
 			errs = append(errs, err, srv.Close())
 		}
 	}
+	closed()
+	idle.Wait()
 	errs = append(errs, l.conns.seeOut(ctx))
 	l.conns.crowd.end()
 	l.wg.Wait()
