@@ -290,6 +290,29 @@ func TestCommandLines(t *testing.T) {
 	t.Logf("%d command lines; meant to differ: %v", tried, wrong)
 }
 
+// TestFlags holds every flag that kube-apiserver declares, also those that its help hides, against Coracle's: default, shorthand, what it
+// means without a value, and what is said of one that is deprecated.
+func TestFlags(t *testing.T) {
+	ours := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	flags.KubeAPIServer().Bind(ours)
+	declared := 0
+	for _, section := range options.NewServerRunOptions().Flags().FlagSets {
+		section.VisitAll(func(their *pflag.Flag) {
+			declared++
+			our := ours.Lookup(their.Name)
+			if our == nil {
+				t.Errorf("--%s is missing", their.Name)
+				return
+			}
+			if our.DefValue != their.DefValue || our.Shorthand != their.Shorthand || our.NoOptDefVal != their.NoOptDefVal ||
+				our.Hidden != their.Hidden || our.Deprecated != their.Deprecated {
+				t.Errorf("got  %+v\nwant %+v", our, their)
+			}
+		})
+	}
+	t.Logf("%d flags", declared)
+}
+
 // byChance reports whether kube-apiserver says the same as Coracle another time, or in another order: it goes through gates, components and
 // keys of --runtime-config as maps have them, and often stops at the first that is wrong.
 func byChance(args []string, theirs, ours string) bool {
