@@ -7,6 +7,7 @@ import (
 	cryptorand "crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -234,8 +235,12 @@ var related = [][]string{
 	{"runtime-config", "enable-priority"}, {"emul", "min-compat", "runtime-config-emul"}, {"watch-cache", "storage", "etcd"},
 }
 
+// needed is what kube-apiserver does not start without.
+var needed = []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://i", "--service-account-key-file=FILE",
+	"--service-account-signing-key-file=FILE"}
+
 // commandLine makes up the arguments of a kube-apiserver: what it needs, mostly, and some more.
-func commandLine(rnd *rand.Rand, needed []string) []string {
+func commandLine(rnd *rand.Rand) []string {
 	args := []string{"--advertise-address=192.0.2.1"}
 	for _, arg := range needed {
 		if rnd.IntN(12) > 0 {
@@ -263,11 +268,9 @@ func commandLine(rnd *rand.Rand, needed []string) []string {
 // TestCommandLines: what is wrong with made-up command lines, by kube-apiserver's own options and by Coracle's.
 func TestCommandLines(t *testing.T) {
 	files := madeFiles(t)
-	needed := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://i", "--service-account-key-file=FILE",
-		"--service-account-signing-key-file=FILE"}
 	wrong, tried := map[string]int{}, 0
 	for i := range times(5000) {
-		args := commandLine(random("command line", i), needed)
+		args := commandLine(random("command line", i))
 		for j := range args {
 			args[j] = files.Replace(args[j])
 		}
@@ -311,6 +314,29 @@ func TestFlags(t *testing.T) {
 		})
 	}
 	t.Logf("%d flags", declared)
+}
+
+// TestNames asks for every feature gate and admission plugin of kube-apiserver, either way.
+func TestNames(t *testing.T) {
+	files := madeFiles(t)
+	var asked []string
+	for name := range utilfeature.DefaultMutableFeatureGate.GetAll() {
+		asked = append(asked, fmt.Sprintf("--feature-gates=%s=true", name), fmt.Sprintf("--feature-gates=%s=false", name))
+	}
+	for _, name := range options.NewServerRunOptions().Admission.GenericAdmission.Plugins.Registered() {
+		asked = append(asked, "--enable-admission-plugins="+name, "--disable-admission-plugins="+name, "--admission-control="+name)
+	}
+	for _, arg := range asked {
+		args := append([]string{"--advertise-address=192.0.2.1", arg}, needed...)
+		for i := range args {
+			args[i] = files.Replace(args[i])
+		}
+		theirs, ours := theirMistakes(args), ourMistakes(args)
+		if theirs != ours && meant(theirs, ours) == "" && !byChance(args, theirs, ours) {
+			t.Errorf("%s\n  kube-apiserver: %s\n  coracle:        %s", arg, theirs, ours)
+		}
+	}
+	t.Logf("%d names", len(asked))
 }
 
 // byChance reports whether kube-apiserver says the same as Coracle another time, or in another order: it goes through gates, components and
