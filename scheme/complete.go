@@ -51,7 +51,9 @@ func (s *Scheme) sortedKinds() []meta.GroupVersionKind {
 	for gvk := range s.types {
 		list = append(list, gvk)
 	}
-	slices.SortFunc(list, func(a, b meta.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(list, func(a, b meta.GroupVersionKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
+	})
 	return list
 }
 
@@ -60,7 +62,9 @@ func sortedHubs(hubs map[meta.GroupKind]reflect.Type) []meta.GroupKind {
 	for gk := range hubs {
 		list = append(list, gk)
 	}
-	slices.SortFunc(list, func(a, b meta.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(list, func(a, b meta.GroupKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
 	return list
 }
 

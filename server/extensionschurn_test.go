@@ -100,6 +100,7 @@ func (c *definitionChurn) life(r *rand.Rand, plural, kind string) {
 		case 3:
 			c.watch(other, plural)
 		case 4:
+			other.listed(plural, "v1") // which it is, like its document, as soon as it is served, and not before
 			other.want(200, "GET", "/openapi/v3/apis/"+other.group+"/v1", "", nil)
 		case 5:
 			one.want(200, "PUT", one.path(plural, "v1")+"/first", fmt.Sprintf(

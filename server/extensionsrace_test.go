@@ -102,6 +102,17 @@ func (q *quay) served(plural, version string) {
 	q.t.Errorf("%s %s: got %d, want it served", plural, version, code)
 }
 
+// listed waits until discovery has a version of a resource.
+func (q *quay) listed(plural, version string) {
+	q.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, data := q.raw("GET", "/apis/"+q.group+"/"+version, ""); strings.Contains(string(data), `"name":"`+plural+`"`) {
+			return
+		}
+	}
+	q.t.Errorf("%s %s is not in discovery", plural, version)
+}
+
 // settles waits until a document does not name the group any more.
 func (q *quay) settles(path string) {
 	q.t.Helper()

@@ -191,7 +191,7 @@ func namesOf(c ServingConfig) (names []string, ips []net.IP) {
 }
 
 // tlsConfig asks clients for a certificate of the authorities that count, which authentication judges, and offers protocols.
-func (id *identity) tlsConfig(protocols ...string) *tls.Config {
+func (id *identity) tlsConfig(protocols []string) *tls.Config {
 	c := &tls.Config{
 		MinVersion:       id.tls.MinVersion,
 		CipherSuites:     id.tls.CipherSuites,

@@ -69,7 +69,7 @@ func (s *Server) listen() error {
 				return fmt.Errorf("server: write the kubeconfig: %w", err)
 			}
 		}
-		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig(l.cfg.protocols()...))
+		l.secure = tls.NewListener(l.secure, s.identity.tlsConfig(l.cfg.protocols()))
 	}
 	return nil
 }

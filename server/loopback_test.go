@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -154,7 +155,7 @@ func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 func TestClientEndsWithTheServer(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
-	cfg.Log, cfg.Shutdown.Timeout = log, 30*time.Second
+	cfg.Log, cfg.Shutdown.Timeout, cfg.DataDir = log, 30*time.Second, filepath.Join(cfg.DataDir, "closed")
 	s, stop := run(t, cfg)
 	maps := configMapsOf(s)
 	w, err := maps.Watch(context.Background(), meta.ListOptions{FieldSelector: "metadata.name=a"})

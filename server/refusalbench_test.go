@@ -56,7 +56,7 @@ func newRefusing(tb testing.TB) *inProcess {
 
 // TestRefusalAllocations holds refusals to their ceilings.
 func TestRefusalAllocations(t *testing.T) {
-	p := newRefusing(t)
+	p := newRefusing(measured{t})
 	for _, tt := range refusals {
 		send := tt.sender(t, p)
 		send()

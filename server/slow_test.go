@@ -73,7 +73,7 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 		p.secure, p.server = newPipes(), s
 		l := s.listeners
 		p.all = l.conns
-		l.plain, l.secure = l.conns.listen(p), tls.NewListener(l.conns.listen(p.secure), s.identity.tlsConfig("h2", "http/1.1"))
+		l.plain, l.secure = l.conns.listen(p), tls.NewListener(l.conns.listen(p.secure), s.identity.tlsConfig(s.listeners.cfg.protocols()))
 		s.listeners.serve(s.handler, s.longest, s.log)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

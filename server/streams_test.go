@@ -75,7 +75,7 @@ func TestFramed(t *testing.T) {
 		for _, most := range []int{1, 2, 8, 9, 10, 4096, 1 << 20} {
 			near, far := net.Pipe()
 			c := &conn{all: &conns{strangers: newBudget(100, 1)}}
-			framed := &framed{Conn: tls.Server(near, p.server.identity.tlsConfig("h2", "http/1.1")), counted: c, left: len(http2.ClientPreface)}
+			framed := &framed{Conn: tls.Server(near, p.server.identity.tlsConfig(p.server.listeners.cfg.protocols())), counted: c, left: len(http2.ClientPreface)}
 			go func() {
 				client := tls.Client(far, &tls.Config{InsecureSkipVerify: true})
 				client.Write(sent.Bytes())

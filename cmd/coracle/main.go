@@ -6,10 +6,13 @@
 //	coracle validate   judge objects by their definitions, without a server
 //	coracle version    print what this is
 //	coracle kube-apiserver   run the server by kube-apiserver's flags alone
+//	coracle etcd       stand in for etcd before a kube-apiserver of this program's
+//	coracle envtest    lay out the programs that envtest starts
 //
-// Called kube-apiserver, it is that command. Flags fill a server.Config and nothing else: see cmd/flags.
+// Called kube-apiserver or etcd, it is that command. Flags fill a server.Config and nothing else: see cmd/flags.
 //
-// Read: main.go, serve.go, apiserver.go, version.go, umask_unix.go, kubeconfig.go, migrate.go, validate.go.
+// Read: main.go, serve.go, apiserver.go, version.go, notify.go, umask_unix.go, etcd.go, etcdflags.go, envtest.go, kubeconfig.go,
+// migrate.go, validate.go.
 package main
 
 import (

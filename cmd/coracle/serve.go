@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,8 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer runtime.KeepAlive(tuneMemory())
+	tuned := tuneMemory()
+	defer tuned()
 	s, err := server.New(ctx, config)
 	if err != nil {
 		return err
@@ -67,6 +69,7 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 		case <-s.Ready():
 			greet(out, s)
 			notify(readyState)
+			tuned()
 		case <-ctx.Done():
 		}
 		<-ctx.Done()
@@ -77,17 +80,37 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	return s.Run(ctx)
 }
 
+// What a start that is quick takes at most: more is left to the collector.
+const (
+	startTime   = time.Second
+	startMemory = 256 << 20 // the ballast included
+)
+
 // tuneMemory weighs collection against memory, unless the user has an opinion: most of what the server holds is
 // long-lived bytes and watchers that wait, so a heap may grow by a fifth before it is collected.
 //
-// The ballast it returns is never touched, so it costs no memory: it only counts as live, which lets 16 MiB of garbage
-// come together even on a small heap, where the collector would otherwise run hundreds of times a second under load.
-func tuneMemory() (ballast []byte) {
-	if os.Getenv("GOGC") != "" {
-		return nil
+// The ballast is never touched, so it costs no memory: it only counts as live, which lets 16 MiB of garbage come together even on a
+// small heap, where the collector would otherwise run hundreds of times a second under load.
+//
+// While the server starts nothing is collected: that would take longer than all else that it does. The start ends with the call of
+// started, and at its bounds, as there may be a large store to be read.
+func tuneMemory() (started func()) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
 	}
-	debug.SetGCPercent(20)
-	return make([]byte, 80<<20)
+	debug.SetGCPercent(-1)
+	limit := debug.SetMemoryLimit(startMemory)
+	ballast := make([]byte, 80<<20) // of memory that is fresh, and so is not cleared
+	settle := sync.OnceFunc(func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(20)
+	})
+	timer := time.AfterFunc(startTime, settle)
+	return func() {
+		timer.Stop()
+		settle()
+		runtime.KeepAlive(ballast)
+	}
 }
 
 // greet says how to use a server that is ready, at once: who waits for it reads all of it.
@@ -98,7 +121,7 @@ func greet(out io.Writer, s *server.Server) {
 		if path := s.Kubeconfig(); path != "" {
 			fmt.Fprintf(&b, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		} else {
-			b.WriteString("there is no administrator's kubeconfig: the certificates of others decide who is one\n")
+			b.WriteString("there is no administrator's kubeconfig: who is one is up to --client-ca-file\n")
 		}
 	}
 	if addr := s.PlainAddress(); addr != nil {

@@ -3,7 +3,6 @@ package authn
 import (
 	"context"
 	"crypto/subtle"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,15 @@ const (
 // bootstrapGroup is the group of all that have joined by a token. Further groups have names that begin so.
 const bootstrapGroup = "system:bootstrappers"
 
-var bootstrapGroups = regexp.MustCompile(`\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`)
+// isBootstrapGroup reports whether a group is a further one: bootstrapGroup, a colon and 1 to 256 of a-z, 0-9, colons and dashes, of which
+// the last is no colon or dash.
+func isBootstrapGroup(group string) bool {
+	rest, ok := strings.CutPrefix(group, bootstrapGroup+":")
+	if !ok || rest == "" || len(rest) > 256 || strings.HasSuffix(rest, ":") || strings.HasSuffix(rest, "-") {
+		return false
+	}
+	return strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789:-") == "" // if nothing else is in it
+}
 
 // AuthenticateToken returns who joins with a token. A token that does not hold is none: whoever tries does not learn how much of it is
 // right.
@@ -59,7 +66,7 @@ func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []str
 	groups := []string{bootstrapGroup}
 	if extra := string(s.Data["auth-extra-groups"]); extra != "" {
 		for group := range strings.SplitSeq(extra, ",") {
-			if !bootstrapGroups.MatchString(group) {
+			if !isBootstrapGroup(group) {
 				return nil, nil, nil
 			}
 			groups = append(groups, group)

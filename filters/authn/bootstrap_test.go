@@ -44,6 +44,14 @@ func TestBootstrap(t *testing.T) {
 		{name: "a group of others", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:masters") }},
 		{name: "an empty group", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a,") }},
 		{name: "a bad end", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a-") }},
+		{name: "a capital", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:aBc") }},
+		{name: "nothing", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:") }},
+		{name: "a long name", change: func(s *corev1.Secret) {
+			s.Data["auth-extra-groups"] = []byte("system:bootstrappers:" + strings.Repeat("a", 256))
+		}, want: "system:bootstrappers system:bootstrappers:" + strings.Repeat("a", 256) + " system:authenticated"},
+		{name: "a longer one", change: func(s *corev1.Secret) {
+			s.Data["auth-extra-groups"] = []byte("system:bootstrappers:" + strings.Repeat("a", 257))
+		}},
 		{name: "two lines", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a\n") }},
 	} {
 		secret := &corev1.Secret{Type: corev1.SecretTypeBootstrapToken, Data: map[string][]byte{

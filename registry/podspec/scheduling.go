@@ -3,7 +3,6 @@ package podspec
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -67,14 +66,14 @@ func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorL
 	return errs
 }
 
-var decimalInteger = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+var decimalInteger = names.Pattern(`^(0|-?[1-9][0-9]*)$`)
 
 // decimal checks a number that a taint is compared with.
 func decimal(p *field.Path, text string) field.ErrorList {
 	var errs field.ErrorList
 	if text == "" {
 		errs = append(errs, field.Invalid(p, text, "must be non-empty"))
-	} else if !decimalInteger.MatchString(text) {
+	} else if !decimalInteger().MatchString(text) {
 		errs = append(errs, field.Invalid(p, text, "must be a valid decimal integer in canonical form"))
 	}
 	if _, err := strconv.ParseInt(text, 10, 64); err != nil {

@@ -2,7 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -89,7 +88,7 @@ const (
 	maxSysctl     = 253
 )
 
-var sysctlName = regexp.MustCompile(sysctlPattern)
+var sysctlName = names.Pattern(sysctlPattern)
 
 func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
 	var errs field.ErrorList
@@ -99,7 +98,7 @@ func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.E
 		switch {
 		case s.Name == "":
 			errs = append(errs, field.Required(p, ""))
-		case len(s.Name) > maxSysctl || !sysctlName.MatchString(s.Name):
+		case len(s.Name) > maxSysctl || !sysctlName().MatchString(s.Name):
 			errs = append(errs, field.Invalid(p, s.Name,
 				fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctl, sysctlPattern)))
 		case seen[s.Name]:
@@ -209,10 +208,10 @@ const (
 )
 
 var (
-	controlChars  = regexp.MustCompile(`[[:cntrl:]]+`)
-	onlyDots      = regexp.MustCompile(`^[\. ]+$`)
-	netBIOSDomain = regexp.MustCompile(`^[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}$`)
-	dnsDomain     = regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
+	controlChars  = names.Pattern(`[[:cntrl:]]+`)
+	onlyDots      = names.Pattern(`^[\. ]+$`)
+	netBIOSDomain = names.Pattern(`^[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}$`)
+	dnsDomain     = names.Pattern(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
 )
 
 const badUserChars = `"/\:;|=,+*?<>@[]`
@@ -246,7 +245,7 @@ func windowsUser(name string) []string {
 	switch {
 	case name == "":
 		return []string{"runAsUserName cannot be an empty string"}
-	case controlChars.MatchString(name):
+	case controlChars().MatchString(name):
 		return []string{"runAsUserName cannot contain control characters"}
 	case len(parts) > 2:
 		return []string{"runAsUserName cannot contain more than one backslash"}
@@ -257,7 +256,7 @@ func windowsUser(name string) []string {
 		if len(parts[0]) >= maxWindowsDomain {
 			msgs = append(msgs, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomain))
 		}
-		if !netBIOSDomain.MatchString(parts[0]) && !dnsDomain.MatchString(parts[0]) {
+		if !netBIOSDomain().MatchString(parts[0]) && !dnsDomain().MatchString(parts[0]) {
 			msgs = append(msgs, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
 		}
 	}
@@ -267,7 +266,7 @@ func windowsUser(name string) []string {
 	case len(user) > maxWindowsUser:
 		msgs = append(msgs, fmt.Sprintf("runAsUserName's User length must not be longer than %d characters", maxWindowsUser))
 	}
-	if onlyDots.MatchString(user) {
+	if onlyDots().MatchString(user) {
 		msgs = append(msgs, "runAsUserName's User cannot contain only periods or spaces")
 	}
 	if strings.ContainsAny(user, badUserChars) {

@@ -3,7 +3,6 @@ package podspec
 import (
 	"net"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -36,9 +35,9 @@ func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
 
 // The three forms of iSCSI names. Anything may stand between the beginning and the end of the first.
 var (
-	iqnName = regexp.MustCompile(`^(?s:iqn.*)?iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
-	euiName = regexp.MustCompile(`^eui.[[:alnum:]]{16}$`)
-	naaName = regexp.MustCompile(`^naa.[[:alnum:]]{32}$`)
+	iqnName = names.Pattern(`^(?s:iqn.*)?iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
+	euiName = names.Pattern(`^eui.[[:alnum:]]{16}$`)
+	naaName = names.Pattern(`^naa.[[:alnum:]]{32}$`)
 )
 
 // An initiator that is named gets an interface whose name is made of those of volume and portal.
@@ -49,7 +48,7 @@ const (
 )
 
 func iscsiName(p *field.Path, name string) field.ErrorList {
-	if iqnName.MatchString(name) || euiName.MatchString(name) || naaName.MatchString(name) {
+	if iqnName().MatchString(name) || euiName().MatchString(name) || naaName().MatchString(name) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, name, "must be valid format")}

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/coracle-project/coracle/registry/check"
@@ -147,12 +146,12 @@ func checkText(p *field.Path, text *string) field.ErrorList {
 }
 
 // versions are those of semver.org 2.0.0: three numbers, maybe with the parts of a release before it, and of a build.
-var versions = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
+var versions = names.Pattern(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 	`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
 
 func checkVersion(p *field.Path, text *string) field.ErrorList {
 	var errs field.ErrorList
-	if !versions.MatchString(*text) {
+	if !versions().MatchString(*text) {
 		errs = append(errs, field.Invalid(p, *text, "must be a string compatible with semver.org spec 2.0.0"))
 	}
 	return append(errs, checkText(p, text)...)

@@ -3,11 +3,12 @@ package jsonpath
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // Parse reads a template: text with actions in braces.
@@ -201,8 +202,8 @@ func (p *parser) number(start int) error {
 }
 
 var (
-	arrayKey   = regexp.MustCompile(`^'([^']*)'$`)
-	arraySlice = regexp.MustCompile(`^(-?\d*)(:-?\d*)?(:-?\d*)?$`)
+	arrayKey   = names.Pattern(`^'([^']*)'$`)
+	arraySlice = names.Pattern(`^(-?\d*)(:-?\d*)?(:-?\d*)?$`)
 )
 
 // array reads what stands in brackets: elements, a slice of them, or the key of a map.
@@ -225,7 +226,7 @@ func (p *parser) array(start int) error {
 		p.add(u)
 		return nil
 	}
-	if key := arrayKey.FindStringSubmatch(read); key != nil {
+	if key := arrayKey().FindStringSubmatch(read); key != nil {
 		steps, err := parseAction("." + key[1])
 		p.steps = append(p.steps, steps...)
 		return err
@@ -240,7 +241,7 @@ func (p *parser) array(start int) error {
 
 // parseSlice reads from:to:step, each of which may be missing.
 func parseSlice(read string) (slice, error) {
-	parts := arraySlice.FindStringSubmatch(read)
+	parts := arraySlice().FindStringSubmatch(read)
 	if parts == nil {
 		return slice{}, fmt.Errorf("invalid array index %s", read)
 	}
@@ -259,7 +260,7 @@ func parseSlice(read string) (slice, error) {
 	return s, nil
 }
 
-var comparison = regexp.MustCompile(`^([^!<>=]+)([!<>=]+)(.+?)$`)
+var comparison = names.Pattern(`^([^!<>=]+)([!<>=]+)(.+?)$`)
 
 // filter reads a condition on elements. One text in quotes may hold parentheses.
 func (p *parser) filter() error {
@@ -286,7 +287,7 @@ func (p *parser) filter() error {
 		return errors.New("unclosed array expect ]")
 	}
 	var f filter
-	sides := comparison.FindStringSubmatch(read)
+	sides := comparison().FindStringSubmatch(read)
 	left := read
 	if sides != nil {
 		left, f.operator = sides[1], sides[2]

@@ -7,7 +7,7 @@
 //
 // Not here: which rule applies to which field (the kinds know), and where in an object the value stood (package field).
 //
-// Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go.
+// Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go; pattern.go.
 package names
 
 import (

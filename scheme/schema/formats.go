@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/mail"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ var formats = map[string]func(string) bool{
 	"datetime":     isDateTime,
 	"duration":     func(s string) bool { _, err := ParseDuration(s); return err == nil },
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
-	"hexcolor":     regexp.MustCompile(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`).MatchString,
+	"hexcolor":     func(s string) bool { return hexColor().MatchString(s) },
 	"hostname":     isHostname,
 	"ipv4":         func(s string) bool { return len(names.IsValidLegacyIP(s, false)) == 0 && strings.Contains(s, ".") },
 	"ipv6":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ":") },
@@ -44,7 +43,7 @@ var formats = map[string]func(string) bool{
 	"mac":          func(s string) bool { _, err := net.ParseMAC(s); return err == nil },
 	"password":     func(string) bool { return true },
 	"rgbcolor":     isRGBColor,
-	"ssn":          func(s string) bool { return len(s) == 11 && ssn.MatchString(s) },
+	"ssn":          func(s string) bool { return len(s) == 11 && ssn().MatchString(s) },
 	"uri":          func(s string) bool { _, err := url.ParseRequestURI(s); return err == nil },
 	"uuid":         func(s string) bool { return isUUID(s, 0) },
 	"uuid3":        func(s string) bool { return isUUID(s, '3') },
@@ -91,12 +90,12 @@ func isBase64(s string) bool {
 	return err == nil && s != "" && !strings.ContainsAny(s, "\r\n")
 }
 
-var clock = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$`)
+var clock = names.Pattern(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$`)
 
 // isDateTime accepts a date and a time of day, and whatever follows after another T.
 func isDateTime(s string) bool {
 	parts := strings.SplitN(strings.ToLower(s), "t", 3)
-	return len(parts) > 1 && isDate(parts[0]) && clock.MatchString(parts[1])
+	return len(parts) > 1 && isDate(parts[0]) && clock().MatchString(parts[1])
 }
 
 func isDate(s string) bool {
@@ -104,7 +103,7 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-var durationPart = regexp.MustCompile(`([0-9]+)\s*([A-Za-zµ]+)`)
+var durationPart = names.Pattern(`([0-9]+)\s*([A-Za-zµ]+)`)
 
 // durationUnits are the units of durations in words: by names, and by what longer names begin with.
 var durationUnits = []struct {
@@ -128,7 +127,7 @@ func ParseDuration(s string) (sum time.Duration, err error) {
 		return d, nil
 	}
 	found := false
-	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
+	for _, part := range durationPart().FindAllStringSubmatch(s, -1) {
 		n, err := strconv.Atoi(part[1])
 		if err != nil {
 			return 0, err
@@ -175,10 +174,12 @@ func isHostText(s string) bool {
 	})
 }
 
-var rgbColor = regexp.MustCompile(`^rgb\(\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*\)$`)
+var hexColor = names.Pattern(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`)
+
+var rgbColor = names.Pattern(`^rgb\(\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*,\s*(0|[1-9][0-9]{0,2})\s*\)$`)
 
 func isRGBColor(s string) bool {
-	parts := rgbColor.FindStringSubmatch(s)
+	parts := rgbColor().FindStringSubmatch(s)
 	for _, part := range parts {
 		if n, err := strconv.Atoi(part); err == nil && n > 255 {
 			return false
@@ -187,11 +188,11 @@ func isRGBColor(s string) bool {
 	return parts != nil
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$`)
+var uuid = names.Pattern(`^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$`)
 
 // isUUID reports whether s is a UUID of a version, 0 for any. From version 4 on the variant is that of RFC 4122.
 func isUUID(s string, version byte) bool {
-	if !uuid.MatchString(s) {
+	if !uuid().MatchString(s) {
 		return false
 	}
 	digits := strings.ToLower(strings.ReplaceAll(s, "-", ""))
@@ -199,19 +200,19 @@ func isUUID(s string, version byte) bool {
 }
 
 var (
-	isbn10 = regexp.MustCompile(`^[0-9]{9}[0-9X]$`)
-	isbn13 = regexp.MustCompile(`^[0-9]{13}$`)
-	ssn    = regexp.MustCompile(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`)
+	isbn10 = names.Pattern(`^[0-9]{9}[0-9X]$`)
+	isbn13 = names.Pattern(`^[0-9]{13}$`)
+	ssn    = names.Pattern(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`)
 	// card has the numbers that issuers of cards give.
-	card = regexp.MustCompile(`^(4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|` +
+	card = names.Pattern(`^(4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|` +
 		`3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11})$`)
-	spaceOrHyphen = regexp.MustCompile(`[\s-]`)
-	notDigit      = regexp.MustCompile(`[^0-9]`)
+	spaceOrHyphen = names.Pattern(`[\s-]`)
+	notDigit      = names.Pattern(`[^0-9]`)
 )
 
 func isISBN10(s string) bool {
-	s = spaceOrHyphen.ReplaceAllString(s, "")
-	if !isbn10.MatchString(s) {
+	s = spaceOrHyphen().ReplaceAllString(s, "")
+	if !isbn10().MatchString(s) {
 		return false
 	}
 	sum := 0
@@ -226,17 +227,17 @@ func isISBN10(s string) bool {
 }
 
 func isISBN13(s string) bool {
-	s = spaceOrHyphen.ReplaceAllString(s, "")
+	s = spaceOrHyphen().ReplaceAllString(s, "")
 	sum := 0
 	for i, r := range s {
 		sum += int(r-'0') * (1 + 2*(i%2))
 	}
-	return isbn13.MatchString(s) && sum%10 == 0
+	return isbn13().MatchString(s) && sum%10 == 0
 }
 
 // isCreditCard does not mind what stands between the digits.
 func isCreditCard(s string) bool {
-	s = notDigit.ReplaceAllString(s, "")
+	s = notDigit().ReplaceAllString(s, "")
 	sum := 0
 	for i := range len(s) {
 		d := int(s[len(s)-1-i] - '0')
@@ -247,5 +248,5 @@ func isCreditCard(s string) bool {
 		}
 		sum += d
 	}
-	return card.MatchString(s) && sum%10 == 0
+	return card().MatchString(s) && sum%10 == 0
 }

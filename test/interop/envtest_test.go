@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -241,4 +242,34 @@ func TestEnvtestOnEtcd(t *testing.T) {
 	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// BenchmarkEnvtest starts and stops environments, one after another. No process outlives its environment, and no folder.
+func BenchmarkEnvtest(b *testing.B) {
+	dir := assets(b)
+	b.Setenv("TMPDIR", b.TempDir())
+	quickest, stopping := time.Hour, time.Duration(0)
+	for b.Loop() {
+		env := &envtest.Environment{BinaryAssetsDirectory: dir}
+		begun := time.Now()
+		if _, err := env.Start(); err != nil {
+			b.Fatal(err)
+		}
+		ready := time.Now()
+		if err := env.Stop(); err != nil {
+			b.Fatal(err)
+		}
+		quickest, stopping = min(quickest, ready.Sub(begun)), stopping+time.Since(ready)
+		for _, address := range []string{env.ControlPlane.APIServer.SecureServing.HostPort(), env.ControlPlane.Etcd.URL.Host} {
+			if conn, err := net.Dial("tcp", address); err == nil {
+				conn.Close()
+				b.Errorf("somebody still listens at %s", address)
+			}
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "k8s_test_framework_*")); err != nil || len(left) > 0 {
+		b.Errorf("left behind: %q, %v", left, err)
+	}
+	b.ReportMetric(float64(quickest.Milliseconds()), "ms/quickest-start")
+	b.ReportMetric(float64(stopping.Milliseconds())/float64(b.N), "ms/stop")
 }
