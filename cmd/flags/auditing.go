@@ -49,7 +49,9 @@ func (o *Options) bindAuditing(s *section) {
 	hook.bind(s)
 	s.StringVar(&hook.destination, "audit-webhook-config-file", "", "kubeconfig of the server that events are sent to")
 	s.DurationVar(&hook.backoff, "audit-webhook-initial-backoff", 10*time.Second, "how long to wait after the first failure")
-	s.ignore(unaudited, "audit-webhook-initial-backoff")
+	s.DurationVar(&hook.backoff, "audit-webhook-batch-initial-backoff", 10*time.Second, "the same")
+	s.hide("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
+	s.ignore(unaudited, "audit-webhook-initial-backoff", "audit-webhook-batch-initial-backoff")
 	s.refuse(unrecorded, "audit-log-path", "audit-webhook-config-file")
 }
 

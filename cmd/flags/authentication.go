@@ -57,7 +57,8 @@ func (o *Options) bindServiceAccounts(s *section, sa *server.ServiceAccountsConf
 	s.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil, "file of further keys, or certificates, to verify service account tokens with")
 	s.StringVar(&sa.KeysURL, "service-account-jwks-uri", "", "URL of the keys that verify service account tokens; by default this server's")
 	s.DurationVar(&sa.Longest, "service-account-max-token-expiration", 0, "longest that a service account token may be asked to be good; 0 for no bound")
-	s.BoolVar(&o.authentication.extend, "service-account-extend-token-expiration", true, "let service account tokens of pods be good for a year, for programs that do not read new ones")
+	s.BoolVar(&o.authentication.extend, "service-account-extend-token-expiration", true,
+		"let service account tokens of pods be good for a year, for programs that do not read new ones")
 	s.BoolVar(&o.authentication.lookup, "service-account-lookup", true, "look whether service account tokens of secrets still stand there")
 }
 
@@ -67,7 +68,8 @@ func bindFrontProxy(s *section, proxy *server.FrontProxyConfig) {
 	s.StringSliceVar(&proxy.Headers.Names, "requestheader-username-headers", nil, "headers in which front proxies give the user's name, such as X-Remote-User")
 	s.StringSliceVar(&proxy.Headers.UIDs, "requestheader-uid-headers", nil, "headers in which front proxies give the user's uid, such as X-Remote-Uid")
 	s.StringSliceVar(&proxy.Headers.Groups, "requestheader-group-headers", nil, "headers in which front proxies give the user's groups, such as X-Remote-Group")
-	s.StringSliceVar(&proxy.Headers.ExtraPrefixes, "requestheader-extra-headers-prefix", nil, "beginnings of headers in which front proxies give extras, such as X-Remote-Extra-")
+	s.StringSliceVar(&proxy.Headers.ExtraPrefixes, "requestheader-extra-headers-prefix", nil,
+		"beginnings of headers in which front proxies give extras, such as X-Remote-Extra-")
 }
 
 // The bounds of --service-account-max-token-expiration.

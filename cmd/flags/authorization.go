@@ -21,8 +21,10 @@ func (o *Options) bindAuthorization(s *section) {
 	s.StringVar(&c.ConfigFile, "authorization-config", "", "AuthorizationConfiguration file, in place of the modes and the webhook")
 	s.StringVar(&c.Webhook.ConfigFile, "authorization-webhook-config-file", "", "kubeconfig of the webhook that the mode Webhook asks")
 	s.StringVar(&c.Webhook.Version, "authorization-webhook-version", "v1beta1", "version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
-	s.DurationVar(&c.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute, "how long an answer of the webhook that allows counts; 0 to ask each time")
-	s.DurationVar(&c.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second, "how long any other answer of the webhook counts; 0 to ask each time")
+	s.DurationVar(&c.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute,
+		"how long an answer of the webhook that allows counts; 0 to ask each time")
+	s.DurationVar(&c.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second,
+		"how long any other answer of the webhook counts; 0 to ask each time")
 }
 
 // authorizationModes are the modes that there are.

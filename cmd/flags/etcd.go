@@ -37,7 +37,8 @@ func (o *Options) bindEtcd(s *section) {
 	s.StringVar(&o.etcd.media, "storage-media-type", o.defaults.mediaType, "how objects are stored: application/json or application/vnd.kubernetes.protobuf")
 	s.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file for encryption at rest")
 	s.BoolVar(&c.EncryptionReload, "encryption-provider-config-automatic-reload", false, "take that file up again when it changes")
-	s.StringSliceVar(&o.etcd.overrides, "etcd-servers-overrides", nil, "other etcd servers for some resources, as group/resource#servers, with semicolons between the servers")
+	s.StringSliceVar(&o.etcd.overrides, "etcd-servers-overrides", nil,
+		"other etcd servers for some resources, as group/resource#servers, with semicolons between the servers")
 	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be healthy")
 	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be ready")
 	s.IntVar(&o.config.API.DeleteWorkers, "delete-collection-workers", 1, "objects of a collection that are deleted at a time")

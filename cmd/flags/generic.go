@@ -25,10 +25,13 @@ func (o *Options) bindGeneric(s *section) {
 	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800, "least seconds that a watch without a timeout lasts; 0 for ever")
 	s.DurationVar(&c.Serving.LivezGrace, "livez-grace-period", 0, "how long after the start /livez takes what still has to be done then for done")
 	s.DurationVar(&c.Shutdown.Delay, "shutdown-delay-duration", 0, "how long requests are served on after readiness has failed")
-	s.BoolVar(&c.Shutdown.RefuseNew, "shutdown-send-retry-after", false, "go on listening until all running requests but watches have been served, and answer new ones with 429")
+	s.BoolVar(&c.Shutdown.RefuseNew, "shutdown-send-retry-after", false,
+		"go on listening until all running requests but watches have been served, and answer new ones with 429")
 	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0, "time over which watches are ended")
-	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0, "chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
-	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil, "directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
+	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0,
+		"chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
+	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil,
+		"directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
 	s.DurationVar(&c.Storage.InitTimeout, "storage-initialization-timeout", time.Minute, "how long the server waits for its etcd servers at the start")
 	s.Var(&o.generic.gates, "feature-gates", "features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
 	o.bindVersions(s)

@@ -30,8 +30,10 @@ func (o *Options) bindMisc(s *section) {
 	c := &o.config
 	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
 	s.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept; 0 for ever")
-	s.StringVar(&c.Authentication.ServiceAccounts.SigningKeyFile, "service-account-signing-key-file", "", "key to sign service account tokens with; made under the data directory if not given")
-	s.StringVar(&c.Authentication.ServiceAccounts.SigningEndpoint, "service-account-signing-endpoint", "", "socket of a plugin that signs service account tokens, and has the keys to verify them: a path, or @ with an abstract name")
+	s.StringVar(&c.Authentication.ServiceAccounts.SigningKeyFile, "service-account-signing-key-file", "",
+		"key to sign service account tokens with; made under the data directory if not given")
+	s.StringVar(&c.Authentication.ServiceAccounts.SigningEndpoint, "service-account-signing-endpoint", "",
+		"socket of a plugin that signs service account tokens, and has the keys to verify them: a path, or @ with an abstract name")
 	o.bindServices(s)
 	o.bindServers(s)
 	bindKubelets(s)
@@ -49,7 +51,8 @@ func (o *Options) bindServices(s *section) {
 	o.misc.nodePorts = portRange{30000, 32767}
 	s.Var(&o.misc.nodePorts, "service-node-port-range", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
 	s.IntVar(&services.KubernetesNodePort, "kubernetes-service-node-port", 0, "port of all nodes that leads to the service kubernetes; 0 for none")
-	s.StringVar(&o.misc.reconciler, "endpoint-reconciler-type", "lease", "how the endpoints of the service kubernetes are kept: lease or master-count, which is the same here, or none")
+	s.StringVar(&o.misc.reconciler, "endpoint-reconciler-type", "lease",
+		"how the endpoints of the service kubernetes are kept: lease or master-count, which is the same here, or none")
 	s.IntVar(&o.misc.servers, "apiserver-count", 1, "how many API servers there are")
 	s.hide("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
 	s.ignore("the servers of a store know of each other", "apiserver-count")
@@ -80,7 +83,8 @@ func bindKubelets(s *section) {
 	s.String("kubelet-certificate-authority", "", "CAs of kubelets")
 	s.String("kubelet-client-certificate", "", "certificate to show to kubelets")
 	s.String("kubelet-client-key", "", "its key")
-	s.StringSlice("kubelet-preferred-address-types", []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}, "which addresses of nodes lead to kubelets")
+	s.StringSlice("kubelet-preferred-address-types", []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"},
+		"which addresses of nodes lead to kubelets")
 	s.Duration("kubelet-timeout", 5*time.Second, "how long kubelets may take")
 	s.Uint("kubelet-port", 10250, "port of kubelets")
 	s.Uint("kubelet-read-only-port", 10255, "port of kubelets for who only reads")

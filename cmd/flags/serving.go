@@ -27,13 +27,15 @@ func (o *Options) bindServing(s *section) {
 	s.BoolVar(&c.ShareAddress, "permit-address-sharing", false, "let other processes listen on all addresses, or single ones, of the port")
 	s.BoolVar(&c.HTTP.HTTP1Only, "disable-http2-serving", false, "offer no HTTP/2")
 	s.IntVar(&c.HTTP.MaxStreams, "http2-max-streams-per-connection", 0, "requests of one HTTP/2 connection at a time; 0 for 250")
-	s.StringVar(&c.TLS.CertDir, "cert-dir", o.defaults.certDir, "folder with apiserver.crt and apiserver.key, which are made if neither is there; if empty, the server is an authority of its own, under the data directory")
+	s.StringVar(&c.TLS.CertDir, "cert-dir", o.defaults.certDir,
+		"folder with apiserver.crt and apiserver.key, which are made if neither is there; if empty, the server is an authority of its own, under the data directory")
 	s.StringVar(&c.TLS.CertFile, "tls-cert-file", "", "serving certificate with its chain; in --cert-dir if not given")
 	s.StringVar(&c.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
 	s.Var((*namedCertificates)(&c.TLS.ByName), "tls-sni-cert-key",
 		"certificate for clients that ask for a name: cert.pem,key.pem, or with other names than those in it cert.pem,key.pem:*.example.com,10.0.0.1; may be repeated")
 	s.StringSliceVar(&o.serving.suites, "tls-cipher-suites", nil, "cipher suites of TLS 1.2, by the names of Go's crypto/tls; by default those that Go has by default")
-	s.Int32SliceVar(&o.serving.curves, "tls-curve-preferences", nil, "mechanisms of key exchange, by the numbers of Go's crypto/tls; by default those that Go has by default")
+	s.Int32SliceVar(&o.serving.curves, "tls-curve-preferences", nil,
+		"mechanisms of key exchange, by the numbers of Go's crypto/tls; by default those that Go has by default")
 	s.StringVar(&o.serving.minVersion, "tls-min-version", "", "least version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13; by default VersionTLS12")
 }
 

@@ -56,8 +56,8 @@ type address struct{ value *string }
 
 // String implements pflag.Value.
 func (a address) String() string {
-	if a.value == nil {
-		return ""
+	if a.value == nil || *a.value == "" {
+		return "<nil>"
 	}
 	return *a.value
 }

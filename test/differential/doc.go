@@ -44,7 +44,8 @@
 //     of version 1.36: messages, types, estimates, costs and values.
 //   - TestCustomDoors: custom resources of made-up definitions, created, updated, and updated through status and scale, judged by the
 //     strategies that both extensions servers have for them.
-//   - TestCommandLines: what is wrong with made-up command lines of kube-apiserver, in the words of its own options.
+//   - TestFlags, TestNames: every flag, feature gate and admission plugin of kube-apiserver. TestCommandLines: what is wrong with
+//     made-up command lines, in the words of its own options.
 //   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
 //   - TestChains: requests with certificates, tokens and impersonation pass kube-apiserver's filters and Coracle's, or do not, as 1,000

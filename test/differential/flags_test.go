@@ -7,6 +7,7 @@ import (
 	cryptorand "crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -34,17 +35,25 @@ import (
 // flagValues are values for flags of kube-apiserver, right, wrong and empty ones. FILE is one that is there, NONE one that is not.
 // Flags that stand in no group of the help are given as well.
 var flagValues = map[string][]string{
-	"advertise-address":                           {"10.1.2.3", "::1", "here", " 10.0.0.1", "2001:db8::1", ""},
-	"cors-allowed-origins":                        {"^https://a$", "//a:", "*", "a", "^https://a$,(", "", ","},
-	"emulated-version":                            {"1.36", "kube=1.36", "1.36.0", "1.36.1", "1.37", "1.30", "2.0", "x", "1", "01.36", "wardle=1.2", "kube=1.36,1.36", "v1.36", "", "kube="},
+	"advertise-address":    {"10.1.2.3", "::1", "here", " 10.0.0.1", "2001:db8::1", ""},
+	"cors-allowed-origins": {"^https://a$", "//a:", "*", "a", "^https://a$,(", "", ","},
+	"emulated-version": {
+		"1.36", "kube=1.36", "1.36.0", "1.36.1", "1.37", "1.30", "2.0", "x", "1", "01.36", "wardle=1.2", "kube=1.36,1.36", "v1.36", "",
+		"kube=",
+	},
 	"min-compatibility-version":                   {"1.35", "kube=1.35", "1.37", "1.31", "1.x", "1.35.2", "kube=1.35,kube=1.35", "other=1.35", ""},
 	"emulation-forward-compatible":                {"true", "false", "x", ""},
 	"runtime-config-emulation-forward-compatible": {"true", "false"},
 	"external-hostname":                           {"a.example", ""},
-	"feature-gates": {"", "WatchList=false", "kube:WatchList=true", "NoSuchGate=true", "WatchList", "WatchList=x", "WatchList=", "=true", "AllAlpha=true,GenericWorkload=false", "AllAlpha=false",
-		"AllBeta=false", "AllAlpha=true", "AllBeta=true", "BtreeWatchCache=false", "BtreeWatchCache=true", "SidecarContainers=false,ImageVolume=false", "wardle:A=true", "kube:WatchList=true,WatchList=true",
-		" APIResponseCompression = false ", "RemoteRequestHeaderUID=false", "LoggingBetaOptions=false", "LoggingAlphaOptions=true", "UnknownVersionInteroperabilityProxy=false", "GangScheduling=true",
-		"GangScheduling=true,GenericWorkload=true", "APIServerIdentity=false", "DRADeviceTaints=false,DRADeviceTaintRules=true", "KMSv1=true", "WatchList=true,WatchList=false", "a:b:c", ":WatchList=true", "PodLevelResources=false", "ContextualLogging=T"},
+	"feature-gates": {
+		"", "WatchList=false", "kube:WatchList=true", "NoSuchGate=true", "WatchList", "WatchList=x", "WatchList=", "=true",
+		"AllAlpha=true,GenericWorkload=false", "AllAlpha=false", "AllBeta=false", "AllAlpha=true", "AllBeta=true", "BtreeWatchCache=false",
+		"BtreeWatchCache=true", "SidecarContainers=false,ImageVolume=false", "wardle:A=true", "kube:WatchList=true,WatchList=true",
+		" APIResponseCompression = false ", "RemoteRequestHeaderUID=false", "LoggingBetaOptions=false", "LoggingAlphaOptions=true",
+		"UnknownVersionInteroperabilityProxy=false", "GangScheduling=true", "GangScheduling=true,GenericWorkload=true",
+		"APIServerIdentity=false", "DRADeviceTaints=false,DRADeviceTaintRules=true", "KMSv1=true", "WatchList=true,WatchList=false",
+		"a:b:c", ":WatchList=true", "PodLevelResources=false", "ContextualLogging=T",
+	},
 	"max-mutating-requests-inflight":          {"0", "5", "-1", "x", ""},
 	"max-requests-inflight":                   {"0", "7", "-2", "1.5", "0x10"},
 	"min-request-timeout":                     {"0", "60", "-1", "1h"},
@@ -73,20 +82,23 @@ var flagValues = map[string][]string{
 	"etcd-db-metric-poll-interval":                {"0", "x"},
 	"etcd-healthcheck-timeout":                    {"1s", "0", "-1s"},
 	"etcd-readycheck-timeout":                     {"1s", "x"},
-	"etcd-servers-overrides":                      {"/events#http://a:1;http://b:2", "", "events#http://a:1", "/events", "/events#", "/events#http://a:1;", "a/b/c#http://a:1", "apps/deployments#http://a:1,/pods#http://b:1"},
-	"storage-initialization-timeout":              {"1s", "-1s", "0"},
-	"service-account-signing-endpoint":            {""},
-	"enable-garbage-collector":                    {"true", "false", "maybe"},
-	"etcd-cafile":                                 {"NONE", ""},
-	"etcd-compaction-interval":                    {"0", "1m", "x"},
-	"etcd-prefix":                                 {"/other", ""},
-	"etcd-servers":                                {"http://a:1", "http://a:1,http://b:2", ""},
-	"lease-reuse-duration-seconds":                {"60", "0", "-1", "x"},
-	"storage-backend":                             {"etcd3", "", "etcd2"},
-	"storage-media-type":                          {"application/json", "application/vnd.kubernetes.protobuf", "application/yaml", "", "text/plain"},
-	"watch-cache":                                 {"true", "false"},
-	"watch-cache-sizes":                           {"pods#0", "pods#5,deployments.apps#7", "pods", "pods#x", "pods#-1", "a#b#c", ""},
-	"default-watch-cache-size":                    {"5", "x"},
+	"etcd-servers-overrides": {
+		"/events#http://a:1;http://b:2", "", "events#http://a:1", "/events", "/events#", "/events#http://a:1;", "a/b/c#http://a:1",
+		"apps/deployments#http://a:1,/pods#http://b:1",
+	},
+	"storage-initialization-timeout":   {"1s", "-1s", "0"},
+	"service-account-signing-endpoint": {""},
+	"enable-garbage-collector":         {"true", "false", "maybe"},
+	"etcd-cafile":                      {"NONE", ""},
+	"etcd-compaction-interval":         {"0", "1m", "x"},
+	"etcd-prefix":                      {"/other", ""},
+	"etcd-servers":                     {"http://a:1", "http://a:1,http://b:2", ""},
+	"lease-reuse-duration-seconds":     {"60", "0", "-1", "x"},
+	"storage-backend":                  {"etcd3", "", "etcd2"},
+	"storage-media-type":               {"application/json", "application/vnd.kubernetes.protobuf", "application/yaml", "", "text/plain"},
+	"watch-cache":                      {"true", "false"},
+	"watch-cache-sizes":                {"pods#0", "pods#5,deployments.apps#7", "pods", "pods#x", "pods#-1", "a#b#c", ""},
+	"default-watch-cache-size":         {"5", "x"},
 
 	"audit-log-path":                    {"-", "", "NONE"},
 	"audit-log-maxage":                  {"-1", "5"},
@@ -142,23 +154,31 @@ var flagValues = map[string][]string{
 	"service-account-signing-key-file":        {"FILE", "NONE", ""},
 	"token-auth-file":                         {"NONE"},
 
-	"authorization-config":                         {"NONE", ""},
-	"authorization-mode":                           {"RBAC", "Node,RBAC", "AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "rbac", "RBAC,RBAC", "", "Webhook,Webhook,Maybe"},
+	"authorization-config": {"NONE", ""},
+	"authorization-mode": {
+		"RBAC", "Node,RBAC", "AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "rbac", "RBAC,RBAC", "", "Webhook,Webhook,Maybe",
+	},
 	"authorization-policy-file":                    {"NONE", ""},
 	"authorization-webhook-config-file":            {"NONE", ""},
 	"authorization-webhook-version":                {"v1", ""},
 	"authorization-webhook-cache-authorized-ttl":   {"0", "1s", "x"},
 	"authorization-webhook-cache-unauthorized-ttl": {"0"},
 
-	"runtime-config": {"", "api/all=false", "api/all=true", "api/all", "api/ga=false", "apps/v1=false", "apps/v1/deployments=false", "v1=true", "/v1=true", "api/v1=true", "v1/pods=false",
-		"flowcontrol.apiserver.k8s.io/v1=false", "flowcontrol.apiserver.k8s.io/v1=true,api/all=false", "no.io/v1=true", "a=b", "a/b/c/d", "no.io/v1,other.io/v2", "api/legacy", "api/legacy=false",
-		"api/beta=true", "batch/v1", "apps/v9=true", "api/all=false,batch/v1=true", "x", "/", "=true"},
+	"runtime-config": {
+		"", "api/all=false", "api/all=true", "api/all", "api/ga=false", "apps/v1=false", "apps/v1/deployments=false", "v1=true",
+		"/v1=true", "api/v1=true", "v1/pods=false", "flowcontrol.apiserver.k8s.io/v1=false",
+		"flowcontrol.apiserver.k8s.io/v1=true,api/all=false", "no.io/v1=true", "a=b", "a/b/c/d", "no.io/v1,other.io/v2", "api/legacy",
+		"api/legacy=false", "api/beta=true", "batch/v1", "apps/v9=true", "api/all=false,batch/v1=true", "x", "/", "=true",
+	},
 
 	"egress-selector-config-file": {"NONE", ""},
 
-	"admission-control":                      {"NodeRestriction", "", "Nope", "AlwaysAdmit,Priority", "Nope,Nope"},
-	"admission-control-config-file":          {"NONE", ""},
-	"enable-admission-plugins":               {"NodeRestriction", "", "Nope", "NodeRestriction,Priority", "ImagePolicyWebhook", "PodSecurity", "AlwaysAdmit", "NodeRestriction,NodeRestriction", "noderestriction"},
+	"admission-control":             {"NodeRestriction", "", "Nope", "AlwaysAdmit,Priority", "Nope,Nope"},
+	"admission-control-config-file": {"NONE", ""},
+	"enable-admission-plugins": {
+		"NodeRestriction", "", "Nope", "NodeRestriction,Priority", "ImagePolicyWebhook", "PodSecurity", "AlwaysAdmit",
+		"NodeRestriction,NodeRestriction", "noderestriction",
+	},
 	"disable-admission-plugins":              {"ServiceAccount", "", "Nope", "NodeRestriction,Priority", "Priority", "PodSecurity,ResourceQuota", "a,b"},
 	"default-not-ready-toleration-seconds":   {"0", "60", "-1", "x"},
 	"default-unreachable-toleration-seconds": {"0", "1.5"},
@@ -199,9 +219,12 @@ var flagValues = map[string][]string{
 	"peer-advertise-port":                   {"1", "x"},
 	"peer-ca-file":                          {"NONE", ""},
 	"proxy-client-cert-file":                {"", "NONE"},
-	"service-cluster-ip-range":              {"10.0.0.0/24", "", "x", "10.0.0.0/30", "10.0.0.0/29", "10.0.0.0/24,fd00::/112", "10.0.0.0/24,10.1.0.0/24", "fd00::/112", "10.0.0.0/24,x", "10.0.0.0/24,fd00::/112,10.2.0.0/24", "010.0.0.0/24", "fd00::/126", "10.0.0.0/24,", "10.0.0.5/24"},
-	"service-node-port-range":               {"30000-32767", "", "1000", "1000+5", "x", "5-4", "5-x", "70000-80000", "1-2+3", "x+1", " 100-200 ", "-5"},
-	"no-such-flag":                          {"x"},
+	"service-cluster-ip-range": {
+		"10.0.0.0/24", "", "x", "10.0.0.0/30", "10.0.0.0/29", "10.0.0.0/24,fd00::/112", "10.0.0.0/24,10.1.0.0/24", "fd00::/112",
+		"10.0.0.0/24,x", "10.0.0.0/24,fd00::/112,10.2.0.0/24", "010.0.0.0/24", "fd00::/126", "10.0.0.0/24,", "10.0.0.5/24",
+	},
+	"service-node-port-range": {"30000-32767", "", "1000", "1000+5", "x", "5-4", "5-x", "70000-80000", "1-2+3", "x+1", " 100-200 ", "-5"},
+	"no-such-flag":            {"x"},
 }
 
 // related are beginnings of the names of flags that are judged together.
@@ -212,8 +235,12 @@ var related = [][]string{
 	{"runtime-config", "enable-priority"}, {"emul", "min-compat", "runtime-config-emul"}, {"watch-cache", "storage", "etcd"},
 }
 
+// needed is what kube-apiserver does not start without.
+var needed = []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://i", "--service-account-key-file=FILE",
+	"--service-account-signing-key-file=FILE"}
+
 // commandLine makes up the arguments of a kube-apiserver: what it needs, mostly, and some more.
-func commandLine(rnd *rand.Rand, needed []string) []string {
+func commandLine(rnd *rand.Rand) []string {
 	args := []string{"--advertise-address=192.0.2.1"}
 	for _, arg := range needed {
 		if rnd.IntN(12) > 0 {
@@ -241,10 +268,9 @@ func commandLine(rnd *rand.Rand, needed []string) []string {
 // TestCommandLines: what is wrong with made-up command lines, by kube-apiserver's own options and by Coracle's.
 func TestCommandLines(t *testing.T) {
 	files := madeFiles(t)
-	needed := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://i", "--service-account-key-file=FILE", "--service-account-signing-key-file=FILE"}
 	wrong, tried := map[string]int{}, 0
 	for i := range times(5000) {
-		args := commandLine(random("command line", i), needed)
+		args := commandLine(random("command line", i))
 		for j := range args {
 			args[j] = files.Replace(args[j])
 		}
@@ -265,6 +291,52 @@ func TestCommandLines(t *testing.T) {
 		wrong[reason]++
 	}
 	t.Logf("%d command lines; meant to differ: %v", tried, wrong)
+}
+
+// TestFlags holds every flag that kube-apiserver declares, also those that its help hides, against Coracle's: default, shorthand, what it
+// means without a value, and what is said of one that is deprecated.
+func TestFlags(t *testing.T) {
+	ours := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	flags.KubeAPIServer().Bind(ours)
+	declared := 0
+	for _, section := range options.NewServerRunOptions().Flags().FlagSets {
+		section.VisitAll(func(their *pflag.Flag) {
+			declared++
+			our := ours.Lookup(their.Name)
+			if our == nil {
+				t.Errorf("--%s is missing", their.Name)
+				return
+			}
+			if our.DefValue != their.DefValue || our.Shorthand != their.Shorthand || our.NoOptDefVal != their.NoOptDefVal ||
+				our.Hidden != their.Hidden || our.Deprecated != their.Deprecated {
+				t.Errorf("got  %+v\nwant %+v", our, their)
+			}
+		})
+	}
+	t.Logf("%d flags", declared)
+}
+
+// TestNames asks for every feature gate and admission plugin of kube-apiserver, either way.
+func TestNames(t *testing.T) {
+	files := madeFiles(t)
+	var asked []string
+	for name := range utilfeature.DefaultMutableFeatureGate.GetAll() {
+		asked = append(asked, fmt.Sprintf("--feature-gates=%s=true", name), fmt.Sprintf("--feature-gates=%s=false", name))
+	}
+	for _, name := range options.NewServerRunOptions().Admission.GenericAdmission.Plugins.Registered() {
+		asked = append(asked, "--enable-admission-plugins="+name, "--disable-admission-plugins="+name, "--admission-control="+name)
+	}
+	for _, arg := range asked {
+		args := append([]string{"--advertise-address=192.0.2.1", arg}, needed...)
+		for i := range args {
+			args[i] = files.Replace(args[i])
+		}
+		theirs, ours := theirMistakes(args), ourMistakes(args)
+		if theirs != ours && meant(theirs, ours) == "" && !byChance(args, theirs, ours) {
+			t.Errorf("%s\n  kube-apiserver: %s\n  coracle:        %s", arg, theirs, ours)
+		}
+	}
+	t.Logf("%d names", len(asked))
 }
 
 // byChance reports whether kube-apiserver says the same as Coracle another time, or in another order: it goes through gates, components and
