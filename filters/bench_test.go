@@ -29,6 +29,7 @@ func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
 func benchConfig(tb testing.TB) Config {
 	c := testConfig(tb)
+	c.GoawayChance = 0 // as by default
 	c.Authorizer = authz.Union(authz.Privileged(request.GroupMasters), rbac.New(largePolicy()))
 	return c
 }

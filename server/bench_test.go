@@ -194,7 +194,7 @@ func BenchmarkHandler(b *testing.B) {
 
 // TestHandlerAllocations holds the verbs to their ceilings.
 func TestHandlerAllocations(t *testing.T) {
-	p := filled(t, 100) // more than a list may allocate
+	p := filled(measured{t}, 100) // more than a list may allocate
 	for _, v := range verbs {
 		call := v.make(p)
 		call(t)
