@@ -39,10 +39,11 @@ unit: ## tests of the main module, with the race detector but for those that it 
 	$(GO) test -vet=off -run "^($$(sed -n 's/^func \(Test[^(]*\)(.*/\1/p' $(UNRACED) | paste -sd '|' -))$$" $(sort $(dir $(UNRACED)))
 
 .PHONY: interop
-interop: ## real kubectl and client-go against the server, the load tool, hostile requests (modules of their own)
+interop: ## real kubectl and client-go against the server, the load tool, hostile requests, envtest's own tests (modules of their own)
 	cd test/interop && $(GO) test -vet=off -count=1 ./...
 	cd test/load && $(GO) test ./...
 	cd test/hostile && $(GO) test -count=1 ./...
+	cd test/envtest && SUITES=./pkg/envtest $(GO) test -vet=off -count=1 -timeout 0
 
 .PHONY: envtest-suites
 envtest-suites: ## controller-runtime's own test suites on our programs, or on those in ASSETS; SUITES are packages, such as ./pkg/client (a module of its own)
